@@ -1,0 +1,38 @@
+# Each target does everything it needs on a fresh machine: `make demo` and `make test` create .venv.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: setup demo test lint bench docs clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@touch $(STAMP)
+
+demo: setup
+	@$(BIN)/weft demo
+
+lint: setup
+	$(BIN)/ruff format --check src tests benchmarks recipes scripts
+	$(BIN)/ruff check src tests benchmarks recipes scripts
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+	$(BIN)/deptry src
+
+test: lint
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+	scripts/smoke-wheel.sh $(VENV)
+
+bench: setup
+	$(BIN)/weft bench all
+
+docs: setup
+	$(BIN)/python scripts/check_docs.py
+
+clean:
+	rm -rf $(VENV) .venv-wheel dist build

@@ -1,0 +1,85 @@
+"""Rows of a benchmark: ours against a named baseline, as a ratio measured in one run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from rich.console import Console
+from rich.table import Table
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement.
+
+    Args:
+        name: What was measured.
+        variant: Which form of it, with its sizes.
+        dtype: ``"fp32"``, ``"bf16"`` or ``"fp64"``.
+        unit: Unit of ``ours`` and ``baseline``: ``"ms"``, ``"MiB"``, ``"max abs"``, …
+        ours: Our figure.
+        baseline: The baseline's figure.
+        better: Whether a lower or a higher ``ratio`` is better.
+        target: The bound on ``ratio``, where one is set.
+    """
+
+    name: str
+    variant: str
+    dtype: str
+    unit: str
+    ours: float
+    baseline: float
+    better: Literal["lower", "higher"] = "lower"
+    target: float | None = None
+
+    @property
+    def ratio(self) -> float:
+        """``ours / baseline``."""
+        return self.ours / self.baseline if self.baseline else float("nan")
+
+    @property
+    def ok(self) -> bool | None:
+        """Whether the target is met; None where none is set."""
+        if self.target is None:
+            return None
+        return self.ratio <= self.target if self.better == "lower" else self.ratio >= self.target
+
+    def record(self) -> dict[str, object]:
+        """The row as a JSON object."""
+        return {**asdict(self), "ratio": self.ratio, "ok": self.ok}
+
+
+def write_json(rows: Iterable[Row], path: Path) -> None:
+    """Write the rows as a JSON list, atomically."""
+    partial = path.with_name(path.name + ".part")
+    partial.write_text(json.dumps([row.record() for row in rows], indent=1) + "\n", encoding="utf-8")
+    os.replace(partial, path)
+
+
+def print_rows(rows: Sequence[Row], console: Console) -> None:
+    """Print the rows as a table."""
+    table = Table(show_edge=False, header_style="bold")
+    for heading in ("name", "variant", "dtype", "unit"):
+        table.add_column(heading)
+    for heading in ("ours", "baseline", "ratio", "target"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        sign = "≤" if row.better == "lower" else "≥"
+        mark = {True: " ok", False: " MISSED", None: ""}[row.ok]
+        target = "" if row.target is None else f"{sign} {row.target:g}{mark}"
+        table.add_row(
+            row.name,
+            row.variant,
+            row.dtype,
+            row.unit,
+            f"{row.ours:.4g}",
+            f"{row.baseline:.4g}",
+            f"{row.ratio:.3g}",
+            target,
+        )
+    console.print(table)

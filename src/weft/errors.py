@@ -1,0 +1,114 @@
+"""One error tree: what was wrong, where, and how to mend it.
+
+Every failure that a user can cause ends in one of these classes. The command line prints
+``str(error)`` as one line and exits with ``error.exit_code``; it never shows a traceback for them.
+
+====  ===========================  ==================================================================
+code  class                        meaning
+====  ===========================  ==================================================================
+0     –                            done
+1     ``WeftError``                a failure without a narrower class
+2     ``ConfigError``              wrong arguments or configuration
+3     ``InputError``               input that cannot be used (data, tensors, graphs, files)
+4     ``CheckpointError``          a model that cannot be loaded or saved
+5     ``MissingExtraError``        an optional dependency is not installed
+6     ``StoreError``               an index or a store that cannot be opened, read or written
+7     ``LimitError``               a bound on time, memory or size was reached
+9     ``PartialFailure``           the run went through, some items failed and were listed
+130   ``Interrupted``              stopped by the user; the state was saved
+====  ===========================  ==================================================================
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class WeftError(Exception):
+    """A failure that names the thing, the place and the way out.
+
+    Args:
+        what: What was wrong, with the offending value in it.
+        where: The file, row, field or tensor in which it was found.
+        hint: How to mend it.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, what: str, *, where: str | None = None, hint: str | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        way_out = f" ({self.hint})" if self.hint else ""
+        return f"{place}{self.what}{way_out}"
+
+
+class ConfigError(WeftError, ValueError):
+    """Arguments or a configuration that break a rule: names the field, the value and the rule."""
+
+    exit_code = 2
+
+
+class InputError(WeftError, ValueError):
+    """Input that cannot be used."""
+
+    exit_code = 3
+
+
+class ShapeError(InputError):
+    """Tensors whose shapes do not fit: the message holds both shapes."""
+
+
+class DtypeError(InputError, TypeError):
+    """A tensor of the wrong dtype: the message holds the dtype found and the one needed."""
+
+
+class NonFiniteError(InputError):
+    """NaN or infinity where a number is needed."""
+
+
+class GraphError(InputError):
+    """A graph that contradicts itself: edge indices out of range, a node without a graph."""
+
+
+class CheckpointError(WeftError):
+    """A checkpoint that cannot be loaded or saved: missing or unexpected tensors are listed."""
+
+    exit_code = 4
+
+
+class MissingExtraError(WeftError, ImportError):
+    """An optional dependency is absent: the message holds the install line."""
+
+    exit_code = 5
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"{package} is not installed", hint=f"pip install 'weft[{extra}]'")
+
+
+class StoreError(WeftError):
+    """An index or a store that cannot be opened, read or written."""
+
+    exit_code = 6
+
+
+class LimitError(WeftError):
+    """A bound on time, memory or size was reached."""
+
+    exit_code = 7
+
+
+class PartialFailure(WeftError):  # noqa: N818 - it is the outcome of a run, not an error in it
+    """The run went through; some items failed and were listed."""
+
+    exit_code = 9
+
+
+class Interrupted(WeftError):  # noqa: N818 - as above
+    """Stopped by the user, with the state saved."""
+
+    exit_code = 130
