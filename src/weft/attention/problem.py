@@ -1,0 +1,139 @@
+"""The inputs of one attention call, checked once and passed to whichever path computes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from weft.attention.terms import Terms
+from weft.errors import ConfigError, DtypeError, NonFiniteError, ShapeError
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One checked call of :func:`weft.attention.attend`; the shapes are those of its arguments."""
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    key_mask: Tensor | None
+    mask: Tensor | None
+    terms: Terms
+    dropout_p: float
+    scale: float
+
+    @property
+    def prefix_length(self) -> int:
+        """P, the number of prefix tokens."""
+        return 0 if self.terms.prefix is None else self.terms.prefix.key.shape[2]
+
+    def keys(self) -> Tensor:
+        """``[prefix_key ‖ key]``, ``(batch, heads, P + key, D)``."""
+        prefix = self.terms.prefix
+        return self.key if prefix is None else torch.cat([prefix.key.to(self.key.dtype), self.key], dim=2)
+
+    def values(self) -> Tensor:
+        """``[prefix_value ‖ value]``, ``(batch, heads, P + key, D)``."""
+        prefix = self.terms.prefix
+        if prefix is None:
+            return self.value
+        return torch.cat([prefix.value.to(self.value.dtype), self.value], dim=2)
+
+    def allowed(self) -> Tensor | None:
+        """The boolean masks as one, broadcastable to ``(batch, heads, query, key)``; None = all."""
+        keys = None if self.key_mask is None else self.key_mask[:, None, None, :]
+        if keys is None or self.mask is None:
+            return self.mask if keys is None else keys
+        return keys & self.mask
+
+
+def check(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    key_mask: Tensor | None,
+    mask: Tensor | None,
+    terms: Terms | None,
+    dropout_p: float,
+    scale: float | None,
+) -> Problem:
+    """Check every argument of ``attend`` and bind them together.
+
+    Raises:
+        ShapeError: Shapes that do not fit; both are named.
+        DtypeError: A mask that is not boolean.
+        NonFiniteError: NaN or infinity in query, key or value (looked for on the CPU; on a GPU the
+            look would wait for the device).
+        ConfigError: A dropout probability outside [0, 1).
+    """
+    for name, tensor in (("query", query), ("key", key), ("value", value)):
+        if tensor.dim() != 4:
+            raise ShapeError(f"{name} has shape {tuple(tensor.shape)}; it must be (batch, heads, length, head width)")
+    batch, heads, queries, width = query.shape
+    keys = key.shape[2]
+    _same("key", key, (batch, heads, keys, width), "query", query)
+    _same("value", value, (batch, heads, keys, value.shape[3]), "key", key)
+    if batch == 0 or queries == 0 or keys == 0:
+        raise ShapeError(f"an empty batch: query {tuple(query.shape)}, key {tuple(key.shape)}")
+    if not 0.0 <= dropout_p < 1.0:
+        raise ConfigError(f"dropout_p is {dropout_p}; it must be in [0, 1)")
+    if key_mask is not None:
+        _boolean("key_mask", key_mask)
+        if tuple(key_mask.shape) != (batch, keys):
+            raise ShapeError(f"key_mask has shape {tuple(key_mask.shape)}; (batch, key) is {(batch, keys)}")
+    if mask is not None:
+        _boolean("mask", mask)
+        _broadcasts("mask", mask, (batch, heads, queries, keys))
+    terms = terms or Terms()
+    _check_terms(terms, query, key, value)
+    if query.device.type == "cpu":
+        for name, tensor in (("query", query), ("key", key), ("value", value)):
+            # The sum is finite exactly when every element is: one cheap pass, no temporary.
+            if not torch.isfinite(tensor.detach().sum(dtype=torch.promote_types(tensor.dtype, torch.float32))):
+                raise NonFiniteError("NaN or infinity", where=name, hint="look at the inputs and at the last update")
+    return Problem(query, key, value, key_mask, mask, terms, dropout_p, width**-0.5 if scale is None else scale)
+
+
+def _check_terms(terms: Terms, query: Tensor, key: Tensor, value: Tensor) -> None:
+    batch, heads, queries, width = query.shape
+    keys = key.shape[2]
+    if (prefix := terms.prefix) is not None:
+        if prefix.key.dim() != 4:
+            raise ShapeError(f"prefix key has shape {tuple(prefix.key.shape)}; it must be (batch, heads, P, D)")
+        length = prefix.key.shape[2]
+        _same("prefix key", prefix.key, (batch, heads, length, width), "query", query)
+        _same("prefix value", prefix.value, (batch, heads, length, value.shape[3]), "value", value)
+    if (decay := terms.decay) is not None:
+        _broadcasts("decay factor", decay.factor, (batch, heads, queries, keys))
+    if (quasi := terms.quasi) is not None:
+        _same("quasi query", quasi.query, (batch, heads, queries, width), "query", query)
+        _same("quasi key", quasi.key, (batch, heads, keys, width), "key", key)
+        _same("quasi lambda_query", quasi.lambda_query, (batch, heads, queries), "query", query)
+        _same("quasi lambda_key", quasi.lambda_key, (batch, heads, keys), "key", key)
+        if quasi.gate == "row" and queries != keys:
+            raise ShapeError(
+                f"the row gate indexes λ_K by the query: {queries} queries and {keys} keys differ",
+                hint="use gate='pair'",
+            )
+        if isinstance(quasi.alpha, Tensor) and tuple(quasi.alpha.shape) != (batch, 1, 1, 1):
+            raise ShapeError(f"quasi alpha has shape {tuple(quasi.alpha.shape)}; it must be {(batch, 1, 1, 1)}")
+
+
+def _same(name: str, tensor: Tensor, wanted: tuple[int, ...], other: str, reference: Tensor) -> None:
+    if tuple(tensor.shape) != wanted:
+        raise ShapeError(
+            f"{name} has shape {tuple(tensor.shape)}; with {other} {tuple(reference.shape)} it must be {wanted}"
+        )
+
+
+def _broadcasts(name: str, tensor: Tensor, wanted: tuple[int, ...]) -> None:
+    shape = tuple(tensor.shape)
+    if len(shape) != 4 or any(size not in (1, full) for size, full in zip(shape, wanted, strict=True)):
+        raise ShapeError(f"{name} has shape {shape}; it must broadcast to (batch, heads, query, key) = {wanted}")
+
+
+def _boolean(name: str, tensor: Tensor) -> None:
+    if tensor.dtype != torch.bool:
+        raise DtypeError(f"{name} is {tensor.dtype}; it must be torch.bool with True = attend")
