@@ -1,0 +1,171 @@
+"""The shape of an encoder: a frozen, validated configuration under the Hugging Face field names."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, Self, get_args
+
+from weft.errors import ConfigError
+
+Position = Literal["absolute", "rotary", "none"]
+
+
+@dataclass(frozen=True)
+class EncoderConfig:
+    """A BERT-family encoder: post-LayerNorm, erf GELU, ``hidden = heads · D``.
+
+    The defaults are BERT-base. RoBERTa is the same encoder with ``position_offset = pad_token_id + 1``.
+
+    Args:
+        vocab_size: Rows of the word embeddings.
+        hidden_size: Width of the hidden states; a multiple of ``num_attention_heads``.
+        num_hidden_layers: Layers.
+        num_attention_heads: Heads of each layer.
+        intermediate_size: Width of the feed-forward part.
+        max_position_embeddings: Rows of the position table; it bounds the length only where
+            ``position`` is ``"absolute"``.
+        type_vocab_size: Rows of the token-type table.
+        layer_norm_eps: Added to the variance in every LayerNorm.
+        hidden_dropout_prob: Dropout of the embeddings and of both halves of a layer, in [0, 1).
+        attention_probs_dropout_prob: Dropout of the attention weights, in [0, 1).
+        pad_token_id: The id that pads.
+        position: ``"absolute"`` (a learnt table), ``"rotary"`` (queries and keys are turned) or ``"none"``.
+        position_offset: 0: token i has position i, as BERT counts. ``pad_token_id + 1``: tokens other than
+            padding are counted from there and padding keeps the position ``pad_token_id``, as RoBERTa counts.
+        rotary_base: Base of the rotary wavelengths.
+        initializer_range: Standard deviation of the initial weights.
+
+    Raises:
+        ConfigError: A field breaks its rule; the message holds field, value and rule.
+    """
+
+    vocab_size: int = 30522
+    hidden_size: int = 768
+    num_hidden_layers: int = 12
+    num_attention_heads: int = 12
+    intermediate_size: int = 3072
+    max_position_embeddings: int = 512
+    type_vocab_size: int = 2
+    layer_norm_eps: float = 1e-12
+    hidden_dropout_prob: float = 0.1
+    attention_probs_dropout_prob: float = 0.1
+    pad_token_id: int = 0
+    position: Position = "absolute"
+    position_offset: int = 0
+    rotary_base: float = 10000.0
+    initializer_range: float = 0.02
+
+    def __post_init__(self) -> None:
+        for name in (
+            "vocab_size",
+            "hidden_size",
+            "num_hidden_layers",
+            "num_attention_heads",
+            "intermediate_size",
+            "max_position_embeddings",
+            "type_vocab_size",
+        ):
+            self._require(
+                name, _is_integer(getattr(self, name)) and getattr(self, name) > 0, "a positive integer"
+            )
+        for name in ("layer_norm_eps", "initializer_range", "rotary_base"):
+            self._require(
+                name, _is_number(getattr(self, name)) and getattr(self, name) > 0, "a positive number"
+            )
+        for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
+            self._require(name, _is_number(getattr(self, name)) and 0 <= getattr(self, name) < 1, "in [0, 1)")
+        self._require(
+            "num_attention_heads",
+            self.hidden_size % self.num_attention_heads == 0,
+            f"a divisor of hidden_size, which is {self.hidden_size}",
+        )
+        self._require(
+            "pad_token_id",
+            _is_integer(self.pad_token_id) and 0 <= self.pad_token_id < self.vocab_size,
+            f"in [0, vocab_size), and vocab_size is {self.vocab_size}",
+        )
+        self._require(
+            "position", self.position in get_args(Position), f"one of {', '.join(get_args(Position))}"
+        )
+        self._require(
+            "position_offset",
+            _is_integer(self.position_offset) and self.position_offset in (0, self.pad_token_id + 1),
+            f"0 (as BERT counts) or pad_token_id + 1 = {self.pad_token_id + 1} (as RoBERTa counts)",
+        )
+        self._require(
+            "max_position_embeddings",
+            self.max_position_embeddings > self.position_offset,
+            f"greater than position_offset, which is {self.position_offset}",
+        )
+        self._require(
+            "hidden_size",
+            self.position != "rotary" or self.head_size % 2 == 0,
+            f"an even multiple of num_attention_heads = {self.num_attention_heads} where position is 'rotary'",
+        )
+
+    @property
+    def head_size(self) -> int:
+        """Width D of one head."""
+        return self.hidden_size // self.num_attention_heads
+
+    @property
+    def max_length(self) -> int | None:
+        """The longest sequence that the position table reaches; None where nothing bounds it."""
+        return self.max_position_embeddings - self.position_offset if self.position == "absolute" else None
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build the configuration from a mapping of field names.
+
+        Raises:
+            ConfigError: A key that is no field (with the nearest one), or a field that breaks its rule.
+        """
+        known = [field.name for field in fields(cls)]
+        for key in values:
+            if key not in known:
+                near = difflib.get_close_matches(str(key), known, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"the keys are {', '.join(known)}"
+                raise ConfigError(f"{cls.__name__} has no key {key!r}", hint=hint)
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values, in order."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> Self:
+        """Read the configuration from a JSON file.
+
+        Raises:
+            ConfigError: The file cannot be read, is not a JSON object, or breaks a rule.
+        """
+        try:
+            values = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ConfigError(f"cannot be read: {error.strerror}", where=str(path)) from error
+        except ValueError as error:
+            raise ConfigError(f"is not JSON: {error}", where=str(path)) from error
+        if not isinstance(values, dict):
+            raise ConfigError(f"holds a {type(values).__name__}; a JSON object is needed", where=str(path))
+        return cls.from_dict(values)
+
+    def to_json(self, path: str | Path) -> None:
+        """Write the configuration as a JSON object."""
+        Path(path).write_text(json.dumps(self.to_dict(), indent=2) + "\n", encoding="utf-8")
+
+    def _require(self, name: str, holds: bool, rule: str) -> None:
+        if not holds:
+            raise ConfigError(f"{type(self).__name__}.{name} is {getattr(self, name)!r}; it must be {rule}")
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
