@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from weft.attention.terms import Terms
+from weft.attention.terms import Decay, Terms
 from weft.errors import ConfigError, DtypeError, NonFiniteError, ShapeError
 
 
@@ -41,6 +41,17 @@ class Problem:
             return self.value
         return torch.cat([prefix.value.to(self.value.dtype), self.value], dim=2)
 
+    def rows(self, start: int, stop: int) -> Problem:
+        """The same problem without quasi-attention for the query rows ``start`` to ``stop``."""
+        decay = self.terms.decay
+        if decay is not None and decay.factor.shape[2] > 1:
+            decay = Decay(decay.factor[:, :, start:stop], decay.mode)
+        mask = self.mask
+        if mask is not None and mask.shape[2] > 1:
+            mask = mask[:, :, start:stop]
+        terms = Terms(self.terms.prefix, decay)
+        return replace(self, query=self.query[:, :, start:stop], mask=mask, terms=terms)
+
     def allowed(self) -> Tensor | None:
         """The boolean masks as one, broadcastable to ``(batch, heads, query, key)``; None = all."""
         keys = None if self.key_mask is None else self.key_mask[:, None, None, :]
@@ -70,7 +81,9 @@ def check(
     """
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         if tensor.dim() != 4:
-            raise ShapeError(f"{name} has shape {tuple(tensor.shape)}; it must be (batch, heads, length, head width)")
+            raise ShapeError(
+                f"{name} has shape {tuple(tensor.shape)}; it must be (batch, heads, length, head width)"
+            )
     batch, heads, queries, width = query.shape
     keys = key.shape[2]
     _same("key", key, (batch, heads, keys, width), "query", query)
@@ -91,9 +104,15 @@ def check(
     if query.device.type == "cpu":
         for name, tensor in (("query", query), ("key", key), ("value", value)):
             # The sum is finite exactly when every element is: one cheap pass, no temporary.
-            if not torch.isfinite(tensor.detach().sum(dtype=torch.promote_types(tensor.dtype, torch.float32))):
-                raise NonFiniteError("NaN or infinity", where=name, hint="look at the inputs and at the last update")
-    return Problem(query, key, value, key_mask, mask, terms, dropout_p, width**-0.5 if scale is None else scale)
+            if not torch.isfinite(
+                tensor.detach().sum(dtype=torch.promote_types(tensor.dtype, torch.float32))
+            ):
+                raise NonFiniteError(
+                    "NaN or infinity", where=name, hint="look at the inputs and at the last update"
+                )
+    return Problem(
+        query, key, value, key_mask, mask, terms, dropout_p, width**-0.5 if scale is None else scale
+    )
 
 
 def _check_terms(terms: Terms, query: Tensor, key: Tensor, value: Tensor) -> None:
@@ -101,7 +120,9 @@ def _check_terms(terms: Terms, query: Tensor, key: Tensor, value: Tensor) -> Non
     keys = key.shape[2]
     if (prefix := terms.prefix) is not None:
         if prefix.key.dim() != 4:
-            raise ShapeError(f"prefix key has shape {tuple(prefix.key.shape)}; it must be (batch, heads, P, D)")
+            raise ShapeError(
+                f"prefix key has shape {tuple(prefix.key.shape)}; it must be (batch, heads, P, D)"
+            )
         length = prefix.key.shape[2]
         _same("prefix key", prefix.key, (batch, heads, length, width), "query", query)
         _same("prefix value", prefix.value, (batch, heads, length, value.shape[3]), "value", value)
@@ -118,7 +139,9 @@ def _check_terms(terms: Terms, query: Tensor, key: Tensor, value: Tensor) -> Non
                 hint="use gate='pair'",
             )
         if isinstance(quasi.alpha, Tensor) and tuple(quasi.alpha.shape) != (batch, 1, 1, 1):
-            raise ShapeError(f"quasi alpha has shape {tuple(quasi.alpha.shape)}; it must be {(batch, 1, 1, 1)}")
+            raise ShapeError(
+                f"quasi alpha has shape {tuple(quasi.alpha.shape)}; it must be {(batch, 1, 1, 1)}"
+            )
 
 
 def _same(name: str, tensor: Tensor, wanted: tuple[int, ...], other: str, reference: Tensor) -> None:
@@ -131,7 +154,9 @@ def _same(name: str, tensor: Tensor, wanted: tuple[int, ...], other: str, refere
 def _broadcasts(name: str, tensor: Tensor, wanted: tuple[int, ...]) -> None:
     shape = tuple(tensor.shape)
     if len(shape) != 4 or any(size not in (1, full) for size, full in zip(shape, wanted, strict=True)):
-        raise ShapeError(f"{name} has shape {shape}; it must broadcast to (batch, heads, query, key) = {wanted}")
+        raise ShapeError(
+            f"{name} has shape {shape}; it must broadcast to (batch, heads, query, key) = {wanted}"
+        )
 
 
 def _boolean(name: str, tensor: Tensor) -> None:

@@ -59,7 +59,9 @@ def quasi_maps(problem: Problem) -> tuple[Tensor, Tensor]:
     if allowed is not None:
         quasi_weights = quasi_weights.masked_fill(~allowed, 0.0)
     last = -1 if quasi.gate == "row" else -2
-    gate = 1.0 - quasi.beta * quasi.lambda_query.unsqueeze(-1) - quasi.gamma * quasi.lambda_key.unsqueeze(last)
+    gate = (
+        1.0 - quasi.beta * quasi.lambda_query.unsqueeze(-1) - quasi.gamma * quasi.lambda_key.unsqueeze(last)
+    )
     return quasi_weights, gate
 
 

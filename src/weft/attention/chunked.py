@@ -1,0 +1,345 @@
+"""Attention in chunks that stay in the cache, with a backward that recomputes instead of remembering.
+
+One pass over chunks of (batch, heads, query rows): scores, decay, softmax and λ·sigmoid are formed in
+one small buffer, and a single product with the values finishes the chunk. Nothing of size query × key is
+kept between forward and backward. With T = A + [0 ‖ Λ⊙G] (dropped out by M), the backward of a chunk is
+
+    dT = (dO·Vᵀ) ⊙ M          dV += (T ⊙ M)ᵀ·dO        dS = A ⊙ (dT − rowsum(dT ⊙ A))
+    dF = dS ⊙ S, dS ← dS ⊙ F  (decay on scores)         dF = dS / F  (decay on weights)
+    dQ = dS·K·D^-½            dK += dSᵀ·Q·D^-½
+    dG' = dT ⊙ Λ·α·σ(1 − σ)   dC_Q = dG'·C_K·D^-½       dC_K += dG'ᵀ·C_Q·D^-½
+    dΛ = dT ⊙ G               dλ_Q = −β·rowsum(dΛ)      dλ_K = −γ·rowsum(dΛ) (row) or −γ·colsum(dΛ) (pair)
+
+Dropout is the same single mask on T as on the reference path; each chunk draws it from its own seed, so
+that the backward draws it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from weft.attention.problem import Problem
+
+CHUNK_ELEMENTS = {"cpu": 1 << 17, "cuda": 1 << 25}
+"""Scores per chunk: 512 KiB of fp32 on a CPU, half of a core's second-level cache."""
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What a chunk needs to know that is not a tensor."""
+
+    scale: float
+    prefix_length: int
+    decay_mode: str | None
+    gate: str
+    alpha: float
+    beta: float
+    gamma: float
+    dropout_p: float
+    seed: int
+    chunk_elements: int
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """A block of batch entries, heads and query rows."""
+
+    index: int
+    batch: slice
+    heads: slice
+    rows: slice
+
+    def of(self, tensor: Tensor) -> Tensor:
+        """The chunk's part of ``(batch, heads, query, …)``; dimensions of size 1 stay as they are."""
+        batch = self.batch if tensor.shape[0] > 1 else slice(None)
+        heads = self.heads if tensor.shape[1] > 1 else slice(None)
+        rows = self.rows if tensor.shape[2] > 1 else slice(None)
+        return tensor[batch, heads, rows]
+
+    def keys_of(self, tensor: Tensor) -> Tensor:
+        """The chunk's part of ``(batch, heads, key, …)``: every key."""
+        return tensor[self.batch, self.heads]
+
+
+def chunked(problem: Problem, chunk_elements: int | None = None) -> Tensor:
+    """Attention by recomputing chunks, ``(batch, heads, query, D)``; first derivatives only.
+
+    Args:
+        problem: The checked inputs.
+        chunk_elements: Scores per chunk; the default depends on the device.
+    """
+    decay, quasi = problem.terms.decay, problem.terms.quasi
+    alpha = 1.0 if quasi is None else quasi.alpha
+    allowed = problem.allowed()
+    default = CHUNK_ELEMENTS.get(problem.query.device.type, CHUNK_ELEMENTS["cuda"])
+    plan = _Plan(
+        scale=problem.scale,
+        prefix_length=problem.prefix_length,
+        decay_mode=None if decay is None else decay.mode,
+        gate="row" if quasi is None else quasi.gate,
+        alpha=1.0 if isinstance(alpha, Tensor) else alpha,
+        beta=0.0 if quasi is None else quasi.beta,
+        gamma=0.0 if quasi is None else quasi.gamma,
+        dropout_p=problem.dropout_p,
+        seed=int(torch.randint(2**62, ()).item()) if problem.dropout_p else 0,
+        chunk_elements=default if chunk_elements is None else chunk_elements,
+    )
+    dtype = problem.query.dtype
+    return _Chunked.apply(
+        plan,
+        problem.query,
+        problem.keys().to(dtype),
+        problem.values().to(dtype),
+        None if allowed is None else ~allowed,
+        None if decay is None else decay.factor,
+        None if quasi is None else quasi.query.to(dtype),
+        None if quasi is None else quasi.key.to(dtype),
+        None if quasi is None else quasi.lambda_query,
+        None if quasi is None else quasi.lambda_key,
+        alpha if isinstance(alpha, Tensor) else None,
+    )  # pyright: ignore[reportReturnType] - torch types Function.apply as Any | None
+
+
+def _chunks(query: Tensor, keys: int, budget: int) -> Iterator[_Chunk]:
+    """Cut (batch, heads, rows) so that one chunk's scores stay within ``budget`` elements."""
+    batch, heads, rows, _ = query.shape
+    row_step = max(1, min(rows, budget // keys))
+    head_step = max(1, min(heads, budget // (row_step * keys)))
+    batch_step = max(1, min(batch, budget // (head_step * row_step * keys))) if head_step == heads else 1
+    index = 0
+    for first in range(0, batch, batch_step):
+        for head in range(0, heads, head_step):
+            for row in range(0, rows, row_step):
+                yield _Chunk(
+                    index,
+                    slice(first, first + batch_step),
+                    slice(head, head + head_step),
+                    slice(row, row + row_step),
+                )
+                index += 1
+
+
+@dataclass
+class _Inputs:
+    """The tensors of one call, as saved for the backward."""
+
+    query: Tensor
+    keys: Tensor
+    values: Tensor
+    blocked: Tensor | None
+    factor: Tensor | None
+    context_query: Tensor | None
+    context_key: Tensor | None
+    lambda_query: Tensor | None
+    lambda_key: Tensor | None
+    alpha: Tensor | None
+
+
+@dataclass
+class _Weights:
+    """One chunk's maps. ``scores`` are before the decay, kept only where its gradient needs them."""
+
+    scores: Tensor | None
+    factor: Tensor | None
+    weights: Tensor
+    sigmoid: Tensor | None
+    gate: Tensor | None
+    alpha: float | Tensor
+
+    def quasi(self) -> Tensor:
+        """G, a new tensor."""
+        assert self.sigmoid is not None
+        return self.sigmoid * self.alpha
+
+
+def _weights(plan: _Plan, inputs: _Inputs, chunk: _Chunk, *, keep_scores: bool) -> _Weights:
+    """Recompute the maps of one chunk; the caller owns every tensor in the result."""
+    length = plan.prefix_length
+    wide = torch.promote_types(inputs.query.dtype, torch.float32)
+    query = chunk.of(inputs.query) * plan.scale
+    scores = torch.matmul(query, chunk.keys_of(inputs.keys).transpose(-2, -1)).to(wide)
+    tokens = scores[..., length:]
+    blocked = None if inputs.blocked is None else chunk.of(inputs.blocked)
+    before, factor = None, None
+    if inputs.factor is not None:
+        factor = chunk.of(inputs.factor)
+        if plan.decay_mode == "scores":
+            before = tokens.clone() if keep_scores else None
+            tokens.mul_(factor)
+        else:
+            tokens.add_(factor.log())
+    blind = None
+    if blocked is not None:
+        tokens.masked_fill_(blocked, float("-inf"))
+        if length == 0:
+            blind = blocked.all(dim=-1, keepdim=True)
+            scores.masked_fill_(blind, 0.0)
+    weights = torch.softmax(scores, dim=-1)
+    if blind is not None:
+        weights.masked_fill_(blind, 0.0)
+    sigmoid, gate, alpha = None, None, 1.0
+    if inputs.context_query is not None and inputs.context_key is not None:
+        assert inputs.lambda_query is not None and inputs.lambda_key is not None
+        context_query = chunk.of(inputs.context_query) * plan.scale
+        logits = torch.matmul(context_query, chunk.keys_of(inputs.context_key).transpose(-2, -1))
+        sigmoid = logits.to(wide).sigmoid_()
+        if blocked is not None:
+            sigmoid.masked_fill_(blocked, 0.0)
+        alpha = plan.alpha if inputs.alpha is None else inputs.alpha[chunk.batch].to(wide)
+        by_query = chunk.of(inputs.lambda_query).to(wide).unsqueeze(-1)
+        if plan.gate == "row":
+            by_key = chunk.of(inputs.lambda_key).to(wide).unsqueeze(-1)
+        else:
+            by_key = chunk.keys_of(inputs.lambda_key).to(wide).unsqueeze(-2)
+        gate = 1.0 - plan.beta * by_query - plan.gamma * by_key
+    return _Weights(before, factor, weights, sigmoid, gate, alpha)
+
+
+def _total(plan: _Plan, maps: _Weights) -> Tensor:
+    """T = A + [0 ‖ Λ⊙G], a new tensor only where there is a quasi-attention."""
+    if maps.sigmoid is None or maps.gate is None:
+        return maps.weights
+    total = maps.weights.clone()
+    total[..., plan.prefix_length :].addcmul_(maps.sigmoid, maps.gate * maps.alpha)
+    return total
+
+
+def _keep(plan: _Plan, chunk: _Chunk, like: Tensor) -> Tensor:
+    """The chunk's dropout mask, scaled by 1/(1 − p); the same at every call."""
+    generator = torch.Generator(like.device)
+    generator.manual_seed(plan.seed + chunk.index)
+    kept = torch.empty_like(like).bernoulli_(1.0 - plan.dropout_p, generator=generator)
+    return kept.div_(1.0 - plan.dropout_p)
+
+
+class _Chunked(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, plan: _Plan, *tensors: Tensor | None) -> Tensor:
+        inputs = _Inputs(*tensors)  # pyright: ignore[reportArgumentType] - the first three are never None
+        ctx.plan = plan
+        ctx.save_for_backward(*tensors)
+        query, values = inputs.query, inputs.values
+        batch, heads, rows, _ = query.shape
+        # Laid out as (batch, query, heads, D), so that merging the heads afterwards is a view.
+        output = query.new_empty((batch, rows, heads, values.shape[3])).transpose(1, 2)
+        with torch.autocast(query.device.type, enabled=False):
+            for chunk in _chunks(query, inputs.keys.shape[2], plan.chunk_elements):
+                maps = _weights(plan, inputs, chunk, keep_scores=False)
+                total = maps.weights
+                if maps.sigmoid is not None and maps.gate is not None:
+                    total[..., plan.prefix_length :].addcmul_(maps.sigmoid, maps.gate * maps.alpha)
+                if plan.dropout_p:
+                    total.mul_(_keep(plan, chunk, total))
+                chunk.of(output).copy_(torch.matmul(total.to(values.dtype), chunk.keys_of(values)))
+        return output
+
+    @staticmethod
+    @once_differentiable
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride] - the base is untyped
+        ctx: Any, *grad_outputs: Tensor
+    ) -> tuple[Tensor | None, ...]:
+        plan: _Plan = ctx.plan
+        inputs = _Inputs(*ctx.saved_tensors)
+        # Element 0 of needs_input_grad is the plan.
+        wanted = dict(zip(vars(inputs), ctx.needs_input_grad[1:], strict=True))
+        gradients = {
+            name: torch.zeros_like(tensor)
+            for name, tensor in vars(inputs).items()
+            if tensor is not None and wanted[name]
+        }
+        with torch.autocast(inputs.query.device.type, enabled=False):
+            for chunk in _chunks(inputs.query, inputs.keys.shape[2], plan.chunk_elements):
+                _backward_chunk(plan, inputs, chunk, grad_outputs[0], gradients)
+        return (None, *(gradients.get(name) for name in vars(inputs)))
+
+
+def _backward_chunk(
+    plan: _Plan, inputs: _Inputs, chunk: _Chunk, d_output: Tensor, gradients: dict[str, Tensor]
+) -> None:
+    """Add one chunk's share to every gradient that is wanted."""
+    dtype = inputs.query.dtype
+    maps = _weights(plan, inputs, chunk, keep_scores="factor" in gradients)
+    d_out = chunk.of(d_output).to(dtype)
+    d_total = torch.matmul(d_out, chunk.keys_of(inputs.values).transpose(-2, -1)).to(maps.weights.dtype)
+    kept = _keep(plan, chunk, d_total) if plan.dropout_p else None
+    if "values" in gradients:
+        total = _total(plan, maps)
+        if kept is not None:
+            total = total * kept
+        chunk.keys_of(gradients["values"]).add_(torch.matmul(total.to(dtype).transpose(-2, -1), d_out))
+        del total
+    if kept is not None:
+        d_total.mul_(kept)
+    if maps.sigmoid is not None:
+        _backward_quasi(plan, inputs, chunk, maps, d_total[..., plan.prefix_length :], gradients)
+    d_scores = torch._softmax_backward_data(d_total, maps.weights, -1, maps.weights.dtype)
+    d_tokens = d_scores[..., plan.prefix_length :]
+    if maps.factor is not None:
+        if "factor" in gradients:
+            target = chunk.of(gradients["factor"])
+            d_factor = d_tokens * maps.scores if maps.scores is not None else d_tokens / maps.factor
+            target.add_(d_factor.sum_to_size(target.shape))
+        if plan.decay_mode == "scores":
+            d_tokens.mul_(maps.factor)
+    if "query" in gradients or "keys" in gradients:
+        _backward_product(
+            plan.scale, d_scores.to(dtype), chunk, (inputs.query, "query"), (inputs.keys, "keys"), gradients
+        )
+
+
+def _backward_quasi(
+    plan: _Plan, inputs: _Inputs, chunk: _Chunk, maps: _Weights, d_total: Tensor, gradients: dict[str, Tensor]
+) -> None:
+    """Gradients of Λ and G; ``d_total`` is read, never changed: the softmax needs it afterwards."""
+    assert maps.sigmoid is not None and maps.gate is not None
+    assert inputs.context_query is not None and inputs.context_key is not None
+    if "lambda_query" in gradients or "lambda_key" in gradients:
+        d_gate = d_total * maps.quasi()
+        by_row = d_gate.sum(dim=-1)
+        if "lambda_query" in gradients:
+            chunk.of(gradients["lambda_query"]).sub_(plan.beta * by_row)
+        if "lambda_key" in gradients:
+            if plan.gate == "row":
+                chunk.of(gradients["lambda_key"]).sub_(plan.gamma * by_row)
+            else:
+                chunk.keys_of(gradients["lambda_key"]).sub_(plan.gamma * d_gate.sum(dim=-2))
+    d_quasi = d_total * maps.gate
+    if "alpha" in gradients:
+        gradients["alpha"][chunk.batch].add_((d_quasi * maps.sigmoid).sum(dim=(1, 2, 3), keepdim=True))
+    if "context_query" in gradients or "context_key" in gradients:
+        # σ(1 − σ) is 0 where a mask forbids, because σ was set to 0 there.
+        d_logits = torch.ops.aten.sigmoid_backward(d_quasi, maps.sigmoid)
+        if inputs.alpha is not None or plan.alpha != 1.0:
+            d_logits.mul_(maps.alpha)
+        _backward_product(
+            plan.scale,
+            d_logits.to(inputs.query.dtype),
+            chunk,
+            (inputs.context_query, "context_query"),
+            (inputs.context_key, "context_key"),
+            gradients,
+        )
+
+
+def _backward_product(
+    scale: float,
+    d_scores: Tensor,
+    chunk: _Chunk,
+    left: tuple[Tensor, str],
+    right: tuple[Tensor, str],
+    gradients: dict[str, Tensor],
+) -> None:
+    """Gradients of scale · left · rightᵀ."""
+    (query, query_name), (keys, keys_name) = left, right
+    if query_name in gradients:
+        product = torch.matmul(d_scores, chunk.keys_of(keys))
+        chunk.of(gradients[query_name]).copy_(product.mul_(scale))
+    if keys_name in gradients:
+        product = torch.matmul(d_scores.transpose(-2, -1), chunk.of(query))
+        chunk.keys_of(gradients[keys_name]).add_(product, alpha=scale)

@@ -1,0 +1,213 @@
+"""`weft bench attention`: the paths of ``attend`` against plain SDPA and against the literal forms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention, softmax
+
+from weft.attention import Decay, Prefix, Quasi, Terms, attend, oracle
+from weft.bench.measure import can_measure_memory, extra_memory, medians, saved_for_backward
+from weft.bench.table import Row
+
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+
+
+@dataclass(frozen=True)
+class _Shape:
+    batch: int
+    heads: int
+    length: int
+    width: int
+
+    def __str__(self) -> str:
+        return f"B={self.batch} H={self.heads} L={self.length} D={self.width}"
+
+
+def literal_prefix(
+    query: Tensor, key: Tensor, value: Tensor, prefix_key: Tensor, prefix_value: Tensor
+) -> Tensor:
+    """The contract's algorithm, step by step: concatenate, matmul, masked_fill, softmax, matmul."""
+    keys = torch.cat([prefix_key, key], dim=2)
+    values = torch.cat([prefix_value, value], dim=2)
+    seen = torch.ones(query.shape[0], keys.shape[2])
+    scores = torch.matmul(query, keys.transpose(-2, -1)) / math.sqrt(query.shape[-1])
+    scores = scores.masked_fill(seen[:, None, None, :] == 0, -1e9)
+    return torch.matmul(softmax(scores, dim=-1), values)
+
+
+def literal_decay(query: Tensor, key: Tensor, value: Tensor, factor: Tensor) -> Tensor:
+    """The encoder document's decay: scores times the decay mask, softmax, matmul."""
+    scores = torch.matmul(query, key.transpose(-2, -1)) / math.sqrt(query.shape[-1])
+    return torch.matmul(softmax(scores * factor, dim=-1), value)
+
+
+def literal_quasi(query: Tensor, key: Tensor, value: Tensor, quasi: Quasi) -> Tensor:
+    """The review's self-attention: softmax map plus gated sigmoid map, one product with the values."""
+    width = math.sqrt(query.shape[-1])
+    weights = softmax(torch.matmul(query, key.transpose(-2, -1)) / width, dim=-1)
+    logits = torch.matmul(quasi.query, quasi.key.transpose(-2, -1)) / width
+    gate = 1.0 - (quasi.lambda_query.unsqueeze(-1) + quasi.lambda_key.unsqueeze(-1))
+    return torch.matmul(weights + gate * torch.sigmoid(logits), value)
+
+
+def rows(quick: bool = False) -> Iterator[Row]:
+    """Every row of the table; ``quick`` runs few repetitions, for a look, not for a claim."""
+    torch.manual_seed(0)
+    repeats = 3 if quick else 15
+    yield from _exactness()
+    for dtype in DTYPES:
+        yield from _prefix(dtype, _Shape(4, 12, 512, 64), 1.10, repeats, against_literal=True)
+        yield from _prefix(dtype, _Shape(32, 8, 128, 64), 1.15, repeats, against_literal=False)
+        yield from _decay(dtype, _Shape(1, 8, 1024, 64), repeats)
+        yield from _quasi(dtype, _Shape(8, 12, 128, 64), repeats)
+        yield from _quasi_memory(dtype, _Shape(2, 12, 512, 64))
+
+
+def _draw(shape: _Shape, dtype: str, *extra: tuple[int, ...]) -> list[Tensor]:
+    """Query, key and value as an encoder makes them, then tensors of the extra shapes; all leaves."""
+    batch, heads, length, width = shape.batch, shape.heads, shape.length, shape.width
+    tokens = [torch.randn(batch, length, heads, width, dtype=DTYPES[dtype]).transpose(1, 2) for _ in range(3)]
+    others = [torch.randn(size, dtype=DTYPES[dtype]) for size in extra]
+    return [tensor.detach().requires_grad_() for tensor in (*tokens, *others)]
+
+
+def _step(forward: Callable[[], Tensor], leaves: list[Tensor]) -> Callable[[], None]:
+    """Forward and backward, gradients cleared."""
+    weight = torch.randn_like(forward())
+
+    def run() -> None:
+        for leaf in leaves:
+            leaf.grad = None
+        forward().backward(weight)
+
+    return run
+
+
+def _inference(forward: Callable[[], Tensor]) -> Callable[[], None]:
+    def run() -> None:
+        with torch.no_grad():
+            forward()
+
+    return run
+
+
+def _timed(
+    name: str, variant: str, dtype: str, ours: Callable[[], Tensor], baseline: Callable[[], Tensor],
+    leaves: list[Tensor], repeats: int, target: float | None,
+) -> Iterator[Row]:  # fmt: skip
+    mine, theirs = medians(_inference(ours), _inference(baseline), repeats)
+    yield Row(name, f"{variant}, forward", dtype, "ms", mine, theirs)
+    mine, theirs = medians(_step(ours, leaves), _step(baseline, leaves), repeats)
+    bound = target if dtype == "fp32" else None
+    yield Row(name, f"{variant}, forward+backward", dtype, "ms", mine, theirs, target=bound)
+
+
+def _prefix(
+    dtype: str, shape: _Shape, target: float, repeats: int, *, against_literal: bool
+) -> Iterator[Row]:
+    one = (shape.batch, shape.heads, 1, shape.width)
+    leaves = _draw(shape, dtype, one, one)
+    query, key, value, prefix_key, prefix_value = leaves
+
+    def ours() -> Tensor:
+        return attend(query, key, value, terms=Terms(prefix=Prefix(prefix_key, prefix_value)))[0]
+
+    def plain() -> Tensor:
+        # bf16 on a CPU takes our chunked path with and without a prefix: compare like with like.
+        if dtype == "bf16":
+            return attend(query, key, value)[0]
+        return scaled_dot_product_attention(query, key, value)
+
+    yield from _timed("prefix vs none", str(shape), dtype, ours, plain, leaves, repeats, target)
+    if against_literal:
+
+        def literal() -> Tensor:
+            return literal_prefix(query, key, value, prefix_key, prefix_value)
+
+        yield from _timed("prefix vs literal", str(shape), dtype, ours, literal, leaves, repeats, 1 / 2.2)
+
+
+def _decay(dtype: str, shape: _Shape, repeats: int) -> Iterator[Row]:
+    leaves = _draw(shape, dtype)
+    factor = torch.rand(shape.batch, shape.heads, shape.length, shape.length, dtype=DTYPES[dtype]) * 0.9 + 0.1
+    leaves.append(factor.requires_grad_())
+    query, key, value, factor = leaves
+
+    def ours() -> Tensor:
+        return attend(query, key, value, terms=Terms(decay=Decay(factor, "scores")))[0]
+
+    def literal() -> Tensor:
+        return literal_decay(query, key, value, factor)
+
+    yield from _timed(
+        "decay on scores vs literal", str(shape), dtype, ours, literal, leaves, repeats, 1 / 2.2
+    )
+    if can_measure_memory():
+        mine, theirs = extra_memory(_step(ours, leaves)), extra_memory(_step(literal, leaves))
+        bound = 0.35 if dtype == "fp32" else None
+        yield Row(
+            "decay on scores vs literal", f"{shape}, extra memory", dtype, "MiB", mine, theirs, target=bound
+        )
+
+
+def _quasi_inputs(
+    dtype: str, shape: _Shape
+) -> tuple[list[Tensor], Callable[[], Tensor], Callable[[], Tensor]]:
+    full = (shape.batch, shape.heads, shape.length, shape.width)
+    leaves = _draw(shape, dtype, full, full)
+    gates = [torch.rand(full[:3], dtype=DTYPES[dtype]).requires_grad_() for _ in range(2)]
+    leaves += gates
+    query, key, value, context_query, context_key, lambda_query, lambda_key = leaves
+    quasi = Quasi(context_query, context_key, lambda_query, lambda_key)
+
+    def ours() -> Tensor:
+        return attend(query, key, value, terms=Terms(quasi=quasi))[0]
+
+    def literal() -> Tensor:
+        return literal_quasi(query, key, value, quasi)
+
+    return leaves, ours, literal
+
+
+def _quasi(dtype: str, shape: _Shape, repeats: int) -> Iterator[Row]:
+    leaves, ours, literal = _quasi_inputs(dtype, shape)
+    yield from _timed("quasi vs literal", str(shape), dtype, ours, literal, leaves, repeats, 1 / 1.4)
+
+
+def _quasi_memory(dtype: str, shape: _Shape) -> Iterator[Row]:
+    leaves, ours, literal = _quasi_inputs(dtype, shape)
+    mine, theirs = (saved_for_backward(run, tuple(leaves)) for run in (ours, literal))
+    bound = 0.2 if dtype == "fp32" else None
+    yield Row("quasi vs literal", f"{shape}, saved for backward", dtype, "MiB", mine, theirs, target=bound)
+
+
+def _exactness() -> Iterator[Row]:
+    """The largest difference from the oracle over outputs, every term at once."""
+    random = np.random.default_rng(0)
+    shape = (2, 4, 64, 32)
+    operands = [random.standard_normal(shape) for _ in range(5)]
+    prefix = [random.standard_normal((2, 4, 3, 32)) for _ in range(2)]
+    gates = [random.uniform(0, 1, shape[:3]) for _ in range(2)]
+    factor = random.uniform(0.1, 1.2, (2, 4, 64, 64))
+    expected = oracle.forward(
+        oracle.Inputs(
+            *operands[:3], None, *prefix, factor, "scores", *operands[3:], *gates, 1 / 64, 1.0, 1.0, "pair"
+        )
+    ).output
+    for name, dtype, bound in (("fp64", torch.float64, 1e-10), ("fp32", torch.float32, 2e-5)):
+        for path in ("reference", "chunked"):
+            t = [torch.tensor(a, dtype=dtype) for a in (*operands, *prefix, *gates, factor)]
+            terms = Terms(
+                Prefix(t[5], t[6]), Decay(t[9], "scores"), Quasi(t[3], t[4], t[7], t[8], 1 / 64, gate="pair")
+            )
+            output, _ = attend(t[0], t[1], t[2], terms=terms, path=path)
+            error = float(np.abs(output.double().numpy() - expected).max())
+            yield Row(
+                f"{path} vs oracle", "prefix, decay and quasi", name, "max abs", error, 1.0, target=bound
+            )
