@@ -5,6 +5,9 @@ from weft.encoder.embeddings import Embeddings, TokenEmbeddings, TokenInputs
 from weft.encoder.encoder import PLAIN, Encoder, EncoderOutput
 from weft.encoder.heads import ClassificationHead, MLMHead, SBOHead
 from weft.encoder.pooling import ClsPooler, GatePooler, MeanPooler, Pooling, build_pooler
+from weft.encoder.pretrained import Pretrained, load_pretrained
+from weft.encoder.storage import load_model, load_weights, read_config, save_model
+from weft.encoder.tokenizer import load_tokenizer
 
 __all__ = [
     "PLAIN",
@@ -18,8 +21,15 @@ __all__ = [
     "MLMHead",
     "MeanPooler",
     "Pooling",
+    "Pretrained",
     "SBOHead",
     "TokenEmbeddings",
     "TokenInputs",
     "build_pooler",
+    "load_model",
+    "load_pretrained",
+    "load_tokenizer",
+    "load_weights",
+    "read_config",
+    "save_model",
 ]

@@ -114,7 +114,12 @@ class TokenEmbeddings(Embeddings):
         """
         config, input_ids = self.config, _ids(inputs)
         shape = (input_ids.shape[0], input_ids.shape[1])
-        total = words
+        token_type_ids = inputs.token_type_ids if isinstance(inputs, TokenInputs) else None
+        if token_type_ids is None:
+            total = words + self.token_type_embeddings.weight[0]
+        else:
+            check_ids(token_type_ids, config.type_vocab_size, "token_type_ids", "type_vocab_size", shape)
+            total = words + self.token_type_embeddings(token_type_ids)
         if self.position_embeddings is not None:
             if position_ids is None:
                 position_ids = self._count(input_ids)
@@ -122,12 +127,6 @@ class TokenEmbeddings(Embeddings):
                 size = config.max_position_embeddings
                 check_ids(position_ids, size, "position_ids", "max_position_embeddings", shape)
             total = total + self.position_embeddings(position_ids)
-        token_type_ids = inputs.token_type_ids if isinstance(inputs, TokenInputs) else None
-        if token_type_ids is None:
-            total = total + self.token_type_embeddings.weight[0]
-        else:
-            check_ids(token_type_ids, config.type_vocab_size, "token_type_ids", "type_vocab_size", shape)
-            total = total + self.token_type_embeddings(token_type_ids)
         return self.dropout(self.norm(total))
 
     def _count(self, input_ids: Tensor) -> Tensor:

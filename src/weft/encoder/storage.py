@@ -1,0 +1,227 @@
+"""weft's own checkpoints: ``model.safetensors``, ``config.json``, ``tokenizer.json``.
+
+Every file is written whole and forced to the disk under a temporary name; then they are renamed, and
+``config.json``, which holds the digests of the others, comes last. A save that is cut short leaves the old
+checkpoint, or (between two renames) files that loading tells apart from a whole one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+from tokenizers import Tokenizer
+from torch import nn
+
+from weft import __version__
+from weft.encoder.tensors import SAFETENSORS, fill, listed, own_tensors, read_json, read_safetensors
+from weft.encoder.tokenizer import TOKENIZER
+from weft.errors import CheckpointError, ConfigError
+
+CONFIG = "config.json"
+_FORMAT = 1
+_STORED = (None, torch.float32, torch.float16, torch.bfloat16)
+_Module = TypeVar("_Module", bound=nn.Module)
+
+
+@runtime_checkable
+class Config(Protocol):
+    """A configuration that can say itself in plain values."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values."""
+        ...
+
+
+def save_model(
+    directory: str | Path,
+    module: nn.Module,
+    config: Config | Mapping[str, Any],
+    tokenizer: Tokenizer | None = None,
+    *,
+    kind: str | None = None,
+    dtype: torch.dtype | None = None,
+) -> None:
+    """Save a model, atomically: every file appears whole under its name, and ``config.json`` last.
+
+    Args:
+        directory: Where to; made where absent, its checkpoint replaced where there is one.
+        module: What to save; tied tensors are stored once.
+        config: What builds the module again, as JSON values.
+        tokenizer: The tokenizer that belongs to it.
+        kind: What it is; the module's class name by default.
+        dtype: How to store floating tensors: ``torch.float16`` or ``torch.bfloat16`` halve the file; as
+            they are where None. They are read back in the dtype of the module that reads them.
+
+    Raises:
+        CheckpointError: The directory cannot be written; NaN, infinity, or a value that ``dtype`` cannot hold.
+        ConfigError: A dtype that is none of these, or a configuration that is no JSON.
+    """
+    if dtype not in _STORED:
+        raise ConfigError(
+            f"dtype is {dtype}; it must be torch.float32, torch.float16, torch.bfloat16 or None"
+        )
+    directory = Path(directory)
+    values = config.to_dict() if isinstance(config, Config) else dict(config)
+    tensors: dict[str, torch.Tensor] = {}
+    for name, tensor in own_tensors(module).items():
+        stored = tensor.detach().to("cpu", dtype if tensor.is_floating_point() else None)
+        tensors[name] = stored.contiguous()
+    infinite = [name for name, tensor in tensors.items() if not bool(torch.isfinite(tensor).all())]
+    if infinite:
+        raise CheckpointError(f"NaN or infinity, as stored in {dtype or 'its dtype'}, in {listed(infinite)}")
+    record: dict[str, Any] = {
+        "model_type": "weft",
+        "kind": type(module).__name__ if kind is None else kind,
+        "format": _FORMAT,
+        "weft": __version__,
+        "files": {},
+        "config": values,
+    }
+    _json(record)  # refuses what is no JSON before anything is written
+    staged: list[tuple[Path, Path]] = []
+
+    def stage(name: str, write: Callable[[Path], None]) -> str:
+        partial = directory / f".{name}.{os.getpid()}.part"
+        staged.append((partial, directory / name))
+        write(partial)
+        _sync(partial)
+        return _digest(partial)
+
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        record["files"][SAFETENSORS] = stage(
+            SAFETENSORS, lambda path: save_file(tensors, path, metadata={"format": "pt"})
+        )
+        if tokenizer is not None:
+            record["files"][TOKENIZER] = stage(TOKENIZER, _text(tokenizer.to_str(pretty=False)))
+        stage(CONFIG, _text(_json(record)))
+        for partial, final in staged:
+            os.replace(partial, final)
+        if tokenizer is None:
+            (directory / TOKENIZER).unlink(missing_ok=True)
+        _sync(directory)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"cannot be written: {error}", where=str(directory)) from error
+    finally:
+        for partial, _ in staged:
+            with suppress(OSError):
+                partial.unlink()
+
+
+def read_config(directory: str | Path, kind: str | None = None) -> dict[str, Any]:
+    """The configuration that :func:`save_model` was given.
+
+    Args:
+        directory: A weft checkpoint.
+        kind: What it must be.
+
+    Raises:
+        CheckpointError: No weft checkpoint, one of another kind, or of a later format.
+    """
+    record = _record(Path(directory))
+    if kind is not None and record["kind"] != kind:
+        raise CheckpointError(f"holds a {record['kind']}; a {kind} is needed", where=str(directory))
+    return record["config"]
+
+
+def load_weights(module: _Module, directory: str | Path) -> _Module:
+    """Fill a module with the tensors of a weft checkpoint, all of them and no other; returns the module.
+
+    Raises:
+        CheckpointError: A file that is missing, damaged or from another save than ``config.json``;
+            missing, unexpected or misshapen tensors, listed.
+    """
+    directory = Path(directory)
+    _verify(directory, _record(directory))
+    fill(own_tensors(module), read_safetensors(directory / SAFETENSORS), str(directory / SAFETENSORS))
+    return module
+
+
+def load_model(
+    directory: str | Path, build: Callable[[dict[str, Any]], _Module], kind: str | None = None
+) -> _Module:
+    """Build a module from its saved configuration and fill it.
+
+    Args:
+        directory: A weft checkpoint.
+        build: From the configuration's values to a module.
+        kind: What the checkpoint must be.
+
+    Raises:
+        CheckpointError: As :func:`read_config` and :func:`load_weights`; a configuration that breaks a rule.
+    """
+    values = read_config(directory, kind)
+    try:
+        module = build(values)
+    except (ConfigError, TypeError, KeyError) as error:
+        raise CheckpointError(f"its configuration does not build: {error}", where=str(directory)) from error
+    return load_weights(module, directory)
+
+
+def _record(directory: Path) -> dict[str, Any]:
+    path = directory / CONFIG
+    if not path.is_file():
+        raise CheckpointError(
+            f"has no {CONFIG}", where=str(directory), hint="is it a checkpoint's directory?"
+        )
+    record = read_json(path)
+    if record.get("model_type") != "weft" or not isinstance(record.get("config"), dict):
+        raise CheckpointError(
+            f"model_type is {record.get('model_type')!r}: no weft checkpoint",
+            where=str(path),
+            hint="load_pretrained reads BERT and RoBERTa",
+        )
+    if record.get("format") != _FORMAT:
+        raise CheckpointError(
+            f"format is {record.get('format')!r}; this weft reads {_FORMAT}", where=str(path)
+        )
+    return record
+
+
+def _verify(directory: Path, record: Mapping[str, Any]) -> None:
+    files = record.get("files")
+    for name, digest in (files if isinstance(files, dict) else {}).items():
+        path = directory / Path(str(name)).name
+        if not path.is_file():
+            raise CheckpointError("is missing", where=str(path))
+        if _digest(path) != digest:
+            raise CheckpointError(
+                f"is not the file that {CONFIG} was saved with: damaged, truncated or from another save",
+                where=str(path),
+            )
+
+
+def _text(text: str) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        path.write_text(text, encoding="utf-8")
+
+    return write
+
+
+def _json(record: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(record, indent=1, allow_nan=False) + "\n"
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"the configuration is no JSON: {error}") from error
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,164 @@
+"""Tensor files read with suspicion: nothing in them runs, and every tensor has its one place."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from weft.errors import CheckpointError
+
+SAFETENSORS = "model.safetensors"
+PICKLE = "pytorch_model.bin"
+_LISTED = 12
+
+
+def read_tensors(directory: Path) -> dict[str, Tensor]:
+    """Read the tensors of a checkpoint directory: safetensors first, single or sharded, then a pickle.
+
+    A pickle is read with ``weights_only=True``: tensors and plain containers, no code.
+
+    Raises:
+        CheckpointError: No weights, a truncated or damaged file, a pickle that holds anything else than
+            named tensors, a shard that is missing or lies elsewhere, one tensor in two shards.
+    """
+    for name, read in ((SAFETENSORS, read_safetensors), (PICKLE, _read_pickle)):
+        if (directory / name).is_file():
+            return read(directory / name)
+        index = directory / f"{name}.index.json"
+        if index.is_file():
+            tensors: dict[str, Tensor] = {}
+            for shard in _shards(index):
+                part = read(shard)
+                twice = sorted(tensors.keys() & part.keys())
+                if twice:
+                    raise CheckpointError(f"{listed(twice)} also in another shard", where=str(shard))
+                tensors.update(part)
+            return tensors
+    raise CheckpointError(f"neither {SAFETENSORS} nor {PICKLE}, nor an index of either", where=str(directory))
+
+
+def read_safetensors(path: Path) -> dict[str, Tensor]:
+    """Read one safetensors file.
+
+    Raises:
+        CheckpointError: It cannot be read, or is no whole safetensors file.
+    """
+    try:
+        return load_file(path)
+    except SafetensorError as error:
+        raise CheckpointError(f"damaged or truncated: {error}", where=str(path)) from error
+    except OSError as error:
+        raise CheckpointError(f"cannot be read: {error.strerror or error}", where=str(path)) from error
+
+
+def read_json(path: Path) -> dict[str, object]:
+    """Read a JSON object.
+
+    Raises:
+        CheckpointError: It cannot be read, or is no JSON object.
+    """
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CheckpointError(f"cannot be read: {error.strerror or error}", where=str(path)) from error
+    except ValueError as error:
+        raise CheckpointError(f"is not JSON: {error}", where=str(path)) from error
+    if not isinstance(values, dict):
+        raise CheckpointError(f"holds a {type(values).__name__}; a JSON object is needed", where=str(path))
+    return values
+
+
+def fill(targets: Mapping[str, Tensor], tensors: Mapping[str, Tensor], where: str) -> None:
+    """Copy every tensor into the target of the same name; the names must be the same, all of them.
+
+    Raises:
+        CheckpointError: Missing or unexpected tensors, other shapes, integers for numbers, NaN or
+            infinity; all of a kind are listed at once.
+    """
+    faults: list[str] = []
+    missing = [name for name in targets if name not in tensors]
+    unexpected = [name for name in tensors if name not in targets]
+    if missing:
+        faults.append(f"{len(missing)} missing: {listed(missing)}")
+    if unexpected:
+        faults.append(f"{len(unexpected)} unexpected: {listed(unexpected)}")
+    common = [name for name in targets if name in tensors]
+    misshapen = [
+        f"{name} {tuple(tensors[name].shape)} instead of {tuple(targets[name].shape)}"
+        for name in common
+        if tensors[name].shape != targets[name].shape
+    ]
+    if misshapen:
+        faults.append(f"{len(misshapen)} of another shape: {listed(misshapen)}")
+    mistyped = [
+        f"{name} {tensors[name].dtype}"
+        for name in common
+        if tensors[name].is_floating_point() != targets[name].is_floating_point()
+    ]
+    if mistyped:
+        faults.append(f"{len(mistyped)} of another kind of number: {listed(mistyped)}")
+    infinite = [name for name in common if not bool(torch.isfinite(tensors[name]).all())]
+    if infinite:
+        faults.append(f"{len(infinite)} with NaN or infinity: {listed(infinite)}")
+    if faults:
+        raise CheckpointError(f"the tensors do not fit: {'; '.join(faults)}", where=where)
+    with torch.no_grad():
+        for name in common:
+            targets[name].copy_(tensors[name])
+
+
+def own_tensors(module: nn.Module) -> dict[str, Tensor]:
+    """Parameters and persistent buffers by name; a tied one only under its first name."""
+    distinct: dict[str, Tensor] = {}
+    seen: set[int] = set()
+    for name, tensor in module.state_dict(keep_vars=True).items():
+        if id(tensor) not in seen:
+            seen.add(id(tensor))
+            distinct[name] = tensor
+    return distinct
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names with commas, the first dozen of many."""
+    rest = len(names) - _LISTED
+    return ", ".join(names[:_LISTED]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _read_pickle(path: Path) -> dict[str, Tensor]:
+    try:
+        loaded = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise CheckpointError(
+            "refused: the pickle is damaged or holds more than tensors, which could run code",
+            where=str(path),
+            hint="ask its author for model.safetensors",
+        ) from error
+    except (OSError, EOFError, RuntimeError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise CheckpointError(f"damaged or truncated: {reason}", where=str(path)) from error
+    if not isinstance(loaded, dict) or not all(
+        isinstance(name, str) and isinstance(tensor, Tensor) for name, tensor in loaded.items()
+    ):
+        raise CheckpointError("holds something else than named tensors", where=str(path))
+    return loaded
+
+
+def _shards(index: Path) -> list[Path]:
+    weight_map = read_json(index).get("weight_map")
+    if not isinstance(weight_map, dict) or not weight_map:
+        raise CheckpointError("has no weight_map", where=str(index))
+    shards: list[Path] = []
+    for name in sorted({str(file) for file in weight_map.values()}):
+        if Path(name).name != name:
+            raise CheckpointError(f"names {name!r}, outside its directory", where=str(index))
+        if not (index.parent / name).is_file():
+            raise CheckpointError(f"names {name}, which is not there", where=str(index))
+        shards.append(index.parent / name)
+    return shards
