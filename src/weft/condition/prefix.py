@@ -1,0 +1,253 @@
+"""Keys and values from a summary vector, put before the tokens' own in every layer."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from weft.attention import Prefix, Terms, attend
+from weft.condition.conditioner import Conditioner
+from weft.errors import ConfigError, DtypeError, NonFiniteError, ShapeError
+
+
+class KVPrefix(Conditioner):
+    """A summary of a graph as P extra keys and values in every layer.
+
+    prefix_key = split(graph_to_k[layer](summary)),    prefix_value = g ⊙ split(graph_to_v[layer](summary))
+
+    ``graph_to_v`` starts at zero, so that training starts near the plain encoder: the prefix takes a
+    share of the attention and adds nothing. (``graph_to_k`` gets a gradient from that share at once.)
+
+    Args:
+        graph_dim: Width of the summary.
+        hidden_size: Width of the encoder.
+        num_heads: Attention heads of the encoder.
+        num_layers: Layers of the encoder.
+        num_prefix_tokens: P.
+        gated: Whether a learned factor g per layer and head, 1 at the start, multiplies the values. It
+            tells which heads use the graph; it gets no gradient before ``graph_to_v`` has left zero.
+
+    Structure:
+        ``summary (batch, graph_dim)``.
+
+    Raises:
+        ConfigError: A size below 1, heads that do not divide ``hidden_size``.
+
+    Source:
+        The model module contract, "BERT Integration Module API": deep prefix injection; the mechanism is
+        prefix-tuning (Li & Liang 2021), with the prefix computed from the input.
+
+    Differs from the spec:
+        P may be more than 1, and ``graph_to_v`` starts at zero: the contract is silent about the start.
+    """
+
+    def __init__(
+        self,
+        graph_dim: int,
+        hidden_size: int,
+        num_heads: int,
+        num_layers: int,
+        num_prefix_tokens: int = 1,
+        *,
+        gated: bool = False,
+    ) -> None:
+        super().__init__()
+        _check_sizes(hidden_size, num_heads, graph_dim=graph_dim, num_layers=num_layers, P=num_prefix_tokens)
+        self.graph_dim = graph_dim
+        self.num_heads = num_heads
+        self.num_prefix_tokens = num_prefix_tokens
+        width = num_prefix_tokens * hidden_size
+        self.graph_to_k = nn.ModuleList(nn.Linear(graph_dim, width) for _ in range(num_layers))
+        self.graph_to_v = nn.ModuleList(_zero_linear(graph_dim, width) for _ in range(num_layers))
+        self.gate = nn.Parameter(torch.ones(num_layers, num_heads)) if gated else None
+
+    def prepare(self, structure: Tensor) -> Tensor:
+        """Check the summary.
+
+        Raises:
+            ShapeError: It is not ``(batch, graph_dim)``.
+            NonFiniteError: It holds NaN or infinity (looked for on the CPU only).
+        """
+        _check_summary(structure, self.graph_dim)
+        return structure
+
+    def terms(self, layer: int, hidden: Tensor, query: Tensor, key: Tensor, state: Tensor) -> Terms:
+        """The prefix of one layer."""
+        prefix_key = _split(self.graph_to_k[layer](state), self.num_heads, self.num_prefix_tokens)
+        prefix_value = _split(self.graph_to_v[layer](state), self.num_heads, self.num_prefix_tokens)
+        if self.gate is not None:
+            prefix_value = prefix_value * self.gate[layer][:, None, None]
+        return Terms(prefix=Prefix(prefix_key, prefix_value))
+
+
+class Register(Conditioner):
+    """A prefix that is learned and says nothing about the input: the control for :class:`KVPrefix`.
+
+    Whatever a model gains from a prefix and also gains from this is no gain from the structure.
+
+    Args:
+        hidden_size: Width of the encoder.
+        num_heads: Attention heads of the encoder.
+        num_layers: Layers of the encoder.
+        num_prefix_tokens: P.
+        initializer_range: Standard deviation of the keys at the start; the values start at zero.
+
+    Structure:
+        Anything; it is not looked at.
+
+    Source:
+        Darcet et al. 2024, "Vision Transformers Need Registers"; Li & Liang 2021 for keys and values.
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        num_heads: int,
+        num_layers: int,
+        num_prefix_tokens: int = 1,
+        *,
+        initializer_range: float = 0.02,
+    ) -> None:
+        super().__init__()
+        _check_sizes(hidden_size, num_heads, num_layers=num_layers, P=num_prefix_tokens)
+        shape = (num_layers, num_heads, num_prefix_tokens, hidden_size // num_heads)
+        self.key = nn.Parameter(torch.empty(shape).normal_(std=initializer_range))
+        self.value = nn.Parameter(torch.zeros(shape))
+
+    def prepare(self, structure: object = None) -> None:
+        """Nothing to prepare."""
+
+    def terms(self, layer: int, hidden: Tensor, query: Tensor, key: Tensor, state: None) -> Terms:
+        """The same prefix for every example."""
+        batch = query.shape[0]
+        prefix = Prefix(
+            self.key[layer].expand(batch, -1, -1, -1), self.value[layer].expand(batch, -1, -1, -1)
+        )
+        return Terms(prefix=prefix)
+
+
+class KVPrefixAttention(nn.Module):
+    """The contract's attention: one prefix token from a graph summary, then the tokens.
+
+    context = softmax(Q · [prefix_k ‖ K]ᵀ · D^-½) · [prefix_v ‖ V]
+
+    Args:
+        hidden_size: Width of the encoder.
+        num_heads: Number of heads; D = hidden_size / num_heads.
+        graph_dim: Width of the graph summary.
+
+    Raises:
+        ConfigError: A size below 1, heads that do not divide ``hidden_size``.
+
+    Source:
+        The model module contract, "Custom Attention Module".
+
+    Differs from the spec:
+        Padding is masked by a boolean, not by adding -1e9, which overflows in half precision.
+        ``graph_to_v`` starts at zero. Weights can be declined (``need_weights=False``), which lets
+        the fused kernels run. ``merge_heads`` is there for the layer around this one: the contract
+        lists it and returns split heads.
+    """
+
+    def __init__(self, hidden_size: int = 768, num_heads: int = 12, graph_dim: int = 256) -> None:
+        super().__init__()
+        _check_sizes(hidden_size, num_heads, graph_dim=graph_dim)
+        self.hidden_size = hidden_size
+        self.num_heads = num_heads
+        self.head_dim = hidden_size // num_heads
+        self.graph_dim = graph_dim
+        self.graph_to_k = nn.Linear(graph_dim, hidden_size)
+        self.graph_to_v = _zero_linear(graph_dim, hidden_size)
+
+    def split_heads(self, x: Tensor) -> Tensor:
+        """``(batch, hidden)`` to ``(batch, heads, 1, D)``."""
+        return _split(x, self.num_heads, 1)
+
+    def merge_heads(self, x: Tensor) -> Tensor:
+        """``(batch, heads, seq, D)`` to ``(batch, seq, hidden)``."""
+        return x.transpose(1, 2).flatten(2)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        graph_summary: Tensor,
+        attention_mask: Tensor,
+        need_weights: bool = True,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attend to the graph and to the tokens.
+
+        Args:
+            query: ``(batch, heads, seq, D)``.
+            key: ``(batch, heads, seq, D)``.
+            value: ``(batch, heads, seq, D)``.
+            graph_summary: ``(batch, graph_dim)``.
+            attention_mask: ``(batch, seq)``, boolean or 1 and 0; the prefix is always attended to.
+            need_weights: Whether to return the weights.
+
+        Returns:
+            ``context (batch, heads, seq, D)`` and ``attention_weights (batch, heads, seq, 1 + seq)``, whose
+            position 0 is the graph; None for the weights where they were declined.
+
+        Raises:
+            ShapeError: Shapes that do not fit; both are named.
+            DtypeError: A mask that is neither boolean nor made of ones and zeros.
+            NonFiniteError: NaN or infinity in an input.
+        """
+        _check_summary(graph_summary, self.graph_dim)
+        prefix = Prefix(
+            self.split_heads(self.graph_to_k(graph_summary)), self.split_heads(self.graph_to_v(graph_summary))
+        )
+        context, maps = attend(
+            query,
+            key,
+            value,
+            key_mask=_boolean_mask(attention_mask),
+            terms=Terms(prefix=prefix),
+            need_maps=need_weights,
+        )
+        return context, None if maps is None else maps.weights
+
+
+def _split(x: Tensor, heads: int, tokens: int) -> Tensor:
+    """``(batch, tokens · hidden)`` to ``(batch, heads, tokens, D)``."""
+    return x.view(x.shape[0], tokens, heads, -1).transpose(1, 2)
+
+
+def _zero_linear(input_dim: int, output_dim: int) -> nn.Linear:
+    linear = nn.Linear(input_dim, output_dim)
+    nn.init.zeros_(linear.weight)
+    nn.init.zeros_(linear.bias)
+    return linear
+
+
+def _boolean_mask(mask: Tensor) -> Tensor:
+    if mask.dtype == torch.bool:
+        return mask
+    if not ((mask == 0) | (mask == 1)).all():
+        raise DtypeError(
+            f"attention_mask is {mask.dtype} with values other than 0 and 1",
+            hint="1 or True = attend; an additive mask (0 and -10000) is not understood here",
+        )
+    return mask == 1
+
+
+def _check_summary(summary: Tensor, graph_dim: int) -> None:
+    if summary.dim() != 2 or summary.shape[1] != graph_dim:
+        raise ShapeError(
+            f"the graph summary has shape {tuple(summary.shape)}; it must be (batch, {graph_dim})"
+        )
+    # On a GPU the look would wait for the device.
+    if summary.device.type == "cpu" and not torch.isfinite(summary.detach()).all():
+        raise NonFiniteError("NaN or infinity", where="graph summary")
+
+
+def _check_sizes(hidden_size: int, num_heads: int, **sizes: int) -> None:
+    for name, size in {"hidden_size": hidden_size, "num_heads": num_heads, **sizes}.items():
+        if size < 1:
+            raise ConfigError(f"{name} is {size}; it must be at least 1")
+    if hidden_size % num_heads:
+        raise ConfigError(
+            f"hidden_size is {hidden_size} and num_heads is {num_heads}; num_heads must divide hidden_size"
+        )
