@@ -17,7 +17,7 @@ that the backward draws it again.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -26,8 +26,8 @@ from torch.autograd.function import once_differentiable
 
 from weft.attention.problem import Problem
 
-CHUNK_ELEMENTS = {"cpu": 1 << 17, "cuda": 1 << 25}
-"""Scores per chunk: 512 KiB of fp32 on a CPU, half of a core's second-level cache."""
+CHUNK_ELEMENTS = {"cpu": 1 << 18, "cuda": 1 << 25}
+"""Scores per chunk: 1 MiB of fp32 on a CPU, about a core's second-level cache (measured in docs/log.md)."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,14 @@ class _Chunk:
         heads = self.heads if tensor.shape[1] > 1 else slice(None)
         rows = self.rows if tensor.shape[2] > 1 else slice(None)
         return tensor[batch, heads, rows]
+
+    def batch_of(self, tensor: Tensor) -> Tensor:
+        """The chunk's part of ``(batch, …)``."""
+        return tensor[self.batch]
+
+    def product(self, query: Tensor, keys: Tensor) -> Tensor:
+        """query · keysᵀ over the chunk, ``(…, rows, keys)``."""
+        return torch.matmul(self.of(query), self.keys_of(keys).transpose(-2, -1))
 
     def keys_of(self, tensor: Tensor) -> Tensor:
         """The chunk's part of ``(batch, heads, key, …)``: every key."""
@@ -140,33 +148,41 @@ class _Inputs:
     lambda_key: Tensor | None
     alpha: Tensor | None
 
+    def scaled(self, scale: float) -> _Inputs:
+        """The same inputs with both queries multiplied by the scale of the logits."""
+        context = None if self.context_query is None else self.context_query * scale
+        return replace(self, query=self.query * scale, context_query=context)
+
+    def without_alpha(self) -> _Inputs:
+        """The same inputs with α = 1."""
+        return replace(self, alpha=None)
+
 
 @dataclass
 class _Weights:
-    """One chunk's maps. ``scores`` are before the decay, kept only where its gradient needs them."""
+    """One chunk's maps: raw scores (kept only where the factor's gradient needs them), F, A, σ and α·Λ."""
 
     scores: Tensor | None
     factor: Tensor | None
     weights: Tensor
     sigmoid: Tensor | None
     gate: Tensor | None
-    alpha: float | Tensor
 
-    def quasi(self) -> Tensor:
-        """G, a new tensor."""
-        assert self.sigmoid is not None
-        return self.sigmoid * self.alpha
+    def total(self, length: int) -> Tensor:
+        """T = A + [0 ‖ Λ⊙G], written over A."""
+        if self.sigmoid is not None and self.gate is not None:
+            self.weights[..., length:].addcmul_(self.sigmoid, self.gate)
+        return self.weights
 
 
 def _weights(plan: _Plan, inputs: _Inputs, chunk: _Chunk, *, keep_scores: bool) -> _Weights:
-    """Recompute the maps of one chunk; the caller owns every tensor in the result."""
+    """Compute the maps of one chunk; the caller owns every tensor in the result."""
     length = plan.prefix_length
     wide = torch.promote_types(inputs.query.dtype, torch.float32)
-    query = chunk.of(inputs.query) * plan.scale
-    scores = torch.matmul(query, chunk.keys_of(inputs.keys).transpose(-2, -1)).to(wide)
+    scores = chunk.product(inputs.query, inputs.keys).to(wide)
     tokens = scores[..., length:]
     blocked = None if inputs.blocked is None else chunk.of(inputs.blocked)
-    before, factor = None, None
+    before, factor, blind = None, None, None
     if inputs.factor is not None:
         factor = chunk.of(inputs.factor)
         if plan.decay_mode == "scores":
@@ -174,7 +190,6 @@ def _weights(plan: _Plan, inputs: _Inputs, chunk: _Chunk, *, keep_scores: bool) 
             tokens.mul_(factor)
         else:
             tokens.add_(factor.log())
-    blind = None
     if blocked is not None:
         tokens.masked_fill_(blocked, float("-inf"))
         if length == 0:
@@ -183,31 +198,25 @@ def _weights(plan: _Plan, inputs: _Inputs, chunk: _Chunk, *, keep_scores: bool) 
     weights = torch.softmax(scores, dim=-1)
     if blind is not None:
         weights.masked_fill_(blind, 0.0)
-    sigmoid, gate, alpha = None, None, 1.0
-    if inputs.context_query is not None and inputs.context_key is not None:
-        assert inputs.lambda_query is not None and inputs.lambda_key is not None
-        context_query = chunk.of(inputs.context_query) * plan.scale
-        logits = torch.matmul(context_query, chunk.keys_of(inputs.context_key).transpose(-2, -1))
-        sigmoid = logits.to(wide).sigmoid_()
-        if blocked is not None:
-            sigmoid.masked_fill_(blocked, 0.0)
-        alpha = plan.alpha if inputs.alpha is None else inputs.alpha[chunk.batch].to(wide)
-        by_query = chunk.of(inputs.lambda_query).to(wide).unsqueeze(-1)
-        if plan.gate == "row":
-            by_key = chunk.of(inputs.lambda_key).to(wide).unsqueeze(-1)
-        else:
-            by_key = chunk.keys_of(inputs.lambda_key).to(wide).unsqueeze(-2)
-        gate = 1.0 - plan.beta * by_query - plan.gamma * by_key
-    return _Weights(before, factor, weights, sigmoid, gate, alpha)
+    if inputs.context_query is None or inputs.context_key is None:
+        return _Weights(before, factor, weights, None, None)
+    sigmoid = chunk.product(inputs.context_query, inputs.context_key).to(wide).sigmoid_()
+    if blocked is not None:
+        sigmoid.masked_fill_(blocked, 0.0)
+    return _Weights(before, factor, weights, sigmoid, _gate(plan, inputs, chunk))
 
 
-def _total(plan: _Plan, maps: _Weights) -> Tensor:
-    """T = A + [0 ‖ Λ⊙G], a new tensor only where there is a quasi-attention."""
-    if maps.sigmoid is None or maps.gate is None:
-        return maps.weights
-    total = maps.weights.clone()
-    total[..., plan.prefix_length :].addcmul_(maps.sigmoid, maps.gate * maps.alpha)
-    return total
+def _gate(plan: _Plan, inputs: _Inputs, chunk: _Chunk) -> Tensor:
+    """α·Λ: ``(…, query, 1)`` for the row gate, ``(…, query, key)`` for the pair gate."""
+    assert inputs.lambda_query is not None
+    assert inputs.lambda_key is not None
+    by_query = chunk.of(inputs.lambda_query).unsqueeze(-1)
+    if plan.gate == "row":
+        by_key = chunk.of(inputs.lambda_key).unsqueeze(-1)
+    else:
+        by_key = chunk.keys_of(inputs.lambda_key).unsqueeze(-2)
+    gate = 1.0 - plan.beta * by_query - plan.gamma * by_key
+    return gate * (plan.alpha if inputs.alpha is None else chunk.batch_of(inputs.alpha))
 
 
 def _keep(plan: _Plan, chunk: _Chunk, like: Tensor) -> Tensor:
@@ -224,16 +233,14 @@ class _Chunked(torch.autograd.Function):
         inputs = _Inputs(*tensors)  # pyright: ignore[reportArgumentType] - the first three are never None
         ctx.plan = plan
         ctx.save_for_backward(*tensors)
-        query, values = inputs.query, inputs.values
-        batch, heads, rows, _ = query.shape
+        batch, heads, rows, _ = inputs.query.shape
+        values = inputs.values
         # Laid out as (batch, query, heads, D), so that merging the heads afterwards is a view.
-        output = query.new_empty((batch, rows, heads, values.shape[3])).transpose(1, 2)
-        with torch.autocast(query.device.type, enabled=False):
-            for chunk in _chunks(query, inputs.keys.shape[2], plan.chunk_elements):
-                maps = _weights(plan, inputs, chunk, keep_scores=False)
-                total = maps.weights
-                if maps.sigmoid is not None and maps.gate is not None:
-                    total[..., plan.prefix_length :].addcmul_(maps.sigmoid, maps.gate * maps.alpha)
+        output = values.new_empty((batch, rows, heads, values.shape[3])).transpose(1, 2)
+        with torch.autocast(values.device.type, enabled=False):
+            scaled = inputs.scaled(plan.scale)
+            for chunk in _chunks(inputs.query, inputs.keys.shape[2], plan.chunk_elements):
+                total = _weights(plan, scaled, chunk, keep_scores=False).total(plan.prefix_length)
                 if plan.dropout_p:
                     total.mul_(_keep(plan, chunk, total))
                 chunk.of(output).copy_(torch.matmul(total.to(values.dtype), chunk.keys_of(values)))
@@ -254,8 +261,12 @@ class _Chunked(torch.autograd.Function):
             if tensor is not None and wanted[name]
         }
         with torch.autocast(inputs.query.device.type, enabled=False):
+            scaled = inputs.scaled(plan.scale)
             for chunk in _chunks(inputs.query, inputs.keys.shape[2], plan.chunk_elements):
-                _backward_chunk(plan, inputs, chunk, grad_outputs[0], gradients)
+                _backward_chunk(plan, scaled, chunk, grad_outputs[0], gradients)
+            for name in ("query", "context_query"):
+                if name in gradients:
+                    gradients[name].mul_(plan.scale)
         return (None, *(gradients.get(name) for name in vars(inputs)))
 
 
@@ -263,83 +274,82 @@ def _backward_chunk(
     plan: _Plan, inputs: _Inputs, chunk: _Chunk, d_output: Tensor, gradients: dict[str, Tensor]
 ) -> None:
     """Add one chunk's share to every gradient that is wanted."""
-    dtype = inputs.query.dtype
+    dtype, length = inputs.query.dtype, plan.prefix_length
     maps = _weights(plan, inputs, chunk, keep_scores="factor" in gradients)
     d_out = chunk.of(d_output).to(dtype)
-    d_total = torch.matmul(d_out, chunk.keys_of(inputs.values).transpose(-2, -1)).to(maps.weights.dtype)
+    d_total = chunk.product(d_output.to(dtype), inputs.values).to(maps.weights.dtype)
     kept = _keep(plan, chunk, d_total) if plan.dropout_p else None
-    if "values" in gradients:
-        total = _total(plan, maps)
-        if kept is not None:
-            total = total * kept
-        chunk.keys_of(gradients["values"]).add_(torch.matmul(total.to(dtype).transpose(-2, -1), d_out))
-        del total
     if kept is not None:
         d_total.mul_(kept)
     if maps.sigmoid is not None:
-        _backward_quasi(plan, inputs, chunk, maps, d_total[..., plan.prefix_length :], gradients)
+        _backward_quasi(plan, inputs, chunk, maps, d_total[..., length:], gradients)
     d_scores = torch._softmax_backward_data(d_total, maps.weights, -1, maps.weights.dtype)
-    d_tokens = d_scores[..., plan.prefix_length :]
+    if "values" in gradients:
+        total = maps.total(length)
+        if kept is not None:
+            total.mul_(kept)
+        chunk.keys_of(gradients["values"]).add_(torch.matmul(total.to(dtype).transpose(-2, -1), d_out))
     if maps.factor is not None:
+        d_tokens = d_scores[..., length:]
         if "factor" in gradients:
             target = chunk.of(gradients["factor"])
-            d_factor = d_tokens * maps.scores if maps.scores is not None else d_tokens / maps.factor
+            if maps.scores is None:
+                d_factor = d_tokens / maps.factor
+            else:
+                d_factor = maps.scores.mul_(d_tokens)
             target.add_(d_factor.sum_to_size(target.shape))
         if plan.decay_mode == "scores":
             d_tokens.mul_(maps.factor)
-    if "query" in gradients or "keys" in gradients:
-        _backward_product(
-            plan.scale, d_scores.to(dtype), chunk, (inputs.query, "query"), (inputs.keys, "keys"), gradients
-        )
+    _backward_product(chunk, d_scores.to(dtype), inputs, "query", "keys", gradients)
 
 
 def _backward_quasi(
     plan: _Plan, inputs: _Inputs, chunk: _Chunk, maps: _Weights, d_total: Tensor, gradients: dict[str, Tensor]
 ) -> None:
-    """Gradients of Λ and G; ``d_total`` is read, never changed: the softmax needs it afterwards."""
-    assert maps.sigmoid is not None and maps.gate is not None
-    assert inputs.context_query is not None and inputs.context_key is not None
-    if "lambda_query" in gradients or "lambda_key" in gradients:
-        d_gate = d_total * maps.quasi()
-        by_row = d_gate.sum(dim=-1)
-        if "lambda_query" in gradients:
-            chunk.of(gradients["lambda_query"]).sub_(plan.beta * by_row)
-        if "lambda_key" in gradients:
-            if plan.gate == "row":
-                chunk.of(gradients["lambda_key"]).sub_(plan.gamma * by_row)
-            else:
-                chunk.keys_of(gradients["lambda_key"]).sub_(plan.gamma * d_gate.sum(dim=-2))
-    d_quasi = d_total * maps.gate
+    """Gradients of Λ, α and the context; ``d_total`` is read, never changed: the softmax needs it after."""
+    assert maps.sigmoid is not None
+    assert maps.gate is not None
+    product = d_total * maps.sigmoid
+    _backward_gate(plan, inputs, chunk, product, gradients)
+    if "context_query" not in gradients and "context_key" not in gradients:
+        return
+    # dT ⊙ σ(1 − σ); σ is 0 where a mask forbids.
+    product.addcmul_(product, maps.sigmoid, value=-1.0)
+    product.mul_(maps.gate)
+    _backward_product(
+        chunk, product.to(inputs.query.dtype), inputs, "context_query", "context_key", gradients
+    )
+
+
+def _backward_gate(
+    plan: _Plan, inputs: _Inputs, chunk: _Chunk, product: Tensor, gradients: dict[str, Tensor]
+) -> None:
+    """Gradients of λ_Q, λ_K and α from dT ⊙ σ."""
+    alpha = plan.alpha if inputs.alpha is None else chunk.batch_of(inputs.alpha)
+    by_row = product.sum(dim=-1, keepdim=True)
+    if "lambda_query" in gradients:
+        chunk.of(gradients["lambda_query"]).sub_((by_row * alpha).squeeze(-1), alpha=plan.beta)
+    if "lambda_key" in gradients:
+        if plan.gate == "row":
+            chunk.of(gradients["lambda_key"]).sub_((by_row * alpha).squeeze(-1), alpha=plan.gamma)
+        else:
+            by_key = product.sum(dim=-2, keepdim=True) * alpha
+            chunk.keys_of(gradients["lambda_key"]).sub_(by_key.squeeze(-2), alpha=plan.gamma)
     if "alpha" in gradients:
-        gradients["alpha"][chunk.batch].add_((d_quasi * maps.sigmoid).sum(dim=(1, 2, 3), keepdim=True))
-    if "context_query" in gradients or "context_key" in gradients:
-        # σ(1 − σ) is 0 where a mask forbids, because σ was set to 0 there.
-        d_logits = torch.ops.aten.sigmoid_backward(d_quasi, maps.sigmoid)
-        if inputs.alpha is not None or plan.alpha != 1.0:
-            d_logits.mul_(maps.alpha)
-        _backward_product(
-            plan.scale,
-            d_logits.to(inputs.query.dtype),
-            chunk,
-            (inputs.context_query, "context_query"),
-            (inputs.context_key, "context_key"),
-            gradients,
+        assert inputs.alpha is not None
+        bare = _gate(plan, inputs.without_alpha(), chunk)
+        target = chunk.batch_of(gradients["alpha"])
+        target.add_(
+            (product * bare if plan.gate == "pair" else by_row * bare).sum(dim=(1, 2, 3), keepdim=True)
         )
 
 
 def _backward_product(
-    scale: float,
-    d_scores: Tensor,
-    chunk: _Chunk,
-    left: tuple[Tensor, str],
-    right: tuple[Tensor, str],
-    gradients: dict[str, Tensor],
+    chunk: _Chunk, d_scores: Tensor, inputs: _Inputs, query: str, keys: str, gradients: dict[str, Tensor]
 ) -> None:
-    """Gradients of scale · left · rightᵀ."""
-    (query, query_name), (keys, keys_name) = left, right
-    if query_name in gradients:
-        product = torch.matmul(d_scores, chunk.keys_of(keys))
-        chunk.of(gradients[query_name]).copy_(product.mul_(scale))
-    if keys_name in gradients:
-        product = torch.matmul(d_scores.transpose(-2, -1), chunk.of(query))
-        chunk.keys_of(gradients[keys_name]).add_(product, alpha=scale)
+    """Gradients of query · keysᵀ, the query already scaled: its own gradient is scaled at the end."""
+    if query in gradients:
+        chunk.of(gradients[query]).copy_(torch.matmul(d_scores, chunk.keys_of(getattr(inputs, keys))))
+    if keys in gradients:
+        product = torch.matmul(d_scores.transpose(-2, -1), chunk.of(getattr(inputs, query)))
+        chunk.keys_of(gradients[keys]).add_(product)

@@ -32,14 +32,12 @@ class Problem:
     def keys(self) -> Tensor:
         """``[prefix_key ‖ key]``, ``(batch, heads, P + key, D)``."""
         prefix = self.terms.prefix
-        return self.key if prefix is None else torch.cat([prefix.key.to(self.key.dtype), self.key], dim=2)
+        return self.key if prefix is None else _prepend(prefix.key, self.key)
 
     def values(self) -> Tensor:
         """``[prefix_value ‖ value]``, ``(batch, heads, P + key, D)``."""
         prefix = self.terms.prefix
-        if prefix is None:
-            return self.value
-        return torch.cat([prefix.value.to(self.value.dtype), self.value], dim=2)
+        return self.value if prefix is None else _prepend(prefix.value, self.value)
 
     def rows(self, start: int, stop: int) -> Problem:
         """The same problem without quasi-attention for the query rows ``start`` to ``stop``."""
@@ -58,6 +56,16 @@ class Problem:
         if keys is None or self.mask is None:
             return self.mask if keys is None else keys
         return keys & self.mask
+
+
+def _prepend(prefix: Tensor, tokens: Tensor) -> Tensor:
+    """``[prefix ‖ tokens]`` along the length, laid out as encoders lay out heads.
+
+    An encoder's heads are a view of ``(batch, length, heads, D)``; joining there copies whole rows,
+    where joining the transposed views was measured ten to forty times slower on a CPU.
+    """
+    joined = torch.cat([prefix.to(tokens.dtype).transpose(1, 2), tokens.transpose(1, 2)], dim=1)
+    return joined.transpose(1, 2)
 
 
 def check(
