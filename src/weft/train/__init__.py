@@ -1,0 +1,12 @@
+"""Training: a config, batches of similar length, one loop, checkpoints that resume exactly.
+
+config  = TrainConfig(epochs=3)
+batches = Batches(LengthBuckets(lengths, config.batch_size, seed=config.seed), collate, seed=config.seed)
+history = fit(model, batches, loss_step, config, evaluate=evaluate, directory=folder)
+"""
+
+from weft.train.batching import Batches, BatchSource, LengthBuckets, Plan, pad
+from weft.train.config import TrainConfig
+from weft.train.loop import History, fit
+
+__all__ = ["BatchSource", "Batches", "History", "LengthBuckets", "Plan", "TrainConfig", "fit", "pad"]

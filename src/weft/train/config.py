@@ -1,0 +1,178 @@
+"""How to train: one frozen dataclass, checked when it is made."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from weft.errors import ConfigError
+
+Schedule = Literal["cosine", "linear", "constant"]
+Precision = Literal["fp32", "bf16"]
+Mode = Literal["min", "max"]
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """What :func:`weft.train.loop.fit` needs to know beside the model, the batches and the loss.
+
+    Exactly one of ``epochs`` and ``steps`` is given. A *step* is one update of the parameters.
+
+    Args:
+        epochs: Passes over the batches.
+        steps: Updates, over as many epochs as they take.
+        batch_size: Examples of one batch over all processes; the batches are made by the caller, who
+            reads it here.
+        learning_rate: The rate after warm-up, for the top of the model.
+        weight_decay: Decoupled decay; never on biases, norms and other tensors of one dimension.
+        betas: AdamW's decay rates of the two moments.
+        epsilon: AdamW's ε.
+        warmup: Share of all steps in which the rate rises linearly from 0.
+        schedule: What the rate does after warm-up.
+        final_rate: Share of ``learning_rate`` at which ``cosine`` and ``linear`` end.
+        layer_decay: Rate of an encoder layer as a share of the rate of the layer above it; 1 is off.
+        accumulation: Batches of one step.
+        max_grad_norm: Gradients longer than this are shortened to it; None leaves them.
+        precision: ``bf16`` computes under autocast with float32 parameters.
+        patience: Evaluations without improvement after which training stops; None never stops.
+        metric: The entry of the evaluation that decides what is best.
+        mode: Whether a lower or a higher ``metric`` is better.
+        restore_best: Whether the model ends with the weights of the best evaluation.
+        seed: Of every random draw.
+        log_every: Steps between log records.
+        eval_every: Steps between evaluations; None evaluates at the end of every epoch.
+        save_every: Steps between checkpoints; None saves at the end of every epoch.
+        keep: Checkpoints that are kept.
+        device: ``auto`` is an accelerator if there is one; else a torch device such as ``cpu``.
+        threads: Of torch on the CPU; None leaves torch's own choice.
+        processes: How many processes must take part; None accepts what the launcher started.
+        pin_memory: Copy batches through pinned memory, for an accelerator.
+        tensorboard: Write TensorBoard events beside the log.
+
+    Raises:
+        ConfigError: A value that breaks its rule: field, value and rule are named.
+    """
+
+    epochs: int | None = None
+    steps: int | None = None
+    batch_size: int = 32
+    learning_rate: float = 5e-5
+    weight_decay: float = 0.01
+    betas: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = 1e-8
+    warmup: float = 0.06
+    schedule: Schedule = "cosine"
+    final_rate: float = 0.0
+    layer_decay: float = 1.0
+    accumulation: int = 1
+    max_grad_norm: float | None = 1.0
+    precision: Precision = "fp32"
+    patience: int | None = None
+    metric: str = "loss"
+    mode: Mode = "min"
+    restore_best: bool = True
+    seed: int = 0
+    log_every: int = 10
+    eval_every: int | None = None
+    save_every: int | None = None
+    keep: int = 2
+    device: str = "auto"
+    threads: int | None = None
+    processes: int | None = None
+    pin_memory: bool = False
+    tensorboard: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.epochs is None) == (self.steps is None):
+            raise ConfigError(
+                f"TrainConfig.epochs is {self.epochs} and TrainConfig.steps is {self.steps}; give exactly one"
+            )
+        for name in _COUNTS:
+            value = getattr(self, name)
+            if value is not None:
+                self._require(name, type(value) is int and value >= 1, "must be an integer of at least 1")
+        self._require("seed", type(self.seed) is int and self.seed >= 0, "must be an integer of at least 0")
+        for name in ("learning_rate", "epsilon"):
+            self._require(name, _finite(getattr(self, name)) and getattr(self, name) > 0, "must be above 0")
+        self._require(
+            "weight_decay", _finite(self.weight_decay) and self.weight_decay >= 0, "must be at least 0"
+        )
+        self._require(
+            "betas",
+            len(self.betas) == 2 and all(_finite(beta) and 0 <= beta < 1 for beta in self.betas),
+            "must be two numbers in [0, 1)",
+        )
+        self._require("warmup", _finite(self.warmup) and 0 <= self.warmup < 1, "must lie in [0, 1)")
+        self._require(
+            "final_rate", _finite(self.final_rate) and 0 <= self.final_rate <= 1, "must lie in [0, 1]"
+        )
+        self._require(
+            "layer_decay", _finite(self.layer_decay) and 0 < self.layer_decay <= 1, "must lie in (0, 1]"
+        )
+        if self.max_grad_norm is not None:
+            self._require(
+                "max_grad_norm", _finite(self.max_grad_norm) and self.max_grad_norm > 0, "must be above 0"
+            )
+        for name, choices in _CHOICES.items():
+            self._require(name, getattr(self, name) in choices, f"must be one of {', '.join(choices)}")
+        self._require("metric", bool(self.metric), "must name an entry of the evaluation")
+
+    def _require(self, name: str, holds: bool, rule: str) -> None:
+        if not holds:
+            raise ConfigError(f"TrainConfig.{name} is {getattr(self, name)!r}; it {rule}")
+
+    def differing(self, other: dict[str, Any]) -> list[str]:
+        """The fields in which ``other``, a config as a dictionary, would train another model.
+
+        Fields that only steer logging, saving or the machine are left out.
+        """
+        mine = {field.name: getattr(self, field.name) for field in fields(self)}
+        mine["betas"] = list(self.betas)
+        names = [name for name in mine if name not in _OPERATIONAL]
+        return [name for name in names if name not in other or mine[name] != other[name]]
+
+    def factor(self, step: int, total: int) -> float:
+        """Share of ``learning_rate`` for update ``step`` of ``total``, counted from 0.
+
+        w = ⌈warmup · total⌉        t = (step − w) / (total − w)
+        step < w: (step + 1) / (w + 1)
+        cosine:   f + (1 − f) · (1 + cos πt) / 2        f = final_rate
+        linear:   f + (1 − f) · (1 − t)
+        constant: 1
+        """
+        warm = math.ceil(self.warmup * total)
+        if step < warm:
+            return (step + 1) / (warm + 1)
+        if self.schedule == "constant":
+            return 1.0
+        done = min(1.0, (step - warm) / max(1, total - warm))
+        left = 1 - done if self.schedule == "linear" else (1 + math.cos(math.pi * done)) / 2
+        return self.final_rate + (1 - self.final_rate) * left
+
+
+_COUNTS = (
+    "epochs",
+    "steps",
+    "batch_size",
+    "accumulation",
+    "patience",
+    "log_every",
+    "eval_every",
+    "save_every",
+    "keep",
+    "threads",
+    "processes",
+)
+_CHOICES = {
+    "schedule": ("cosine", "linear", "constant"),
+    "precision": ("fp32", "bf16"),
+    "mode": ("min", "max"),
+}
+_OPERATIONAL = frozenset(
+    {"log_every", "save_every", "keep", "device", "threads", "pin_memory", "tensorboard", "processes"}
+)
+
+
+def _finite(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

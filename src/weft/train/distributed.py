@@ -1,0 +1,187 @@
+"""Several processes that train one model: started by ``torchrun``, joined here.
+
+    torchrun --nproc-per-node 2 program.py
+
+    world = World.launched()                       # before the group exists: who am I, of how many
+    plan  = LengthBuckets(..., rank=world.rank, world_size=world.size)
+    fit(model, Batches(plan, collate, rank=world.rank), ...)
+
+:func:`weft.train.loop.fit` joins the group and leaves it. The number of processes is counted over the
+group itself: a launcher that quietly starts fewer, or several that never meet, is an error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from weft.errors import ConfigError
+
+_LOOPBACK = "lo0" if sys.platform == "darwin" else "lo"
+
+
+@dataclass(frozen=True)
+class World:
+    """This process among all: its rank, their number, its place on its machine.
+
+    Args:
+        rank: Index of this process.
+        size: Number of processes.
+        local_rank: Index of this process on its machine.
+    """
+
+    rank: int = 0
+    size: int = 1
+    local_rank: int = 0
+
+    @staticmethod
+    def launched() -> World:
+        """What the launcher says in the environment; a single process where it says nothing.
+
+        Raises:
+            ConfigError: A variable that is not a number, or a rank outside the world.
+        """
+        values = {}
+        for name, default in (("RANK", "0"), ("WORLD_SIZE", "1"), ("LOCAL_RANK", "0")):
+            text = os.environ.get(name, default)
+            if not text.isdecimal():
+                raise ConfigError(
+                    f"the environment's {name} is {text!r}; it must be a number", hint="use torchrun"
+                )
+            values[name] = int(text)
+        world = World(values["RANK"], values["WORLD_SIZE"], values["LOCAL_RANK"])
+        if world.rank >= world.size:
+            raise ConfigError(f"the environment's RANK {world.rank} is outside its WORLD_SIZE {world.size}")
+        return world
+
+    @property
+    def first(self) -> bool:
+        """Whether this process writes the files and prints."""
+        return self.rank == 0
+
+    def device(self, name: str) -> torch.device:
+        """The device called ``name``, or for ``auto`` an accelerator if there is one.
+
+        Raises:
+            ConfigError: A device that torch does not know or that this machine lacks.
+        """
+        if name == "auto":
+            name = "cuda" if torch.cuda.is_available() else "cpu"
+        try:
+            device = torch.device(name)
+        except RuntimeError:
+            raise ConfigError(
+                f"device is {name!r}; it must be 'auto' or a torch device such as 'cpu'"
+            ) from None
+        if device.type == "cuda":
+            index = self.local_rank if device.index is None else device.index
+            if index >= torch.cuda.device_count():
+                raise ConfigError(
+                    f"device is {name!r}, process {self.local_rank} of this machine needs cuda:{index}, "
+                    f"and torch sees {torch.cuda.device_count()}"
+                )
+            return torch.device("cuda", index)
+        return device
+
+    def mean(self, values: Tensor) -> Tensor:
+        """The mean over the processes, in every process."""
+        if self.size > 1:
+            values = values.clone()
+            dist.all_reduce(values)
+            values /= self.size
+        return values
+
+    def any(self, flag: bool, device: torch.device) -> bool:
+        """Whether the flag is set in any process; every process gets the same answer."""
+        if self.size == 1:
+            return flag
+        flags = torch.tensor(float(flag), device=device)
+        dist.all_reduce(flags)
+        return bool(flags.item() > 0)
+
+    def gather(self, value: Any) -> list[Any]:
+        """The values of all processes, by rank, in every process."""
+        values: list[Any] = [value]
+        if self.size > 1:
+            values = [None] * self.size
+            dist.all_gather_object(values, value)
+        return values
+
+    def from_first(self, value: Any) -> Any:
+        """The first process's value, in every process."""
+        if self.size == 1:
+            return value
+        box = [value]
+        dist.broadcast_object_list(box, src=0)
+        return box[0]
+
+
+@contextmanager
+def joined(
+    device: str, processes: int | None = None, minutes: float = 30
+) -> Iterator[tuple[World, torch.device]]:
+    """Join the group of processes that the launcher started, and leave it together.
+
+    Args:
+        device: The config's device; ``nccl`` is used on CUDA, ``gloo`` elsewhere.
+        processes: How many processes must have come; None accepts the launcher's number.
+        minutes: How long one process waits for the others.
+
+    Yields:
+        The world as counted over the group, and this process's device.
+
+    Raises:
+        ConfigError: A number of processes other than the expected.
+    """
+    world = World.launched()
+    own_device = world.device(device)
+    mine = world.size > 1 and not dist.is_initialized()
+    if mine:
+        _prefer_loopback()
+        if own_device.type == "cuda":
+            torch.cuda.set_device(own_device)
+        backend = "nccl" if own_device.type == "cuda" else "gloo"
+        dist.init_process_group(backend, timeout=timedelta(minutes=minutes))
+    try:
+        _count(world, own_device, processes)
+        yield world, own_device
+        if mine:
+            # The first process hosts the store that the others still read when they leave.
+            dist.barrier()
+    finally:
+        if mine:
+            dist.destroy_process_group()
+
+
+def _count(world: World, device: torch.device, processes: int | None) -> None:
+    met = 1
+    if world.size > 1:
+        ones = torch.ones((), device=device)
+        dist.all_reduce(ones)
+        met = int(ones.item())
+    if met != world.size:
+        raise ConfigError(f"{met} processes met; the launcher said {world.size}")
+    if processes is not None and met != processes:
+        raise ConfigError(
+            f"TrainConfig.processes is {processes}, and {met} took part",
+            hint=f"start with: torchrun --nproc-per-node {processes} …",
+        )
+
+
+def _prefer_loopback() -> None:
+    """Keep processes of one machine on its loopback interface.
+
+    gloo otherwise resolves the host's name and binds to what comes back: in a container that is now and
+    then an address that nothing listens on, and the processes never meet.
+    """
+    if os.environ.get("LOCAL_WORLD_SIZE") == os.environ.get("WORLD_SIZE"):
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", _LOOPBACK)

@@ -1,0 +1,175 @@
+"""What a run says while it runs: a JSONL log, a progress bar with the time left, TensorBoard if asked."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import torch
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from torch import Tensor
+
+from weft.errors import CheckpointError, MissingExtraError, NonFiniteError
+from weft.train.distributed import World
+
+
+class Journal:
+    """Collects the losses on the device and reads them only when a record is due.
+
+    Reading a loss waits for the accelerator, so the loop hands over tensors and the journal asks for all
+    of them at once; that is also when a loss that is not finite is found, and named by its step.
+
+    Args:
+        directory: Of ``log.jsonl`` and the TensorBoard events; None writes neither.
+        first_step: Steps already done; later records, of a run that was killed, are dropped.
+        total: Steps of the whole run.
+        steps_per_epoch: To name the epoch.
+        world: Losses are averaged over it; its first process writes.
+        quiet: No progress bar; there is none either where standard error is not a terminal.
+        tensorboard: Write TensorBoard events.
+
+    Raises:
+        CheckpointError: The log cannot be read or written.
+        MissingExtraError: ``tensorboard`` is asked for and not installed.
+    """
+
+    def __init__(
+        self,
+        directory: Path | None,
+        *,
+        first_step: int,
+        total: int,
+        steps_per_epoch: int,
+        world: World,
+        quiet: bool = False,
+        tensorboard: bool = False,
+    ) -> None:
+        self.steps_per_epoch = steps_per_epoch
+        self.world = world
+        self.losses: list[float] = []
+        self._step = first_step
+        self._pending: list[dict[str, Tensor]] = []
+        self._rate = 0.0
+        self._started = time.monotonic()
+        writes = directory is not None and world.first
+        self._path = directory / "log.jsonl" if directory is not None and writes else None
+        if self._path is not None:
+            _cut_log(self._path, first_step)
+        self._events = _event_writer(directory) if tensorboard and directory is not None and writes else None
+        console = Console(stderr=True)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[loss]}"),
+            console=console,
+            disable=quiet or not world.first or not console.is_terminal,
+        )
+        self._task = self._bar.add_task("train", total=total, completed=first_step, loss="")
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+        if self._events is not None:
+            self._events.close()
+
+    def step(self, values: Mapping[str, Tensor], rate: float) -> None:
+        """Note one step's values, scalar tensors on the device; ``loss`` is among them."""
+        self._pending.append(dict(values))
+        self._rate = rate
+        self._bar.advance(self._task)
+
+    def flush(self) -> None:
+        """Read what was noted, check it, and write one record: the mean over the steps since the last.
+
+        Raises:
+            NonFiniteError: A value that is not finite; its name and step are given.
+        """
+        if not self._pending:
+            return
+        names = list(dict.fromkeys(name for values in self._pending for name in values))
+        columns = {
+            name: [(number, values[name]) for number, values in enumerate(self._pending) if name in values]
+            for name in names
+        }
+        stacked = torch.stack([value.float() for column in columns.values() for _, value in column])
+        numbers = iter(self.world.mean(stacked).tolist())
+        means: dict[str, float] = {}
+        for name, column in columns.items():
+            read = [(self._step + 1 + number, next(numbers)) for number, _ in column]
+            for step, number in read:
+                if not math.isfinite(number):
+                    raise NonFiniteError(
+                        f"{name} is {number} at step {step}",
+                        where="training",
+                        hint="lower the learning rate, lengthen the warm-up, or look for bad values in that batch",
+                    )
+            means[name] = sum(number for _, number in read) / len(read)
+            if name == "loss":
+                self.losses.extend(number for _, number in read)
+        self._step += len(self._pending)
+        self._pending.clear()
+        self._bar.update(self._task, loss=f"loss {means['loss']:.4g}")
+        self.record({**means, "learning_rate": self._rate})
+
+    def record(self, values: Mapping[str, Any]) -> None:
+        """Write one record about the step reached."""
+        seconds = round(time.monotonic() - self._started, 3)
+        epoch = (self._step - 1) // self.steps_per_epoch
+        if self._path is not None:
+            line = json.dumps({"step": self._step, "epoch": epoch, **values, "seconds": seconds})
+            try:
+                with self._path.open("a", encoding="utf-8") as file:
+                    file.write(line + "\n")
+            except OSError as error:
+                raise CheckpointError(
+                    f"cannot write the log: {error.strerror}", where=str(self._path)
+                ) from error
+        if self._events is not None:
+            for name, value in values.items():
+                if isinstance(value, int | float):
+                    self._events.add_scalar(name, value, self._step)
+
+
+def _cut_log(path: Path, first_step: int) -> None:
+    """Drop the records of steps that will be done again, and a line cut off by a kill."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        kept = []
+        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+            try:
+                if json.loads(line)["step"] <= first_step:
+                    kept.append(line)
+            except (ValueError, KeyError, TypeError):
+                continue
+        path.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+    except OSError as error:
+        raise CheckpointError(f"cannot write the log: {error.strerror}", where=str(path)) from error
+
+
+def _event_writer(directory: Path) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise MissingExtraError("tensorboard", "tensorboard") from error
+    return SummaryWriter(str(directory / "tensorboard"))

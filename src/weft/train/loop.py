@@ -1,0 +1,223 @@
+"""The training loop: one function, for every model of the house.
+
+It reads from top to bottom: join the processes, take the run up where it stands, then step by step
+gradients, update, and what is due (log, evaluation, checkpoint, stop).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, closing, nullcontext
+from itertools import islice
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from weft.errors import ConfigError, InputError, Interrupted
+from weft.train.batching import BatchSource, to_device
+from weft.train.config import TrainConfig
+from weft.train.distributed import World, joined
+from weft.train.journal import Journal
+from weft.train.optimizer import build_optimizer, set_learning_rate
+from weft.train.run import History, Run
+from weft.train.snapshot import seed_everything
+from weft.train.stop import stop_on_signals
+
+Model = TypeVar("Model", bound=nn.Module)
+Batch = TypeVar("Batch")
+LossStep = Callable[[Model, Batch], Mapping[str, Tensor]]
+Evaluate = Callable[[Model], Mapping[str, float]]
+
+
+def fit(
+    model: Model,
+    batches: BatchSource[Batch],
+    loss_step: LossStep[Model, Batch],
+    config: TrainConfig,
+    *,
+    evaluate: Evaluate[Model] | None = None,
+    directory: str | Path | None = None,
+    resume: bool | str = True,
+    quiet: bool = False,
+) -> History:
+    """Train a model.
+
+        for every step:  g = 1/n · Σ_{n batches} ∇ loss_step(model, batch)["loss"]
+                         g = g · min(1, max_grad_norm / ‖g‖)
+                         AdamW(g, learning_rate · factor(step))
+
+    A run is fixed by model, batches, config and seed: interrupted and resumed, it gives the same losses
+    as in one piece. In several processes (``torchrun``) each is given its share of every batch, gradients
+    are averaged, and the first process evaluates and writes.
+
+    Args:
+        model: Moved to the config's device, trained in place.
+        batches: ``len(batches)`` batches an epoch; see :class:`weft.train.batching.Batches`.
+        loss_step: ``loss_step(model, batch) -> {"loss": scalar, …}``; the other entries are logged. The
+            batch is already on the device. Means of unequal count (masked tokens) are averaged as they are.
+        config: How to train.
+        evaluate: ``evaluate(model) -> {name: number}``, in ``eval`` mode and without gradients; its
+            random draws do not touch those of training. ``config.metric`` names the entry that decides
+            which weights are best, and the model ends with those.
+        directory: Of checkpoints, the best weights and the log; None keeps nothing on disk.
+        resume: Go on from the newest checkpoint in ``directory``, or from the one named; False insists on
+            a directory without any.
+        quiet: No progress bar.
+
+    Returns:
+        The losses of this call's steps and all evaluations.
+
+    Raises:
+        NonFiniteError: A loss, gradient norm or metric that is not finite; step and name are given.
+        Interrupted: SIGINT or SIGTERM came; the step was finished and, with a directory, saved.
+        ConfigError: A checkpoint made under another config, a metric that ``evaluate`` does not give, a
+            number of processes other than expected.
+        CheckpointError: A damaged checkpoint (the one before it is named), a full disk.
+        InputError: No batches, or fewer than promised; nothing to train.
+    """
+    if config.threads is not None:
+        torch.set_num_threads(config.threads)
+    place = None if directory is None else Path(directory)
+    with joined(config.device, config.processes) as (world, device):
+        steps_per_epoch = _steps_per_epoch(batches, config, world)
+        total = config.steps if config.steps is not None else (config.epochs or 0) * steps_per_epoch
+        seed_everything(config.seed + world.rank)
+        model.to(device)
+        optimizer = build_optimizer(model, config, device)
+        run = Run(model, optimizer, config, world, device, place, batches_per_epoch=len(batches))
+        run.resume(resume)
+        step_module = _over_processes(_LossModule(model, loss_step), world, device)
+        parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        precision = torch.autocast(device.type, torch.bfloat16, enabled=config.precision == "bf16")
+
+        with (
+            closing(_groups(batches, config.accumulation, steps_per_epoch, run.step)) as groups,
+            Journal(
+                place,
+                first_step=run.step,
+                total=total,
+                steps_per_epoch=steps_per_epoch,
+                world=world,
+                quiet=quiet,
+                tensorboard=config.tensorboard,
+            ) as journal,
+            stop_on_signals() as request,
+        ):
+            model.train()
+            while run.step < total and not run.finished:
+                group = next(groups)
+                rate = config.learning_rate * config.factor(run.step, total)
+                set_learning_rate(optimizer, rate)
+                optimizer.zero_grad(set_to_none=True)
+                sums: dict[str, Tensor] = {}
+                for number, batch in enumerate(group, 1):
+                    batch = to_device(batch, device, config.pin_memory)
+                    with _synchronised(step_module, number == len(group)):
+                        with precision:
+                            values = step_module(batch)
+                        (values["loss"] / len(group)).backward()
+                    for name, value in values.items():
+                        sums[name] = sums.get(name, 0) + value.detach() / len(group)
+                if config.max_grad_norm is not None:
+                    sums["grad_norm"] = nn.utils.clip_grad_norm_(parameters, config.max_grad_norm)
+                optimizer.step()
+                run.step += 1
+                journal.step(sums, rate)
+
+                last = run.step == total
+                epoch_ends = last or run.step % steps_per_epoch == 0
+                asked = _agreed(request.asked, run.step, config, world, device)
+                if asked or last or run.step % config.log_every == 0:
+                    journal.flush()
+                if evaluate is not None and _due(config.eval_every, run.step, epoch_ends, last):
+                    journal.flush()
+                    with precision:
+                        journal.record(run.evaluate(evaluate))
+                if asked or run.finished or last or _due(config.save_every, run.step, epoch_ends, last):
+                    journal.flush()
+                    run.finished = run.finished or last
+                    run.save()
+                if asked and not run.finished:
+                    raise Interrupted(
+                        f"stopped after step {run.step} of {total}",
+                        hint="run it again to go on"
+                        if place
+                        else "nothing was saved: no directory was given",
+                    )
+        run.restore_best()
+        return run.history(journal.losses)
+
+
+class _LossModule(nn.Module, Generic[Model, Batch]):
+    """Model and loss as one module: what DDP wraps, so that a loss step may call any method of the model."""
+
+    def __init__(self, model: Model, loss_step: LossStep[Model, Batch]) -> None:
+        super().__init__()
+        self.model = model
+        self.loss_step = loss_step
+
+    def forward(self, batch: Batch) -> dict[str, Tensor]:
+        """The loss, with its graph, and the other values without theirs."""
+        values = self.loss_step(self.model, batch)
+        if "loss" not in values:
+            raise ConfigError(
+                f"loss_step gave {', '.join(values) or 'nothing'}; one entry must be called 'loss'"
+            )
+        if values["loss"].ndim:
+            raise ConfigError(
+                f"loss_step gave a loss of shape {tuple(values['loss'].shape)}; it must be a scalar"
+            )
+        return {name: value if name == "loss" else value.detach() for name, value in values.items()}
+
+
+def _over_processes(module: nn.Module, world: World, device: torch.device) -> nn.Module:
+    if world.size == 1:
+        return module
+    # A batch without graphs, tails or pairs leaves parameters unused: DDP must not wait for them.
+    devices = [device] if device.type == "cuda" else None
+    return DistributedDataParallel(module, device_ids=devices, find_unused_parameters=True)
+
+
+def _synchronised(module: nn.Module, last: bool) -> AbstractContextManager[Any]:
+    """Average gradients over the processes only with the last batch of a step."""
+    return module.no_sync() if isinstance(module, DistributedDataParallel) and not last else nullcontext()
+
+
+def _groups(
+    batches: BatchSource[Batch], accumulation: int, steps_per_epoch: int, step: int
+) -> Generator[list[Batch], None, None]:
+    """The batches of every step after ``step``, without end; an epoch's last step may have fewer."""
+    while True:
+        epoch, done = divmod(step, steps_per_epoch)
+        stream = batches.epoch(epoch, done * accumulation)
+        for number in range(done, steps_per_epoch):
+            group = list(islice(stream, accumulation))
+            if len(group) < min(accumulation, len(batches) - number * accumulation):
+                raise InputError(f"epoch {epoch} ended before its {len(batches)} batches", where="batches")
+            yield group
+            step += 1
+
+
+def _steps_per_epoch(batches: BatchSource[Any], config: TrainConfig, world: World) -> int:
+    counts = world.gather(len(batches))
+    if len(set(counts)) > 1:
+        raise InputError(
+            f"the processes have {counts} batches an epoch; they must have equally many", where="batches"
+        )
+    if counts[0] == 0:
+        raise InputError("no batches to train on", where="batches")
+    return -(-counts[0] // config.accumulation)
+
+
+def _due(every: int | None, step: int, epoch_ends: bool, last: bool) -> bool:
+    return epoch_ends if every is None else last or step % every == 0
+
+
+def _agreed(asked: bool, step: int, config: TrainConfig, world: World, device: torch.device) -> bool:
+    """Whether to stop: at once when alone; among several, asked of all of them at log steps only."""
+    if world.size == 1:
+        return asked
+    return step % config.log_every == 0 and world.any(asked, device)
