@@ -1,0 +1,189 @@
+"""A model that can be asked: module, tokenizer and configuration in one object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Self, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from weft.absa.build import AnyModel
+from weft.absa.records import Context, Sentence
+from weft.absa.represent import Pairs, Questions, Representation, aspect_words, target_positions
+from weft.errors import InputError
+
+Floats = NDArray[np.float64]
+Question: TypeAlias = Context | str | tuple[str, str]
+"""A context; or an aspect alone; or (target, aspect)."""
+
+
+class Asker:
+    """Asks texts about aspects of targets.
+
+    Args:
+        module: The model.
+        tokenizer: Its tokenizer.
+
+    Attributes:
+        config: The model's configuration.
+        representation: How sentences become tensors.
+        classes_: The polarities, in the order of the probabilities.
+    """
+
+    def __init__(self, module: AnyModel, tokenizer: Tokenizer) -> None:
+        self.module = module
+        self.config = module.config
+        self.tokenizer = tokenizer
+        self.representation = Representation(
+            tokenizer,
+            self.config.polarities,
+            self.config.aspects,
+            self.config.options.max_length,
+            self.config.encoder.pad_token_id,
+        )
+        self.classes_ = self.config.polarities
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is."""
+        return next(self.module.parameters()).device
+
+    def to(self, device: torch.device | str) -> Self:
+        """Move the model."""
+        self.module.to(device)
+        return self
+
+    def represent(self, sentences: Sequence[Sentence]) -> Questions | Pairs:
+        """The tensors that this kind of model reads."""
+        if self.config.kind in ("weft-absa", "qacg"):
+            return self.representation.questions(sentences)
+        return self.representation.pairs(sentences, self._fixed())
+
+    def _fixed(self) -> dict[tuple[str | None, str], int] | None:
+        if self.config.kind not in ("qacg-official", "cg"):
+            return None
+        names = [(target, aspect_words(aspect)) for target in self.config.targets or (None,) for aspect in self.config.aspects]
+        return {name: number for number, name in enumerate(names)}
+
+    def logits(self, batch: Questions | Pairs) -> Tensor:
+        """Logits ``(contexts, classes)`` of a batch on the model's device, in ``eval`` mode."""
+        self.module.eval()
+        return self.module(batch).logits  # pyright: ignore[reportArgumentType] - represent() pairs them
+
+    @torch.no_grad()
+    def answer(self, sentences: Sequence[Sentence], batch_contexts: int = 512) -> list[Floats]:
+        """Probabilities of every question, ``(contexts, classes)`` for each sentence.
+
+        A text longer than the model reads at once is read in windows. For each question the window with
+        the least probability of ``none`` speaks, among those that mention the target where any does.
+
+        Args:
+            sentences: Texts with at least one question each.
+            batch_contexts: Questions of one pass through the model.
+        """
+        windows = [(number, window) for number, sentence in enumerate(sentences) for window in self._windows(sentence)]
+        found: list[list[Floats]] = [[] for _ in sentences]
+        results: list[Floats | None] = [None] * len(windows)
+        for batch in self._batches([window for _, window in windows], batch_contexts):
+            inputs = self.represent([windows[i][1] for i in batch]).to(self.device)
+            logits = self.logits(inputs).double() / self.config.temperature
+            rows = torch.softmax(logits, dim=-1).cpu().numpy()
+            ends = np.cumsum([len(windows[i][1].contexts) for i in batch])
+            for i, part in zip(batch, np.split(rows, ends[:-1]), strict=True):
+                results[i] = part
+        for (number, _), part in zip(windows, results, strict=True):
+            assert part is not None  # noqa: S101 - every window is in one batch
+            found[number].append(part)
+        return [_most_telling(parts) for parts in found]
+
+    def _batches(self, windows: Sequence[Sentence], batch_contexts: int) -> Iterator[list[int]]:
+        """Windows of similar length together, as many as have ``batch_contexts`` questions."""
+        lengths = [len(self.representation.pieces(window.text).ids) for window in windows]
+        batch: list[int] = []
+        count = 0
+        for i in sorted(range(len(windows)), key=lengths.__getitem__):
+            batch.append(i)
+            count += len(windows[i].contexts)
+            if count >= batch_contexts:
+                yield batch
+                batch, count = [], 0
+        if batch:
+            yield batch
+
+    def _windows(self, sentence: Sentence) -> list[Sentence]:
+        pieces = self.representation.pieces(sentence.text)
+        room = self.config.options.max_length - 2
+        if len(pieces.ids) - 2 <= room:
+            return [sentence]
+        inner = pieces.offsets[1:-1]
+        starts = range(0, len(inner) - room // 4, room - room // 4)
+        cuts = [(inner[start][0], inner[min(start + room, len(inner)) - 1][1]) for start in starts]
+        texts = [sentence.text[begin:end] for begin, end in cuts]
+        return [Sentence(text, sentence.contexts, (), sentence.where) for text in texts if text.strip()]
+
+    def predict(self, texts: Sequence[str], contexts: Sequence[Question]) -> Floats:
+        """Ask every text every question.
+
+        Args:
+            texts: The texts.
+            contexts: The questions: contexts, aspects, or (target, aspect) pairs.
+
+        Returns:
+            ``(texts, contexts, classes)``, probabilities in the order of ``classes_``.
+
+        Raises:
+            InputError: A text that is empty or no string, or no questions.
+        """
+        asked = tuple(as_context(context) for context in contexts)
+        if not asked:
+            raise InputError("no questions: give at least one context")
+        sentences = [_sentence(text, asked, f"text {number}") for number, text in enumerate(texts, start=1)]
+        if not sentences:
+            return np.zeros((0, len(asked), len(self.classes_)))
+        return np.stack(self.answer(sentences))
+
+    def predict_proba(self, rows: Sequence[tuple[str, Question]]) -> Floats:
+        """Probabilities of (text, question) rows, ``(rows, classes)``, as scikit-learn shapes them."""
+        sentences = [
+            _sentence(text, (as_context(context),), f"row {number}")
+            for number, (text, context) in enumerate(rows, start=1)
+        ]
+        return np.concatenate(self.answer(sentences)) if sentences else np.zeros((0, len(self.classes_)))
+
+    def mentions(self, text: str, target: str | None) -> bool:
+        """Whether the text names the target; a question without a target is about the whole text."""
+        return target is None or bool(target_positions(text, target, self.representation.pieces(text).offsets))
+
+
+def as_context(question: Question) -> Context:
+    """A question as a :class:`Context`.
+
+    Raises:
+        InputError: It is none of the three forms.
+    """
+    if isinstance(question, Context):
+        return question
+    if isinstance(question, str):
+        return Context(question)
+    if isinstance(question, tuple) and len(question) == 2:
+        target, aspect = question
+        return Context(aspect, target)
+    raise InputError(f"{question!r} is no question", hint="give an aspect, (target, aspect) or a Context")
+
+
+def _sentence(text: str, contexts: tuple[Context, ...], where: str) -> Sentence:
+    if not isinstance(text, str):
+        raise InputError(f"a {type(text).__name__}, not a text", where=where)
+    return Sentence(text, contexts, (), where)
+
+
+def _most_telling(parts: Sequence[Floats]) -> Floats:
+    if len(parts) == 1:
+        return parts[0]
+    stacked = np.stack(parts)
+    chosen = stacked[..., 0].argmin(axis=0)
+    return stacked[chosen, np.arange(stacked.shape[1])]

@@ -1,0 +1,160 @@
+"""What a model is: frozen dataclasses for all kinds, stored beside the weights."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, Self, get_args
+
+from weft.absa.records import check_polarities
+from weft.encoder.config import EncoderConfig
+from weft.errors import ConfigError
+
+Kind = Literal["weft-absa", "pair", "qacg", "qacg-official", "cg"]
+Pooling = Literal["cls", "gate"]
+Gate = Literal["row", "pair"]
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """What one chooses about a model; the rest of its configuration follows from checkpoint and data.
+
+    Args:
+        kind: ``"weft-absa"`` (context-conditioned pooling, the default), ``"pair"`` (BERT reads text and
+            question as a sentence pair), ``"qacg"`` (quasi-attention in the upper layers, contexts from
+            text), ``"qacg-official"`` (as published: fixed context ids, every layer), ``"cg"``
+            (context-gated softmax attention, the sibling of quasi-attention, as published).
+        max_length: Tokens of a text that the model reads at once.
+        pooler_blocks: ``weft-absa``: decoder blocks of the pooling.
+        target_layers: ``weft-absa``: upper encoder layers that run once per (text, target), with the
+            target marked at their input. 0 marks the target at the input of the pooling.
+        target_mark: ``weft-absa``: whether the asked target is marked at all.
+        target_distance: ``weft-absa``: whether the pooling's scores get a learnt bias by the distance to
+            the nearest token of the target.
+        frozen_layers: ``weft-absa``: lower layers, with the embeddings, that training does not touch; -1
+            trains the embeddings too.
+        similarity_layers: ``weft-absa``: depth of the frozen stack that compares an unseen aspect with the
+            text; it is shared with the encoder where it is not deeper than ``frozen_layers``, and a copy
+            of the pretrained layers otherwise. -1 has no similarity.
+        aspect_dropout: ``weft-absa``: probability with which training treats an aspect as unseen.
+        context_from: ``qacg``: the first layer with quasi-attention.
+        normalise_quasi: ``qacg``: divide the quasi part by the number of real tokens.
+        gate: ``qacg``: index of λ_K: ``"row"`` as the published code, ``"pair"`` as the paper.
+        pooling: How the models other than ``weft-absa`` pool: the ``[CLS]`` token or a learnt gate.
+        text_pair: ``qacg-official`` and ``cg``: whether the question is also given as a second text.
+        classifier_dropout: Dropout before the classifier.
+
+    Raises:
+        ConfigError: A field breaks its rule.
+    """
+
+    kind: Kind = "weft-absa"
+    max_length: int = 128
+    pooler_blocks: int = 1
+    target_layers: int = 0
+    target_mark: bool = True
+    target_distance: bool = True
+    frozen_layers: int = -1
+    similarity_layers: int = 3
+    aspect_dropout: float = 0.2
+    context_from: int = 4
+    normalise_quasi: bool = True
+    gate: Gate = "row"
+    pooling: Pooling = "cls"
+    text_pair: bool = True
+    classifier_dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        self._require("kind", self.kind in get_args(Kind), f"one of {', '.join(get_args(Kind))}")
+        self._require("pooling", self.pooling in get_args(Pooling), "'cls' or 'gate'")
+        self._require("gate", self.gate in get_args(Gate), "'row' or 'pair'")
+        self._require("max_length", self.max_length >= 8, "at least 8")
+        self._require("pooler_blocks", self.pooler_blocks >= 1, "at least 1")
+        for name in ("target_layers", "context_from"):
+            self._require(name, getattr(self, name) >= 0, "at least 0")
+        for name in ("frozen_layers", "similarity_layers"):
+            self._require(name, getattr(self, name) >= -1, "at least -1")
+        for name in ("aspect_dropout", "classifier_dropout"):
+            self._require(name, 0 <= getattr(self, name) < 1, "in [0, 1)")
+
+    def _require(self, name: str, holds: bool, rule: str) -> None:
+        if not holds:
+            raise ConfigError(f"ModelOptions.{name} is {getattr(self, name)!r}; it must be {rule}")
+
+
+@dataclass(frozen=True)
+class AbsaConfig:
+    """A targeted-aspect sentiment model.
+
+    Args:
+        encoder: The encoder's sizes.
+        options: What was chosen.
+        polarities: The classes, ``"none"`` first.
+        aspects: The aspects trained on; another aspect is *unseen*.
+        targets: The target names of the fixed contexts (``qacg-official`` and ``cg``); empty without targets.
+        temperature: Logits are divided by it; fitted on held-out data.
+
+    Raises:
+        ConfigError: A field breaks its rule, or an option does not fit the encoder.
+    """
+
+    encoder: EncoderConfig = field(default_factory=EncoderConfig)
+    options: ModelOptions = field(default_factory=ModelOptions)
+    polarities: tuple[str, ...] = ("none", "positive", "negative")
+    aspects: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    temperature: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_polarities(self.polarities)
+        if len(set(self.aspects)) != len(self.aspects):
+            raise ConfigError(f"AbsaConfig.aspects are {self.aspects}; they must be distinct")
+        if not self.temperature > 0:
+            raise ConfigError(f"AbsaConfig.temperature is {self.temperature!r}; it must be positive")
+        layers, longest = self.encoder.num_hidden_layers, self.encoder.max_length
+        for name in ("pooler_blocks", "target_layers", "frozen_layers", "similarity_layers", "context_from"):
+            value = getattr(self.options, name)
+            if value > layers:
+                raise ConfigError(f"ModelOptions.{name} is {value}; the encoder has {layers} layers")
+        if longest is not None and self.options.max_length > longest:
+            raise ConfigError(
+                f"ModelOptions.max_length is {self.options.max_length}; the encoder reads {longest} tokens"
+            )
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of model."""
+        return self.options.kind
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build the configuration from plain values, as :meth:`to_dict` gives them.
+
+        Raises:
+            ConfigError: A key that is no field, or a field that breaks its rule.
+        """
+        _check_keys(cls, values)
+        plain = dict(values)
+        if isinstance(plain.get("encoder"), Mapping):
+            plain["encoder"] = EncoderConfig.from_dict(plain["encoder"])
+        if isinstance(plain.get("options"), Mapping):
+            _check_keys(ModelOptions, plain["options"])
+            plain["options"] = ModelOptions(**plain["options"])
+        for name in ("polarities", "aspects", "targets"):
+            if name in plain:
+                plain[name] = tuple(plain[name])
+        return cls(**plain)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values."""
+        return asdict(self)
+
+
+def _check_keys(cls: type[AbsaConfig] | type[ModelOptions], values: Mapping[str, Any]) -> None:
+    known = [entry.name for entry in fields(cls)]
+    for key in values:
+        if key not in known:
+            near = difflib.get_close_matches(str(key), known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"the keys are {', '.join(known)}"
+            raise ConfigError(f"{cls.__name__} has no key {key!r}", hint=hint)

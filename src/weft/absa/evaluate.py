@@ -1,0 +1,173 @@
+"""A model on a corpus: the published metrics, their floors, wrong-context controls, calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.absa.asker import Asker
+from weft.absa.metrics import Scored, floors, semeval_metrics, sentihood_metrics
+from weft.absa.records import SEMEVAL_POLARITIES, Context, Corpus, Sentence
+from weft.errors import InputError
+
+Floats = NDArray[np.float64]
+
+
+def score(asker: Asker, corpus: Corpus) -> Scored:
+    """Ask every question of the corpus; groups are (sentence, target)."""
+    return scored(corpus, np.concatenate(asker.answer(corpus.sentences)))
+
+
+def scored(corpus: Corpus, probabilities: Floats) -> Scored:
+    """Gold classes and groups of a corpus beside probabilities ``(rows, classes)`` in its order."""
+    aspects = {aspect: number for number, aspect in enumerate(corpus.aspects)}
+    groups: dict[tuple[int, str | None], int] = {}
+    group = [
+        groups.setdefault((number, context.target), len(groups))
+        for number, sentence in enumerate(corpus.sentences)
+        for context in sentence.contexts
+    ]
+    aspect = [aspects[context.aspect] for sentence in corpus.sentences for context in sentence.contexts]
+    return Scored(np.array(corpus.gold()), probabilities, np.array(group), np.array(aspect))
+
+
+def metrics(result: Scored, polarities: Sequence[str]) -> dict[str, float]:
+    """SemEval's metrics for its five classes, SentiHood's for any other."""
+    return semeval_metrics(result) if tuple(polarities) == SEMEVAL_POLARITIES else sentihood_metrics(result)
+
+
+def summary(result: Scored, corpus: Corpus) -> dict[str, float]:
+    """The metrics and ``"score"``, their mean, by which one model of several can be chosen."""
+    values = metrics(result, corpus.polarities)
+    finite = [value for value in values.values() if np.isfinite(value)]
+    return {**values, "score": float(np.mean(finite))}
+
+
+@dataclass(frozen=True)
+class Controls:
+    """Whether the model listens to the question.
+
+    Args:
+        wrong_aspect: Share of predictions that change when another aspect of the corpus is asked instead,
+            over rows with an opinion and every other aspect.
+        wrong_aspect_gold: The share that would change if every prediction were right.
+        wrong_target: Share of predictions that change with the target, over (text, aspect) with two
+            targets whose gold differs; NaN without any.
+        both_targets: Share of these in which both predictions are right.
+    """
+
+    wrong_aspect: float
+    wrong_aspect_gold: float
+    wrong_target: float
+    both_targets: float
+
+
+def controls(result: Scored, corpus: Corpus) -> Controls:
+    """Swap the aspect, and swap the target, among the questions that were asked anyway.
+
+    A corpus asks every aspect of every (text, target), so that the prediction under a wrong context is
+    the one made for that context: nothing needs to be asked again.
+    """
+    predicted, gold = result.predicted, result.gold
+    changed: list[float] = []
+    should: list[float] = []
+    for number in np.unique(result.group):
+        rows = np.flatnonzero(result.group == number)
+        for row in rows[gold[rows] != 0]:
+            others = rows[rows != row]
+            changed += list(predicted[others] != predicted[row])
+            should += list(gold[others] != gold[row])
+    target_changes: list[bool] = []
+    both: list[bool] = []
+    start = 0
+    for sentence in corpus.sentences:
+        place = {context: start + i for i, context in enumerate(sentence.contexts)}
+        start += len(sentence.contexts)
+        for first, second in _two_targets(sentence):
+            a, b = place[first], place[second]
+            if gold[a] != gold[b]:
+                target_changes.append(bool(predicted[a] != predicted[b]))
+                both.append(bool(predicted[a] == gold[a] and predicted[b] == gold[b]))
+    return Controls(_share(changed), _share(should), _share(target_changes), _share(both))
+
+
+def _two_targets(sentence: Sentence) -> list[tuple[Context, Context]]:
+    by_aspect: dict[str, list[Context]] = {}
+    for context in sentence.contexts:
+        by_aspect.setdefault(context.aspect, []).append(context)
+    return [(found[0], found[1]) for found in by_aspect.values() if len(found) == 2]
+
+
+def _share(values: Sequence[float] | Sequence[bool]) -> float:
+    return float(np.mean(values)) if len(values) else float("nan")
+
+
+def expected_calibration_error(probabilities: Floats, gold: NDArray[np.int64], bins: int = 15) -> float:
+    """ECE = Σ_b n_b/n · |accuracy_b − confidence_b|, over equal bins of the largest probability."""
+    confidence = probabilities.max(axis=1)
+    right = probabilities.argmax(axis=1) == gold
+    number = np.minimum((confidence * bins).astype(np.int64), bins - 1)
+    gap = np.bincount(number, weights=right, minlength=bins) - np.bincount(
+        number, weights=confidence, minlength=bins
+    )
+    return float(np.abs(gap).sum() / len(gold))
+
+
+def tempered(probabilities: Floats, temperature: float) -> Floats:
+    """softmax(log p / T): the probabilities that the logits give at another temperature."""
+    logits = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny)) / temperature
+    logits -= logits.max(axis=1, keepdims=True)
+    powers = np.exp(logits)
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def fit_temperature(probabilities: Floats, gold: NDArray[np.int64]) -> float:
+    """The temperature of the smallest negative log-likelihood, by golden-section search on log T.
+
+    Source: Guo et al. 2017, "On Calibration of Modern Neural Networks", section 4.2.
+    """
+    if len(np.unique(gold)) < 2:
+        raise InputError("cannot calibrate on rows of one class")
+
+    def loss(log_temperature: float) -> float:
+        calibrated = tempered(probabilities, float(np.exp(log_temperature)))
+        return float(-np.log(np.maximum(calibrated[np.arange(len(gold)), gold], 1e-300)).mean())
+
+    ratio = (np.sqrt(5) - 1) / 2
+    low, high = np.log(0.05), np.log(20.0)
+    while high - low > 1e-4:
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        low, high = (low, right) if loss(left) < loss(right) else (left, high)
+    return float(np.exp((low + high) / 2))
+
+
+def cross_calibrated(result: Scored, folds: int = 5) -> Scored:
+    """Probabilities calibrated with temperatures that never saw their own rows: groups are cut in folds."""
+    fold = result.group % folds
+    probabilities = result.probabilities.copy()
+    for number in range(folds):
+        rows = fold == number
+        temperature = fit_temperature(result.probabilities[~rows], result.gold[~rows])
+        probabilities[rows] = tempered(result.probabilities[rows], temperature)
+    return replace(result, probabilities=probabilities)
+
+
+def report(asker: Asker, corpus: Corpus) -> dict[str, float]:
+    """Everything that a results table needs, by name."""
+    result = score(asker, corpus)
+    control = controls(result, corpus)
+    calibrated = cross_calibrated(result)
+    return {
+        **metrics(result, corpus.polarities),
+        "wrong_aspect": control.wrong_aspect,
+        "wrong_aspect_gold": control.wrong_aspect_gold,
+        "wrong_target": control.wrong_target,
+        "both_targets": control.both_targets,
+        "ece": expected_calibration_error(result.probabilities, result.gold),
+        "ece_calibrated": expected_calibration_error(calibrated.probabilities, result.gold),
+        "temperature": fit_temperature(result.probabilities, result.gold) * asker.config.temperature,
+        **floors(result),
+    }

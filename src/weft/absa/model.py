@@ -1,0 +1,213 @@
+"""``weft-absa``: the text is read once, every question pools it in its own way."""
+
+from __future__ import annotations
+
+import copy
+from typing import NamedTuple, cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from weft.absa.config import AbsaConfig
+from weft.absa.context_pooling import ContextBlock, ContextVector, TargetDistance
+from weft.absa.represent import Questions
+from weft.attention.attend import Maps
+from weft.encoder.encoder import Encoder
+from weft.encoder.heads import ClassificationHead
+from weft.encoder.layer import EncoderLayer
+
+
+class Answer(NamedTuple):
+    """Logits ``(contexts, classes)`` in the order of the questions, and the maps where asked for."""
+
+    logits: Tensor
+    maps: tuple[Maps, ...] = ()
+
+
+class Similarity(NamedTuple):
+    """How an aspect resembles a text for the frozen layers.
+
+    Args:
+        tokens: ``(views, slots, seq)``, cosine of each token with the aspect.
+        features: ``(views, slots, 2)``, cosine of the mean states, and the largest of ``tokens``.
+    """
+
+    tokens: Tensor
+    features: Tensor
+
+
+class WeftAbsa(nn.Module):
+    """Context-conditioned pooling.
+
+    ::
+
+        h      = encoder(text)                            once per text
+        h'     = h + m · [token belongs to the target]     once per (text, target), then target_layers layers
+        c      = LayerNorm(W_a·ā + W_t·t̄)                  the question
+        z      = blocks(c over [c ; h'])
+        logits = W·z + b
+
+    An aspect that training did not see has a learnt vector for W_a·ā, because fine-tuning spoils what the
+    encoder knew about other words. What is asked comes from frozen lower layers instead: s_j, the cosine
+    of token j with the aspect, steers the pooling (F_j = exp(η_h·s_j)) and its features (cosine of the
+    means, largest s_j) move the logit of ``none``. ``aspect_dropout`` trains this path on known aspects.
+
+    Args:
+        config: The model's configuration.
+        encoder: A pretrained encoder; a random one of ``config.encoder`` where None.
+
+    Raises:
+        ConfigError: ``config.kind`` is another.
+    """
+
+    def __init__(self, config: AbsaConfig, encoder: Encoder | None = None) -> None:
+        super().__init__()
+        options = config.options
+        self.config, self.options = config, options
+        self.encoder = Encoder(config.encoder) if encoder is None else encoder
+        shape = config.encoder
+        top = [cast(EncoderLayer, layer) for layer in self.encoder.layers[-options.pooler_blocks :]]
+        self.blocks = nn.ModuleList(ContextBlock(layer) for layer in top)
+        self.context = ContextVector(shape)
+        self.target_mark: nn.Parameter | None = None
+        if options.target_mark:
+            self.target_mark = nn.Parameter(torch.randn(shape.hidden_size) * shape.initializer_range)
+        self.distance = TargetDistance(shape.num_attention_heads) if options.target_distance else None
+        self.head = ClassificationHead(shape, len(config.polarities))
+        self.head.dropout.p = options.classifier_dropout
+        self.anchor: nn.ModuleList | None = None
+        if options.similarity_layers >= 0:
+            self.similarity_scale = nn.Parameter(torch.zeros(shape.num_attention_heads))
+            self.similarity_head = nn.Linear(2, 1)
+            nn.init.zeros_(self.similarity_head.weight)
+            nn.init.zeros_(self.similarity_head.bias)
+            # Layers that run per target are not the text's own: they cannot be shared either.
+            shared = shape.num_hidden_layers - options.target_layers
+            if options.similarity_layers > min(options.frozen_layers, shared):
+                self.anchor = self._copy_lower(options.similarity_layers)
+        self._freeze()
+
+    def _copy_lower(self, count: int) -> nn.ModuleList:
+        parts: list[nn.Module] = [self.encoder.embeddings, *self.encoder.layers[:count]]
+        return nn.ModuleList(copy.deepcopy(part) for part in parts)
+
+    def _freeze(self) -> None:
+        frozen: list[nn.Module] = [] if self.anchor is None else [self.anchor]
+        if self.options.frozen_layers >= 0:
+            frozen += [self.encoder.embeddings, *self.encoder.layers[: self.options.frozen_layers]]
+        for part in frozen:
+            part.requires_grad_(False)
+
+    def train(self, mode: bool = True) -> WeftAbsa:
+        """Set the mode; frozen parts stay without dropout, they are the same in every pass."""
+        super().train(mode)
+        if self.anchor is not None:
+            self.anchor.eval()
+        if self.options.frozen_layers >= 0:
+            self.encoder.embeddings.eval()
+            self.encoder.layers[: self.options.frozen_layers].eval()
+        return self
+
+    def forward(self, questions: Questions, embedded: Tensor | None = None, need_maps: bool = False) -> Answer:
+        """Answer a batch.
+
+        Args:
+            questions: The batch.
+            embedded: ``(texts, seq, hidden)``, the text's embeddings where they were made outside, to
+                differentiate by them.
+            need_maps: Whether to return the pooling's maps, one for each block, with keys [slots ; text].
+        """
+        options, layers = self.options, self.config.encoder.num_hidden_layers
+        shared = layers - options.target_layers
+        inputs = questions.input_ids if embedded is None else embedded
+        text, lower = self._encode(inputs, questions.attention_mask, shared)
+        words, lower_words = self._encode(questions.aspect_ids, questions.aspect_mask, layers)
+        text = text[questions.view_text]
+        if self.target_mark is not None:
+            text = text + questions.target_mask[..., None] * self.target_mark
+        text_mask = questions.attention_mask[questions.view_text]
+        if options.target_layers:
+            text = self.encoder(text, text_mask, layers=slice(shared, layers)).last_hidden_state
+        unseen = self._unseen(questions)
+        context = self.context(
+            _mean(words, _inner(questions.aspect_mask))[questions.slot_aspect],
+            unseen,
+            _mean(text, questions.target_mask),
+            questions.target_mask.any(dim=1),
+        )
+        log_factor = None if self.distance is None else self.distance(questions.target_mask)
+        similarity = self._similarity(questions, unseen, lower, lower_words)
+        if similarity is not None:
+            steer = self.similarity_scale[:, None, None] * similarity.tokens[:, None]
+            log_factor = steer if log_factor is None else log_factor + steer
+        factor = None if log_factor is None else log_factor.exp()
+        maps: list[Maps] = []
+        for block in self.blocks:
+            context, seen = block(context, text, text_mask, factor, need_maps)
+            if seen is not None:
+                maps.append(seen)
+        logits = self.head(context)
+        if similarity is not None:
+            shift = self.similarity_head(similarity.features) * unseen[..., None]
+            logits = torch.cat([logits[..., :1] - shift, logits[..., 1:]], dim=-1)
+        return Answer(logits[questions.context_view, questions.context_slot], tuple(maps))
+
+    def _encode(self, inputs: Tensor, mask: Tensor, stop: int) -> tuple[Tensor, Tensor | None]:
+        """The states after layer ``stop``, and on the way those of the frozen layers where they are shared."""
+        depth = self.options.similarity_layers
+        if depth < 0 or self.anchor is not None:
+            return self.encoder(inputs, mask, layers=slice(0, stop)).last_hidden_state, None
+        lower = self.encoder(inputs, mask, layers=slice(0, depth)).last_hidden_state
+        return self.encoder(lower, mask, layers=slice(depth, stop)).last_hidden_state, lower
+
+    def _unseen(self, questions: Questions) -> Tensor:
+        unseen = ~questions.aspect_known[questions.slot_aspect]
+        if self.training and self.options.aspect_dropout:
+            unseen = unseen | (torch.rand(unseen.shape, device=unseen.device) < self.options.aspect_dropout)
+        return unseen
+
+    def _similarity(
+        self, questions: Questions, unseen: Tensor, text: Tensor | None, words: Tensor | None
+    ) -> Similarity | None:
+        if self.options.similarity_layers < 0 or (not self.training and not bool(unseen.any())):
+            # Where every aspect was trained on, the frozen layers have nothing to add.
+            return None
+        with torch.no_grad():
+            if text is None or words is None:
+                text = self._anchored(questions.input_ids, questions.attention_mask)
+                words = self._anchored(questions.aspect_ids, questions.aspect_mask)
+            inner = _inner(questions.attention_mask)
+            aspect = F.normalize(_mean(words, _inner(questions.aspect_mask)), dim=-1)
+            whole = F.normalize(_mean(text, inner), dim=-1) @ aspect.T
+            token = (F.normalize(text, dim=-1) @ aspect.T).masked_fill(~inner[..., None], 0.0)
+            # (texts, seq, aspects) → (views, slots, seq)
+            chosen = questions.slot_aspect
+            token = token[questions.view_text].transpose(1, 2)
+            token = token.gather(1, chosen[..., None].expand(-1, -1, token.shape[2]))
+            whole = whole[questions.view_text].gather(1, chosen)
+            features = torch.stack([whole, token.amax(dim=2)], dim=-1)
+        return Similarity(token * unseen[..., None], features)
+
+    def _anchored(self, input_ids: Tensor, mask: Tensor) -> Tensor:
+        if self.anchor is None:
+            return self.encoder(input_ids, mask, layers=slice(0, self.options.similarity_layers)).last_hidden_state
+        embed, *layers = self.anchor
+        hidden = embed(input_ids)
+        for layer in layers:
+            hidden, _ = layer(hidden, mask)
+        return hidden
+
+
+def _mean(states: Tensor, mask: Tensor) -> Tensor:
+    """Mean of the states ``(batch, seq, hidden)`` where ``mask (batch, seq)`` is True; 0 where nowhere."""
+    total = torch.einsum("bsh,bs->bh", states, mask.to(states.dtype))
+    return total / mask.sum(dim=1, keepdim=True).clamp(min=1).to(states.dtype)
+
+
+def _inner(mask: Tensor) -> Tensor:
+    """The real tokens without ``[CLS]`` and ``[SEP]``; all of them where there are no others."""
+    inner = mask.clone()
+    inner[:, 0] = False
+    inner[torch.arange(len(mask), device=mask.device), mask.sum(dim=1) - 1] = False
+    return inner | (~inner.any(dim=1, keepdim=True) & mask)

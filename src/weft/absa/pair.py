@@ -1,0 +1,48 @@
+"""The baseline: BERT reads text and question as a sentence pair, one pass for each question."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from weft.absa.config import AbsaConfig
+from weft.absa.model import Answer
+from weft.absa.represent import Pairs
+from weft.encoder.embeddings import TokenInputs
+from weft.encoder.encoder import Encoder
+from weft.encoder.heads import ClassificationHead
+from weft.encoder.pooling import ClsPooler, GatePooler
+
+
+class PairBert(nn.Module):
+    """logits = W · dropout(pool(encoder([CLS] text [SEP] target – aspect [SEP]))) + b.
+
+    Args:
+        config: The model's configuration.
+        encoder: A pretrained encoder; a random one where None.
+
+    Source:
+        Sun, Huang, Qiu 2019, "Utilizing BERT for Aspect-Based Sentiment Analysis via Constructing
+        Auxiliary Sentence", the form NLI-M.
+    """
+
+    def __init__(self, config: AbsaConfig, encoder: Encoder | None = None) -> None:
+        super().__init__()
+        options = config.options
+        self.config = config
+        self.encoder = Encoder(config.encoder) if encoder is None else encoder
+        self.pooler = ClsPooler(config.encoder) if options.pooling == "cls" else GatePooler(config.encoder)
+        self.head = ClassificationHead(config.encoder, len(config.polarities))
+        self.head.dropout.p = options.classifier_dropout
+
+    def forward(self, pairs: Pairs, embedded: Tensor | None = None, need_maps: bool = False) -> Answer:
+        """Answer a batch; arguments as :meth:`weft.absa.model.WeftAbsa.forward`."""
+        inputs = TokenInputs(pairs.input_ids, pairs.token_type_ids) if embedded is None else embedded
+        output = self.encoder(inputs, pairs.attention_mask, need_maps=need_maps)
+        pooled: Tensor = self.pooler(output.last_hidden_state, pairs.attention_mask)
+        return Answer(self.head(pooled), output.maps or ())
+
+    def embed(self, pairs: Pairs) -> Tensor:
+        """The embeddings that :meth:`forward` takes as ``embedded``."""
+        embedded: Tensor = self.encoder.embeddings(TokenInputs(pairs.input_ids, pairs.token_type_ids))
+        return torch.as_tensor(embedded)

@@ -1,0 +1,159 @@
+"""What is asked of a text, and what the answer should be: plain data, no tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from weft.errors import ConfigError, InputError
+
+NONE = "none"
+"""The polarity of a context on which the text has no opinion; always class 0."""
+
+SENTIHOOD_POLARITIES = (NONE, "positive", "negative")
+SEMEVAL_POLARITIES = (NONE, "positive", "negative", "neutral", "conflict")
+
+
+@dataclass(frozen=True, order=True)
+class Context:
+    """One question to a text: what does it feel about this aspect (of this target)?
+
+    Args:
+        aspect: The aspect in words, for example ``"price"`` or ``"how clean the rooms are"``.
+        target: The words in the text that name the thing asked about; None asks about the whole text.
+    """
+
+    aspect: str
+    target: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.aspect, str) or not self.aspect.strip():
+            raise InputError(f"the aspect is {self.aspect!r}; it must be at least one word")
+        if self.target is not None and (not isinstance(self.target, str) or not self.target.strip()):
+            raise InputError(f"the target is {self.target!r}; it must be words of the text, or None")
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A text with the questions asked of it and, where they are known, the answers.
+
+    Args:
+        text: The text.
+        contexts: The questions.
+        polarities: The gold polarity of each question; empty where they are not known.
+        where: The place in the source, for messages: ``"reviews.csv row 17"``.
+    """
+
+    text: str
+    contexts: tuple[Context, ...]
+    polarities: tuple[str, ...] = ()
+    where: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.text.strip():
+            raise InputError("the text is empty", where=self.where or None)
+        if self.polarities and len(self.polarities) != len(self.contexts):
+            raise InputError(
+                f"{len(self.contexts)} contexts but {len(self.polarities)} polarities",
+                where=self.where or None,
+            )
+
+    def groups(self) -> dict[str | None, list[int]]:
+        """The indices of the contexts by target, in the order in which the targets first appear."""
+        by_target: dict[str | None, list[int]] = {}
+        for index, context in enumerate(self.contexts):
+            by_target.setdefault(context.target, []).append(index)
+        return by_target
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A row that could not be used, and why."""
+
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}"
+
+
+@dataclass
+class Problems:
+    """The rows that were left out: all are counted, the first ``keep`` are kept to be shown."""
+
+    keep: int = 20
+    count: int = 0
+    shown: list[Problem] = field(default_factory=list)
+
+    def add(self, where: str, what: str) -> None:
+        """Count one row and keep it while there is room."""
+        self.count += 1
+        if len(self.shown) < self.keep:
+            self.shown.append(Problem(where, what))
+
+    def lines(self) -> Iterator[str]:
+        """The kept problems, one line each, and how many more there were."""
+        yield from map(str, self.shown)
+        if self.count > len(self.shown):
+            yield f"… and {self.count - len(self.shown)} more"
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Labelled sentences of one source.
+
+    Args:
+        sentences: The usable sentences.
+        polarities: The classes, ``"none"`` first.
+        problems: The rows that were left out.
+    """
+
+    sentences: tuple[Sentence, ...]
+    polarities: tuple[str, ...]
+    problems: Problems = field(default_factory=Problems)
+
+    def __post_init__(self) -> None:
+        check_polarities(self.polarities)
+
+    @property
+    def aspects(self) -> tuple[str, ...]:
+        """The aspects asked about, sorted."""
+        return tuple(sorted({context.aspect for sentence in self.sentences for context in sentence.contexts}))
+
+    def gold(self) -> list[int]:
+        """The gold class of every context, sentence after sentence."""
+        number = {name: index for index, name in enumerate(self.polarities)}
+        return [number[polarity] for sentence in self.sentences for polarity in sentence.polarities]
+
+    def only(self, aspects: Iterable[str]) -> Corpus:
+        """The same sentences with only these aspects asked."""
+        wanted = set(aspects)
+        kept: list[Sentence] = []
+        for sentence in self.sentences:
+            chosen = [i for i, context in enumerate(sentence.contexts) if context.aspect in wanted]
+            if chosen:
+                kept.append(
+                    Sentence(
+                        sentence.text,
+                        tuple(sentence.contexts[i] for i in chosen),
+                        tuple(sentence.polarities[i] for i in chosen),
+                        sentence.where,
+                    )
+                )
+        return Corpus(tuple(kept), self.polarities, self.problems)
+
+    def subset(self, indices: Sequence[int]) -> Corpus:
+        """The sentences at these indices."""
+        return Corpus(tuple(self.sentences[i] for i in indices), self.polarities, self.problems)
+
+
+def check_polarities(polarities: Sequence[str]) -> None:
+    """Check a model's or a corpus's classes.
+
+    Raises:
+        ConfigError: Fewer than two classes, a repeated one, or ``"none"`` not first.
+    """
+    if len(polarities) < 2 or polarities[0] != NONE or len(set(polarities)) != len(polarities):
+        raise ConfigError(
+            f"polarities are {list(polarities)}; they must be distinct, at least two, and begin with {NONE!r}"
+        )

@@ -1,0 +1,328 @@
+"""Texts and questions as tensors: every text once, with all the questions asked of it.
+
+A *view* is a text as seen from one target; the aspects asked of a view are its *slots*::
+
+    texts (texts, seq)  →  views (views,): text and target  →  slots (views, slots): aspect
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from typing import Self
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from weft.absa.records import Sentence
+from weft.errors import CheckpointError, ConfigError, InputError
+
+_SEPARATORS = re.compile(r"[-_/]+")
+
+
+@dataclass(frozen=True)
+class Questions:
+    """A batch of texts with their questions.
+
+    Args:
+        input_ids: ``(texts, seq)``.
+        attention_mask: ``(texts, seq)`` bool.
+        view_text: ``(views,)`` the text of every view.
+        target_mask: ``(views, seq)`` bool, the tokens of the view's target; a row without any asks about
+            the whole text.
+        slot_aspect: ``(views, slots)`` the aspect of every slot; 0 where the slot is empty.
+        slot_mask: ``(views, slots)`` bool.
+        aspect_ids: ``(aspects, aspect_seq)`` the words of the batch's distinct aspects.
+        aspect_mask: ``(aspects, aspect_seq)`` bool.
+        aspect_known: ``(aspects,)`` bool, whether the model was trained on the aspect.
+        context_view: ``(contexts,)`` the view of every question, in the order in which they were asked.
+        context_slot: ``(contexts,)`` its slot.
+        labels: ``(contexts,)`` gold classes, or None.
+    """
+
+    input_ids: Tensor
+    attention_mask: Tensor
+    view_text: Tensor
+    target_mask: Tensor
+    slot_aspect: Tensor
+    slot_mask: Tensor
+    aspect_ids: Tensor
+    aspect_mask: Tensor
+    aspect_known: Tensor
+    context_view: Tensor
+    context_slot: Tensor
+    labels: Tensor | None = None
+
+    def to(self, device: torch.device | str) -> Self:
+        """The same batch on another device."""
+        moved = {
+            field.name: value.to(device, non_blocking=True)
+            for field in fields(self)
+            if (value := getattr(self, field.name)) is not None
+        }
+        return replace(self, **moved)
+
+    @property
+    def context_text(self) -> Tensor:
+        """``(contexts,)`` the text of every question."""
+        return self.view_text[self.context_view]
+
+    @property
+    def context_aspect(self) -> Tensor:
+        """``(contexts,)`` the aspect of every question."""
+        return self.slot_aspect[self.context_view, self.context_slot]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The same questions as sentence pairs, ``[CLS] text [SEP] target aspect [SEP]``, one row each.
+
+    Args:
+        input_ids: ``(contexts, seq)``.
+        token_type_ids: ``(contexts, seq)``, 1 in the second part.
+        attention_mask: ``(contexts, seq)`` bool.
+        context_ids: ``(contexts,)`` number of the (target, aspect) among the model's fixed contexts.
+        labels: ``(contexts,)`` gold classes, or None.
+    """
+
+    input_ids: Tensor
+    token_type_ids: Tensor
+    attention_mask: Tensor
+    context_ids: Tensor
+    labels: Tensor | None = None
+
+    def to(self, device: torch.device | str) -> Self:
+        """The same batch on another device."""
+        moved = {
+            field.name: value.to(device, non_blocking=True)
+            for field in fields(self)
+            if (value := getattr(self, field.name)) is not None
+        }
+        return replace(self, **moved)
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """A tokenised text: ids with ``[CLS]`` and ``[SEP]``, and the characters of every token."""
+
+    ids: tuple[int, ...]
+    offsets: tuple[tuple[int, int], ...]
+
+
+class Representation:
+    """Turns sentences into tensors for every kind of model.
+
+    Args:
+        tokenizer: A tokenizer whose template adds ``[CLS]`` and ``[SEP]``.
+        polarities: The classes, to number the labels.
+        aspects: The aspects that the model is trained on.
+        max_length: Tokens of a text, ``[CLS]`` and ``[SEP]`` included; the rest is cut.
+        pad_id: The id that pads.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        polarities: Sequence[str],
+        aspects: Sequence[str] = (),
+        max_length: int = 128,
+        pad_id: int = 0,
+    ) -> None:
+        if max_length < 8:
+            raise ConfigError(f"max_length is {max_length}; it must be at least 8")
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self.tokenizer = tokenizer
+        self.polarities = tuple(polarities)
+        self.aspects = tuple(aspects)
+        self.max_length = max_length
+        self.pad_id = pad_id
+        self._known = frozenset(map(aspect_words, aspects))
+        self._number = {name: index for index, name in enumerate(self.polarities)}
+        # The same sentence comes back every epoch, and the same aspect in every batch.
+        self._pieces = lru_cache(maxsize=1 << 15)(self._tokenise)
+
+    def pieces(self, text: str) -> Pieces:
+        """The whole text's tokens, however long it is."""
+        return self._pieces(text)
+
+    def _tokenise(self, text: str) -> Pieces:
+        encoding = self.tokenizer.encode(text)
+        return Pieces(tuple(encoding.ids), tuple(encoding.offsets))
+
+    def knows(self, aspect: str) -> bool:
+        """Whether the model was trained on this aspect."""
+        return aspect_words(aspect) in self._known
+
+    def questions(self, sentences: Sequence[Sentence]) -> Questions:
+        """One batch for the models that encode a text once.
+
+        Raises:
+            InputError: No question is asked, or a polarity is not one of the model's.
+        """
+        texts = [self._cut(self.pieces(sentence.text)) for sentence in sentences]
+        input_ids, attention_mask = self._pad([piece.ids for piece in texts])
+        aspects: dict[str, int] = {}
+        view_text: list[int] = []
+        slots: list[list[int]] = []
+        places: list[tuple[int, int]] = []
+        target_tokens: list[list[int]] = []
+        for number, (sentence, piece) in enumerate(zip(sentences, texts, strict=True)):
+            place: dict[int, tuple[int, int]] = {}
+            for target, members in sentence.groups().items():
+                place.update((index, (len(slots), slot)) for slot, index in enumerate(members))
+                view_text.append(number)
+                target_tokens.append(target_positions(sentence.text, target, piece.offsets))
+                slots.append(
+                    [
+                        aspects.setdefault(aspect_words(sentence.contexts[index].aspect), len(aspects))
+                        for index in members
+                    ]
+                )
+            places += [place[index] for index in range(len(sentence.contexts))]
+        if not places:
+            raise InputError("no aspect is asked about")
+        target_mask = torch.zeros(len(slots), input_ids.shape[1], dtype=torch.bool)
+        for row, positions in enumerate(target_tokens):
+            target_mask[row, positions] = True
+        slot_aspect, slot_mask = _padded(slots, 0)
+        aspect_ids, aspect_mask = self._pad([self._cut(self.pieces(words)).ids for words in aspects])
+        view, slot = zip(*places, strict=True)
+        return Questions(
+            input_ids,
+            attention_mask,
+            torch.tensor(view_text),
+            target_mask,
+            slot_aspect,
+            slot_mask,
+            aspect_ids,
+            aspect_mask,
+            torch.tensor([words in self._known for words in aspects]),
+            torch.tensor(view),
+            torch.tensor(slot),
+            self._labels(sentences),
+        )
+
+    def pairs(
+        self, sentences: Sequence[Sentence], contexts: Mapping[tuple[str | None, str], int] | None = None
+    ) -> Pairs:
+        """One batch for the models that read text and question together.
+
+        Args:
+            sentences: The texts and questions.
+            contexts: Numbers of the fixed (target, aspect) contexts; 0 everywhere where None.
+
+        Raises:
+            InputError: No question is asked, a polarity is not one of the model's, or a context is not
+                among the fixed ones.
+        """
+        rows: list[tuple[int, ...]] = []
+        seconds: list[int] = []
+        numbers: list[int] = []
+        for sentence in sentences:
+            first = self.pieces(sentence.text).ids
+            for context in sentence.contexts:
+                question = aspect_words(context.aspect)
+                words = question if context.target is None else f"{context.target} - {question}"
+                second = self._cut(self.pieces(words)).ids[1:]
+                kept = first[:-1][: max(2, self.max_length - 1)] + first[-1:]
+                rows.append(kept + second)
+                seconds.append(len(kept))
+                numbers.append(self._context_number(context.target, question, contexts))
+        if not rows:
+            raise InputError("no aspect is asked about")
+        input_ids, attention_mask = self._pad(rows)
+        column = torch.arange(input_ids.shape[1])
+        token_type_ids = ((column >= torch.tensor(seconds)[:, None]) & attention_mask).long()
+        return Pairs(
+            input_ids, token_type_ids, attention_mask, torch.tensor(numbers), self._labels(sentences)
+        )
+
+    def _context_number(
+        self, target: str | None, aspect: str, contexts: Mapping[tuple[str | None, str], int] | None
+    ) -> int:
+        if contexts is None:
+            return 0
+        if (target, aspect) not in contexts:
+            known = ", ".join(f"{t or '–'}/{a}" for t, a in contexts)
+            raise InputError(f"the context {target or '–'}/{aspect} is not one of the model's: {known}")
+        return contexts[target, aspect]
+
+    def _cut(self, pieces: Pieces) -> Pieces:
+        if len(pieces.ids) <= self.max_length:
+            return pieces
+        return Pieces(
+            pieces.ids[: self.max_length - 1] + pieces.ids[-1:],
+            pieces.offsets[: self.max_length - 1] + pieces.offsets[-1:],
+        )
+
+    def _pad(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+        return _padded(rows, self.pad_id)
+
+    def _labels(self, sentences: Sequence[Sentence]) -> Tensor | None:
+        if not all(sentence.polarities for sentence in sentences):
+            return None
+        labels: list[int] = []
+        for sentence in sentences:
+            for polarity in sentence.polarities:
+                if polarity not in self._number:
+                    raise InputError(
+                        f"polarity {polarity!r} is not one of the model's: {', '.join(self.polarities)}",
+                        where=sentence.where or None,
+                    )
+                labels.append(self._number[polarity])
+        return torch.tensor(labels)
+
+
+def _padded(rows: Sequence[Sequence[int]], fill: int) -> tuple[Tensor, Tensor]:
+    width = max(map(len, rows))
+    table = torch.full((len(rows), width), fill, dtype=torch.long)
+    mask = torch.zeros(len(rows), width, dtype=torch.bool)
+    for row, ids in enumerate(rows):
+        table[row, : len(ids)] = torch.tensor(ids, dtype=torch.long)
+        mask[row, : len(ids)] = True
+    return table, mask
+
+
+def aspect_words(aspect: str) -> str:
+    """The aspect as words: ``"transit-location"`` becomes ``"transit location"``."""
+    return _SEPARATORS.sub(" ", aspect).strip().lower() or aspect.strip()
+
+
+def target_positions(text: str, target: str | None, offsets: Sequence[tuple[int, int]]) -> list[int]:
+    """The tokens that the mentions of a target cover.
+
+    Whole words are looked for as written, then in any letter case, then inside words; the first kind
+    that is found counts. Nothing is found for a target that the text does not mention.
+    """
+    if target is None:
+        return []
+    exact = re.escape(target.strip())
+    for pattern, flags in (
+        (rf"(?<!\w){exact}(?!\w)", 0),
+        (rf"(?<!\w){exact}(?!\w)", re.IGNORECASE),
+        (exact, re.IGNORECASE),
+    ):
+        spans = [match.span() for match in re.finditer(pattern, text, flags)]
+        if spans:
+            return [
+                index
+                for index, (start, end) in enumerate(offsets)
+                if end > start and any(start < stop and end > begin for begin, stop in spans)
+            ]
+    return []
+
+
+def read_tokenizer(data: bytes, where: str) -> Tokenizer:
+    """A tokenizer from the bytes of a ``tokenizer.json``.
+
+    Raises:
+        CheckpointError: They are not one.
+    """
+    try:
+        return Tokenizer.from_str(data.decode("utf-8"))
+    except Exception as error:  # noqa: BLE001 - the tokenizers library raises bare Exception
+        raise CheckpointError(f"not a tokenizer: {error}", where=where) from error

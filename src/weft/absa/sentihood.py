@@ -1,0 +1,104 @@
+"""SentiHood: a sentence about one or two London neighbourhoods, an opinion per (target, aspect).
+
+The file is a JSON list of ``{"id", "text", "opinions": [{"target_entity", "aspect", "sentiment"}]}``;
+targets are already written LOCATION1 and LOCATION2. Every (target in the text, aspect) is a question,
+and what has no opinion is ``none``.
+
+Source: Saeidi et al. 2016, "SentiHood: Targeted Aspect Based Sentiment Analysis Dataset for Urban
+Neighbourhoods", section 3; the four frequent aspects and the task form are the published ones.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from weft.absa.records import SENTIHOOD_POLARITIES, Context, Corpus, Problems, Sentence
+from weft.errors import InputError
+
+TARGETS = ("LOCATION1", "LOCATION2")
+FREQUENT_ASPECTS = ("general", "price", "transit-location", "safety")
+ALL_ASPECTS = (
+    *FREQUENT_ASPECTS,
+    "dining",
+    "green-nature",
+    "live",
+    "multicultural",
+    "nightlife",
+    "quiet",
+    "shopping",
+    "touristy",
+)
+_POLARITY = {"Positive": "positive", "Negative": "negative"}
+
+
+def read_sentihood(path: Path, aspects: Sequence[str] = FREQUENT_ASPECTS) -> Corpus:
+    """Read a SentiHood JSON file.
+
+    Args:
+        path: The file.
+        aspects: The aspects to ask about; opinions on others are ignored.
+
+    Returns:
+        One sentence per usable entry with a context for every (target in the text, aspect), targets
+        first. An entry that cannot be used is listed in ``problems``.
+
+    Raises:
+        InputError: The file is missing, is not JSON, or is not a list.
+    """
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read it: {error.strerror}", where=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"byte {error.start} is not UTF-8", where=str(path)) from error
+    except json.JSONDecodeError as error:
+        raise InputError(f"not JSON: {error.msg}", where=f"{path} line {error.lineno}") from error
+    if not isinstance(entries, list):
+        raise InputError(f"a {type(entries).__name__} at the top, not a list of sentences", where=str(path))
+    problems = Problems()
+    sentences: list[Sentence] = []
+    for number, entry in enumerate(entries, start=1):
+        where = f"{path.name} entry {number}"
+        try:
+            sentence = _sentence(entry, aspects, where)
+        except InputError as error:
+            problems.add(where, error.what)
+        else:
+            sentences.append(sentence)
+    return Corpus(tuple(sentences), SENTIHOOD_POLARITIES, problems)
+
+
+def _sentence(entry: Any, aspects: Sequence[str], where: str) -> Sentence:
+    if not isinstance(entry, dict):
+        raise InputError(f"a {type(entry).__name__}, not an object")
+    text, opinions = entry.get("text"), entry.get("opinions")
+    if not isinstance(text, str):
+        raise InputError("no text")
+    if not isinstance(opinions, list):
+        raise InputError("no list of opinions")
+    found = [target for target in TARGETS if target in text]
+    if not found:
+        raise InputError("neither LOCATION1 nor LOCATION2 is in the text")
+    gold: dict[Context, str] = {}
+    for opinion in opinions:
+        context, polarity = _opinion(opinion, found)
+        if gold.setdefault(context, polarity) != polarity:
+            raise InputError(f"two different sentiments for {context.target} / {context.aspect}")
+    contexts = tuple(Context(aspect, target) for target in found for aspect in aspects)
+    return Sentence(text.strip(), contexts, tuple(gold.get(context, "none") for context in contexts), where)
+
+
+def _opinion(opinion: Any, found: Sequence[str]) -> tuple[Context, str]:
+    if not isinstance(opinion, dict):
+        raise InputError("an opinion that is not an object")
+    target, aspect, sentiment = (opinion.get(key) for key in ("target_entity", "aspect", "sentiment"))
+    if target not in found:
+        raise InputError(f"an opinion about {target!r}, which is not in the text")
+    if not isinstance(aspect, str) or not aspect:
+        raise InputError(f"an opinion with aspect {aspect!r}")
+    if sentiment not in _POLARITY:
+        raise InputError(f"sentiment {sentiment!r}; it must be Positive or Negative")
+    return Context(aspect, target), _POLARITY[sentiment]

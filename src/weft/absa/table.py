@@ -1,0 +1,259 @@
+"""Tables of texts, read and written as streams: CSV, JSON lines, Parquet, plain lines.
+
+A file of any length is read in constant memory. What is wrong with the whole file (it is missing, it
+has no such column) is one error; what is wrong with one row is a :class:`Problem`, and the other rows
+go through.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Literal, Self
+
+from weft.errors import ConfigError, InputError, MissingExtraError
+
+Format = Literal["csv", "jsonl", "parquet", "lines"]
+_SUFFIXES: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".txt": "lines",
+}
+_FIELD_LIMIT = 1 << 24
+_PARQUET_BATCH = 1024
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One row: its number from 1 and its cells, or what is wrong with it."""
+
+    number: int
+    cells: Mapping[str, Any]
+    problem: str | None = None
+
+
+def format_of(path: str) -> Format:
+    """The format that a file's name says.
+
+    Raises:
+        ConfigError: The suffix is not known.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in _SUFFIXES:
+        known = ", ".join(sorted(_SUFFIXES))
+        raise ConfigError(f"cannot tell the format of {path!r} by its suffix", hint=f"known are {known}")
+    return _SUFFIXES[suffix]
+
+
+def read_rows(path: str, columns: Sequence[str], form: Format | None = None) -> Iterator[TableRow]:
+    """Stream the rows of a table.
+
+    Args:
+        path: A file, or ``"-"`` for standard input (then plain lines unless ``form`` says otherwise).
+        columns: The columns that must exist. A CSV row with a missing or a surplus field, a broken JSON
+            line and text that is not UTF-8 come as rows with a ``problem``.
+        form: The format; by default what the suffix says. ``"lines"`` gives one column, the first of
+            ``columns``.
+
+    Raises:
+        InputError: The file cannot be read or lacks a column.
+    """
+    chosen = form or ("lines" if path == "-" else format_of(path))
+    if chosen == "parquet":
+        if path == "-":
+            raise ConfigError("Parquet cannot be read from standard input")
+        yield from _parquet(Path(path), columns)
+        return
+    # A byte that is not UTF-8 becomes a lone surrogate, so that it spoils its own row and no other.
+    try:
+        stream = (
+            open(
+                sys.stdin.fileno(), encoding="utf-8-sig", errors="surrogateescape", newline="", closefd=False
+            )
+            if path == "-"
+            else open(path, encoding="utf-8-sig", errors="surrogateescape", newline="")  # noqa: SIM115 - closed below
+        )
+    except OSError as error:
+        raise InputError(f"cannot read it: {error.strerror}", where=path) from error
+    with stream:
+        if chosen == "csv":
+            delimiter = "\t" if path.lower().endswith(".tsv") else ","
+            rows = _csv(stream, path, columns, delimiter)
+        elif chosen == "jsonl":
+            rows = _jsonl(stream, columns)
+        else:
+            rows = (TableRow(n, {columns[0]: line.rstrip("\r\n")}) for n, line in enumerate(stream, start=1))
+        yield from map(_utf8, rows)
+
+
+def _utf8(row: TableRow) -> TableRow:
+    for name, value in row.cells.items():
+        if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+            return TableRow(row.number, {}, f"column {name!r} is not UTF-8")
+    return row
+
+
+def _require(header: Sequence[str], columns: Sequence[str], path: str) -> None:
+    missing = [column for column in columns if column not in header]
+    if missing:
+        have = ", ".join(map(repr, header)) or "none"
+        raise InputError(f"no column {', '.join(map(repr, missing))}; there are {have}", where=path)
+
+
+def _csv(stream: IO[str], path: str, columns: Sequence[str], delimiter: str) -> Iterator[TableRow]:
+    csv.field_size_limit(_FIELD_LIMIT)
+    reader = csv.reader(stream, delimiter=delimiter, strict=True)
+    try:
+        header = next(reader, [])
+    except csv.Error as error:
+        raise InputError(f"the header is not CSV: {error}", where=path) from error
+    _require(header, columns, path)
+    number = 0
+    while True:
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            number += 1
+            yield TableRow(number, {}, f"not CSV: {error}")
+            continue
+        if not fields:
+            continue
+        number += 1
+        if len(fields) != len(header):
+            yield TableRow(number, {}, f"{len(fields)} fields; the header has {len(header)}")
+        else:
+            yield TableRow(number, dict(zip(header, fields, strict=True)))
+
+
+def _jsonl(stream: IO[str], columns: Sequence[str]) -> Iterator[TableRow]:
+    for number, line in enumerate(stream, start=1):
+        if not line.strip():
+            continue
+        try:
+            cells = json.loads(line)
+        except (json.JSONDecodeError, RecursionError) as error:
+            yield TableRow(number, {}, f"not JSON: {error}")
+            continue
+        if not isinstance(cells, dict):
+            yield TableRow(number, {}, f"a JSON {type(cells).__name__}, not an object")
+            continue
+        missing = [column for column in columns if column not in cells]
+        if missing:
+            yield TableRow(number, {}, f"no {', '.join(map(repr, missing))}")
+        else:
+            yield TableRow(number, cells)
+
+
+def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
+    parquet = _pyarrow_parquet()
+    import pyarrow
+
+    try:
+        source = parquet.ParquetFile(path)
+    except OSError as error:
+        raise InputError(f"cannot read it: {error.strerror or error}", where=str(path)) from error
+    except pyarrow.ArrowInvalid as error:
+        raise InputError("not a Parquet file", where=str(path)) from error
+    with source:
+        _require(source.schema_arrow.names, columns, str(path))
+        number = 0
+        for batch in source.iter_batches(batch_size=_PARQUET_BATCH):
+            for cells in batch.to_pylist():
+                number += 1
+                yield TableRow(number, cells)
+
+
+def _pyarrow_parquet() -> Any:
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError as error:
+        raise MissingExtraError("pyarrow", "absa") from error
+    return parquet
+
+
+class TableWriter:
+    """Writes records as a stream to a file that appears whole or not at all.
+
+    Args:
+        path: Where to write; its suffix is the format. None writes JSON lines to standard output.
+        columns: The columns, in order.
+
+    Raises:
+        ConfigError: The suffix is not CSV, JSON lines or Parquet.
+    """
+
+    def __init__(self, path: str | None, columns: Sequence[str]) -> None:
+        self.columns = tuple(columns)
+        self._path = path
+        self._form: Format = "jsonl" if path is None else format_of(path)
+        if self._form == "lines":
+            raise ConfigError(f"cannot write records to {path!r}", hint="use .csv, .jsonl or .parquet")
+        self._partial = None if path is None else f"{path}.part"
+        self._stream: IO[str] | None = None
+        self._parquet: Any = None
+
+    def __enter__(self) -> Self:
+        if self._form == "parquet":
+            _pyarrow_parquet()
+            return self
+        if self._partial is None:
+            self._stream = sys.stdout
+            return self
+        try:
+            self._stream = open(self._partial, "w", encoding="utf-8", newline="")  # noqa: SIM115 - closed in __exit__
+        except OSError as error:
+            raise InputError(f"cannot write it: {error.strerror}", where=self._path) from error
+        if self._form == "csv":
+            csv.writer(self._stream, lineterminator="\n").writerow(self.columns)
+        return self
+
+    def write(self, records: Sequence[Mapping[str, Any]]) -> None:
+        """Append records; each has every column."""
+        if not records:
+            return
+        if self._form == "parquet":
+            self._write_parquet(records)
+            return
+        assert self._stream is not None  # noqa: S101 - set by __enter__
+        if self._form == "csv":
+            writer = csv.writer(self._stream, lineterminator="\n")
+            writer.writerows([record[column] for column in self.columns] for record in records)
+        else:
+            self._stream.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+    def _write_parquet(self, records: Sequence[Mapping[str, Any]]) -> None:
+        import pyarrow
+
+        table = pyarrow.table({column: [record[column] for record in records] for column in self.columns})
+        if self._parquet is None:
+            try:
+                self._parquet = _pyarrow_parquet().ParquetWriter(self._partial, table.schema)
+            except OSError as error:
+                raise InputError(f"cannot write it: {error.strerror or error}", where=self._path) from error
+        self._parquet.write_table(table.cast(self._parquet.schema))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._parquet is not None:
+            self._parquet.close()
+        if self._partial is None or self._path is None:
+            return
+        if self._stream is not None:
+            self._stream.close()
+        if os.path.exists(self._partial):
+            if kind is None:
+                os.replace(self._partial, self._path)
+            else:
+                os.unlink(self._partial)

@@ -1,0 +1,208 @@
+"""Training of every kind of model: one function from labelled sentences to a model that can be used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from weft.absa.asker import Asker
+from weft.absa.augment import Augmentation, Augmenter
+from weft.absa.build import build_model
+from weft.absa.config import AbsaConfig, ModelOptions
+from weft.absa.evaluate import score, summary
+from weft.absa.records import Corpus, Sentence
+from weft.absa.represent import Pairs, Questions, Representation
+from weft.encoder.pretrained import Pretrained
+from weft.errors import CheckpointError, ConfigError, InputError
+from weft.train.batching import Batches, LengthBuckets
+from weft.train.config import TrainConfig
+from weft.train.loop import History, fit
+
+
+@dataclass(frozen=True)
+class Learning:
+    """What training minimises and on what texts.
+
+    Args:
+        augmentation: How training texts are changed.
+        label_smoothing: ε of the cross-entropy, in [0, 1).
+        class_balance: Exponent b of the class weights (n / n_c)^b, scaled to mean 1 over the rows; 0 is off.
+        distillation: Weight of the teacher's loss, in [0, 1]; the labels have the rest.
+        distillation_temperature: Teacher's and student's logits are divided by it.
+
+    Raises:
+        ConfigError: A field breaks its rule.
+    """
+
+    augmentation: Augmentation = field(default_factory=Augmentation)
+    label_smoothing: float = 0.0
+    class_balance: float = 0.0
+    distillation: float = 0.0
+    distillation_temperature: float = 2.0
+
+    def __post_init__(self) -> None:
+        for name in ("label_smoothing", "distillation"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigError(f"Learning.{name} is {getattr(self, name)!r}; it must be in [0, 1]")
+        if self.class_balance < 0:
+            raise ConfigError(f"Learning.class_balance is {self.class_balance!r}; it must be at least 0")
+        if not self.distillation_temperature > 0:
+            raise ConfigError("Learning.distillation_temperature must be positive")
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A training batch, as the model sees it and as its teacher sees it."""
+
+    questions: Questions | Pairs
+    teacher: Questions | Pairs | None = None
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What training gives: the model, and the record of how it came about."""
+
+    asker: Asker
+    history: History
+
+
+def train(
+    corpus: Corpus,
+    start: Pretrained,
+    options: ModelOptions,
+    config: TrainConfig,
+    *,
+    learning: Learning | None = None,
+    dev: Corpus | None = None,
+    teacher: Asker | None = None,
+    targets: Sequence[str] = (),
+    directory: Path | None = None,
+    quiet: bool = True,
+) -> Trained:
+    """Train a model.
+
+        loss = (1 − d)·CE_ε(logits, labels; class weights) + d·T²·KL(teacher/T ‖ logits/T)
+
+    Args:
+        corpus: The labelled sentences.
+        start: The pretrained encoder with its tokenizer.
+        options: Kind and options of the model.
+        config: How to train. ``metric="score"`` with ``mode="max"`` chooses by the mean of the
+            evaluation's metrics.
+        learning: Loss and augmentation.
+        dev: Sentences for the evaluation after every epoch; with ``config.patience`` they also decide
+            when to stop.
+        teacher: A trained model whose probabilities are also learnt.
+        targets: The target names of the fixed contexts, for ``qacg-official`` and ``cg``.
+        directory: Of checkpoints and log; None keeps nothing on disk.
+        quiet: No progress bar.
+
+    Raises:
+        CheckpointError: The start has no tokenizer.
+        InputError: Nothing to train on, or a teacher with other classes.
+    """
+    chosen = learning or Learning()
+    if start.tokenizer is None:
+        raise CheckpointError("the pretrained start has no tokenizer")
+    if not corpus.sentences:
+        raise InputError("no sentences to train on")
+    if teacher is not None and teacher.config.polarities != corpus.polarities:
+        raise InputError(f"the teacher's classes are {teacher.config.polarities}, not {corpus.polarities}")
+    seed = config.seed
+    torch.manual_seed(seed)
+    model_config = AbsaConfig(
+        encoder=start.encoder.config,
+        options=options,
+        polarities=corpus.polarities,
+        aspects=corpus.aspects,
+        targets=tuple(targets),
+    )
+    asker = Asker(build_model(model_config, start.encoder, start.pooler), start.tokenizer)
+    augment = Augmenter(corpus.sentences, chosen.augmentation)
+    weights = class_weights(corpus, chosen.class_balance)
+
+    def collate(indices: list[int], generator: torch.Generator) -> Lesson:
+        sentences = augment(indices, generator)
+        taught = None if teacher is None else teacher.represent(sentences)
+        return Lesson(asker.represent(sentences), taught)
+
+    lengths = [_length(asker.representation, sentence) for sentence in corpus.sentences]
+    batches = Batches(LengthBuckets(lengths, config.batch_size, seed=seed), collate, seed=seed, prefetch=4)
+
+    def loss_step(model: torch.nn.Module, lesson: Lesson) -> Mapping[str, Tensor]:
+        labels = lesson.questions.labels
+        assert labels is not None  # noqa: S101 - a corpus is labelled
+        logits: Tensor = model(lesson.questions).logits
+        loss = F.cross_entropy(logits, labels, weights.to(logits.device), label_smoothing=chosen.label_smoothing)
+        if teacher is None or lesson.teacher is None or not chosen.distillation:
+            return {"loss": loss}
+        with torch.no_grad():
+            taught = teacher.logits(lesson.teacher)
+        heat = chosen.distillation_temperature
+        distance = F.kl_div(
+            F.log_softmax(logits / heat, dim=-1),
+            F.log_softmax(taught / heat, dim=-1),
+            reduction="batchmean",
+            log_target=True,
+        )
+        return {"loss": (1 - chosen.distillation) * loss + chosen.distillation * heat**2 * distance}
+
+    def evaluate(_model: torch.nn.Module) -> dict[str, float]:
+        assert dev is not None  # noqa: S101 - only called with one
+        values = summary(score(asker, dev), dev)
+        return {name: value for name, value in values.items() if value == value}
+
+    if teacher is not None:
+        teacher.to(_device(config.device))
+    history = fit(
+        asker.module,
+        batches,
+        loss_step,
+        config,
+        evaluate=None if dev is None else evaluate,
+        directory=directory,
+        quiet=quiet,
+    )
+    asker.module.eval()
+    return Trained(asker, history)
+
+
+def class_weights(corpus: Corpus, balance: float) -> Tensor:
+    """(n / n_c)^balance for every class, scaled to mean 1 over the rows; 1 for a class without rows."""
+    counts = torch.bincount(torch.tensor(corpus.gold()), minlength=len(corpus.polarities)).float()
+    weights = torch.where(counts > 0, counts.sum() / counts.clamp(min=1), 1.0) ** balance
+    return weights * counts.sum() / (weights * counts).sum()
+
+
+def split(corpus: Corpus, share: float, seed: int = 0) -> tuple[Corpus, Corpus]:
+    """Split the sentences at random; sentences with the same text stay together.
+
+    Args:
+        corpus: The sentences.
+        share: The second part's share of the texts, in (0, 1).
+        seed: The same seed gives the same split.
+
+    Raises:
+        InputError: A part would be empty.
+    """
+    texts = sorted({sentence.text for sentence in corpus.sentences})
+    order = torch.randperm(len(texts), generator=torch.Generator().manual_seed(seed)).tolist()
+    held = {texts[i] for i in order[: round(share * len(texts))]}
+    inside = [i for i, sentence in enumerate(corpus.sentences) if sentence.text in held]
+    outside = [i for i, sentence in enumerate(corpus.sentences) if sentence.text not in held]
+    if not inside or not outside:
+        raise InputError(f"{len(texts)} texts cannot be split with a share of {share}")
+    return corpus.subset(outside), corpus.subset(inside)
+
+
+def _length(representation: Representation, sentence: Sentence) -> int:
+    return min(len(representation.pieces(sentence.text).ids), representation.max_length)
+
+
+def _device(name: str) -> torch.device:
+    return torch.device(("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name)
