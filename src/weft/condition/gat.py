@@ -277,6 +277,10 @@ class GATEncoder(nn.Module):
         if num_graphs is None:
             num_graphs = int(batch.max()) + 1 if batch.numel() else 0
         check_assignment(batch, num_graphs)
+        if batch.shape[0] != x.shape[0]:
+            raise ShapeError(
+                f"batch has shape {tuple(batch.shape)}; x {tuple(x.shape)} has {x.shape[0]} nodes"
+            )
         return self.pooling(self.nodes(x, edge_index, edge_type), batch, num_graphs)
 
     def nodes(self, x: Tensor, edge_index: Tensor, edge_type: Tensor | None = None) -> Tensor:
@@ -284,9 +288,9 @@ class GATEncoder(nn.Module):
         if x.dim() != 2 or x.shape[1] != self.input_dim:
             raise ShapeError(f"x has shape {tuple(x.shape)}; it must be (num_nodes, {self.input_dim})")
         if (edge_type is None) != (self.num_edge_types is None):
-            given, built = ("no", "with") if edge_type is None else ("", "without")
+            given, built = ("no edge_type", "with") if edge_type is None else ("edge_type", "without")
             raise InputError(
-                f"{given} edge_type for an encoder built {built} edge types".strip(),
+                f"{given} for an encoder built {built} edge types",
                 hint="num_edge_types and edge_type go together",
             )
         num_nodes = x.shape[0]

@@ -52,7 +52,13 @@ class KVPrefix(Conditioner):
         gated: bool = False,
     ) -> None:
         super().__init__()
-        _check_sizes(hidden_size, num_heads, graph_dim=graph_dim, num_layers=num_layers, P=num_prefix_tokens)
+        _check_sizes(
+            hidden_size,
+            num_heads,
+            graph_dim=graph_dim,
+            num_layers=num_layers,
+            num_prefix_tokens=num_prefix_tokens,
+        )
         self.graph_dim = graph_dim
         self.num_heads = num_heads
         self.num_prefix_tokens = num_prefix_tokens
@@ -109,7 +115,7 @@ class Register(Conditioner):
         initializer_range: float = 0.02,
     ) -> None:
         super().__init__()
-        _check_sizes(hidden_size, num_heads, num_layers=num_layers, P=num_prefix_tokens)
+        _check_sizes(hidden_size, num_heads, num_layers=num_layers, num_prefix_tokens=num_prefix_tokens)
         shape = (num_layers, num_heads, num_prefix_tokens, hidden_size // num_heads)
         self.key = nn.Parameter(torch.empty(shape).normal_(std=initializer_range))
         self.value = nn.Parameter(torch.zeros(shape))
