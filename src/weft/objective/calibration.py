@@ -83,7 +83,7 @@ def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> Temperature:
     """The temperature with the lowest negative log-likelihood.
 
         NLL(β) = Σ_i logsumexp(β z_i) − β z_{i, y_i}        β = 1/T
-        dNLL/dβ = Σ_i E_{softmax(β z_i)}[z_i] − z_{i, y_i}
+        dNLL/dβ = Σ_i Σ_k softmax(β z_i)_k · (z_{i,k} − z_{i, y_i})
 
     The NLL is convex in β, so its derivative rises and bisection finds its zero: no step size, no start.
     Where every label has the highest logit (the best T is 0), or none has (it is ∞), T ends at 0.02 or 50.
@@ -111,10 +111,11 @@ def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> Temperature:
     y = y.astype(np.int64)
     if y.min() < 0 or y.max() >= z.shape[1]:
         raise InputError(f"labels from {y.min()} to {y.max()} for {z.shape[1]} classes")
-    right = z[np.arange(len(z)), y]
+    # Differences to the right class first: they do not cancel where its probability rounds to 1.
+    gaps = z - z[np.arange(len(z)), y][:, None]
 
     def slope(beta: float) -> float:
-        return float(((_softmax(beta * z) * z).sum(axis=1) - right).sum())
+        return float((_softmax(beta * z) * gaps).sum())
 
     low, high = np.log(1 / _HOTTEST), np.log(1 / _COLDEST)
     # 60 halvings of log β leave less than rounding.

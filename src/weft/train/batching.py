@@ -10,7 +10,8 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from copy import copy
+from dataclasses import fields, is_dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import torch
@@ -240,8 +241,11 @@ def map_tensors(batch: Any, function: Callable[[Tensor], Tensor]) -> Any:
     if isinstance(batch, list | tuple):
         return type(batch)(map_tensors(value, function) for value in batch)
     if is_dataclass(batch) and not isinstance(batch, type):
-        changed = {f.name: map_tensors(getattr(batch, f.name), function) for f in fields(batch) if f.init}
-        return replace(batch, **changed)
+        # A copy, not a new one: its checks have been made, and on an accelerator they would wait for it.
+        changed = copy(batch)
+        for entry in fields(batch):
+            object.__setattr__(changed, entry.name, map_tensors(getattr(batch, entry.name), function))
+        return changed
     return batch
 
 

@@ -79,13 +79,14 @@ def validate(
 
     Source: the contract's "Training Loop Interface".
     """
-    training = model.training
+    modes = {module: module.training for module in model.modules()}
     model.to(device).eval()
     try:
         with torch.no_grad():
             return _epoch(model, dataloader, loss_fn, device, lambda _: None)
     finally:
-        model.train(training)
+        for module, training in modes.items():
+            module.training = training
 
 
 def _epoch(
