@@ -89,7 +89,7 @@ def test_the_prefix_map_is_the_prefix_part_of_the_weights(path, masking):
 @pytest.mark.parametrize("case", [Case(), Case(decay="scores"), Case(decay="weights", gate="pair")], ids=str)
 @pytest.mark.parametrize("path", ["reference", "chunked"])
 def test_a_row_that_sees_no_key_is_zero_and_passes_no_gradient(case, path):
-    x, t, output, _ = run(replace(case, masking="empty_row"), path, torch.float64)
+    _, t, output, _ = run(replace(case, masking="empty_row"), path, torch.float64)
     assert torch.all(output[-1] == 0)
     assert torch.all(output[0, :, 2] == 0)
     for name in ("query", "key", "value"):

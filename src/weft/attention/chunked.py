@@ -16,7 +16,6 @@ that the backward draws it again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,10 +23,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from weft.attention.chunks import CHUNK_ELEMENTS, Chunk, chunks
 from weft.attention.problem import Problem
-
-CHUNK_ELEMENTS = {"cpu": 1 << 18, "cuda": 1 << 25}
-"""Scores per chunk: 1 MiB of fp32 on a CPU, about a core's second-level cache (measured in docs/log.md)."""
 
 
 @dataclass(frozen=True)
@@ -44,35 +41,6 @@ class _Plan:
     dropout_p: float
     seed: int
     chunk_elements: int
-
-
-@dataclass(frozen=True)
-class _Chunk:
-    """A block of batch entries, heads and query rows."""
-
-    index: int
-    batch: slice
-    heads: slice
-    rows: slice
-
-    def of(self, tensor: Tensor) -> Tensor:
-        """The chunk's part of ``(batch, heads, query, …)``; dimensions of size 1 stay as they are."""
-        batch = self.batch if tensor.shape[0] > 1 else slice(None)
-        heads = self.heads if tensor.shape[1] > 1 else slice(None)
-        rows = self.rows if tensor.shape[2] > 1 else slice(None)
-        return tensor[batch, heads, rows]
-
-    def batch_of(self, tensor: Tensor) -> Tensor:
-        """The chunk's part of ``(batch, …)``."""
-        return tensor[self.batch]
-
-    def product(self, query: Tensor, keys: Tensor) -> Tensor:
-        """query · keysᵀ over the chunk, ``(…, rows, keys)``."""
-        return torch.matmul(self.of(query), self.keys_of(keys).transpose(-2, -1))
-
-    def keys_of(self, tensor: Tensor) -> Tensor:
-        """The chunk's part of ``(batch, heads, key, …)``: every key."""
-        return tensor[self.batch, self.heads]
 
 
 def chunked(problem: Problem, chunk_elements: int | None = None) -> Tensor:
@@ -112,25 +80,6 @@ def chunked(problem: Problem, chunk_elements: int | None = None) -> Tensor:
         None if quasi is None else quasi.lambda_key,
         alpha if isinstance(alpha, Tensor) else None,
     )  # pyright: ignore[reportReturnType] - torch types Function.apply as Any | None
-
-
-def _chunks(query: Tensor, keys: int, budget: int) -> Iterator[_Chunk]:
-    """Cut (batch, heads, rows) so that one chunk's scores stay within ``budget`` elements."""
-    batch, heads, rows, _ = query.shape
-    row_step = max(1, min(rows, budget // keys))
-    head_step = max(1, min(heads, budget // (row_step * keys)))
-    batch_step = max(1, min(batch, budget // (head_step * row_step * keys))) if head_step == heads else 1
-    index = 0
-    for first in range(0, batch, batch_step):
-        for head in range(0, heads, head_step):
-            for row in range(0, rows, row_step):
-                yield _Chunk(
-                    index,
-                    slice(first, first + batch_step),
-                    slice(head, head + head_step),
-                    slice(row, row + row_step),
-                )
-                index += 1
 
 
 @dataclass
@@ -175,7 +124,7 @@ class _Weights:
         return self.weights
 
 
-def _weights(plan: _Plan, inputs: _Inputs, chunk: _Chunk, *, keep_scores: bool) -> _Weights:
+def _weights(plan: _Plan, inputs: _Inputs, chunk: Chunk, *, keep_scores: bool) -> _Weights:
     """Compute the maps of one chunk; the caller owns every tensor in the result."""
     length = plan.prefix_length
     wide = torch.promote_types(inputs.query.dtype, torch.float32)
@@ -206,7 +155,7 @@ def _weights(plan: _Plan, inputs: _Inputs, chunk: _Chunk, *, keep_scores: bool) 
     return _Weights(before, factor, weights, sigmoid, _gate(plan, inputs, chunk))
 
 
-def _gate(plan: _Plan, inputs: _Inputs, chunk: _Chunk) -> Tensor:
+def _gate(plan: _Plan, inputs: _Inputs, chunk: Chunk) -> Tensor:
     """α·Λ: ``(…, query, 1)`` for the row gate, ``(…, query, key)`` for the pair gate."""
     assert inputs.lambda_query is not None
     assert inputs.lambda_key is not None
@@ -219,7 +168,7 @@ def _gate(plan: _Plan, inputs: _Inputs, chunk: _Chunk) -> Tensor:
     return gate * (plan.alpha if inputs.alpha is None else chunk.batch_of(inputs.alpha))
 
 
-def _keep(plan: _Plan, chunk: _Chunk, like: Tensor) -> Tensor:
+def _keep(plan: _Plan, chunk: Chunk, like: Tensor) -> Tensor:
     """The chunk's dropout mask, scaled by 1/(1 − p); the same at every call."""
     generator = torch.Generator(like.device)
     generator.manual_seed(plan.seed + chunk.index)
@@ -239,7 +188,7 @@ class _Chunked(torch.autograd.Function):
         output = values.new_empty((batch, rows, heads, values.shape[3])).transpose(1, 2)
         with torch.autocast(values.device.type, enabled=False):
             scaled = inputs.scaled(plan.scale)
-            for chunk in _chunks(inputs.query, inputs.keys.shape[2], plan.chunk_elements):
+            for chunk in chunks(inputs.query, inputs.keys.shape[2], plan.chunk_elements):
                 total = _weights(plan, scaled, chunk, keep_scores=False).total(plan.prefix_length)
                 if plan.dropout_p:
                     total.mul_(_keep(plan, chunk, total))
@@ -256,13 +205,13 @@ class _Chunked(torch.autograd.Function):
         # Element 0 of needs_input_grad is the plan.
         wanted = dict(zip(vars(inputs), ctx.needs_input_grad[1:], strict=True))
         gradients = {
-            name: torch.zeros_like(tensor)
+            name: _new_gradient(name, tensor, inputs)
             for name, tensor in vars(inputs).items()
             if tensor is not None and wanted[name]
         }
         with torch.autocast(inputs.query.device.type, enabled=False):
             scaled = inputs.scaled(plan.scale)
-            for chunk in _chunks(inputs.query, inputs.keys.shape[2], plan.chunk_elements):
+            for chunk in chunks(inputs.query, inputs.keys.shape[2], plan.chunk_elements):
                 _backward_chunk(plan, scaled, chunk, grad_outputs[0], gradients)
             for name in ("query", "context_query"):
                 if name in gradients:
@@ -270,8 +219,24 @@ class _Chunked(torch.autograd.Function):
         return (None, *(gradients.get(name) for name in vars(inputs)))
 
 
+def _new_gradient(name: str, tensor: Tensor, inputs: _Inputs) -> Tensor:
+    """Room for one gradient, zeroed where chunks add to it, laid out as its product is fastest."""
+    if name in ("keys", "values", "context_key"):
+        # (D × rows)·(rows × keys) runs a third faster here than (keys × rows)·(rows × D).
+        return tensor.new_zeros(tensor.transpose(-2, -1).shape).transpose(-2, -1)
+    if name in ("query", "context_query"):
+        return torch.empty_like(tensor)
+    if (
+        name == "factor"
+        and tensor.shape == (*inputs.query.shape[:3], tensor.shape[3])
+        and tensor.shape[3] > 1
+    ):
+        return torch.empty_like(tensor, memory_format=torch.contiguous_format)
+    return torch.zeros_like(tensor, memory_format=torch.contiguous_format)
+
+
 def _backward_chunk(
-    plan: _Plan, inputs: _Inputs, chunk: _Chunk, d_output: Tensor, gradients: dict[str, Tensor]
+    plan: _Plan, inputs: _Inputs, chunk: Chunk, d_output: Tensor, gradients: dict[str, Tensor]
 ) -> None:
     """Add one chunk's share to every gradient that is wanted."""
     dtype, length = inputs.query.dtype, plan.prefix_length
@@ -288,23 +253,31 @@ def _backward_chunk(
         total = maps.total(length)
         if kept is not None:
             total.mul_(kept)
-        chunk.keys_of(gradients["values"]).add_(torch.matmul(total.to(dtype).transpose(-2, -1), d_out))
+        chunk.add_product(gradients["values"], total.to(dtype), d_out)
     if maps.factor is not None:
         d_tokens = d_scores[..., length:]
         if "factor" in gradients:
-            target = chunk.of(gradients["factor"])
-            if maps.scores is None:
-                d_factor = d_tokens / maps.factor
-            else:
-                d_factor = maps.scores.mul_(d_tokens)
-            target.add_(d_factor.sum_to_size(target.shape))
+            _backward_factor(chunk.of(gradients["factor"]), d_tokens, maps)
         if plan.decay_mode == "scores":
             d_tokens.mul_(maps.factor)
     _backward_product(chunk, d_scores.to(dtype), inputs, "query", "keys", gradients)
 
 
+def _backward_factor(target: Tensor, d_tokens: Tensor, maps: _Weights) -> None:
+    """Gradient of F: dS ⊙ S (on scores) or dS / F (on weights), summed over what F was broadcast over."""
+    assert maps.factor is not None
+    if target.shape == d_tokens.shape:
+        if maps.scores is None:
+            torch.div(d_tokens, maps.factor, out=target)
+        else:
+            torch.mul(d_tokens, maps.scores, out=target)
+    else:
+        d_factor = d_tokens / maps.factor if maps.scores is None else maps.scores.mul_(d_tokens)
+        target.add_(d_factor.sum_to_size(target.shape))
+
+
 def _backward_quasi(
-    plan: _Plan, inputs: _Inputs, chunk: _Chunk, maps: _Weights, d_total: Tensor, gradients: dict[str, Tensor]
+    plan: _Plan, inputs: _Inputs, chunk: Chunk, maps: _Weights, d_total: Tensor, gradients: dict[str, Tensor]
 ) -> None:
     """Gradients of Λ, α and the context; ``d_total`` is read, never changed: the softmax needs it after."""
     assert maps.sigmoid is not None
@@ -322,7 +295,7 @@ def _backward_quasi(
 
 
 def _backward_gate(
-    plan: _Plan, inputs: _Inputs, chunk: _Chunk, product: Tensor, gradients: dict[str, Tensor]
+    plan: _Plan, inputs: _Inputs, chunk: Chunk, product: Tensor, gradients: dict[str, Tensor]
 ) -> None:
     """Gradients of λ_Q, λ_K and α from dT ⊙ σ."""
     alpha = plan.alpha if inputs.alpha is None else chunk.batch_of(inputs.alpha)
@@ -345,11 +318,10 @@ def _backward_gate(
 
 
 def _backward_product(
-    chunk: _Chunk, d_scores: Tensor, inputs: _Inputs, query: str, keys: str, gradients: dict[str, Tensor]
+    chunk: Chunk, d_scores: Tensor, inputs: _Inputs, query: str, keys: str, gradients: dict[str, Tensor]
 ) -> None:
     """Gradients of query · keysᵀ, the query already scaled: its own gradient is scaled at the end."""
     if query in gradients:
         chunk.of(gradients[query]).copy_(torch.matmul(d_scores, chunk.keys_of(getattr(inputs, keys))))
     if keys in gradients:
-        product = torch.matmul(d_scores.transpose(-2, -1), chunk.of(getattr(inputs, query)))
-        chunk.keys_of(gradients[keys]).add_(product)
+        chunk.add_product(gradients[keys], d_scores, chunk.of(getattr(inputs, query)))

@@ -1,0 +1,1 @@
+"""What `weft bench` runs: ratios against named baselines, measured in one run."""

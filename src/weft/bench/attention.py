@@ -41,19 +41,34 @@ def literal_prefix(
     return torch.matmul(softmax(scores, dim=-1), values)
 
 
-def literal_decay(query: Tensor, key: Tensor, value: Tensor, factor: Tensor) -> Tensor:
-    """The encoder document's decay: scores times the decay mask, softmax, matmul."""
-    scores = torch.matmul(query, key.transpose(-2, -1)) / math.sqrt(query.shape[-1])
-    return torch.matmul(softmax(scores * factor, dim=-1), value)
+def literal_decay(query: Tensor, key: Tensor, value: Tensor, factor: Tensor, bias: Tensor) -> Tensor:
+    """The encoder document's self-attention: scale, times the decay mask, plus the padding mask, softmax."""
+    scores = torch.matmul(query, key.transpose(-2, -1))
+    scores = scores / math.sqrt(query.shape[-1])
+    scores = scores * factor
+    scores = scores + bias
+    return torch.matmul(softmax(scores, dim=-1), value)
 
 
-def literal_quasi(query: Tensor, key: Tensor, value: Tensor, quasi: Quasi) -> Tensor:
-    """The review's self-attention: softmax map plus gated sigmoid map, one product with the values."""
+def literal_quasi(query: Tensor, key: Tensor, value: Tensor, quasi: Quasi, bias: Tensor) -> Tensor:
+    """The review's self-attention, steps 1 to 5, without its dropout."""
     width = math.sqrt(query.shape[-1])
-    weights = softmax(torch.matmul(query, key.transpose(-2, -1)) / width, dim=-1)
-    logits = torch.matmul(quasi.query, quasi.key.transpose(-2, -1)) / width
+    scores = torch.matmul(query, key.transpose(-2, -1))
+    scores = scores / width
+    weights = softmax(scores + bias, dim=-1)
+    logits = torch.matmul(quasi.query, quasi.key.transpose(-2, -1))
+    logits = logits / width
+    quasi_weights = 1.0 * torch.sigmoid(logits + bias)
     gate = 1.0 - (quasi.lambda_query.unsqueeze(-1) + quasi.lambda_key.unsqueeze(-1))
-    return torch.matmul(weights + gate * torch.sigmoid(logits), value)
+    return torch.matmul(weights + gate * quasi_weights, value)
+
+
+def _padding(shape: _Shape, dtype: str) -> tuple[Tensor, Tensor]:
+    """The last eighth of every second example is padding: as a boolean mask, and as an additive one."""
+    key_mask = torch.ones(shape.batch, shape.length, dtype=torch.bool)
+    key_mask[::2, shape.length - shape.length // 8 :] = False
+    bias = (1.0 - key_mask.to(DTYPES[dtype])) * -10000.0
+    return key_mask, bias[:, None, None, :]
 
 
 def rows(quick: bool = False) -> Iterator[Row]:
@@ -138,12 +153,13 @@ def _decay(dtype: str, shape: _Shape, repeats: int) -> Iterator[Row]:
     factor = torch.rand(shape.batch, shape.heads, shape.length, shape.length, dtype=DTYPES[dtype]) * 0.9 + 0.1
     leaves.append(factor.requires_grad_())
     query, key, value, factor = leaves
+    key_mask, bias = _padding(shape, dtype)
 
     def ours() -> Tensor:
-        return attend(query, key, value, terms=Terms(decay=Decay(factor, "scores")))[0]
+        return attend(query, key, value, key_mask=key_mask, terms=Terms(decay=Decay(factor, "scores")))[0]
 
     def literal() -> Tensor:
-        return literal_decay(query, key, value, factor)
+        return literal_decay(query, key, value, factor, bias)
 
     yield from _timed(
         "decay on scores vs literal", str(shape), dtype, ours, literal, leaves, repeats, 1 / 2.2
@@ -165,12 +181,13 @@ def _quasi_inputs(
     leaves += gates
     query, key, value, context_query, context_key, lambda_query, lambda_key = leaves
     quasi = Quasi(context_query, context_key, lambda_query, lambda_key)
+    key_mask, bias = _padding(shape, dtype)
 
     def ours() -> Tensor:
-        return attend(query, key, value, terms=Terms(quasi=quasi))[0]
+        return attend(query, key, value, key_mask=key_mask, terms=Terms(quasi=quasi))[0]
 
     def literal() -> Tensor:
-        return literal_quasi(query, key, value, quasi)
+        return literal_quasi(query, key, value, quasi, bias)
 
     return leaves, ours, literal
 
@@ -191,23 +208,35 @@ def _exactness() -> Iterator[Row]:
     """The largest difference from the oracle over outputs, every term at once."""
     random = np.random.default_rng(0)
     shape = (2, 4, 64, 32)
-    operands = [random.standard_normal(shape) for _ in range(5)]
-    prefix = [random.standard_normal((2, 4, 3, 32)) for _ in range(2)]
-    gates = [random.uniform(0, 1, shape[:3]) for _ in range(2)]
-    factor = random.uniform(0.1, 1.2, (2, 4, 64, 64))
-    expected = oracle.forward(
-        oracle.Inputs(
-            *operands[:3], None, *prefix, factor, "scores", *operands[3:], *gates, 1 / 64, 1.0, 1.0, "pair"
-        )
-    ).output
-    for name, dtype, bound in (("fp64", torch.float64, 1e-10), ("fp32", torch.float32, 2e-5)):
+    draw, uniform = random.standard_normal, random.uniform
+    x = oracle.Inputs(
+        query=draw(shape),
+        key=draw(shape),
+        value=draw(shape),
+        prefix_key=draw((2, 4, 3, 32)),
+        prefix_value=draw((2, 4, 3, 32)),
+        factor=uniform(0.1, 1.2, (2, 4, 64, 64)),
+        context_query=draw(shape),
+        context_key=draw(shape),
+        lambda_query=uniform(0, 1, shape[:3]),
+        lambda_key=uniform(0, 1, shape[:3]),
+        alpha=1 / 64,
+        gate="pair",
+    )
+    expected = oracle.forward(x).output
+    for precision, dtype, bound in (("fp64", torch.float64, 1e-10), ("fp32", torch.float32, 2e-5)):
         for path in ("reference", "chunked"):
-            t = [torch.tensor(a, dtype=dtype) for a in (*operands, *prefix, *gates, factor)]
+            t = {
+                name: torch.tensor(a, dtype=dtype) for name, a in vars(x).items() if isinstance(a, np.ndarray)
+            }
+            context = (t["context_query"], t["context_key"], t["lambda_query"], t["lambda_key"])
             terms = Terms(
-                Prefix(t[5], t[6]), Decay(t[9], "scores"), Quasi(t[3], t[4], t[7], t[8], 1 / 64, gate="pair")
+                Prefix(t["prefix_key"], t["prefix_value"]),
+                Decay(t["factor"], "scores"),
+                Quasi(*context, alpha=1 / 64, gate="pair"),
             )
-            output, _ = attend(t[0], t[1], t[2], terms=terms, path=path)
+            output, _ = attend(t["query"], t["key"], t["value"], terms=terms, path=path)
             error = float(np.abs(output.double().numpy() - expected).max())
             yield Row(
-                f"{path} vs oracle", "prefix, decay and quasi", name, "max abs", error, 1.0, target=bound
+                f"{path} vs oracle", "prefix, decay and quasi", precision, "max abs", error, 1.0, target=bound
             )

@@ -1,0 +1,65 @@
+"""How attention is cut into chunks that stay in the cache: blocks of batch entries, heads and query rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+CHUNK_ELEMENTS = {"cpu": 1 << 18, "cuda": 1 << 25}
+"""Scores per chunk: 1 MiB of fp32 on a CPU, about a core's second-level cache (measured in docs/log.md)."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A block of batch entries, heads and query rows."""
+
+    index: int
+    batch: slice
+    heads: slice
+    rows: slice
+
+    def of(self, tensor: Tensor) -> Tensor:
+        """The chunk's part of ``(batch, heads, query, …)``; dimensions of size 1 stay as they are."""
+        batch = self.batch if tensor.shape[0] > 1 else slice(None)
+        heads = self.heads if tensor.shape[1] > 1 else slice(None)
+        rows = self.rows if tensor.shape[2] > 1 else slice(None)
+        return tensor[batch, heads, rows]
+
+    def batch_of(self, tensor: Tensor) -> Tensor:
+        """The chunk's part of ``(batch, …)``."""
+        return tensor[self.batch]
+
+    def product(self, query: Tensor, keys: Tensor) -> Tensor:
+        """The product query · keysᵀ over the chunk, ``(…, rows, keys)``."""
+        return torch.matmul(self.of(query), self.keys_of(keys).transpose(-2, -1))
+
+    def add_product(self, gradient: Tensor, weights: Tensor, rows: Tensor) -> None:
+        """Add weightsᵀ · rows to the chunk's part of a gradient ``(batch, heads, key, D)``."""
+        product = torch.matmul(rows.transpose(-2, -1), weights)
+        self.keys_of(gradient).transpose(-2, -1).add_(product)
+
+    def keys_of(self, tensor: Tensor) -> Tensor:
+        """The chunk's part of ``(batch, heads, key, …)``: every key."""
+        return tensor[self.batch, self.heads]
+
+
+def chunks(query: Tensor, keys: int, budget: int) -> Iterator[Chunk]:
+    """Cut (batch, heads, rows) so that one chunk's scores stay within ``budget`` elements."""
+    batch, heads, rows, _ = query.shape
+    row_step = max(1, min(rows, budget // keys))
+    head_step = max(1, min(heads, budget // (row_step * keys)))
+    batch_step = max(1, min(batch, budget // (head_step * row_step * keys))) if head_step == heads else 1
+    index = 0
+    for first in range(0, batch, batch_step):
+        for head in range(0, heads, head_step):
+            for row in range(0, rows, row_step):
+                yield Chunk(
+                    index,
+                    slice(first, first + batch_step),
+                    slice(head, head + head_step),
+                    slice(row, row + row_step),
+                )
+                index += 1
