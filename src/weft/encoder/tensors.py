@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -133,14 +134,16 @@ def listed(names: Sequence[str]) -> str:
 
 def _read_pickle(path: Path) -> dict[str, Tensor]:
     try:
-        loaded = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Detected pickle protocol", UserWarning)
+            loaded = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise CheckpointError(
             "refused: the pickle is damaged or holds more than tensors, which could run code",
             where=str(path),
             hint="ask its author for model.safetensors",
         ) from error
-    except (OSError, EOFError, RuntimeError) as error:
+    except Exception as error:  # on damaged bytes the unpickler raises whatever it runs into
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise CheckpointError(f"damaged or truncated: {reason}", where=str(path)) from error
     if not isinstance(loaded, dict) or not all(
