@@ -175,6 +175,13 @@ def test_the_register_ignores_the_structure() -> None:
     assert torch.equal(first.value[0], first.value[1])
 
 
+@pytest.mark.parametrize("module", [KVPrefix(GRAPH, HIDDEN, HEADS, LAYERS), Register(HIDDEN, HEADS, LAYERS)])
+def test_a_layer_beyond_the_last_is_refused(module) -> None:
+    query = torch.zeros(BATCH, HEADS, SEQ, WIDTH)
+    with pytest.raises(ConfigError, match="layer 2 asks for a prefix built for 2 layers"):
+        module.terms(2, query, query, query, module.prepare(torch.zeros(BATCH, GRAPH)))
+
+
 def test_prefixes_of_a_stack_concatenate() -> None:
     stack = Stack(
         [trained(KVPrefix(GRAPH, HIDDEN, HEADS, LAYERS, 2)), trained(Register(HIDDEN, HEADS, LAYERS))]

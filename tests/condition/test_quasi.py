@@ -217,6 +217,13 @@ def test_bad_configuration_names_field_and_rule(changes: dict, words: str) -> No
         )
 
 
+def test_a_layer_beyond_the_last_is_refused() -> None:
+    module = build("qacg-official")
+    hidden, query, key, _, context = inputs()
+    with pytest.raises(ConfigError, match="layer 3 asks for a quasi-attention built for 3 layers"):
+        module.terms(3, hidden, query, key, structure(context))
+
+
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(ConfigError, match="'qacg-v2'"):
         QuasiConfig.named("qacg-v2", HIDDEN, HEADS, LAYERS)  # type: ignore[arg-type] - what is tested

@@ -78,7 +78,12 @@ class KVPrefix(Conditioner):
         return structure
 
     def terms(self, layer: int, hidden: Tensor, query: Tensor, key: Tensor, state: Tensor) -> Terms:
-        """The prefix of one layer."""
+        """The prefix of one layer.
+
+        Raises:
+            ConfigError: A layer beyond ``num_layers``.
+        """
+        _check_layer(layer, len(self.graph_to_k))
         prefix_key = _split(self.graph_to_k[layer](state), self.num_heads, self.num_prefix_tokens)
         prefix_value = _split(self.graph_to_v[layer](state), self.num_heads, self.num_prefix_tokens)
         if self.gate is not None:
@@ -99,7 +104,7 @@ class Register(Conditioner):
         initializer_range: Standard deviation of the keys at the start; the values start at zero.
 
     Structure:
-        Anything; it is not looked at.
+        Anything; it is not looked at, so a run with :class:`KVPrefix` is repeated with its own data.
 
     Source:
         Darcet et al. 2024, "Vision Transformers Need Registers"; Li & Liang 2021 for keys and values.
@@ -124,7 +129,12 @@ class Register(Conditioner):
         """Nothing to prepare."""
 
     def terms(self, layer: int, hidden: Tensor, query: Tensor, key: Tensor, state: None) -> Terms:
-        """The same prefix for every example."""
+        """The same prefix for every example.
+
+        Raises:
+            ConfigError: A layer beyond ``num_layers``.
+        """
+        _check_layer(layer, len(self.key))
         batch = query.shape[0]
         prefix = Prefix(
             self.key[layer].expand(batch, -1, -1, -1), self.value[layer].expand(batch, -1, -1, -1)
@@ -247,6 +257,11 @@ def _check_summary(summary: Tensor, graph_dim: int) -> None:
     # On a GPU the look would wait for the device.
     if summary.device.type == "cpu" and not torch.isfinite(summary.detach()).all():
         raise NonFiniteError("NaN or infinity", where="graph summary")
+
+
+def _check_layer(layer: int, num_layers: int) -> None:
+    if layer >= num_layers:
+        raise ConfigError(f"layer {layer} asks for a prefix built for {num_layers} layers")
 
 
 def _check_sizes(hidden_size: int, num_heads: int, **sizes: int) -> None:

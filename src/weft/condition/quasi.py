@@ -187,8 +187,16 @@ class QuasiContext(Conditioner):
         return structure
 
     def terms(self, layer: int, hidden: Tensor, query: Tensor, key: Tensor, state: QuasiStructure) -> Terms:
-        """The quasi term of a layer, none below ``first_layer``."""
+        """The quasi term of a layer, none below ``first_layer``.
+
+        Raises:
+            ConfigError: A layer beyond ``num_layers``.
+        """
         config = self.config
+        if layer >= config.num_layers:
+            raise ConfigError(
+                f"layer {layer} asks for a quasi-attention built for {config.num_layers} layers"
+            )
         if layer < config.first_layer:
             return Terms()
         alpha: float | Tensor = config.alpha

@@ -234,8 +234,8 @@ def check_assignment(batch: Tensor, num_graphs: int) -> None:
 
 
 def _out_of_range(index: Tensor, limit: int) -> bool:
-    low, high = torch.aminmax(index)
-    return int(low) < 0 or int(high) >= limit
+    low, high = torch.stack(torch.aminmax(index)).tolist()  # one wait for the device, not two
+    return low < 0 or high >= limit
 
 
 def _check_int64(name: str, tensor: Tensor) -> None:

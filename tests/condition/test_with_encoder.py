@@ -1,0 +1,155 @@
+"""All conditioners at once inside an encoder: what no published system can do, and what the seam is for."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from weft.condition import (
+    HGAT,
+    DistanceDecay,
+    GATEncoder,
+    KVPrefix,
+    QuasiConfig,
+    QuasiContext,
+    QuasiStructure,
+    Stack,
+)
+from weft.encoder import Encoder, EncoderConfig
+from weft.graph import Triples
+
+BATCH, SEQ, HIDDEN, HEADS, LAYERS, GRAPH = 2, 8, 16, 2, 2, 5
+CONFIG = EncoderConfig(
+    vocab_size=30,
+    hidden_size=HIDDEN,
+    num_hidden_layers=LAYERS,
+    num_attention_heads=HEADS,
+    intermediate_size=32,
+    max_position_embeddings=32,
+)
+
+
+class Woven(nn.Module):
+    """A graph encoder and an encoder with every conditioner."""
+
+    def __init__(self, mode: str) -> None:
+        super().__init__()
+        self.graph = GATEncoder(4, 8, GRAPH, num_layers=2, heads=2, num_edge_types=2)
+        self.encoder = Encoder(
+            CONFIG,
+            conditioner=Stack(
+                [
+                    KVPrefix(GRAPH, HIDDEN, HEADS, LAYERS, 2, gated=True),
+                    DistanceDecay(HEADS, 5, mode=mode),
+                    QuasiContext(QuasiConfig(HIDDEN, HEADS, LAYERS, normalised=True, gate="pair")),
+                    HGAT(HIDDEN, 4),
+                ]
+            ),
+        )
+
+    def forward(self, batch: dict[str, Tensor], triples: Triples, layers: slice = slice(None)) -> Tensor:
+        summary = self.graph(batch["x"], batch["edge_index"], batch["batch"], batch["edge_type"])
+        counts = batch["attention_mask"].sum(dim=1)
+        structure = [summary, batch["distances"], QuasiStructure(batch["context"], counts), triples]
+        inputs = batch.get("hidden", batch["input_ids"])
+        return self.encoder(inputs, batch["attention_mask"], structure, layers=layers).last_hidden_state
+
+
+def woven(mode: str = "scores") -> Woven:
+    torch.manual_seed(0)
+    model = Woven(mode)
+    for parameter in model.parameters():
+        if parameter.dim() > 1:
+            nn.init.normal_(parameter, std=0.3)
+    return model
+
+
+def batch() -> tuple[dict[str, Tensor], Triples]:
+    torch.manual_seed(1)
+    mask = torch.arange(SEQ) < torch.tensor([[SEQ], [SEQ - 2]])
+    steps = (torch.arange(SEQ)[:, None] - torch.arange(SEQ)).abs()
+    tensors = {
+        "x": torch.randn(5, 4),
+        "edge_index": torch.tensor([[0, 1, 3], [1, 2, 4]]),
+        "edge_type": torch.tensor([0, 1, 1]),
+        "batch": torch.tensor([0, 0, 0, 1, 1]),
+        "distances": steps.expand(BATCH, -1, -1),
+        "context": torch.randn(BATCH, HIDDEN),
+        "input_ids": torch.randint(1, 30, (BATCH, SEQ)),
+        "attention_mask": mask,
+    }
+    triples = Triples.from_spans(*(torch.tensor(v) for v in ([0, 1], [1, 3], [0, 1], [2, 1], [4, 3], [2, 1])))
+    return tensors, triples
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("mode", ["scores", "weights"])
+def test_every_conditioner_gets_a_gradient(mode: str, training: bool) -> None:
+    model = woven(mode).train(training)
+    tensors, triples = batch()
+    (model(tensors, triples) * torch.randn(HIDDEN)).sum().backward()
+    for name, parameter in model.graph.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().max() > 0, name
+    for name, parameter in model.encoder.conditioner.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().max() > 0, name
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda t: {"x": t["x"] + 1.0},
+        lambda t: {"edge_index": t["edge_index"].flip(0)},
+        lambda t: {"edge_type": 1 - t["edge_type"]},
+        lambda t: {"distances": t["distances"].clamp(max=1)},
+        lambda t: {"context": t["context"].flip(0)},
+    ],
+    ids=["nodes", "edges", "types", "distances", "context"],
+)
+def test_every_structure_is_read(change) -> None:
+    model = woven().eval()
+    nn.init.normal_(model.graph.layers[0].type_score)
+    tensors, triples = batch()
+    before = model(tensors, triples)
+    assert not torch.allclose(model(tensors | change(tensors), triples), before, atol=1e-5)
+
+
+def test_triples_are_read() -> None:
+    model = woven().eval()
+    tensors, triples = batch()
+    other = Triples(triples.example, triples.relation.flip(0), triples.head, triples.tail)
+    assert not torch.allclose(model(tensors, other), model(tensors, triples), atol=1e-5)
+
+
+def test_padding_changes_nothing() -> None:
+    model = woven().double().eval()
+    tensors, triples = batch()
+    tensors = {name: t.double() if t.is_floating_point() else t for name, t in tensors.items()}
+    expected = model(tensors, triples)
+    longer = dict(tensors)
+    for name, value in (("input_ids", 7), ("attention_mask", 0)):
+        longer[name] = nn.functional.pad(tensors[name], (0, 3), value=value)
+    longer["distances"] = nn.functional.pad(tensors["distances"], (0, 3, 0, 3), value=-1)
+    real = tensors["attention_mask"]
+    torch.testing.assert_close(model(longer, triples)[:, :SEQ][real], expected[real], rtol=0, atol=1e-12)
+
+
+def test_layers_may_run_in_parts() -> None:
+    model = woven().eval()
+    tensors, triples = batch()
+    lower = model(tensors, triples, layers=slice(0, 1))
+    upper = model(tensors | {"hidden": lower}, triples, layers=slice(1, None))
+    torch.testing.assert_close(upper, model(tensors, triples))
+
+
+def test_everything_runs_under_bf16_autocast() -> None:
+    model = woven()
+    tensors, triples = batch()
+    with torch.autocast("cpu", torch.bfloat16):
+        out = model.train()(tensors, triples)
+    (out.float() * torch.randn(HIDDEN)).sum().backward()
+    assert all(torch.isfinite(p.grad).all() for p in model.parameters() if p.grad is not None)
+    model.eval()
+    with torch.autocast("cpu", torch.bfloat16), torch.no_grad():
+        out = model(tensors, triples)
+    assert (out.float() - model(tensors, triples)).detach().abs().mean() < 0.05
