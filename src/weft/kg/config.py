@@ -1,0 +1,163 @@
+"""Configurations of the leafy chain model, those of the paper and of the design by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, get_args
+
+from weft.encoder.config import EncoderConfig, Position
+from weft.errors import ConfigError
+
+Fusion = Literal["hgat", "embedding", "words", "none"]
+DecayChoice = Literal["none", "scores", "weights"]
+Decoding = Literal["causal", "masked"]
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """A leafy chain model.
+
+    Args:
+        encoder: The encoder's sizes. Its ``type_vocab_size`` holds 0 for roots and, with ``slots``, 1 + k
+            for slot k (else 1 for every leaf).
+        num_relations: Relation ids with "none".
+        leaves: K, the longest tail.
+        fusion: How a leaf learns of its relation and head: H-GAT; a relation embedding and the mean of the
+            head's embeddings; the relation's name as words before the tail; not at all.
+        decay: Attention that fades with graph distance: on logits, on weights, or none.
+        decoding: ``"causal"`` spells a tail left to right, each slot fed with the token before;
+            ``"masked"`` hides a tail whole.
+        one_way: Roots ignore leaves, and leaf groups ignore each other.
+        slots: Leaves know their slot, and a tail ends with a token of its own.
+        copy_path: A pointer into the roots beside the vocabulary, mixed by a supervised gate.
+        relation_dropout: Dropout of the relations' parameters in H-GAT.
+        prompt: Words before the tail, by relation, as token ids; for ``fusion="words"``.
+
+    Raises:
+        ConfigError: A field breaks its rule.
+    """
+
+    encoder: EncoderConfig = field(default_factory=EncoderConfig)
+    num_relations: int = 19
+    leaves: int = 7
+    fusion: Fusion = "hgat"
+    decay: DecayChoice = "none"
+    decoding: Decoding = "causal"
+    one_way: bool = True
+    slots: bool = True
+    copy_path: bool = True
+    relation_dropout: float = 0.3
+    prompt: tuple[tuple[int, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, choices in (("fusion", Fusion), ("decay", DecayChoice), ("decoding", Decoding)):
+            value = getattr(self, name)
+            if value not in get_args(choices):
+                raise ConfigError(f"ModelConfig.{name} is {value!r}; it must be one of {', '.join(get_args(choices))}")
+        if self.num_relations < 2:
+            raise ConfigError(f"ModelConfig.num_relations is {self.num_relations}; it must be at least 2")
+        if self.leaves < 1:
+            raise ConfigError(f"ModelConfig.leaves is {self.leaves}; it must be at least 1")
+        needed = 1 + (self.leaves + self.longest_prompt if self.slots else 1)
+        if self.encoder.type_vocab_size < needed:
+            raise ConfigError(
+                f"ModelConfig.encoder.type_vocab_size is {self.encoder.type_vocab_size}; it must be at least {needed}"
+            )
+        if self.decoding == "causal" and not (self.one_way and self.slots):
+            raise ConfigError(
+                "ModelConfig.decoding is 'causal'; it needs one_way and slots",
+                hint="roots that see leaves would show a leaf the token that it is to spell",
+            )
+        if (self.fusion == "words") != bool(self.prompt):
+            raise ConfigError("ModelConfig.prompt belongs to fusion 'words', and to no other")
+        if self.prompt and (len(self.prompt) != self.num_relations or self.decoding != "causal"):
+            raise ConfigError("ModelConfig.prompt needs one entry for each relation id, and causal decoding")
+
+    @property
+    def longest_prompt(self) -> int:
+        """Most words before a tail."""
+        return max((len(words) for words in self.prompt), default=0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> ModelConfig:
+        """Read :meth:`to_dict`'s values.
+
+        Raises:
+            ConfigError: An unknown key, or a field that breaks its rule.
+        """
+        unknown = sorted(values.keys() - {item.name for item in fields(cls)})
+        if unknown:
+            raise ConfigError(f"ModelConfig has no key {unknown[0]!r}")
+        changed = dict(values)
+        changed["encoder"] = EncoderConfig.from_dict(values.get("encoder", {}))
+        changed["prompt"] = tuple(tuple(words) for words in values.get("prompt", ()))
+        return cls(**changed)
+
+
+def weft_kg(
+    vocab_size: int,
+    num_relations: int,
+    *,
+    hidden_size: int = 320,
+    layers: int = 8,
+    heads: int = 5,
+    leaves: int = 7,
+    roots: int = 128,
+    position: Position = "rotary",
+    dropout: float = 0.1,
+    prompt: tuple[tuple[int, ...], ...] = (),
+    **choices: Any,
+) -> ModelConfig:
+    """``weft-kg``, the default: one way, tails spelled left to right, with a copy path."""
+    encoder = EncoderConfig(
+        vocab_size=vocab_size,
+        hidden_size=hidden_size,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=4 * hidden_size,
+        max_position_embeddings=roots,
+        type_vocab_size=1 + leaves + max((len(words) for words in prompt), default=0),
+        layer_norm_eps=1e-6,
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=0.0,
+        position=position,
+    )
+    return ModelConfig(encoder, num_relations, leaves, prompt=prompt, **choices)
+
+
+def graphmert(vocab_size: int = 30522, num_relations: int = 30, *, official: bool = False, **sizes: Any) -> ModelConfig:
+    """``graphmert``: the documents' model with positions and slots; ``graphmert-official`` without, as published.
+
+    Both see leaves and roots both ways, hide tails whole, and fade logits with distance.
+
+    Args:
+        vocab_size: Size of the vocabulary.
+        num_relations: Relation ids with "none".
+        official: Whether to be the published model.
+        sizes: Fields of :class:`weft.encoder.config.EncoderConfig` that differ from 512/8/12/2048.
+    """
+    values: dict[str, Any] = {
+        "vocab_size": vocab_size,
+        "hidden_size": 512,
+        "num_hidden_layers": 12,
+        "num_attention_heads": 8,
+        "intermediate_size": 2048,
+        "max_position_embeddings": 128,
+        "type_vocab_size": 2 if official else 8,
+        "position": "none" if official else "absolute",
+    }
+    encoder = EncoderConfig.from_dict({**values, **sizes})
+    return ModelConfig(
+        encoder,
+        num_relations,
+        decay="scores",
+        decoding="masked",
+        one_way=False,
+        slots=not official,
+        copy_path=False,
+    )

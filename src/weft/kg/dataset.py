@@ -1,0 +1,186 @@
+"""A data set as tensors: chunks with their triples, ready for batches on any device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from weft.errors import CheckpointError, InputError
+from weft.kg.schema import Schema
+from weft.kg.tables import read_table
+from weft.kg.tokens import NO_WORD, PAD, CodeTokenizer
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Chunks and triples; C chunks, T triples in the order of their chunks, R roots, K leaves.
+
+    Args:
+        ids: ``(C, R)`` int16 or int32 token ids, padded.
+        words: ``(C, R)`` uint8 index of the identifier that each token is part of; 255 for none.
+        first_triple: ``(C + 1,)`` int64: triples of chunk c are ``first_triple[c] : first_triple[c + 1]``.
+        chunk: ``(T,)`` int64.
+        relation: ``(T,)`` int64.
+        head_word: ``(T,)`` int64.
+        head_start: ``(T,)`` int64, the head's first token in the chunk.
+        head_length: ``(T,)`` int64.
+        tail_ids: ``(T, K)`` int64, padded.
+        tail_length: ``(T,)`` int64.
+        tail_word: ``(T,)`` int64; 255 where the tail is not in the text.
+        query: ``(T,)`` int64: triples of one (chunk, head, relation) and origin share it.
+        origin: ``(T,)`` int64: 0 syntax tree, 1 type stubs.
+        document: ``(C,)`` int64.
+        split: ``(C,)`` int64: 0 training, 1 validation, 2 test.
+    """
+
+    ids: Tensor
+    words: Tensor
+    first_triple: Tensor
+    chunk: Tensor
+    relation: Tensor
+    head_word: Tensor
+    head_start: Tensor
+    head_length: Tensor
+    tail_ids: Tensor
+    tail_length: Tensor
+    tail_word: Tensor
+    query: Tensor
+    origin: Tensor
+    document: Tensor
+    split: Tensor
+
+    def to(self, device: torch.device | str) -> Corpus:
+        """The same corpus on another device."""
+        return replace(self, **{item.name: getattr(self, item.name).to(device) for item in fields(self)})
+
+    @property
+    def roots(self) -> int:
+        """R."""
+        return self.ids.shape[1]
+
+    @property
+    def leaves(self) -> int:
+        """K."""
+        return self.tail_ids.shape[1]
+
+    def chunks_of(self, split: int) -> Tensor:
+        """Indices of the chunks of one part."""
+        return torch.nonzero(self.split == split).flatten()
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A data set's folder, read.
+
+    Args:
+        folder: Where it lies.
+        corpus: Chunks and triples.
+        schema: Relations.
+        tokenizer: The tokenizer learnt from its training part.
+        modules: Module name of each document.
+    """
+
+    folder: Path
+    corpus: Corpus
+    schema: Schema
+    tokenizer: CodeTokenizer
+    modules: list[str]
+
+    def check_vocabulary(self, vocab_size: int, num_relations: int, where: str) -> None:
+        """Check that a checkpoint was made for this vocabulary and schema.
+
+        Raises:
+            CheckpointError: It was not.
+        """
+        if vocab_size != self.tokenizer.vocab_size:
+            raise CheckpointError(
+                f"a vocabulary of {vocab_size} tokens; the data set's has {self.tokenizer.vocab_size}",
+                where=where,
+                hint="evaluate a model on a data set built with its tokenizer",
+            )
+        if num_relations != self.schema.size:
+            raise CheckpointError(
+                f"{num_relations} relation ids; the data set's schema has {self.schema.size}", where=where
+            )
+
+
+SPLITS = {"train": 0, "valid": 1, "test": 2}
+
+
+def load_dataset(folder: Path, roots: int = 128, leaves: int = 7) -> Dataset:
+    """Read a data set that ``weft kg build`` made.
+
+    Raises:
+        InputError: A table is missing, or its rows contradict each other.
+    """
+    chunks, triples, documents = (read_table(folder, name) for name in ("chunks", "triples", "documents"))
+    if len(chunks) == 0:
+        raise InputError("no chunks", where=str(folder))
+    lengths = _lengths(chunks["ids"])
+    if int(lengths.max()) > roots or int(lengths.min()) == 0:
+        raise InputError(
+            f"chunks of {int(lengths.min())} to {int(lengths.max())} tokens; R is {roots}", where=str(folder)
+        )
+    ids = _padded(chunks["ids"], lengths, roots, PAD)
+    words = _padded(chunks["words"], lengths, roots, NO_WORD)
+    columns = {
+        name: triples[name].to_numpy().astype(np.int64)
+        for name in ("chunk", "relation", "head_word", "tail_word", "origin")
+    }
+    tail_length = _lengths(triples["tail"])
+    if len(tail_length) and int(tail_length.max()) > leaves:
+        raise InputError(f"a tail of {int(tail_length.max())} tokens; K is {leaves}", where=str(folder))
+    chunk, head_word = columns["chunk"], columns["head_word"]
+    if len(chunk) and (np.diff(chunk).min(initial=0) < 0 or chunk[-1] >= len(ids)):
+        raise InputError("triples out of the order of their chunks", where=str(folder))
+    is_head = words[chunk] == head_word[:, None].astype(np.uint8)
+    if not is_head.any(axis=1).all():
+        raise InputError("a triple whose head is not in its chunk", where=str(folder))
+    start = is_head.argmax(axis=1)
+    # The head's first run of tokens ends where its word does.
+    after = np.where(np.arange(roots) >= start[:, None], ~is_head, False)
+    length = np.where(after.any(axis=1), after.argmax(axis=1), roots) - start
+    key = ((chunk * 256 + head_word) * 256 + columns["relation"]) * 2 + columns["origin"]
+    split = np.array([SPLITS[name] for name in documents["split"].to_pylist()], dtype=np.int64)
+    document = chunks["document"].to_numpy().astype(np.int64)
+    corpus = Corpus(
+        ids=torch.from_numpy(ids.astype(np.int32)),
+        words=torch.from_numpy(words),
+        first_triple=torch.from_numpy(np.searchsorted(chunk, np.arange(len(ids) + 1))),
+        chunk=torch.from_numpy(chunk),
+        relation=torch.from_numpy(columns["relation"]),
+        head_word=torch.from_numpy(head_word),
+        head_start=torch.from_numpy(start.astype(np.int64)),
+        head_length=torch.from_numpy(length.astype(np.int64)),
+        tail_ids=torch.from_numpy(_padded(triples["tail"], tail_length, leaves, PAD).astype(np.int64)),
+        tail_length=torch.from_numpy(tail_length),
+        tail_word=torch.from_numpy(columns["tail_word"]),
+        query=torch.from_numpy(np.unique(key, return_inverse=True)[1].reshape(-1)),
+        origin=torch.from_numpy(columns["origin"]),
+        document=torch.from_numpy(document),
+        split=torch.from_numpy(split[document]),
+    )
+    schema, tokenizer = Schema.load(folder / "schema.json"), CodeTokenizer.load(folder / "tokenizer.json")
+    if len(columns["relation"]) and not 0 < int(columns["relation"].min()) <= int(columns["relation"].max()) < schema.size:
+        raise InputError("a relation that is not in the schema", where=str(folder))
+    if int(ids.max()) >= tokenizer.vocab_size:
+        raise InputError("token ids outside the vocabulary", where=str(folder))
+    return Dataset(folder, corpus, schema, tokenizer, documents["module"].to_pylist())
+
+
+def _lengths(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    return pa.compute.list_value_length(column).to_numpy().astype(np.int64)
+
+
+def _padded(column: pa.ChunkedArray, lengths: NDArray[np.int64], width: int, value: int) -> NDArray[np.generic]:
+    """Rows of unequal length as one array ``(rows, width)``."""
+    flat = column.combine_chunks().flatten().to_numpy()
+    result = np.full((len(lengths), width), value, dtype=flat.dtype)
+    result[np.arange(width) < lengths[:, None]] = flat
+    return result

@@ -1,0 +1,249 @@
+"""From queries to tails: beam search that spells them, scores of given tails, iterative mask-predict.
+
+All queries of a chunk run as isolated leaf groups beside one encoding of its roots.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from weft.errors import ConfigError, ShapeError
+from weft.kg.batch import IGNORED, ChainBatch
+from weft.kg.model import LeafyChainModel
+from weft.kg.sampling import LeafRows, assemble, group_lengths, prompts
+from weft.kg.tokens import END, MASK, PAD, START, UNKNOWN
+from weft.kg.trie import Trie
+
+_NEVER = (PAD, UNKNOWN, MASK, START)
+_LOWEST = -1e9
+
+
+@dataclass(frozen=True)
+class Queries:
+    """Questions to B chunks, Q to each at most; tensors ``(B, Q)`` but ``roots (B, R)``.
+
+    Args:
+        roots: Token ids, padded.
+        there: bool: which questions exist.
+        relation: Relation id.
+        head_start: Column of the head's first token.
+        head_length: Number of its tokens.
+    """
+
+    roots: Tensor
+    there: Tensor
+    relation: Tensor
+    head_start: Tensor
+    head_length: Tensor
+
+    def __post_init__(self) -> None:
+        shapes = {tuple(getattr(self, name).shape) for name in ("there", "relation", "head_start", "head_length")}
+        if len(shapes) != 1 or self.there.dim() != 2 or self.there.shape[0] != self.roots.shape[0]:
+            raise ShapeError(f"queries have shapes {sorted(shapes)} for roots {tuple(self.roots.shape)}")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Tails by falling probability.
+
+    Args:
+        tokens: ``(B, Q, W, K)`` int64, padded.
+        log_probability: ``(B, Q, W)``; −1e9 where there are fewer than W.
+    """
+
+    tokens: Tensor
+    log_probability: Tensor
+
+    def tail(self, row: int, query: int, rank: int) -> tuple[int, ...]:
+        """One tail's token ids."""
+        return tuple(token for token in self.tokens[row, query, rank].tolist() if token != PAD)
+
+
+@torch.no_grad()
+def spell(model: LeafyChainModel, queries: Queries, beams: int = 10, tries: list[list[Trie]] | None = None) -> Answers:
+    """Spell tails left to right by beam search.
+
+    Args:
+        model: With causal decoding, in eval mode.
+        queries: What to ask.
+        beams: W, hypotheses kept of each query.
+        tries: For row b and query q the tails that are allowed; any where None.
+
+    Raises:
+        ConfigError: The model does not spell, or ``beams`` is below 1.
+    """
+    if model.config.decoding != "causal" or beams < 1:
+        raise ConfigError(f"decoding is {model.config.decoding!r} with {beams} beams; spelling needs 'causal' and 1")
+    B, Q = queries.there.shape
+    K, device = model.config.leaves, queries.roots.device
+    # Step 0 has one hypothesis, the empty tail; every later step has W.
+    tokens = torch.full((B, Q, 1, K), PAD, dtype=torch.int64, device=device)
+    score = torch.zeros(B, Q, 1, device=device)
+    done = torch.zeros(B, Q, 1, dtype=torch.bool, device=device)
+    for step in range(K):
+        W = tokens.shape[2]
+        following = _next_log_probability(model, queries, tokens, step)
+        if tries is not None:
+            following = following.masked_fill(~_allowed(tries, tokens, step, following.shape[-1]), _LOWEST)
+        best, token = following.topk(min(beams, following.shape[-1]), dim=-1)
+        # A finished hypothesis has one continuation: itself.
+        going = torch.where(done[..., None], _LOWEST, score[..., None] + best).flatten(2)
+        total = torch.cat([going, torch.where(done, score, _LOWEST)], dim=2)
+        score, choice = total.topk(min(beams, total.shape[2]), dim=2)
+        branches = best.shape[-1]
+        extended = choice < W * branches
+        source = torch.where(extended, choice // branches, choice - W * branches)
+        added = token.flatten(2).gather(2, choice.clamp(max=W * branches - 1))
+        tokens = tokens.gather(2, source[..., None].expand(-1, -1, -1, K)).clone()
+        ended = extended & (added == END)
+        tokens[..., step] = torch.where(extended & ~ended, added, PAD)
+        done = ~extended | ended
+        if bool(done.all()):
+            break
+    return Answers(tokens, torch.where(queries.there[..., None], score, _LOWEST))
+
+
+@torch.no_grad()
+def score_tails(model: LeafyChainModel, queries: Queries, tail_ids: Tensor, tail_length: Tensor) -> Tensor:
+    """log p of given tails, one for each query, ``(B, Q)``; 0 where there is no query.
+
+    Args:
+        model: With causal decoding, in eval mode.
+        queries: ``(B, Q)``; repeat a query to score several tails of it.
+        tail_ids: ``(B, Q, K)`` int64, padded.
+        tail_length: ``(B, Q)`` int64.
+    """
+    batch, start = _batch(model, queries, tail_ids, tail_length)
+    hidden = model(batch)
+    R = batch.num_roots
+    targets = batch.tail_targets[:, R:]
+    log_p = next_token_log_probability(model, hidden[:, R:], hidden, batch)
+    picked = log_p.gather(2, targets.clamp(min=0)[..., None]).squeeze(2)
+    picked = torch.where(targets != IGNORED, picked, 0.0)
+    sums = torch.zeros_like(tail_length, dtype=picked.dtype)
+    group = batch.group[:, R:]
+    return sums.scatter_add(1, group.clamp(min=0), torch.where(group >= 0, picked, 0.0))
+
+
+@torch.no_grad()
+def mask_predict(model: LeafyChainModel, queries: Queries, length: int | None = None, iterations: int = 3) -> Answers:
+    """Fill masked tails in rounds, the surest tokens first; one answer to each query.
+
+    In round r of n the ⌈K·r/n⌉ surest slots keep their token and the others are masked again. With slots
+    the tail ends at the first end token; the published model has none and needs the ``length``.
+
+    Args:
+        model: With masked decoding, in eval mode.
+        queries: What to ask.
+        length: Tokens of every tail; K where None.
+        iterations: n.
+
+    Raises:
+        ConfigError: The model spells instead, or several queries of a chunk hang from one another's leaves.
+    """
+    config = model.config
+    if config.decoding != "masked":
+        raise ConfigError("decoding is 'causal'; mask-predict needs a model with masked decoding")
+    K = config.leaves if length is None else length
+    B, Q = queries.there.shape
+    shown = torch.full((B, Q, K), MASK, dtype=torch.int64, device=queries.roots.device)
+    for turn in range(1, iterations + 1):
+        batch, start = _batch(model, queries, shown, torch.full_like(queries.relation, K))
+        hidden = model(batch)
+        column = (batch.num_roots + start)[..., None] + torch.arange(K, device=shown.device)
+        column = column.clamp(max=hidden.shape[1] - 1).flatten(1)
+        picked = hidden.gather(1, column[..., None].expand(-1, -1, hidden.shape[2]))
+        log_p = next_token_log_probability(model, picked, hidden, batch).view(B, Q, K, -1)
+        best, token = log_p.max(dim=-1)
+        keep = -(-K * turn // iterations)
+        surest = best.argsort(dim=-1, descending=True).argsort(dim=-1) < keep
+        shown = torch.where(surest, token, MASK)
+    ended = (token == END).long().cumsum(dim=-1) > 0
+    total = torch.where(ended & ~(token == END), 0.0, best).sum(dim=-1)
+    tokens = torch.where(ended, PAD, token)
+    return Answers(tokens[:, :, None], torch.where(queries.there, total, _LOWEST)[..., None])
+
+
+def next_token_log_probability(model: LeafyChainModel, leaves: Tensor, hidden: Tensor, batch: ChainBatch) -> Tensor:
+    """log p(token) at some leaves, ``(B, n, vocab)`` float32.
+
+    Args:
+        model: The model.
+        leaves: ``(B, n, hidden)``, hidden states of the leaves.
+        hidden: ``(B, N, hidden)``, all hidden states.
+        batch: The batch that they are of.
+    """
+    log_vocabulary = F.log_softmax(model.mlm(leaves, model.word_embeddings).float(), dim=-1)
+    if model.copy_path is not None:
+        roots = batch.input_ids[:, : batch.num_roots]
+        log_copy, gate = model.copy_path(leaves, hidden[:, : batch.num_roots], roots >= END + 1)
+        copied = torch.zeros_like(log_vocabulary)
+        copied.scatter_add_(2, roots[:, None].expand(-1, leaves.shape[1], -1), log_copy.exp())
+        mixed = F.logsigmoid(gate)[..., None] + copied.clamp(min=1e-30).log()
+        log_vocabulary = torch.logaddexp(F.logsigmoid(-gate)[..., None] + log_vocabulary, mixed)
+    never = list(_NEVER) if model.config.slots else [*_NEVER, END]
+    log_vocabulary[..., never] = _LOWEST
+    return log_vocabulary
+
+
+def _next_log_probability(model: LeafyChainModel, queries: Queries, tokens: Tensor, step: int) -> Tensor:
+    """log p of the next token of every hypothesis, ``(B, Q, W, vocab)``."""
+    B, Q, W, K = tokens.shape
+    spread = Queries(
+        queries.roots,
+        *(
+            getattr(queries, name)[..., None].expand(-1, -1, W).reshape(B, Q * W)
+            for name in ("there", "relation", "head_start", "head_length")
+        ),
+    )
+    length = torch.full_like(spread.relation, step)
+    batch, start = _batch(model, spread, tokens.view(B, Q * W, K), length)
+    hidden = model(batch)
+    before = prompts(model.config, tokens.device)[1][spread.relation]
+    column = (batch.num_roots + start + before + step).clamp(max=hidden.shape[1] - 1)
+    leaves = hidden.gather(1, column[..., None].expand(-1, -1, hidden.shape[2]))
+    return next_token_log_probability(model, leaves, hidden, batch).view(B, Q, W, -1)
+
+
+def _batch(model: LeafyChainModel, queries: Queries, tail_ids: Tensor, tail_length: Tensor) -> tuple[ChainBatch, Tensor]:
+    """Queries with (beginnings of) tails as a batch, and the first leaf column of each."""
+    config = model.config
+    prompt, prompt_lengths = prompts(config, queries.roots.device)
+    no = torch.zeros_like(queries.there)
+    rows = LeafRows(
+        queries.there,
+        queries.relation,
+        queries.head_start,
+        queries.head_length,
+        tail_ids,
+        tail_length,
+        visible=no,
+        hidden=no if config.decoding == "causal" else ~no,
+    )
+    if config.decoding == "masked":
+        # The tokens as given, masks included: nothing more is to be hidden.
+        rows = LeafRows(**{**vars(rows), "hidden": no})
+        lengths = tail_length
+    else:
+        lengths = group_lengths(config, tail_length, prompt_lengths[queries.relation])
+    lengths = torch.where(queries.there, lengths, 0)
+    columns = max(int(lengths.sum(dim=1).max()), 1)
+    root_targets = torch.full_like(queries.roots, IGNORED)
+    batch = assemble(config, queries.roots, root_targets, rows, columns, prompt, prompt_lengths)
+    return batch, lengths.cumsum(dim=1) - lengths
+
+
+def _allowed(tries: list[list[Trie]], tokens: Tensor, step: int, vocab: int) -> Tensor:
+    """Which tokens may follow each hypothesis, ``(B, Q, W, vocab)`` bool."""
+    B, Q, W, _ = tokens.shape
+    allowed = torch.zeros(B, Q, W, vocab, dtype=torch.bool)
+    begun = tokens[..., :step].tolist()
+    for row, of_row in enumerate(tries):
+        for query, trie in enumerate(of_row):
+            for beam in range(W):
+                allowed[row, query, beam, trie.following(begun[row][query][beam])] = True
+    return allowed.to(tokens.device)

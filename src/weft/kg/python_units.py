@@ -1,0 +1,320 @@
+"""Python files as units of text: functions, class skeletons and module skeletons.
+
+A unit is cut out of its file as segments of the source, so every character keeps its offset there:
+
+- a *function* is its decorators, its header and its body, nested functions included;
+- a *class* is its decorators, its header, its class-level statements and the ``def`` line of each method;
+- a *module* is its top-level statements without functions and classes.
+
+Left out of every unit: annotations (they are what ``has_type`` and ``returns`` ask for), the lines of
+a docstring after its first, and the indentation that the whole unit shares.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.errors import InputError
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A piece of one file.
+
+    Args:
+        kind: ``"function"``, ``"class"`` or ``"module"``.
+        name: Qualified name inside the module; empty for the module itself.
+        text: The unit's text.
+        segments: Source spans of which the text consists, in order.
+        node: The syntax tree of the function, class or module.
+        name_span: Span of ``def name`` or ``class name`` in the text; empty for a module.
+        breaks: Offsets in the text at which a statement starts.
+    """
+
+    kind: Literal["function", "class", "module"]
+    name: str
+    text: str
+    segments: tuple[Span, ...]
+    node: ast.AST
+    name_span: Span
+    breaks: tuple[int, ...]
+
+    def source_offsets(self, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The spans in the file of spans in the text.
+
+        Args:
+            starts: ``(n,)`` offsets of first characters.
+            ends: ``(n,)`` offsets after last characters.
+
+        Returns:
+            ``(n, 2)``.
+        """
+        text = np.array(_starts(self.segments), dtype=np.int64)
+        source = np.array([start for start, _ in self.segments], dtype=np.int64)
+
+        def place(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+            index = np.searchsorted(text, offsets, side="right") - 1
+            return source[index] + offsets - text[index]
+
+        return np.stack([place(starts), place(ends - 1) + 1], axis=1)
+
+    def text_offset(self, offset: int) -> int:
+        """The offset in the text of a character of the file, or of the last one kept before it."""
+        return _to_text(self.segments, _starts(self.segments), offset)
+
+
+class SourceFile:
+    """One parsed Python file.
+
+    Args:
+        text: Its source.
+        name: What to call it in messages.
+
+    Raises:
+        InputError: The source is no Python.
+    """
+
+    def __init__(self, text: str, name: str = "<source>") -> None:
+        self.text = text
+        self.name = name
+        try:
+            with warnings.catch_warnings():
+                # Old code holds invalid escapes; they say nothing about the facts.
+                warnings.simplefilter("ignore")
+                self.tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            raise InputError(f"not Python that can be parsed: {error}", where=name) from error
+        # Not str.splitlines: Python's own lines end at these three only.
+        self._lines = [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n", text))]
+        self._ascii = text.isascii()
+
+    def offset(self, line: int, column: int) -> int:
+        """The character offset of a syntax tree's line (from 1) and UTF-8 column."""
+        start = self._lines[line - 1]
+        if self._ascii:
+            return start + column
+        end = self._lines[line] if line < len(self._lines) else len(self.text)
+        return start + len(self.text[start:end].encode()[:column].decode(errors="ignore"))
+
+    def span(self, node: ast.AST) -> Span:
+        """The character span of a node."""
+        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        end_line, end_column = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", column)
+        return self.offset(line, column), self.offset(end_line, end_column)
+
+    def units(self) -> Iterator[Unit]:
+        """All units of the file, outer before inner, the module first."""
+        module = self._module()
+        if module is not None:
+            yield module
+        yield from self._inside(self.tree, "")
+
+    def _inside(self, parent: ast.AST, prefix: str) -> Iterator[Unit]:
+        for node in ast.iter_child_nodes(parent):
+            if isinstance(node, Function):
+                yield self._function(node, prefix + node.name)
+            elif isinstance(node, ast.ClassDef):
+                yield self._class(node, prefix + node.name)
+                yield from self._inside(node, prefix + node.name + ".")
+            elif isinstance(node, ast.If | ast.Try | ast.With | ast.ExceptHandler):
+                yield from self._inside(node, prefix)
+
+    def _function(self, node: Function, name: str) -> Unit:
+        cuts = [cut for inner in ast.walk(node) if isinstance(inner, Function) for cut in self._hidden(inner)]
+        cuts += [self._annotation(inner) for inner in ast.walk(node) if isinstance(inner, ast.AnnAssign)]
+        return self._cut("function", name, node, [self._whole(node)], cuts)
+
+    def _class(self, node: ast.ClassDef, name: str) -> Unit:
+        keep: list[Span] = []
+        cuts = [self._annotation(child) for child in node.body if isinstance(child, ast.AnnAssign)]
+        cuts += self._docstring(node)
+        position = self._whole(node)[0]
+        for child in node.body:
+            if isinstance(child, Function):
+                keep.append((position, self._body_start(child)))
+                cuts += self._hidden(child)
+                position = self._line_end(self.span(child)[1])
+            elif isinstance(child, ast.ClassDef):
+                keep.append((position, self._line_start(self._whole(child)[0])))
+                position = self._line_end(self.span(child)[1])
+        keep.append((position, max(position, self.span(node)[1])))
+        return self._cut("class", name, node, keep, cuts)
+
+    def _module(self) -> Unit | None:
+        keep, cuts = [], self._docstring(self.tree)
+        for child in self.tree.body:
+            if not isinstance(child, Function | ast.ClassDef):
+                start, end = self.span(child)
+                keep.append((self._line_start(start), self._line_end(end)))
+            if isinstance(child, ast.AnnAssign):
+                cuts.append(self._annotation(child))
+        merged: list[Span] = []
+        for start, end in keep:
+            if merged and start < merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+            else:
+                merged.append((start, end))
+        return self._cut("module", "", self.tree, merged, cuts) if merged else None
+
+    def _whole(self, node: Function | ast.ClassDef) -> Span:
+        """A function or class with its decorators, the ``@`` included."""
+        start, end = self.span(node)
+        if node.decorator_list:
+            start = self.text.rfind("@", 0, self.span(node.decorator_list[0])[0])
+        return start, end
+
+    def _hidden(self, node: Function) -> list[Span]:
+        """Annotations of a function's header, and its docstring after the first line."""
+        arguments = node.args
+        spans = self._docstring(node)
+        every = [
+            *arguments.posonlyargs,
+            *arguments.args,
+            *arguments.kwonlyargs,
+            arguments.vararg,
+            arguments.kwarg,
+        ]
+        for argument in every:
+            if argument is not None and argument.annotation is not None:
+                start = self.span(argument)[0] + len(argument.arg)
+                spans.append((start, self._closed(self.span(argument.annotation)[1], self.span(argument)[1])))
+        if node.returns is not None:
+            end = self.span(node.returns)[1]
+            arrow = self.text.rfind("->", 0, self.span(node.returns)[0])
+            spans.append((arrow, self._closed(end, self._body_start(node) - 1)))
+        return spans
+
+    def _closed(self, end: int, limit: int) -> int:
+        """Extend a span over the brackets that close around an annotation."""
+        while end < limit and self.text[end] in " )":
+            end += 1
+        return end
+
+    def _annotation(self, node: ast.AnnAssign) -> Span:
+        return self.span(node.target)[1], self.span(node.annotation)[1]
+
+    def _docstring(self, node: ast.AST) -> list[Span]:
+        """Span of a docstring's lines after the first with words."""
+        body = getattr(node, "body", [])
+        if not body or not isinstance(body[0], ast.Expr) or not isinstance(body[0].value, ast.Constant):
+            return []
+        if not isinstance(body[0].value.value, str):
+            return []
+        start, end = self.span(body[0].value)
+        quote = 3 if self.text[end - 3 : end] in ('"""', "'''") else 1
+        words = start
+        while words < end and not self.text[words].isalnum():
+            words += 1
+        line = self.text.find("\n", words, end - quote)
+        return [] if line < 0 else [(line, end - quote)]
+
+    def _body_start(self, node: Function) -> int:
+        """Where the header ends: the start of the first statement's line, or of the statement on the header's."""
+        first = self.span(node.body[0])[0]
+        decorators = getattr(node.body[0], "decorator_list", [])
+        if decorators:
+            first = self.span(decorators[0])[0] - 1
+        line = self._line_start(first)
+        return line if line > self.span(node)[0] else first
+
+    def _line_start(self, offset: int) -> int:
+        return self.text.rfind("\n", 0, offset) + 1
+
+    def _line_end(self, offset: int) -> int:
+        end = self.text.find("\n", offset)
+        return len(self.text) if end < 0 else end + 1
+
+    def _cut(
+        self,
+        kind: Literal["function", "class", "module"],
+        name: str,
+        node: ast.AST,
+        keep: list[Span],
+        cuts: list[Span],
+    ) -> Unit:
+        column = 0 if kind == "module" else int(getattr(node, "col_offset", 0))
+        segments = []
+        for start, end in _subtract(keep, cuts):
+            segments += self._dedent(start, end, column)
+        segments = [segment for segment in segments if segment[0] < segment[1]]
+        text = "".join(self.text[start:end] for start, end in segments)
+        starts = _starts(segments)
+        name_span = (0, 0)
+        if not isinstance(node, ast.Module):
+            line = self.span(node)[0]
+            found = self.text.find(str(getattr(node, "name", "")), line + 3)
+            name_span = (
+                _to_text(segments, starts, line),
+                _to_text(segments, starts, found) + len(name.split(".")[-1]),
+            )
+        breaks = set()
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.stmt) and inner is not node:
+                offset = self.span(inner)[0]
+                if any(
+                    start <= offset < end
+                    for start, end in segments[bisect_right(segments, (offset, len(self.text))) - 1 :][:1]
+                ):
+                    breaks.add(_to_text(segments, starts, offset))
+        return Unit(kind, name, text, tuple(segments), node, name_span, tuple(sorted(breaks)))
+
+    def _dedent(self, start: int, end: int, column: int) -> list[Span]:
+        """Split a span so that up to ``column`` spaces at the start of each line fall away."""
+        if column == 0:
+            return [(start, end)]
+        spans, position = [], start
+        while position < end:
+            stop = min(self._line_end(position), end)
+            if position == self._line_start(position):
+                margin = position
+                while margin < min(position + column, stop) and self.text[margin] in " \t":
+                    margin += 1
+                position = margin
+            spans.append((position, stop))
+            position = stop
+        return spans
+
+
+def _subtract(keep: list[Span], cuts: list[Span]) -> list[Span]:
+    """The parts of sorted spans that no cut covers."""
+    result = []
+    ordered = sorted(cuts)
+    for start, end in keep:
+        for cut_start, cut_end in ordered:
+            if cut_end <= start or cut_start >= end:
+                continue
+            result.append((start, cut_start))
+            start = max(start, cut_end)
+        result.append((start, end))
+    return [span for span in result if span[0] < span[1]]
+
+
+def _starts(segments: Sequence[Span]) -> list[int]:
+    """Offset in the text at which each segment starts."""
+    starts, total = [], 0
+    for start, end in segments:
+        starts.append(total)
+        total += end - start
+    return starts
+
+
+def _covers(segments: Sequence[Span], offset: int) -> bool:
+    index = bisect_right(segments, (offset, offset + 10**9)) - 1
+    return index >= 0 and offset < segments[index][1]
+
+
+def _to_text(segments: Sequence[Span], starts: list[int], offset: int) -> int:
+    index = max(bisect_right(segments, (offset, offset + 10**9)) - 1, 0)
+    return starts[index] + min(max(offset - segments[index][0], 0), segments[index][1] - segments[index][0])

@@ -1,0 +1,303 @@
+"""Training batches, made on the device from a corpus: which chunks, which triples, what is hidden."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from weft.errors import ConfigError, InputError
+from weft.kg.batch import IGNORED, ChainBatch, pack
+from weft.kg.config import ModelConfig
+from weft.kg.corruption import hide_words, mask_spans
+from weft.kg.dataset import Corpus
+from weft.kg.tokens import END, MASK, NO_WORD, PAD, START
+from weft.train.batching import Batches, LengthBuckets
+
+
+@dataclass(frozen=True)
+class SamplingConfig:
+    """What a training batch holds.
+
+    Args:
+        batch_size: Chunks of a batch.
+        leaf_columns: Most leaves of a chunk in one batch; a random part of its triples where it has more.
+        candidates: Most triples of a chunk that are considered for one batch.
+        hide_share: Share of chunks in which the tails of one query are hidden from the text.
+        mlm_share: Share of chunks whose roots are masked.
+        mask_share: Share of a masked chunk's root tokens.
+        mnm_share: Share of tails that are hidden, for ``decoding="masked"``.
+        oversampling: How often a chunk with triples is seen for each time that one without is.
+        shuffle_relations: Give every triple a random relation: a control that shows what relations are for.
+        seed: Of all draws.
+    """
+
+    batch_size: int = 64
+    leaf_columns: int = 64
+    candidates: int = 24
+    hide_share: float = 0.4
+    mlm_share: float = 0.3
+    mask_share: float = 0.15
+    mnm_share: float = 0.15
+    oversampling: int = 3
+    shuffle_relations: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("hide_share", "mlm_share", "mask_share", "mnm_share"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise ConfigError(f"SamplingConfig.{name} is {getattr(self, name)}; it must be in [0, 1]")
+        for name in ("batch_size", "leaf_columns", "candidates", "oversampling"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"SamplingConfig.{name} is {getattr(self, name)}; it must be at least 1")
+
+
+class Sampler:
+    """Makes batches of a corpus.
+
+    Args:
+        corpus: On the device where batches are wanted.
+        model: The configuration of the model that reads them.
+        config: What a batch holds.
+        chunks: Indices of the chunks to draw from; the training part where None.
+
+    Raises:
+        InputError: There is no chunk to draw from.
+        ConfigError: A leaf group could not fit into ``leaf_columns``.
+    """
+
+    def __init__(
+        self, corpus: Corpus, model: ModelConfig, config: SamplingConfig, chunks: Tensor | None = None
+    ) -> None:
+        self.corpus, self.model, self.config = corpus, model, config
+        self.device = corpus.ids.device
+        chunks = (corpus.chunks_of(0) if chunks is None else chunks).cpu()
+        if not len(chunks):
+            raise InputError("no chunks to train on")
+        if config.leaf_columns < model.leaves + model.longest_prompt:
+            raise ConfigError(
+                f"SamplingConfig.leaf_columns is {config.leaf_columns}; one tail may need "
+                f"{model.leaves + model.longest_prompt}"
+            )
+        first = corpus.first_triple.cpu()
+        has = (first[1:] > first[:-1])[chunks]
+        with_triples, without = chunks[has], chunks[~has]
+        self.order = torch.cat([with_triples.repeat(config.oversampling), without]) if len(without) else with_triples
+        self.root_lengths = (corpus.ids != PAD).sum(dim=1).cpu()
+        sizes = torch.cat([torch.zeros(1, dtype=torch.int64), self._group_lengths(corpus).cpu().cumsum(0)])
+        self.leaf_lengths = (sizes[first[1:]] - sizes[first[:-1]]).clamp(max=config.leaf_columns)
+        self.prompt, self.prompt_lengths = prompts(model, self.device)
+
+    def batches(self) -> Batches[ChainBatch]:
+        """Epochs of batches for :func:`weft.train.fit`, of similar length each."""
+        lengths = (self.root_lengths + self.leaf_lengths)[self.order]
+        plan = LengthBuckets(
+            lengths.tolist(), min(self.config.batch_size, len(self.order)), seed=self.config.seed, drop_last=True
+        )
+        return Batches(plan, self._collate, seed=self.config.seed)
+
+    def _collate(self, indices: list[int], generator: torch.Generator) -> ChainBatch:
+        chunks = self.order[torch.tensor(indices)]
+        seed = int(torch.randint(2**62, (1,), generator=generator))
+        return self.make(chunks, torch.Generator(self.device).manual_seed(seed))
+
+    def make(self, chunks: Tensor, generator: torch.Generator) -> ChainBatch:
+        """One batch.
+
+        Args:
+            chunks: ``(B,)`` indices, on the CPU.
+            generator: Of the draws, on the corpus's device.
+        """
+        corpus, config = self.corpus, self.config
+        R = _rounded(int(self.root_lengths[chunks].max()), corpus.roots)
+        L = _rounded(int(self.leaf_lengths[chunks].max()) + self.model.leaves, config.leaf_columns)
+        chunks = chunks.to(self.device)
+        ids, words = corpus.ids[chunks, :R].long(), corpus.words[chunks, :R].long()
+        triple, there = self._draw_triples(chunks, generator)
+        ids, words, place, gone = self._hide(ids, words, triple, there, generator)
+        masked_rows = self._uniform(len(chunks), generator) < config.mlm_share
+        shown, root_targets = mask_spans(
+            ids, words, masked_rows, self.model.encoder.vocab_size, generator, config.mask_share
+        )
+        tail_word = corpus.tail_word[triple]
+        visible = (tail_word != NO_WORD) & ~gone.gather(1, tail_word)
+        # Places of triples that do not exist belong to another chunk: they point at the first root instead.
+        head_start = place.gather(1, torch.where(there, corpus.head_start[triple], 0))
+        head_length = torch.where(gone.gather(1, corpus.head_word[triple]), 1, corpus.head_length[triple])
+        relation = corpus.relation[triple]
+        if config.shuffle_relations:
+            relation = torch.randint_like(relation, 1, self.model.num_relations, generator=generator)
+        hidden_tail = self._uniform(triple.numel(), generator).view_as(triple) < config.mnm_share
+        return assemble(
+            self.model,
+            shown,
+            root_targets,
+            LeafRows(
+                there,
+                relation,
+                head_start,
+                head_length,
+                corpus.tail_ids[triple],
+                corpus.tail_length[triple],
+                visible,
+                hidden_tail,
+            ),
+            L,
+            self.prompt,
+            self.prompt_lengths,
+        )
+
+    def _draw_triples(self, chunks: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Triples of each chunk ``(B, M)`` from a random one on, cyclically, and which of the M there are."""
+        first = self.corpus.first_triple[chunks]
+        count = self.corpus.first_triple[chunks + 1] - first
+        begin = (self._uniform(len(chunks), generator) * count).long()
+        step = torch.arange(self.config.candidates, device=self.device)
+        there = step < count[:, None]
+        triple = first[:, None] + (begin[:, None] + step) % count.clamp(min=1)[:, None]
+        return torch.where(there, triple, 0), there
+
+    def _hide(
+        self, ids: Tensor, words: Tensor, triple: Tensor, there: Tensor, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Hide the tails of each chosen chunk's first query; also which words are gone, ``(B, 256)``."""
+        corpus = self.corpus
+        chosen = (self._uniform(len(ids), generator) < self.config.hide_share) & there[:, 0]
+        query, tail_word = corpus.query[triple], corpus.tail_word[triple]
+        same = there & chosen[:, None] & (query == query[:, :1])
+        same &= (tail_word != NO_WORD) & (tail_word != corpus.head_word[triple])
+        gone = torch.zeros(len(ids), NO_WORD + 1, dtype=torch.bool, device=self.device)
+        gone.scatter_(1, torch.where(same, tail_word, NO_WORD), same)
+        # Writes to one entry race; the entry for "no word" takes all that must not be hidden.
+        row, column = torch.nonzero(same, as_tuple=True)
+        gone[row, tail_word[row, column]] = True
+        gone[:, NO_WORD] = False
+        return *hide_words(ids, words, gone), gone
+
+    def _group_lengths(self, corpus: Corpus) -> Tensor:
+        """Leaves that each triple takes up at most."""
+        prompt, lengths = prompts(self.model, corpus.ids.device)
+        return group_lengths(self.model, corpus.tail_length, lengths[corpus.relation])
+
+    def _uniform(self, count: int, generator: torch.Generator) -> Tensor:
+        return torch.rand(count, generator=generator, device=self.device)
+
+
+@dataclass(frozen=True)
+class LeafRows:
+    """Candidate leaf groups of a batch; M per chunk, all tensors ``(B, M)`` but ``tail_ids (B, M, K)``.
+
+    Args:
+        there: bool: which of them exist.
+        relation: Relation id.
+        head_start: Column of the head's first token.
+        head_length: Number of its tokens.
+        tail_ids: The tail's token ids, padded.
+        tail_length: Number of its tokens.
+        visible: bool: the tail stands in the roots.
+        hidden: bool: the tail is masked and to be predicted (for ``decoding="masked"``).
+    """
+
+    there: Tensor
+    relation: Tensor
+    head_start: Tensor
+    head_length: Tensor
+    tail_ids: Tensor
+    tail_length: Tensor
+    visible: Tensor
+    hidden: Tensor
+
+
+def group_lengths(model: ModelConfig, tail_length: Tensor, prompt_length: Tensor | int = 0) -> Tensor:
+    """Leaves of a tail at most: its tokens and the end where that fits, and the words before it."""
+    if model.decoding == "causal":
+        return prompt_length + (tail_length + 1).clamp(max=model.leaves)
+    return torch.full_like(tail_length, model.leaves) if model.slots else tail_length
+
+
+def assemble(
+    model: ModelConfig,
+    roots: Tensor,
+    root_targets: Tensor,
+    rows: LeafRows,
+    columns: int,
+    prompt: Tensor,
+    prompt_lengths: Tensor,
+) -> ChainBatch:
+    """Roots and leaf groups as one batch.
+
+    Under causal decoding slot k is fed with the tail's token k − 1 (slot 0 with ``<tail>``) and predicts
+    token k, and the end after the last unless the tail fills all K slots. Under masked decoding a hidden
+    tail is all masks: K of them, the end among the targets, where leaves have slots; as many as the tail
+    has tokens where they have none, as published.
+
+    Args:
+        model: The configuration of the model.
+        roots: ``(B, R')`` int64, as shown to the model.
+        root_targets: ``(B, R')``.
+        rows: Candidate groups.
+        columns: L.
+        prompt: ``(num_relations, P)`` words before a tail.
+        prompt_lengths: ``(num_relations,)``.
+    """
+    B, R = roots.shape
+    K = rows.tail_ids.shape[2]
+    before = prompt_lengths[rows.relation]
+    lengths = group_lengths(model, rows.tail_length, before)
+    if model.decoding == "masked" and model.slots:
+        lengths = torch.where(rows.hidden, lengths, rows.tail_length)
+    kept, start, group, slot = pack(torch.where(rows.there, lengths, 0), columns)
+    filled, index = group >= 0, group.clamp(min=0)
+    tail = rows.tail_ids.gather(1, index[:, :, None].expand(-1, -1, K))
+    tail = torch.where(torch.arange(K, device=roots.device) < rows.tail_length.gather(1, index)[:, :, None], tail, END)
+    place = slot - before.gather(1, index)
+    here = tail.gather(2, place.clamp(0, K - 1)[:, :, None]).squeeze(2)
+    past_end = place > rows.tail_length.gather(1, index)
+    if model.decoding == "causal":
+        previous = tail.gather(2, (place - 1).clamp(0, K - 1)[:, :, None]).squeeze(2)
+        shown = torch.where(place == 0, START, previous)
+        if prompt.shape[1]:
+            words = prompt[rows.relation.gather(1, index)]
+            word = words.gather(2, slot.clamp(0, prompt.shape[1] - 1)[:, :, None]).squeeze(2)
+            shown = torch.where(place < 0, word, shown)
+        asked = filled & (place >= 0)
+    else:
+        hidden = rows.hidden.gather(1, index)
+        shown = torch.where(hidden, MASK, here)
+        asked = filled & hidden & ~past_end
+    visible = asked & rows.visible.gather(1, index) & (here != END)
+    in_roots = (here[:, :, None] == roots[:, None, :]).any(dim=2)
+    example, candidate = torch.nonzero(kept, as_tuple=True)
+    column = torch.arange(R, device=roots.device).expand(B, -1)
+    none = torch.full_like(column, -1)
+    return ChainBatch(
+        num_roots=R,
+        input_ids=torch.cat([roots, torch.where(filled, shown, PAD)], dim=1),
+        real=torch.cat([roots != PAD, filled], dim=1),
+        root=torch.cat([column, torch.where(filled, rows.head_start.gather(1, index), 0)], dim=1),
+        slot=torch.cat([none, slot], dim=1),
+        group=torch.cat([none, group], dim=1),
+        tail_targets=torch.cat([torch.full_like(roots, IGNORED), torch.where(asked, here, IGNORED)], dim=1),
+        copyable=torch.cat([torch.zeros_like(roots, dtype=torch.bool), visible & in_roots], dim=1),
+        root_targets=torch.cat([root_targets, torch.full_like(slot, IGNORED)], dim=1),
+        example=example,
+        relation=rows.relation[example, candidate],
+        head_start=rows.head_start[example, candidate],
+        head_length=rows.head_length[example, candidate],
+        tail_start=R + start[example, candidate],
+        tail_length=lengths[example, candidate],
+    )
+
+
+def prompts(model: ModelConfig, device: torch.device) -> tuple[Tensor, Tensor]:
+    """The words before each relation's tails ``(num_relations, P)``, padded, and their numbers."""
+    words = model.prompt or ((),) * model.num_relations
+    padded = [list(ids) + [PAD] * (model.longest_prompt - len(ids)) for ids in words]
+    table = torch.tensor(padded, dtype=torch.int64, device=device).view(len(words), -1)
+    return table, torch.tensor([len(ids) for ids in words], device=device)
+
+
+def _rounded(length: int, most: int) -> int:
+    """Up to a multiple of 16, so that few shapes occur."""
+    return min(-(-max(length, 1) // 16) * 16, -(-most // 16) * 16)

@@ -1,0 +1,121 @@
+"""The Parquet tables of a data set."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+from weft.errors import InputError, MissingExtraError
+from weft.kg.chunks import Chunk
+
+try:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+except ImportError as error:
+    raise MissingExtraError("pyarrow", "kg") from error
+
+DOCUMENTS = pa.schema([("path", pa.string()), ("module", pa.string()), ("split", pa.string()), ("sha256", pa.string())])
+CHUNKS = pa.schema(
+    [
+        ("document", pa.int32()),
+        ("start", pa.int32()),
+        ("end", pa.int32()),
+        ("ids", pa.list_(pa.uint16())),
+        ("words", pa.list_(pa.uint8())),
+    ]
+)
+TRIPLES = pa.schema(
+    [
+        ("chunk", pa.int32()),
+        ("head_word", pa.uint8()),
+        ("relation", pa.uint8()),
+        ("tail", pa.list_(pa.uint16())),
+        ("tail_word", pa.uint8()),
+        ("offset", pa.int32()),
+        ("origin", pa.uint8()),
+    ]
+)
+SCHEMAS = {"documents": DOCUMENTS, "chunks": CHUNKS, "triples": TRIPLES}
+_ROWS = 20_000
+
+
+class TableWriter:
+    """Writes a data set's tables row group by row group.
+
+    Args:
+        folder: Where to write them; complete only after the writer is closed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.chunks = 0
+        self.documents = 0
+        self._rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in SCHEMAS}
+        self._writers = {
+            name: pq.ParquetWriter(folder / f"{name}.parquet.part", schema, compression="zstd", compression_level=9)
+            for name, schema in SCHEMAS.items()
+        }
+
+    def add(self, path: str, module: str, split: str, text: str, chunks: list[Chunk]) -> None:
+        """Add a document with its chunks."""
+        self._put("documents", (path, module, split, hashlib.sha256(text.encode(errors="replace")).hexdigest()))
+        for chunk in chunks:
+            ids, words = chunk.ids.astype(np.uint16), chunk.words.astype(np.uint8)
+            self._put("chunks", (self.documents, int(chunk.starts.min()), int(chunk.ends.max()), ids, words))
+            for triple in chunk.triples:
+                self._put(
+                    "triples",
+                    (
+                        self.chunks,
+                        triple.head_word,
+                        triple.relation,
+                        triple.tail_ids,
+                        triple.tail_word,
+                        triple.offset,
+                        triple.origin,
+                    ),
+                )
+            self.chunks += 1
+        self.documents += 1
+
+    def _put(self, table: str, row: tuple[object, ...]) -> None:
+        self._rows[table].append(row)
+        if len(self._rows[table]) >= _ROWS:
+            self._flush(table)
+
+    def _flush(self, table: str) -> None:
+        rows, schema = self._rows[table], SCHEMAS[table]
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
+        arrays = [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
+        self._writers[table].write_table(pa.Table.from_arrays(arrays, schema=schema))
+        rows.clear()
+
+    def __enter__(self) -> TableWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for name, writer in self._writers.items():
+            if kind is None:
+                self._flush(name)
+            writer.close()
+            if kind is None:
+                (self.folder / f"{name}.parquet.part").replace(self.folder / f"{name}.parquet")
+
+
+def read_table(folder: Path, name: str) -> pa.Table:
+    """One table of a data set.
+
+    Raises:
+        InputError: The table is missing or has other columns.
+    """
+    path = folder / f"{name}.parquet"
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"no table can be read: {error}", where=str(path), hint="run `weft kg build`") from error
+    if table.schema.names != SCHEMAS[name].names:
+        raise InputError(f"columns {table.schema.names}, not {SCHEMAS[name].names}", where=str(path))
+    return table

@@ -1,0 +1,146 @@
+"""Sub-word tokens of source code, with the word that each belongs to.
+
+Text is cut into words first: identifiers, numbers, line breaks with the indentation after them, single
+other characters and runs of operators. Spaces inside a line fall away: offsets keep the text, and an
+identifier has the same tokens wherever it stands, which is what copying needs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Encoding, Regex, Tokenizer
+from tokenizers.decoders import ByteLevel as ByteLevelDecoder
+from tokenizers.models import BPE
+from tokenizers.pre_tokenizers import ByteLevel, PreTokenizer, Sequence, Split
+from tokenizers.trainers import BpeTrainer
+
+from weft.errors import CheckpointError
+
+PAD, UNKNOWN, MASK, START, END = range(5)
+SPECIALS = ("<pad>", "<unk>", "<mask>", "<tail>", "<end>")
+NO_WORD = 255
+"""Word index of a token that is part of no word."""
+
+_WORD = re.compile(r"\w+")
+_PIECES = r"(?:\r?\n[ \t\f\r]*)+|[^\W\d]\w*|\d\w*|[ \t\f\r]+|[-+*/%=<>!&|^~@:.]+|[^\w\s]|\s"
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The tokens of one text.
+
+    Args:
+        ids: ``(n,)`` int64.
+        starts: ``(n,)`` offsets of the first character of each.
+        ends: ``(n,)`` offsets after the last.
+        words: ``(n,)`` index of the word that each is part of, ascending.
+    """
+
+    ids: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    words: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class CodeTokenizer:
+    """A byte-pair encoding of source code.
+
+    Args:
+        tokenizer: A tokenizer with the five :data:`SPECIALS` as its first ids.
+
+    Raises:
+        CheckpointError: The tokenizer lacks them.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        found = tuple(tokenizer.id_to_token(number) for number in range(len(SPECIALS)))
+        if found != SPECIALS:
+            raise CheckpointError(f"the tokenizer's first ids are {found}, not {SPECIALS}")
+        self.tokenizer = tokenizer
+
+    @staticmethod
+    def train(texts: Iterable[str], vocab_size: int = 8192) -> CodeTokenizer:
+        """Learn a vocabulary from texts."""
+        tokenizer = Tokenizer(BPE(unk_token=SPECIALS[UNKNOWN]))
+        tokenizer.pre_tokenizer = _pre_tokenizer()
+        tokenizer.decoder = ByteLevelDecoder()
+        trainer = BpeTrainer(
+            vocab_size=vocab_size,
+            special_tokens=list(SPECIALS),
+            initial_alphabet=ByteLevel.alphabet(),
+            max_token_length=24,
+            show_progress=False,
+        )
+        tokenizer.train_from_iterator(texts, trainer)
+        return CodeTokenizer(tokenizer)
+
+    @staticmethod
+    def load(path: Path) -> CodeTokenizer:
+        """Read a ``tokenizer.json``.
+
+        Raises:
+            CheckpointError: The file is no tokenizer.
+        """
+        try:
+            text = path.read_text(encoding="utf-8")
+            return CodeTokenizer(Tokenizer.from_str(text))
+        except CheckpointError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the library raises bare Exception for bad JSON
+            raise CheckpointError(f"no tokenizer can be read: {error}", where=str(path)) from error
+
+    def save(self, path: Path) -> None:
+        """Write a ``tokenizer.json``."""
+        path.write_text(self.tokenizer.to_str(), encoding="utf-8")
+
+    @cached_property
+    def vocab_size(self) -> int:
+        """Number of token ids."""
+        return self.tokenizer.get_vocab_size()
+
+    def encode(self, text: str) -> Tokens:
+        """Tokens of a text."""
+        return _tokens(self.tokenizer.encode(text, add_special_tokens=False))
+
+    def encode_many(self, texts: list[str]) -> Iterator[Tokens]:
+        """Tokens of many texts, in order."""
+        return map(_tokens, self.tokenizer.encode_batch(texts, add_special_tokens=False))
+
+    def tail(self, text: str) -> tuple[int, ...]:
+        """The token ids of a tail."""
+        return tuple(self.tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def text(self, ids: Iterable[int]) -> str:
+        """The text of token ids."""
+        return self.tokenizer.decode(list(ids))
+
+
+def is_word(word: str) -> bool:
+    """Whether a piece of text is an identifier, a keyword or a number."""
+    return _WORD.fullmatch(word) is not None
+
+
+def _pre_tokenizer() -> PreTokenizer:
+    return Sequence(
+        [
+            Split(Regex(_PIECES), behavior="isolated"),
+            Split(Regex(r"\A[ \t\f\r]+\z"), behavior="removed"),
+            ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+
+
+def _tokens(encoding: Encoding) -> Tokens:
+    offsets = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
+    words = np.array(encoding.word_ids, dtype=np.int64)
+    return Tokens(np.array(encoding.ids, dtype=np.int64), offsets[:, 0], offsets[:, 1], words)
