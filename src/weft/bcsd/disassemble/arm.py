@@ -1,0 +1,86 @@
+"""ARM in A32 and Thumb-2: functions, blocks and tokens; jump tables stay unresolved and are flagged."""
+
+from __future__ import annotations
+
+import re
+
+import capstone
+
+from weft.bcsd.disassemble.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind, immediate
+from weft.bcsd.read.image import Image
+
+_CONDITIONS = "eq|ne|hs|lo|cs|cc|mi|pl|vs|vc|hi|ls|ge|lt|gt|le"
+_BRANCH = re.compile(rf"^(bl|blx|bx|bxj|b)({_CONDITIONS})?(\.[wn])?$")
+_WRITES_PC = re.compile(r"^(pop|ldm|ldr|mov|add|sub)")
+_CONDITIONAL = re.compile(rf"({_CONDITIONS})(\.[wn])?$")
+_TABLES = ("tbb", "tbh")
+
+
+class Arm(Architecture):
+    """ARM; Thumb where a function symbol's lowest bit says so."""
+
+    step = 2
+    alignment = 2
+
+    def __init__(self, image: Image) -> None:
+        super().__init__(image)
+        order = capstone.CS_MODE_BIG_ENDIAN if image.big_endian else capstone.CS_MODE_LITTLE_ENDIAN
+        self._thumb_starts = image.thumb
+        self._arm = capstone.Cs(capstone.CS_ARCH_ARM, capstone.CS_MODE_ARM | order)
+        self._thumb = capstone.Cs(capstone.CS_ARCH_ARM, capstone.CS_MODE_THUMB | capstone.CS_MODE_V8 | order)
+
+    def decoder(self, address: int) -> capstone.Cs:
+        """Thumb for functions known as such."""
+        if address in self._thumb_starts:
+            return self._thumb
+        return self._arm
+
+    def matters(self, mnemonic: str) -> bool:
+        """Branches, and whatever may write the program counter."""
+        return (
+            bool(_BRANCH.match(mnemonic) or _WRITES_PC.match(mnemonic))
+            or mnemonic in ("cbz", "cbnz", "udf", "bkpt")
+            or mnemonic in _TABLES
+        )
+
+    def flow(self, mnemonic: str, operands: str) -> Flow:
+        """See the base class."""
+        branch = _BRANCH.match(mnemonic)
+        if branch is not None:
+            return _branch_flow(branch.group(1), branch.group(2) is not None, operands)
+        if mnemonic in ("cbz", "cbnz"):
+            return Flow(FlowKind.BRANCH, immediate(operands.rpartition(", ")[2]))
+        if mnemonic in ("udf", "bkpt"):
+            return STOP
+        if mnemonic in _TABLES:
+            return Flow(FlowKind.INDIRECT_JUMP)
+        if not _WRITES_PC.match(mnemonic):
+            return NEXT
+        conditional = bool(_CONDITIONAL.search(mnemonic))
+        if mnemonic.startswith(("pop", "ldm")):
+            if "pc" not in operands:
+                return NEXT
+            return Flow(FlowKind.RETURN_IF) if conditional else RETURN
+        destination, _, rest = operands.partition(", ")
+        if destination != "pc":
+            return NEXT
+        if mnemonic.startswith("mov") and rest == "lr":
+            return Flow(FlowKind.RETURN_IF) if conditional else RETURN
+        if mnemonic.startswith("ldr") and rest.startswith("[sp], #4"):
+            return Flow(FlowKind.RETURN_IF) if conditional else RETURN
+        return Flow(FlowKind.INDIRECT_JUMP)
+
+    def may_lack_return(self, code: bytes) -> bool:
+        """Not looked for."""
+        return False
+
+
+def _branch_flow(stem: str, conditional: bool, operands: str) -> Flow:
+    target = immediate(operands)
+    if stem in ("bl", "blx"):
+        return Flow(FlowKind.INDIRECT_CALL) if target is None else Flow(FlowKind.CALL, target)
+    if stem in ("bx", "bxj"):
+        if operands == "lr":
+            return Flow(FlowKind.RETURN_IF) if conditional else RETURN
+        return Flow(FlowKind.INDIRECT_JUMP)
+    return Flow(FlowKind.BRANCH if conditional else FlowKind.JUMP, target)

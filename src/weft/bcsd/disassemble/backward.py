@@ -1,0 +1,80 @@
+"""Walking a function against the flow, to find where a value came from."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+
+Raw = tuple[int, int, str, str]
+
+#: Jumps taken backwards over, per walk: beyond that the origin is not worth the search.
+_HOPS = 8
+
+
+class Backward:
+    """One function, seen from its end.
+
+    Args:
+        instructions: The function's, in address order.
+        addresses: Their addresses.
+        ends: Indices after which control does not go on to the next instruction.
+        sources: Target index → indices of the direct jumps to it.
+        bounds: First address and first address after the function.
+        taken: Addresses of data or code that its instructions compute, unsorted.
+    """
+
+    def __init__(
+        self,
+        instructions: list[Raw],
+        addresses: list[int],
+        ends: set[int],
+        sources: dict[int, list[int]],
+        bounds: tuple[int, int],
+        taken: list[int],
+    ) -> None:
+        self._instructions = instructions
+        self._addresses = addresses
+        self._ends = ends
+        self._sources = sources
+        self._start, self._end = bounds
+        self._taken = sorted(set(taken))
+
+    def walk(self, index: int, limit: int) -> Iterator[int]:
+        """Indices before ``index``, nearest first.
+
+        Where the instruction before cannot fall through, the walk goes on at the nearest jump that leads
+        here. It follows one path, not all: enough for the straight code in front of a jump table.
+        """
+        hops = 0
+        seen: set[int] = set()
+        for _ in range(limit):
+            previous = index - 1
+            if previous < 0 or previous in self._ends:
+                origins = [origin for origin in self._sources.get(index, ()) if origin not in seen]
+                if not origins or hops == _HOPS:
+                    return
+                hops += 1
+                previous = min(origins, key=lambda origin: (abs(origin - index), origin))
+            if previous in seen:
+                return
+            seen.add(previous)
+            yield previous
+            index = previous
+
+    def inside(self, address: int) -> bool:
+        """Whether the address lies in the function."""
+        return self._start <= address < self._end
+
+    def starts_instruction(self, address: int) -> bool:
+        """Whether the address is that of an instruction of the function."""
+        position = bisect_left(self._addresses, address)
+        return position < len(self._addresses) and self._addresses[position] == address
+
+    def addresses_taken(self) -> list[int]:
+        """Every address that the function computes, sorted."""
+        return self._taken
+
+    def next_address_taken(self, address: int) -> int | None:
+        """The next higher address that the function computes: a table does not run over another one."""
+        position = bisect_right(self._taken, address)
+        return self._taken[position] if position < len(self._taken) else None

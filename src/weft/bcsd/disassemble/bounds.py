@@ -1,0 +1,138 @@
+"""Where functions begin and end: symbols first, then unwind tables, then what calls reach.
+
+Symbols and unwind ranges are facts. An address that only a call or a pointer names is a lead: it counts where
+no known function covers it, and its end is found by decoding.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right, insort
+from dataclasses import dataclass
+
+from weft.bcsd.read.image import Image
+
+_PART_NAME = re.compile(r"\.(cold|part)(\.\d+)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """One candidate: ``end`` equals ``start`` where it is still to be found."""
+
+    start: int
+    end: int
+    names: tuple[str, ...] = ()
+    part: bool = False
+
+
+def sub_name(address: int) -> str:
+    """The name of a function that has none."""
+    return f"sub_{address:x}"
+
+
+def known_bounds(image: Image) -> list[Bounds]:
+    """Every function that symbols or unwind tables name, sorted by address.
+
+    Symbols of one address are one function with several names. A symbol of size 0 takes the unwind range
+    that starts with it. Unwind ranges inside a sized symbol belong to it.
+    """
+    names: dict[int, set[str]] = {}
+    sizes: dict[int, int] = {}
+    for symbol in image.symbols:
+        if image.in_stubs(symbol.address):
+            continue
+        names.setdefault(symbol.address, set()).add(symbol.name)
+        sizes[symbol.address] = max(sizes.get(symbol.address, 0), symbol.size)
+    parts: set[int] = set()
+    covered = _Cover([(start, start + size) for start, size in sizes.items() if size])
+    for found in image.unwind:
+        size = found.end - found.start
+        if found.start in sizes:
+            sizes[found.start] = sizes[found.start] or size
+        elif not covered.holds(found.start):
+            sizes[found.start] = max(size, sizes.get(found.start, 0))
+        if found.part and found.start in sizes:
+            parts.add(found.start)
+    bounds: list[Bounds] = []
+    for start, size in sorted(sizes.items()):
+        region = image.code_map.at(start)
+        if region is None:
+            continue
+        own = tuple(sorted(filter(None, names.get(start, ())), key=_name_rank))
+        named_part = bool(own) and all(_PART_NAME.search(name) for name in own)
+        part = named_part or (not own and start in parts)
+        bounds.append(Bounds(start, min(start + size, region.end), own, part))
+    return bounds
+
+
+def _name_rank(name: str) -> tuple[int, int, str]:
+    """The plainest name first: without leading underscores, short, then alphabetical."""
+    return (len(name) - len(name.lstrip("_")), len(name), name)
+
+
+class _Cover:
+    """Intervals, possibly overlapping, that answer whether one of them holds an address."""
+
+    def __init__(self, intervals: list[tuple[int, int]]) -> None:
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        for start, end in sorted(intervals):
+            if self.ends and start <= self.ends[-1]:
+                self.ends[-1] = max(self.ends[-1], end)
+            else:
+                self.starts.append(start)
+                self.ends.append(end)
+
+    def holds(self, address: int) -> bool:
+        position = bisect_right(self.starts, address) - 1
+        return position >= 0 and address < self.ends[position]
+
+
+class Frontier:
+    """The code that no known function covers, and the leads into it.
+
+    Args:
+        image: The binary.
+        known: Bounds with a known end.
+    """
+
+    def __init__(self, image: Image, known: list[Bounds]) -> None:
+        self._image = image
+        self._cover = _Cover([(b.start, b.end) for b in known if b.end > b.start])
+        self._starts = sorted({b.start for b in known})
+        self._leads: list[int] = []
+        self._met: set[int] = set()
+
+    def add(self, address: int) -> None:
+        """Take an address as a lead, unless it lies in a known function, in stubs, or outside of code."""
+        if address in self._met:
+            return
+        self._met.add(address)
+        if self._image.code_map.at(address) is None or self._image.in_stubs(address):
+            return
+        if not self._cover.holds(address):
+            insort(self._leads, address)
+
+    def take(self) -> int | None:
+        """The lowest open lead that is still uncovered."""
+        while self._leads:
+            address = self._leads.pop(0)
+            if not self._cover.holds(address):
+                return address
+        return None
+
+    def limit(self, start: int) -> int:
+        """How far a function at ``start`` may reach: the next known start or lead, or the region's end."""
+        region = self._image.code_map.at(start)
+        end = region.end if region is not None else start
+        for addresses in (self._starts, self._leads):
+            position = bisect_right(addresses, start)
+            if position < len(addresses):
+                end = min(end, addresses[position])
+        return end
+
+    def close(self, start: int, end: int) -> None:
+        """Count ``[start, end)`` as covered from now on."""
+        position = bisect_left(self._cover.starts, start)
+        self._cover.starts.insert(position, start)
+        self._cover.ends.insert(position, end)

@@ -1,0 +1,345 @@
+"""From decoded instructions to basic blocks and typed edges.
+
+A block ends at a jump, at a return, before a jump's target, and after a call that never returns; an ordinary
+call does not end it. A jump out of the function is a tail call, not an edge.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from weft.bcsd.disassemble import tables_arm64, tables_x86
+from weft.bcsd.disassemble.architecture import TERMINAL, Architecture, Flow, FlowKind
+from weft.bcsd.disassemble.backward import Backward
+from weft.bcsd.disassemble.interface import Block, Edge, EdgeKind, Flag, Reference, ReferenceKind
+from weft.bcsd.disassemble.references import data_references
+from weft.bcsd.read.image import Image
+
+Raw = tuple[int, int, str, str]
+_THUNK_LENGTH = 3
+
+
+@dataclass
+class Surroundings:
+    """What the blocks of one function depend on outside of it.
+
+    Args:
+        image: The binary.
+        architecture: Its instruction set.
+        no_return: Addresses of functions and stubs that never return.
+    """
+
+    image: Image
+    architecture: Architecture
+    no_return: set[int] = field(default_factory=set)
+
+
+@dataclass
+class Graph:
+    """The control flow of one function; the fields are those of :class:`~weft.bcsd.disassemble.interface.Function`."""
+
+    instructions: list[Raw]
+    blocks: list[Block]
+    edges: list[Edge]
+    references: dict[int, Reference]
+    flags: set[Flag]
+    imports: set[str]
+    outgoing: set[int]
+
+
+def build_graph(
+    instructions: list[Raw], gaps: set[int], start: int, end: int, around: Surroundings
+) -> Graph:
+    """Cut a function into blocks and join them.
+
+    Args:
+        instructions: Decoded in address order, at least one.
+        gaps: Indices of instructions after which undecodable bytes follow.
+        start: The function's first address.
+        end: The first address after it.
+        around: The rest of the binary.
+
+    Returns:
+        The graph; ``outgoing`` holds every direct call or jump target outside the function.
+    """
+    return _Builder(instructions, gaps, start, end, around).build()
+
+
+class _Builder:
+    def __init__(
+        self, instructions: list[Raw], gaps: set[int], start: int, end: int, around: Surroundings
+    ) -> None:
+        self.instructions = instructions
+        self.addresses = [instruction[0] for instruction in instructions]
+        self.start = start
+        self.end = end
+        self.image = around.image
+        self.architecture = around.architecture
+        self.no_return = around.no_return
+        self.ends: set[int] = set(gaps)
+        self.leaders: set[int] = {0}
+        self.leaders.update(index + 1 for index in gaps)
+        self.jumps: list[tuple[int, int, EdgeKind]] = []  # instruction, target instruction, kind
+        self.sources: dict[int, list[int]] = {}
+        self.indirect: list[int] = []
+        self.references: dict[int, Reference] = {}
+        self.flags: set[Flag] = set()
+        self.imports: set[str] = set()
+        self.outgoing: set[int] = set()
+        self.last_call = -1
+
+    def build(self) -> Graph:
+        plain = self.architecture.plain
+        flow = self.architecture.flow
+        for index, instruction in enumerate(self.instructions):
+            if not plain[instruction[2]]:
+                found = flow(instruction[2], instruction[3])
+                if found.kind:
+                    self.control(index, found)
+        taken = data_references(self.image, self.instructions, self.references, self.start, self.end)
+        if self.indirect:
+            self.resolve_indirect(taken)
+        return self.assemble()
+
+    # -- one control instruction at a time
+
+    def control(self, index: int, flow: Flow) -> None:
+        kind, target = flow
+        after = index + self.architecture.delay
+        if kind in (FlowKind.CALL, FlowKind.INDIRECT_CALL):
+            self.last_call = after
+            if self.call(index, target):
+                self.end_block(after)
+            return
+        if kind == FlowKind.JUMP or kind == FlowKind.BRANCH:
+            if target is not None and self.start <= target < self.end:
+                self.jump_inside(index, target)
+            elif target is not None:
+                self.leave(index, target)
+            else:
+                self.flags.add(Flag.CFG_INCOMPLETE)
+        elif kind == FlowKind.INDIRECT_JUMP:
+            self.indirect.append(index)
+        self.leaders.add(after + 1)
+        if kind in TERMINAL:
+            self.ends.add(after)
+
+    def end_block(self, index: int) -> None:
+        self.leaders.add(index + 1)
+        self.ends.add(index)
+
+    def jump_inside(self, index: int, target: int, kind: EdgeKind = EdgeKind.TAKEN) -> None:
+        position = bisect_left(self.addresses, target)
+        if position == len(self.addresses) or self.addresses[position] != target:
+            self.flags.add(Flag.MISALIGNED)
+            position = max(bisect_right(self.addresses, target) - 1, 0)
+        self.leaders.add(position)
+        self.jumps.append((index, position, kind))
+        self.sources.setdefault(position, []).append(index)
+        if kind == EdgeKind.TAKEN:
+            self.references[index] = Reference(ReferenceKind.JUMP, position)
+
+    def call(self, index: int, target: int | None) -> bool:
+        """Note a call; whether it never returns."""
+        if target is None:
+            name = self.slot_name(index)
+            if name is not None:
+                self.external(index, name, ReferenceKind.CALL_EXTERNAL)
+            return name in NO_RETURN_NAMES
+        if target == self.start:
+            self.references[index] = Reference(ReferenceKind.CALL_SELF, target)
+            return False
+        address, size, _, _ = self.instructions[index]
+        if target == address + size:
+            # Not a call: i386 code that asks for its own address.
+            return False
+        return self.reach(index, target, ReferenceKind.CALL_INTERNAL, ReferenceKind.CALL_EXTERNAL)
+
+    def leave(self, index: int, target: int) -> None:
+        self.reach(index, target, ReferenceKind.TAIL_INTERNAL, ReferenceKind.TAIL_EXTERNAL)
+
+    def reach(self, index: int, target: int, internal: ReferenceKind, external: ReferenceKind) -> bool:
+        """Note a direct transfer to ``target``; whether control never comes back."""
+        name = self.image.stubs.get(target)
+        if name is not None:
+            own = self.image.exports.get(name)
+            if own is None:
+                self.external(index, name, external)
+                return name in NO_RETURN_NAMES
+            # The file's own export, called through its stub: the same call as without a stub.
+            target = own
+        elif self.image.in_stubs(target):
+            self.references[index] = Reference(external, target)
+            return False
+        self.references[index] = Reference(internal, target)
+        self.outgoing.add(target)
+        return target in self.no_return
+
+    def external(self, index: int, name: str, kind: ReferenceKind) -> None:
+        self.imports.add(name)
+        self.references[index] = Reference(kind, 0)
+
+    def slot_name(self, index: int) -> str | None:
+        """The import that an indirect call or jump through a loader-filled pointer reaches."""
+        address, size, _, operands = self.instructions[index]
+        if "[" not in operands or not self.image.slots:
+            return None
+        memory = tables_x86.parse_memory(operands)
+        if memory is None or memory.index is not None:
+            return None
+        if memory.base == "rip":
+            return self.image.slots.get(address + size + memory.displacement)
+        return self.image.slots.get(memory.displacement) if memory.base is None else None
+
+    # -- indirect jumps
+
+    def resolve_indirect(self, taken: list[int]) -> None:
+        backward = Backward(
+            self.instructions, self.addresses, self.ends, self.sources, (self.start, self.end), taken
+        )
+
+        def is_code(address: int) -> bool:
+            if backward.inside(address):
+                return backward.starts_instruction(address)
+            return self.image.code_map.at(address) is not None
+
+        finders = {"x86_64": tables_x86.find_table, "i386": tables_x86.find_table, "aarch64": tables_arm64.find_table}
+        find = finders.get(self.image.architecture)
+        for index in self.indirect:
+            name = self.slot_name(index)
+            if name is not None:
+                self.external(index, name, ReferenceKind.TAIL_EXTERNAL)
+                continue
+            table = find(self.image, self.instructions, index, backward, is_code) if find else None
+            if table is None:
+                if not is_tail_call(self.image.architecture, self.instructions, index, backward):
+                    self.flags.add(Flag.CFG_INCOMPLETE)
+                continue
+            kind = EdgeKind.SWITCH if table.bounded else EdgeKind.INDIRECT
+            for target in dict.fromkeys(table.targets):
+                if backward.inside(target):
+                    self.jump_inside(index, target, kind)
+
+    # -- blocks and edges
+
+    def assemble(self) -> Graph:
+        count = len(self.instructions)
+        cuts = sorted(leader for leader in self.leaders if leader < count)
+        spans = list(zip(cuts, [*cuts[1:], count], strict=True))
+        kept = self.without_padding(spans)
+        block_of = {first: number for number, (first, _) in enumerate(kept)}
+        firsts = [first for first, _ in kept]
+        edges: set[Edge] = set()
+        for number, (_, stop) in enumerate(kept):
+            if stop - 1 in self.ends:
+                continue
+            if stop in block_of:
+                edges.add(Edge(number, block_of[stop], EdgeKind.FALL_THROUGH))
+            elif stop == count and stop - 1 != self.last_call:
+                self.flags.add(Flag.FALLS_THROUGH)
+        for source, target, kind in self.jumps:
+            if target in block_of:
+                edges.add(Edge(bisect_right(firsts, source) - 1, block_of[target], kind))
+        graph = Graph(self.instructions, [], sorted(edges), self.references, self.flags, self.imports, self.outgoing)
+        self.pack(graph, kept)
+        if len(graph.blocks) == 1 and len(graph.instructions) <= _THUNK_LENGTH and self.leaves_at_once(graph):
+            graph.flags.add(Flag.THUNK)
+        return graph
+
+    def leaves_at_once(self, graph: Graph) -> bool:
+        reference = graph.references.get(len(graph.instructions) - 1)
+        tails = (ReferenceKind.TAIL_INTERNAL, ReferenceKind.TAIL_EXTERNAL)
+        return reference is not None and reference.kind in tails
+
+    def without_padding(self, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Drop blocks that only fill space and that nothing jumps to or falls into."""
+        kept: list[tuple[int, int]] = []
+        falls = True
+        for first, stop in spans:
+            reached = falls or first in self.sources
+            if not reached and all(
+                self.architecture.is_padding(mnemonic, operands)
+                for _, _, mnemonic, operands in self.instructions[first:stop]
+            ):
+                falls = False
+                continue
+            kept.append((first, stop))
+            falls = stop - 1 not in self.ends
+        return kept or spans[:1]
+
+    def pack(self, graph: Graph, kept: list[tuple[int, int]]) -> None:
+        """Renumber instructions once the dropped blocks are out."""
+        if sum(stop - first for first, stop in kept) == len(self.instructions):
+            graph.blocks = [Block(first, stop) for first, stop in kept]
+            return
+        renumbered: dict[int, int] = {}
+        instructions: list[Raw] = []
+        for first, stop in kept:
+            begin = len(instructions)
+            renumbered.update(zip(range(first, stop), range(begin, begin + stop - first), strict=True))
+            instructions += self.instructions[first:stop]
+            graph.blocks.append(Block(begin, len(instructions)))
+        graph.instructions = instructions
+        graph.references = {}
+        for index, reference in self.references.items():
+            place = renumbered.get(index)
+            if place is None:
+                continue
+            if reference.kind == ReferenceKind.JUMP:
+                reference = Reference(reference.kind, renumbered[reference.target])
+            graph.references[place] = reference
+
+
+def is_tail_call(architecture: str, instructions: list[Raw], index: int, backward: Backward) -> bool:
+    """Whether an indirect jump whose target is unknown is surely a call through a pointer, not a switch.
+
+    True where the address was loaded without an index (a field, a slot, a stack place) or came in as an
+    argument: a jump table is always indexed.
+    """
+    operand = instructions[index][3]
+    if architecture in ("x86_64", "i386"):
+        memory = tables_x86.parse_memory(operand)
+        if memory is not None:
+            return memory.index is None
+        return _loaded_plainly(instructions, index, backward, tables_x86.family, tables_x86.family(operand))
+    if architecture == "aarch64":
+        return _loaded_plainly(instructions, index, backward, tables_arm64.register, tables_arm64.register(operand))
+    return False
+
+
+def _loaded_plainly(
+    instructions: list[Raw], index: int, backward: Backward, family: Callable[[str], str | None], wanted: str | None
+) -> bool:
+    for position in backward.walk(index, 256):
+        _, _, mnemonic, operands = instructions[position]
+        destination, _, source = operands.partition(", ")
+        if family(destination) != wanted or mnemonic.startswith(("cmp", "test", "st", "cb", "tb", "push")):
+            continue
+        if mnemonic.startswith(("mov", "ldr", "ldur", "pop")):
+            if family(source) is not None:
+                wanted = family(source)
+                continue
+            if "[" not in source:
+                return mnemonic.startswith("pop")
+            memory = tables_x86.parse_memory(source) if "ptr" in source else None
+            return memory.index is None if memory is not None else source.count(", ") < 1 or "#" in source
+        return False
+    # The function's entry was reached: the pointer is an argument.
+    return True
+
+
+#: Imported functions after whose call nothing runs.
+NO_RETURN_NAMES = frozenset(
+    "abort exit _exit _Exit quick_exit __stack_chk_fail __stack_chk_fail_local __fortify_fail __chk_fail "
+    "__assert_fail __assert __assert_rtn __assert_perror_fail longjmp siglongjmp _longjmp __longjmp_chk "
+    "__cxa_throw __cxa_rethrow __cxa_bad_cast __cxa_bad_typeid __cxa_throw_bad_array_new_length "
+    "__cxa_call_unexpected __cxa_call_terminate __cxa_pure_virtual _Unwind_Resume _Unwind_Resume_or_Rethrow "
+    "_ZSt9terminatev _ZSt10unexpectedv __libc_start_main pthread_exit thrd_exit err errx verr verrx "
+    "_ZSt17__throw_bad_allocv _ZSt16__throw_bad_castv _ZSt20__throw_length_errorPKc "
+    "_ZSt19__throw_logic_errorPKc _ZSt20__throw_out_of_rangePKc _ZSt24__throw_out_of_range_fmtPKcz "
+    "_ZSt24__throw_invalid_argumentPKc _ZSt25__throw_bad_function_callv _ZSt20__throw_system_errori "
+    "_ZSt28__throw_bad_array_new_lengthv ExitProcess ExitThread "
+    "_CxxThrowException".split()
+)

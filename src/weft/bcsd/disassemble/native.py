@@ -1,0 +1,244 @@
+"""The default disassembler: capstone for decoding, everything else here.
+
+Function by function: decode from the start to the end that a table gave, cut into blocks, resolve jump
+tables. Calls into code that no table covers lead to further functions, whose ends are found by following
+their jumps. Source of the method: linear sweep within known bounds, recursive descent outside of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+from weft.bcsd.disassemble.architecture import TERMINAL, Architecture, FlowKind
+from weft.bcsd.disassemble.arm import Arm
+from weft.bcsd.disassemble.arm64 import Arm64
+from weft.bcsd.disassemble.bounds import Bounds, Frontier, known_bounds, sub_name
+from weft.bcsd.disassemble.cfg import NO_RETURN_NAMES, Graph, Surroundings, build_graph
+from weft.bcsd.disassemble.interface import Disassembler, Flag, Function
+from weft.bcsd.disassemble.mips import Mips
+from weft.bcsd.disassemble.x86 import X86
+from weft.bcsd.read.image import Image
+from weft.errors import LimitError
+
+Raw = tuple[int, int, str, str]
+
+#: Bytes of one function beyond which it is cut and flagged.
+FUNCTION_BYTES = 1 << 21
+#: Bytes decoded, as a multiple of the file's code: overlapping symbols can otherwise make work quadratic.
+DECODE_FACTOR = 6
+_DECODE_FLOOR = 1 << 24
+#: Undecodable stretches skipped in one function before the rest of it is given up.
+_RESUMES = 64
+_EXPLORE_STEP = 4096
+_ARCHITECTURES: dict[str, type[Architecture]] = {
+    "x86_64": X86,
+    "i386": X86,
+    "aarch64": Arm64,
+    "arm": Arm,
+    "mips": Mips,
+}
+
+
+class NativeDisassembler(Disassembler):
+    """lief and capstone, with nothing else installed.
+
+    Differs from a linear sweep: function bounds come from tables, and only code outside of them is explored.
+    Differs from recursive descent: code inside known bounds that no jump reaches (landing pads, unresolved
+    switches) is still decoded and kept as blocks without predecessors.
+    """
+
+    name = "native"
+
+    def functions(self, image: Image) -> Iterator[Function]:
+        """See the base class.
+
+        Raises:
+            LimitError: Overlapping symbols would have the same bytes decoded many times over.
+        """
+        yield from _Run(image).functions()
+
+
+class _Run:
+    def __init__(self, image: Image) -> None:
+        self.image = image
+        self.architecture = _ARCHITECTURES[image.architecture](image)
+        self.around = Surroundings(image, self.architecture)
+        self.budget = DECODE_FACTOR * image.code_size + _DECODE_FLOOR
+
+    def functions(self) -> Iterator[Function]:
+        known = known_bounds(self.image)
+        sized = [bounds for bounds in known if bounds.end > bounds.start]
+        self.find_no_return(sized)
+        frontier = Frontier(self.image, known)
+        open_ended = {bounds.start: bounds for bounds in known if bounds.end <= bounds.start}
+        for address in (*open_ended, *self.image.entries):
+            frontier.add(address)
+        # Known functions go out as they are decoded; what their calls discover is small and comes sorted
+        # into the rest at the end, so that nothing has to be held back.
+        for bounds in sized:
+            function, outgoing = self.function(bounds, discovered=False)
+            for target in outgoing:
+                frontier.add(target)
+            if function is not None:
+                yield function
+        while (start := frontier.take()) is not None:
+            found = open_ended.get(start, Bounds(start, start))
+            end = self.explore(start, frontier.limit(start))
+            frontier.close(start, max(end, start + 1))
+            bounds = Bounds(start, end, found.names, found.part)
+            function, outgoing = self.function(bounds, discovered=start not in open_ended)
+            for target in outgoing:
+                frontier.add(target)
+            if function is not None:
+                yield function
+
+    def decode(self, start: int, end: int) -> tuple[list[Raw], set[int], bytes]:
+        """Instructions of ``[start, end)``, indices before undecodable bytes, and the bytes."""
+        code = self.image.code_at(start, end)
+        self.budget -= len(code)
+        if self.budget < 0:
+            raise LimitError(
+                f"more than {DECODE_FACTOR} times the file's code to decode: its symbols overlap",
+                where=self.image.path,
+            )
+        decoder = self.architecture.decoder(start)
+        instructions = list(decoder.disasm_lite(code, start))
+        gaps: set[int] = set()
+        reached = instructions[-1][0] + instructions[-1][1] if instructions else start
+        for _ in range(_RESUMES):
+            if reached >= start + len(code):
+                break
+            if instructions:
+                gaps.add(len(instructions) - 1)
+            reached += self.architecture.step
+            more = list(decoder.disasm_lite(code[reached - start :], reached))
+            instructions += more
+            if more:
+                reached = more[-1][0] + more[-1][1]
+        return instructions, gaps, code
+
+    def function(self, bounds: Bounds, *, discovered: bool) -> tuple[Function | None, set[int]]:
+        end = min(bounds.end, bounds.start + FUNCTION_BYTES)
+        instructions, gaps, code = self.decode(bounds.start, end)
+        if not instructions or instructions[0][0] != bounds.start:
+            return None, set()
+        graph = build_graph(instructions, gaps, bounds.start, end, self.around)
+        flags = set(graph.flags)
+        if gaps:
+            flags.add(Flag.UNDECODED)
+        if end < bounds.end:
+            flags.add(Flag.TRUNCATED)
+        if bounds.part:
+            flags.add(Flag.PART)
+        if discovered:
+            flags.add(Flag.DISCOVERED)
+        if bounds.start in self.around.no_return:
+            flags.add(Flag.NO_RETURN)
+        return _function(bounds, graph, flags, code), graph.outgoing
+
+    def explore(self, start: int, limit: int) -> int:
+        """The end of a function of which only the start is known.
+
+        Decode until control cannot go on and no jump seen so far leads further ahead, within ``limit``.
+        """
+        furthest = start
+        position = start
+        limit = min(limit, start + FUNCTION_BYTES)
+        decoder = self.architecture.decoder(start)
+        while position < limit:
+            code = self.image.code_at(position, min(position + _EXPLORE_STEP + 16, limit))
+            begun = position
+            for address, size, mnemonic, operands in decoder.disasm_lite(code, position):
+                if address - begun >= _EXPLORE_STEP:
+                    break
+                position = address + size
+                if self.architecture.plain[mnemonic]:
+                    continue
+                kind, target = self.architecture.flow(mnemonic, operands)
+                if target is not None and kind in (FlowKind.JUMP, FlowKind.BRANCH) and target < limit:
+                    # A short way ahead it is this function's own; far away it is a tail call.
+                    if kind == FlowKind.BRANCH or target - position < _EXPLORE_STEP:
+                        furthest = max(furthest, target)
+                stops = kind in TERMINAL or (kind == FlowKind.CALL and self.never_returns(target))
+                if stops and position > furthest:
+                    return min(position + 4 * self.architecture.delay, limit)
+            if position == begun:
+                break
+        return position
+
+    def never_returns(self, target: int | None) -> bool:
+        if target is None:
+            return False
+        return target in self.around.no_return or self.image.stubs.get(target) in NO_RETURN_NAMES
+
+    def find_no_return(self, known: list[Bounds]) -> None:
+        """Functions that never return: no return, no way out but to others of their kind.
+
+        Only functions whose bytes allow it are decoded for this. The greatest set that fits is taken, by
+        removing members until nothing changes.
+        """
+        exits: dict[int, set[int]] = {}
+        for bounds in known:
+            if bounds.end - bounds.start > FUNCTION_BYTES:
+                continue
+            code = self.image.code_at(bounds.start, bounds.end)
+            if not self.architecture.may_lack_return(code):
+                continue
+            way_out = self.ways_out(bounds)
+            if way_out is not None:
+                exits[bounds.start] = way_out
+        candidates = set(exits)
+        changed = True
+        while changed:
+            returning = {
+                start
+                for start in candidates
+                if any(
+                    target not in candidates and self.image.stubs.get(target) not in NO_RETURN_NAMES
+                    for target in exits[start]
+                )
+            }
+            candidates -= returning
+            changed = bool(returning)
+        self.around.no_return |= candidates
+
+    def ways_out(self, bounds: Bounds) -> set[int] | None:
+        """Targets that control may leave to for good; None if it returns or leaves to an unknown place."""
+        instructions, gaps, _ = self.decode(bounds.start, bounds.end)
+        if not instructions or gaps:
+            return None
+        targets: set[int] = set()
+        kind = FlowKind.NEXT
+        for _, _, mnemonic, operands in instructions:
+            kind, target = FlowKind.NEXT, None
+            if not self.architecture.plain[mnemonic]:
+                kind, target = self.architecture.flow(mnemonic, operands)
+            if kind in (FlowKind.RETURN, FlowKind.RETURN_IF, FlowKind.INDIRECT_JUMP):
+                return None
+            if kind in (FlowKind.JUMP, FlowKind.BRANCH) and target is not None:
+                if not bounds.start <= target < bounds.end:
+                    targets.add(target)
+        if kind == FlowKind.CALL and target is not None:
+            # Control can only stay away because this last call does.
+            targets.add(target)
+        elif kind not in TERMINAL:
+            return None
+        return targets
+
+
+def _function(bounds: Bounds, graph: Graph, flags: set[Flag], code: bytes) -> Function:
+    name = bounds.names[0] if bounds.names else sub_name(bounds.start)
+    return Function(
+        name=name,
+        address=bounds.start,
+        size=len(code),
+        instructions=graph.instructions,
+        blocks=graph.blocks,
+        edges=graph.edges,
+        references=graph.references,
+        flags=tuple(sorted(flags)),
+        aliases=bounds.names[1:],
+        imports=tuple(sorted(graph.imports)),
+        digest=hashlib.sha256(code).hexdigest(),
+    )

@@ -1,0 +1,235 @@
+"""Jump tables on AArch64: from ``br`` back to the table, its bound and its entries.
+
+gcc: ``adrp+add table; ldrb w1, [table, w0, uxtw]; adr x0, anchor; add x0, x0, w1, sxtb #2; br x0``.
+clang: ``adrp+add table; adr x10, anchor; ldrb w11, [table, x8]; add x10, x10, x11, lsl #2; br x10``, or with
+``ldrsw`` and offsets from the table itself. An entry is the signed or unsigned distance from the anchor,
+divided by 4 where it holds one or two bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from weft.bcsd.disassemble.architecture import immediate
+from weft.bcsd.disassemble.backward import Backward
+from weft.bcsd.disassemble.tables_x86 import BOUNDED_ENTRIES, UNBOUNDED_ENTRIES, Table
+from weft.bcsd.read.image import Image
+
+Raw = tuple[int, int, str, str]
+
+_LOADS = {
+    "ldrb": (1, False),
+    "ldrsb": (1, True),
+    "ldrh": (2, False),
+    "ldrsh": (2, True),
+    "ldr": (4, False),
+    "ldrsw": (4, True),
+}
+_ABOVE = {"b.hi": 1, "b.ls": 1, "b.hs": 0, "b.lo": 0}
+_REGISTER = re.compile(r"^[wx](\d+|zr|sp)$")
+_SPLIT = re.compile(r", (?![^\[]*\])")
+_COPIES = frozenset({"mov", "uxtb", "uxth", "uxtw", "sxtw", "sxtb", "sxth"})
+_STORES = ("st", "cmp", "cmn", "tst", "cb", "tb", "b", "ret", "nop")
+
+
+def register(name: str) -> str | None:
+    """The 64-bit name of a general register, None for anything else."""
+    return f"x{name[1:]}" if _REGISTER.match(name) else None
+
+
+def split_operands(operands: str) -> list[str]:
+    """Operands, a bracketed one kept whole."""
+    return _SPLIT.split(operands)
+
+
+def find_table(
+    image: Image, instructions: list[Raw], jump: int, backward: Backward, is_code: Callable[[int], bool]
+) -> Table | None:
+    """The targets of the indirect jump at index ``jump``; see :func:`weft.bcsd.disassemble.tables_x86.find_table`."""
+    return _Search(image, instructions, backward, is_code).from_jump(jump)
+
+
+class _Search:
+    def __init__(
+        self, image: Image, instructions: list[Raw], backward: Backward, is_code: Callable[[int], bool]
+    ) -> None:
+        self.image = image
+        self.instructions = instructions
+        self.backward = backward
+        self.is_code = is_code
+
+    def from_jump(self, jump: int) -> Table | None:
+        target = register(self.instructions[jump][3])
+        for index in self.backward.walk(jump, 16):
+            _, _, mnemonic, operands = self.instructions[index]
+            parts = split_operands(operands)
+            if register(parts[0]) != target or mnemonic.startswith(_STORES):
+                continue
+            if mnemonic == "add" and len(parts) >= 3:
+                return self._from_sum(index, parts)
+            if mnemonic == "ldr" and "[" in parts[1]:
+                return self._pointers(index, parts[1])
+            if mnemonic == "mov" and register(parts[1]) is not None:
+                target = register(parts[1])
+                continue
+            return None
+        return None
+
+    def _from_sum(self, index: int, parts: list[str]) -> Table | None:
+        """``add target, anchor, offset[, extend]``: either addend may be the anchor where none is extended."""
+        modifier = parts[3] if len(parts) > 3 else ""
+        first, second = register(parts[1]), register(parts[2])
+        if first is None or second is None:
+            return None
+        pairs = [(first, second)] if modifier else [(first, second), (second, first)]
+        for anchor_register, offset_register in pairs:
+            loaded = self._load_of(offset_register, index)
+            if loaded is None:
+                continue
+            load, size, signed, memory = loaded
+            anchor = self._address_in(anchor_register, index)
+            if anchor is None:
+                continue
+            kind, _, amount = modifier.partition(" ")
+            shift = immediate(amount) or 0 if amount else 0
+            if kind in ("sxtb", "sxth", "sxtw"):
+                signed = True
+            elif kind in ("uxtb", "uxth", "uxtw"):
+                signed = False
+            return self._read_offsets(load, memory, size, signed, anchor, shift)
+        return None
+
+    def _load_of(self, wanted: str, before: int) -> tuple[int, int, bool, str] | None:
+        for index in self.backward.walk(before, 16):
+            _, _, mnemonic, operands = self.instructions[index]
+            parts = split_operands(operands)
+            if register(parts[0]) != wanted or mnemonic.startswith(_STORES):
+                continue
+            if mnemonic in _LOADS and len(parts) == 2 and "[" in parts[1]:
+                size, signed = _LOADS[mnemonic]
+                return index, size, signed, parts[1]
+            if mnemonic in _COPIES and register(parts[1]) is not None:
+                wanted = register(parts[1]) or wanted
+                continue
+            return None
+        return None
+
+    def _read_offsets(
+        self, load: int, memory: str, size: int, signed: bool, anchor: int, shift: int
+    ) -> Table | None:
+        inner = [part.strip() for part in memory.strip("[]!").split(",")]
+        base_register = register(inner[0])
+        index_register = register(inner[1]) if len(inner) > 1 else None
+        if base_register is None or index_register is None:
+            return None
+        base = self._address_in(base_register, load)
+        if base is None:
+            return None
+        bound = self._bound(index_register, load)
+        count = bound if bound is not None else UNBOUNDED_ENTRIES
+        barrier = self.backward.next_address_taken(base)
+        targets: list[int] = []
+        for number in range(count):
+            place = base + number * size
+            if bound is None and barrier is not None and place >= barrier:
+                break
+            entry = self.image.integer(place, size, signed=signed)
+            target = None if entry is None else anchor + (entry << shift)
+            if target is None or not self.is_code(target):
+                if bound is not None:
+                    return None
+                break
+            if bound is None and not self.backward.inside(target):
+                break
+            targets.append(target)
+        # Without a bound, small offsets prove nothing: nearly every byte is a plausible distance.
+        if bound is None and (size < 4 or len(targets) < 2):
+            return None
+        return Table(targets, bounded=bound is not None) if targets else None
+
+    def _pointers(self, load: int, memory: str) -> Table | None:
+        """``ldr target, [table, index, lsl #3]``: a computed goto."""
+        inner = [part.strip() for part in memory.strip("[]!").split(",")]
+        if len(inner) < 3 or not inner[2].endswith("#3"):
+            return None
+        base = self._address_in(register(inner[0]) or "", load)
+        if base is None:
+            return None
+        bound = self._bound(register(inner[1]) or "", load)
+        barrier = self.backward.next_address_taken(base)
+        targets: list[int] = []
+        for number in range(bound if bound is not None else UNBOUNDED_ENTRIES):
+            place = base + 8 * number
+            target = self.image.pointer(place)
+            ended = bound is None and barrier is not None and place >= barrier
+            if ended or target is None or not self.is_code(target) or not self.backward.inside(target):
+                break
+            targets.append(target)
+        return Table(targets, bounded=bound is not None) if len(targets) > 1 else None
+
+    def _address_in(self, wanted: str, before: int) -> int | None:
+        """The constant address that a register holds: ``adr``, or ``adrp`` and ``add``."""
+        low = 0
+        for index in self.backward.walk(before, 4096):
+            _, _, mnemonic, operands = self.instructions[index]
+            parts = split_operands(operands)
+            if register(parts[0]) != wanted or mnemonic.startswith(_STORES):
+                continue
+            if mnemonic in ("adr", "adrp"):
+                value = immediate(parts[1])
+                return None if value is None else value + low
+            if mnemonic == "add" and len(parts) == 3:
+                value = immediate(parts[2])
+                if value is None:
+                    return None
+                low += value
+                wanted = register(parts[1]) or wanted
+                continue
+            if mnemonic == "mov" and register(parts[1]) is not None:
+                wanted = register(parts[1]) or wanted
+                continue
+            return None
+        return None
+
+    def _bound(self, index_register: str, load: int) -> int | None:
+        """How many entries: from the comparison, or the mask, of what became the index."""
+        tracked = {index_register}
+        places: set[str] = set()
+        above: int | None = None
+        for index in self.backward.walk(load, 64):
+            _, _, mnemonic, operands = self.instructions[index]
+            if mnemonic in _ABOVE:
+                above = _ABOVE[mnemonic]
+                continue
+            parts = split_operands(operands)
+            first = register(parts[0])
+            if mnemonic == "cmp" and above is not None:
+                value = immediate(parts[1])
+                if first in tracked and value is not None and 0 <= value < BOUNDED_ENTRIES:
+                    return value + above
+                above = None
+                continue
+            if mnemonic == "subs" and above is not None and len(parts) >= 3:
+                # clang at -O0 compares by subtracting, and keeps neither result nor index.
+                value = immediate(parts[2])
+                if (register(parts[1]) in tracked or first in tracked) and value is not None:
+                    return value + above if 0 <= value < BOUNDED_ENTRIES else None
+            if mnemonic in ("str", "strb", "strh") and parts[1] in places and first is not None:
+                tracked.add(first)
+                continue
+            if first not in tracked or mnemonic.startswith(_STORES):
+                continue
+            if mnemonic == "and" and len(parts) == 3:
+                value = immediate(parts[2])
+                if value is not None and 0 <= value < 256:
+                    return value + 1
+            if mnemonic.startswith("ldr") and "[" in parts[1]:
+                places.add(parts[1])
+            elif mnemonic in _COPIES:
+                source = register(parts[1])
+                if source is not None:
+                    tracked.add(source)
+            elif mnemonic in ("ubfx", "and") and register(parts[1]) is not None:
+                tracked.add(register(parts[1]) or "")
+        return None

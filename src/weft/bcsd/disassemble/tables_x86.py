@@ -1,0 +1,306 @@
+"""Jump tables on x86: from an indirect jump back to the table, its bound and its entries.
+
+Compilers emit two forms. Absolute: ``jmp [index*8 + table]``, or a load of that pointer and ``jmp reg``.
+Relative: ``movsxd offset, [base + index*4]; add offset, base; jmp offset`` with ``lea base, [rip + table]``.
+In front stands ``cmp index, bound; ja default``, unless the compiler knows that the index is in range.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from weft.bcsd.disassemble.architecture import immediate
+from weft.bcsd.disassemble.backward import Backward
+from weft.bcsd.read.image import Image
+
+Raw = tuple[int, int, str, str]
+
+#: Entries read from a table whose bound was not found.
+UNBOUNDED_ENTRIES = 1024
+#: Entries believed from a bound: a larger one belongs to another comparison.
+BOUNDED_ENTRIES = 1 << 14
+_LOAD_WINDOW = 24
+_WHOLE_FUNCTION = 4096
+
+_MEMORY = re.compile(r"\[(?P<inside>[^\]]*)\]")
+_TERM = re.compile(r"\s*([+-])?\s*([^+\-\s]+)")
+_UNSIGNED_ABOVE = {"ja": 1, "jbe": 1, "jae": 0, "jb": 0}
+
+_FAMILIES: dict[str, str] = {}
+for _letter in "abcd":
+    for _name in (f"r{_letter}x", f"e{_letter}x", f"{_letter}x", f"{_letter}l", f"{_letter}h"):
+        _FAMILIES[_name] = f"r{_letter}x"
+for _stem in ("si", "di", "bp", "sp"):
+    for _name in (f"r{_stem}", f"e{_stem}", _stem, f"{_stem}l"):
+        _FAMILIES[_name] = f"r{_stem}"
+for _number in range(8, 16):
+    for _suffix in ("", "d", "w", "b"):
+        _FAMILIES[f"r{_number}{_suffix}"] = f"r{_number}"
+
+
+class Memory(NamedTuple):
+    """``[base + index*scale + displacement]``; ``base`` may be ``"rip"``."""
+
+    base: str | None
+    index: str | None
+    scale: int
+    displacement: int
+
+
+class Table(NamedTuple):
+    """A jump table's targets, in the order of its entries, and whether its length was known."""
+
+    targets: list[int]
+    bounded: bool
+
+
+def family(register: str) -> str | None:
+    """The 64-bit name of a general register's family (``eax`` → ``rax``), None for anything else."""
+    return _FAMILIES.get(register)
+
+
+def parse_memory(operand: str) -> Memory | None:
+    """The parts of a memory operand, None if it is none."""
+    found = _MEMORY.search(operand)
+    if found is None:
+        return None
+    base = index = None
+    scale, displacement = 1, 0
+    for sign, term in _TERM.findall(found.group("inside")):
+        register, star, factor = term.partition("*")
+        number = immediate(term)
+        if star:
+            index, scale = register, int(factor)
+        elif number is not None:
+            displacement += -number if sign == "-" else number
+        elif base is None:
+            base = register
+        else:
+            index = register
+    return Memory(base, index, scale, displacement)
+
+
+def find_table(
+    image: Image, instructions: list[Raw], jump: int, backward: Backward, is_code: Callable[[int], bool]
+) -> Table | None:
+    """The targets of the indirect jump at index ``jump``.
+
+    Args:
+        image: Where the table's bytes are.
+        instructions: The function's.
+        jump: Index of the jump.
+        backward: Walks the function against the flow.
+        is_code: Whether an address can be a target: the start of an instruction of this function, or code
+            outside it.
+
+    Returns:
+        The table, or None where the jump does not follow a known form.
+    """
+    search = _Search(image, instructions, backward, is_code)
+    operand = instructions[jump][3]
+    memory = parse_memory(operand)
+    if memory is not None:
+        return search.absolute(memory, jump)
+    register = family(operand)
+    return search.through_register(register, jump) if register is not None else None
+
+
+class _Search:
+    def __init__(
+        self, image: Image, instructions: list[Raw], backward: Backward, is_code: Callable[[int], bool]
+    ) -> None:
+        self.image = image
+        self.instructions = instructions
+        self.backward = backward
+        self.is_code = is_code
+
+    def through_register(self, register: str, jump: int) -> Table | None:
+        """``jmp register``: find the load that made it, and what was added to it."""
+        addends: set[str] = set()
+        for index in self.backward.walk(jump, _LOAD_WINDOW):
+            _, _, mnemonic, operands = self.instructions[index]
+            destination, _, source = operands.partition(", ")
+            if family(destination) != register:
+                continue
+            if mnemonic == "add" and family(source) is not None:
+                addends.add(family(source) or "")
+                continue
+            memory = parse_memory(source)
+            if memory is None:
+                if mnemonic == "mov" and family(source) is not None:
+                    register = family(source) or register
+                    continue
+                if mnemonic in ("cdqe", "nop"):
+                    continue
+                # ``add base, offset; jmp base`` with the load into the other register.
+                return self._loaded_into(addends, register, index + 1) if addends else None
+            if mnemonic == "lea":
+                return self._loaded_into(addends, register, jump) if addends else None
+            if not addends:
+                return self.absolute(memory, index) if mnemonic == "mov" else None
+            return self._relative(memory, index, addends)
+        return self._loaded_into(addends, register, jump) if addends else None
+
+    def _loaded_into(self, registers: set[str], base: str, before: int) -> Table | None:
+        """The scaled load stands in the addend: the jump's own register is the base."""
+        for index in self.backward.walk(before, _LOAD_WINDOW):
+            _, _, mnemonic, operands = self.instructions[index]
+            destination, _, source = operands.partition(", ")
+            if family(destination) not in registers or mnemonic not in ("movsxd", "mov", "movslq"):
+                continue
+            memory = parse_memory(source)
+            if memory is not None:
+                return self._relative(memory, index, {base})
+        return None
+
+    def _relative(self, memory: Memory, load: int, addends: set[str]) -> Table | None:
+        """Four-byte offsets from the table's own address."""
+        index_register = family(memory.index or "") or ""
+        bases = [family(r) for r in (memory.base, memory.index) if r] + sorted(addends)
+        known = [self._address_in(r, load) for r in dict.fromkeys(bases) if r]
+        candidates = [address for address in known if address is not None]
+        if memory.base == "rip":
+            candidates.insert(0, memory.displacement + self.instructions[load][0] + self.instructions[load][1])
+        bound = self._bound(memory, index_register, load)
+        for base in dict.fromkeys(candidates):
+            table = self._read(base, 4, bound, relative_to=base)
+            if table is not None:
+                return table
+        if candidates:
+            return None
+        # The base came from the stack: any address taken in this function may be it, if one alone fits.
+        fitting = [
+            table
+            for base in self.backward.addresses_taken()
+            if (table := self._read(base, 4, bound, relative_to=base)) is not None and bound is not None
+        ]
+        return fitting[0] if len(fitting) == 1 else None
+
+    def absolute(self, memory: Memory, load: int) -> Table | None:
+        """Pointers to code, at a displacement or from a base register."""
+        if memory.index is None and memory.scale == 1 and memory.base is not None:
+            # One pointer without an index: a call through a structure or a slot, not a table.
+            return self._absolute_with_computed_index(memory, load)
+        size = self.image.pointer_size
+        index_register = family(memory.index or "") or ""
+        if memory.scale not in (1, size):
+            return None
+        base = memory.displacement
+        if memory.base is not None:
+            origin = self._address_in(family(memory.base) or "", load)
+            if origin is None:
+                return None
+            base += origin
+        bound = self._bound(memory, index_register, load)
+        return self._read(base & ((1 << (8 * size)) - 1), size, bound, relative_to=None)
+
+    def _absolute_with_computed_index(self, memory: Memory, load: int) -> Table | None:
+        """``shl rax, 3; add rax, table; mov rax, [rax]``: what -O0 makes of a computed goto is left unresolved."""
+        register = family(memory.base or "")
+        for index in self.backward.walk(load, 6):
+            _, _, mnemonic, operands = self.instructions[index]
+            destination, _, source = operands.partition(", ")
+            if family(destination) != register:
+                continue
+            inner = parse_memory(source)
+            if mnemonic == "lea" and inner is not None and inner.index is not None:
+                base = self._address_in(family(inner.base or "") or "", index)
+                if base is None:
+                    return None
+                bound = self._bound(inner, family(inner.index) or "", index)
+                return self._read(base + inner.displacement, self.image.pointer_size, bound, relative_to=None)
+            return None
+        return None
+
+    def _address_in(self, register: str, before: int) -> int | None:
+        """The constant address that a register holds: ``lea r, [rip + x]`` or ``mov r, immediate``."""
+        for index in self.backward.walk(before, _WHOLE_FUNCTION):
+            address, size, mnemonic, operands = self.instructions[index]
+            destination, _, source = operands.partition(", ")
+            if family(destination) != register or mnemonic in ("cmp", "test", "push"):
+                continue
+            if mnemonic == "lea":
+                memory = parse_memory(source)
+                if memory is not None and memory.base == "rip":
+                    return address + size + memory.displacement
+            if mnemonic in ("mov", "movabs"):
+                value = immediate(source)
+                if value is not None:
+                    return value
+                if family(source) is not None:
+                    register = family(source) or register
+                    continue
+            if mnemonic == "pop":
+                continue
+            # A definition that is no constant on this path; an earlier, hoisted one may still hold.
+            return None
+        return None
+
+    def _bound(self, memory: Memory, index_register: str, load: int) -> int | None:
+        """How many entries: from the unsigned comparison, or the mask, of what became the index."""
+        tracked = {index_register} | ({family(memory.base)} if memory.base else set())
+        tracked.discard("")
+        tracked.discard(None)
+        places: set[str] = set()
+        above: int | None = None
+        for index in self.backward.walk(load, 64):
+            _, _, mnemonic, operands = self.instructions[index]
+            destination, _, source = operands.partition(", ")
+            if mnemonic in _UNSIGNED_ABOVE:
+                above = _UNSIGNED_ABOVE[mnemonic]
+                continue
+            if mnemonic in ("cmp", "sub") and above is not None:
+                # clang at -O0 compares by subtracting from a copy.
+                value = immediate(source)
+                same = family(destination) in tracked or destination in places
+                if same and value is not None and 0 <= value < BOUNDED_ENTRIES:
+                    return value + above
+                above = None
+                continue
+            if family(destination) not in tracked:
+                if destination in places and mnemonic == "mov" and family(source) is not None:
+                    tracked.add(family(source))
+                continue
+            if mnemonic == "and":
+                value = immediate(source)
+                if value is not None and 0 <= value < 256:
+                    return value + 1
+            elif mnemonic in ("mov", "movzx", "movsxd", "movsx"):
+                if family(source) is not None:
+                    tracked.add(family(source))
+                elif "[" in source:
+                    places.add(source)
+            elif mnemonic == "lea":
+                inner = parse_memory(source)
+                if inner is not None and inner.displacement == 0:
+                    tracked.update(family(r) for r in (inner.base, inner.index) if r and family(r))
+        return None
+
+    def _read(self, base: int, size: int, bound: int | None, *, relative_to: int | None) -> Table | None:
+        """Read entries; with a bound every one must be code, without it they end at the first that is not."""
+        inside = False
+        targets: list[int] = []
+        barrier = self.backward.next_address_taken(base)
+        count = bound if bound is not None else UNBOUNDED_ENTRIES
+        for number in range(count):
+            place = base + number * size
+            if bound is None and barrier is not None and place >= barrier:
+                break
+            if relative_to is None:
+                target = self.image.pointer(place)
+            else:
+                offset = self.image.integer(place, size, signed=True)
+                target = None if offset is None else relative_to + offset
+            if target is None or not self.is_code(target):
+                if bound is not None:
+                    return None
+                break
+            if bound is None and not self.backward.inside(target):
+                break
+            inside = inside or self.backward.inside(target)
+            targets.append(target)
+        if not inside or (bound is None and len(targets) < 2):
+            return None
+        return Table(targets, bounded=bound is not None)

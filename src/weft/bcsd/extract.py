@@ -1,0 +1,224 @@
+"""From files and folders to one table: the whole front end, over several bounded processes."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from weft.bcsd.disassemble.choose import choose_disassembler
+from weft.bcsd.disassemble.interface import Flag
+from weft.bcsd.read import open_image
+from weft.bcsd.read.open import sniff_format
+from weft.bcsd.table import TableBuilder, schema, write_tables
+from weft.bcsd.workers import Limits, Outcome, run_bounded
+from weft.errors import InputError, WeftError
+
+# Extraction makes many small tuples and hardly any cycles: the collector finds nothing, often.
+_COLLECT_EVERY = 200_000
+_HASH_STEP = 1 << 22
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """How to extract.
+
+    Args:
+        disassembler: ``"auto"``, ``"native"``, ``"angr"``, ``"smda"``, or the path of saved functions.
+        min_blocks: Functions with fewer blocks are left out.
+        workers: Processes.
+        limits: Time and memory per file.
+    """
+
+    disassembler: str = "auto"
+    min_blocks: int = 0
+    workers: int = 1
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One file for one worker."""
+
+    path: str
+    part: str
+    disassembler: str
+    min_blocks: int
+
+    def __str__(self) -> str:
+        return self.path
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What one file gave."""
+
+    functions: int
+    blocks: int
+    edges: int
+    instructions: int
+    incomplete: int
+    left_out: int
+
+
+@dataclass(frozen=True)
+class FileReport:
+    """What became of one file: ``counts`` or ``error``."""
+
+    path: str
+    counts: Counts | None
+    error: WeftError | None
+    seconds: float
+
+
+def find_binaries(paths: Sequence[str]) -> list[str]:
+    """The files to work on: each file named, and every ELF, PE or Mach-O file in each folder named.
+
+    Links inside a folder are not followed: they lead to the same file twice.
+
+    Raises:
+        InputError: A path does not exist, or a folder holds no binary.
+    """
+    found: list[str] = []
+    for path in paths:
+        if not os.path.isdir(path):
+            if not os.path.lexists(path):
+                raise InputError("no such file", where=path)
+            found.append(path)
+            continue
+        inside = [
+            os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names
+        ]
+        binaries = sorted(place for place in inside if _is_binary(place))
+        if not binaries:
+            raise InputError(f"no binary among {len(inside)} files", where=path)
+        found += binaries
+    return list(dict.fromkeys(found))
+
+
+def _is_binary(path: str) -> bool:
+    if os.path.islink(path) or not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return sniff_format(file.read(8)) is not None
+    except OSError:
+        # Listed as a binary, it will be reported as unreadable.
+        return True
+
+
+def hash_file(path: str) -> str:
+    """SHA-256 of a file, in hex."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while chunk := file.read(_HASH_STEP):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def build_table(path: str, disassembler: str = "auto", min_blocks: int = 0) -> tuple[TableBuilder, Counts]:
+    """Extract one file in this process.
+
+    Args:
+        path: The binary.
+        disassembler: See :class:`Extraction`.
+        min_blocks: Functions with fewer blocks are left out.
+
+    Returns:
+        The builder that holds the rows, and their counts.
+
+    Raises:
+        InputError: The file cannot be used.
+        MissingExtraError: The disassembler is not installed.
+    """
+    image = open_image(path)
+    chosen = choose_disassembler(disassembler)
+    builder = TableBuilder(image, path, hash_file(path), chosen.name)
+    blocks = edges = instructions = incomplete = left_out = 0
+    for function in chosen.functions(image):
+        if len(function.blocks) < min_blocks:
+            left_out += 1
+            continue
+        builder.add(function)
+        blocks += len(function.blocks)
+        edges += len(function.edges)
+        instructions += len(function.instructions)
+        incomplete += Flag.CFG_INCOMPLETE in function.flags
+    if not len(builder) and not left_out:
+        raise InputError("no function found", where=path)
+    return builder, Counts(len(builder), blocks, edges, instructions, incomplete, left_out)
+
+
+def work_on(job: Job) -> Counts:
+    """What a worker process does with one file: write its rows to a part of the table."""
+    gc.set_threshold(_COLLECT_EVERY, 50, 100)
+    builder, counts = build_table(job.path, job.disassembler, job.min_blocks)
+    name = choose_disassembler(job.disassembler).name
+    write_tables(builder.tables(), Path(job.part), schema(name))
+    return counts
+
+
+def extract(
+    paths: Sequence[str],
+    output: Path | None,
+    options: Extraction,
+    progress: Callable[[FileReport], None] = lambda report: None,
+) -> list[FileReport]:
+    """Extract files and folders to one Parquet file.
+
+    Args:
+        paths: Files and folders.
+        output: The table to write; None to count only.
+        options: How.
+        progress: Called after each file.
+
+    Returns:
+        One report per file, in order. A file that failed is in the list, not in the table.
+
+    Raises:
+        InputError: A path that cannot be worked on at all.
+        StoreError: The output cannot be written.
+    """
+    files = find_binaries(paths)
+    # Tells at once, not once per file, that an extra is missing.
+    name = choose_disassembler(options.disassembler).name
+    folder = output.resolve().parent if output is not None else None
+    if folder is not None and not folder.is_dir():
+        raise InputError("no such folder", where=str(folder))
+    reports: list[FileReport] = []
+    with tempfile.TemporaryDirectory(prefix=".weft-extract-", dir=folder) as parts:
+        jobs = [
+            Job(path, os.path.join(parts, f"{number}.parquet"), options.disassembler, options.min_blocks)
+            for number, path in enumerate(files)
+        ]
+        outcomes = run_bounded(work_on, jobs, workers=options.workers, limits=options.limits)
+        tables = _parts(outcomes, reports, progress)
+        if output is not None:
+            write_tables(tables, output, schema(name))
+        else:
+            for _ in tables:
+                pass
+    return reports
+
+
+def _parts(
+    outcomes: Iterator[Outcome[Job, Counts]], reports: list[FileReport], progress: Callable[[FileReport], None]
+) -> Iterator[pa.Table]:
+    """Read each finished part, a row group at a time, and remove it."""
+    for outcome in outcomes:
+        report = FileReport(outcome.item.path, outcome.value, outcome.error, outcome.seconds)
+        reports.append(report)
+        progress(report)
+        if outcome.value is None:
+            continue
+        with pq.ParquetFile(outcome.item.part) as part:
+            for group in range(part.num_row_groups):
+                yield part.read_row_group(group)
+        os.unlink(outcome.item.part)

@@ -1,0 +1,205 @@
+"""ELF: x86-64, AArch64, i386, ARM and MIPS, from section headers or, where those are gone, from segments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import lief
+
+from weft.bcsd.read.image import ArchitectureName, Image, Region, Symbol
+from weft.bcsd.read.stubs import read_stubs
+from weft.bcsd.read.unwind import find_eh_frame, read_eh_frame, read_exidx
+from weft.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_ARCHITECTURES: dict[lief.ELF.ARCH, ArchitectureName] = {
+    lief.ELF.ARCH.X86_64: "x86_64",
+    lief.ELF.ARCH.I386: "i386",
+    lief.ELF.ARCH.AARCH64: "aarch64",
+    lief.ELF.ARCH.ARM: "arm",
+    lief.ELF.ARCH.MIPS: "mips",
+}
+_STUB_SECTIONS = frozenset({".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt", ".MIPS.stubs"})
+_FUNCTION_TYPES = frozenset({lief.ELF.Symbol.TYPE.FUNC, lief.ELF.Symbol.TYPE.GNU_IFUNC})
+_TAG = lief.ELF.DynamicEntry.TAG
+
+
+def parse_elf(path: str) -> lief.ELF.Binary | None:
+    """lief's view of the file, without the parts that are never used here."""
+    config = lief.ELF.ParserConfig()
+    config.parse_symbol_versions = False
+    config.parse_notes = False
+    config.parse_overlay = False
+    return lief.ELF.parse(path, config)
+
+
+def read_elf(path: str, content: memoryview) -> Image:
+    """Turn an ELF file into an image.
+
+    Args:
+        path: The file, for lief and for messages.
+        content: Its bytes.
+
+    Raises:
+        InputError: It is not a linked ELF file of a known architecture.
+    """
+    binary = parse_elf(path)
+    if binary is None:
+        raise InputError("an ELF file whose header cannot be parsed", where=path)
+    header = binary.header
+    architecture = _ARCHITECTURES.get(header.machine_type)
+    if architecture is None:
+        name = str(header.machine_type).rpartition(".")[2]
+        known = ", ".join(sorted(_ARCHITECTURES.values()))
+        raise InputError(f"an ELF file for {name}", where=path, hint=f"known: {known}")
+    if header.file_type not in (lief.ELF.Header.FILE_TYPE.EXEC, lief.ELF.Header.FILE_TYPE.DYN):
+        kind = str(header.file_type).rpartition(".")[2]
+        raise InputError(f"an ELF file of type {kind}", where=path, hint="link it first: executable or shared object")
+
+    data = [_segment_region(segment, content) for segment in binary.segments if _is_load(segment)]
+    sections = [section for section in binary.sections if section.has(lief.ELF.Section.FLAGS.ALLOC)]
+    code = [
+        _section_region(section, content)
+        for section in sections
+        if section.has(lief.ELF.Section.FLAGS.EXECINSTR) and section.type != lief.ELF.Section.TYPE.NOBITS
+    ]
+    # A section header may lie: code outside every loaded segment is not code.
+    mapped = [(region.start, region.end) for region in data]
+    code = [r for r in code if r.data and any(low <= r.start and r.end <= high for low, high in mapped)]
+    if not code:
+        code = [region for region in data if region.executable]
+    image = Image(
+        path=path,
+        format="elf",
+        architecture=architecture,
+        big_endian=header.identity_data == lief.ELF.Header.ELF_DATA.MSB,
+        fixed_base=header.file_type == lief.ELF.Header.FILE_TYPE.EXEC,
+        code=code,
+        data=data,
+    )
+    _read_symbols(binary, image)
+    _read_relocations(binary, image)
+    _read_unwind(binary, image)
+    _read_entries(binary, image)
+    for region in code:
+        if region.name in _STUB_SECTIONS:
+            image.stub_ranges.append((region.start, region.end))
+            image.stubs.update(read_stubs(image, region))
+    return image
+
+
+def _is_load(segment: lief.ELF.Segment) -> bool:
+    return segment.type == lief.ELF.Segment.TYPE.LOAD
+
+
+def _segment_region(segment: lief.ELF.Segment, content: memoryview) -> Region:
+    flags = lief.ELF.Segment.FLAGS
+    data = content[segment.file_offset : segment.file_offset + segment.physical_size]
+    size = max(len(data), segment.virtual_size)
+    return Region("", segment.virtual_address, data, size, segment.has(flags.X), segment.has(flags.W))
+
+
+def _section_region(section: lief.ELF.Section, content: memoryview) -> Region:
+    data = content[section.file_offset : section.file_offset + section.size]
+    writable = section.has(lief.ELF.Section.FLAGS.WRITE)
+    return Region(printable(section.name), section.virtual_address, data, len(data), True, writable)
+
+
+def printable(name: str | bytes) -> str:
+    """A symbol's name as text that any terminal, JSON file or table can hold: odd bytes become escapes."""
+    text = name.decode("utf-8", "backslashreplace") if isinstance(name, bytes) else name
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c.isprintable() and c.isascii() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _read_symbols(binary: lief.ELF.Binary, image: Image) -> None:
+    """Function symbols of both tables; the Thumb bit of an ARM address becomes a fact about the function."""
+    thumb_bit = image.architecture == "arm"
+    seen: set[tuple[int, int, str]] = set()
+    for dynamic, table in ((False, binary.symtab_symbols), (True, binary.dynamic_symbols)):
+        for symbol in table:
+            if symbol.type not in _FUNCTION_TYPES or symbol.shndx == 0:
+                continue
+            address = symbol.value
+            if thumb_bit and address & 1:
+                address -= 1
+                image.thumb.add(address)
+            if image.code_map.at(address) is None:
+                continue
+            found = (address, symbol.size, printable(symbol.name))
+            if dynamic:
+                image.exports[found[2]] = address
+            if found not in seen:
+                seen.add(found)
+                image.symbols.append(Symbol(found[2], address, symbol.size))
+
+
+def _read_relocations(binary: lief.ELF.Binary, image: Image) -> None:
+    """Which pointers the loader fills, and with what."""
+    for relocation in binary.relocations:
+        address = relocation.address
+        symbol = relocation.symbol if relocation.has_symbol else None
+        if symbol is not None and symbol.name:
+            image.slots[address] = printable(symbol.name)
+            if symbol.value and symbol.shndx != 0:
+                image.pointers[address] = symbol.value + relocation.addend
+        elif relocation.is_rela and relocation.addend > 0:
+            image.pointers[address] = relocation.addend
+
+
+def _read_unwind(binary: lief.ELF.Binary, image: Image) -> None:
+    ranges = []
+    place = _section_bytes(binary, image, ".eh_frame") or find_eh_frame(image, _eh_frame_header(binary))
+    if place is not None:
+        base, data = place
+        ranges = read_eh_frame(data, base, pointer_size=image.pointer_size, big_endian=image.big_endian)
+    place = _section_bytes(binary, image, ".ARM.exidx")
+    if place is not None:
+        base, data = place
+        ranges += read_exidx(data, base, big_endian=image.big_endian)
+    inside = (r for r in ranges if image.code_map.at(r.start) is not None and not image.in_stubs(r.start))
+    image.unwind = sorted(set(inside), key=lambda r: (r.start, r.end))
+
+
+def _section_bytes(binary: lief.ELF.Binary, image: Image, name: str) -> tuple[int, bytes] | None:
+    section = binary.get_section(name)
+    if section is None or section.size == 0:
+        return None
+    data = image.read(section.virtual_address, section.size)
+    return (section.virtual_address, data) if data else None
+
+
+def _eh_frame_header(binary: lief.ELF.Binary) -> int | None:
+    for segment in binary.segments:
+        if segment.type == lief.ELF.Segment.TYPE.GNU_EH_FRAME:
+            return segment.virtual_address
+    return None
+
+
+def _read_entries(binary: lief.ELF.Binary, image: Image) -> None:
+    """The entry point, constructors and destructors, and every code address that the loader writes into data."""
+    tags = {entry.tag: entry.value for entry in binary.dynamic_entries}
+    found = [binary.header.entrypoint, tags.get(_TAG.INIT, 0), tags.get(_TAG.FINI, 0)]
+    arrays = ((_TAG.INIT_ARRAY, _TAG.INIT_ARRAYSZ), (_TAG.FINI_ARRAY, _TAG.FINI_ARRAYSZ))
+    for start_tag, size_tag in arrays:
+        start, size = tags.get(start_tag, 0), min(tags.get(size_tag, 0), 1 << 16)
+        step = image.pointer_size
+        found += [image.pointer(start + offset) or 0 for offset in range(0, size, step)]
+    found += image.pointers.values()
+    image.entries = _addresses_in_code(image, found)
+
+
+def _addresses_in_code(image: Image, candidates: Iterable[int]) -> list[int]:
+    """The distinct candidates that lie in code, the Thumb bit taken off and remembered."""
+    addresses: set[int] = set()
+    for candidate in candidates:
+        address = candidate
+        if image.architecture == "arm" and candidate & 1:
+            address -= 1
+            image.thumb.add(address)
+        if address and image.code_map.at(address) is not None and not image.in_stubs(address):
+            addresses.add(address)
+    return sorted(addresses)

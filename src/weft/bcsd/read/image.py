@@ -1,0 +1,188 @@
+"""What a binary is, whatever its format: regions of mapped bytes and what its tables say about them."""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+Format = Literal["elf", "pe", "macho"]
+ArchitectureName = Literal["x86_64", "i386", "aarch64", "arm", "mips"]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A stretch of mapped bytes with one purpose: a section, or a segment where sections are absent.
+
+    Args:
+        name: The section's name; empty for a segment.
+        start: The first address.
+        data: Its bytes in the file. Zero-filled tails (``.bss``) hold no bytes.
+        size: The size in memory, at least ``len(data)``.
+        executable: Whether it holds code.
+        writable: Whether the program may write to it.
+    """
+
+    name: str
+    start: int
+    data: memoryview
+    size: int
+    executable: bool
+    writable: bool
+
+    @property
+    def end(self) -> int:
+        """The first address after the region."""
+        return self.start + self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A named function. ``size`` is 0 where the table does not say."""
+
+    name: str
+    address: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class UnwindRange:
+    """A stretch of code that the unwind tables describe as one piece.
+
+    Args:
+        start: The first address.
+        end: The first address after it; equal to ``start`` where the table holds starts only.
+        part: Whether the frame is already set up at the first instruction: a split-off ``.cold`` piece.
+    """
+
+    start: int
+    end: int
+    part: bool = False
+
+
+class RegionMap:
+    """Finds the region that holds an address, in logarithmic time."""
+
+    def __init__(self, regions: list[Region]) -> None:
+        self.regions = sorted(
+            (region for region in regions if region.size > 0), key=lambda region: region.start
+        )
+        self._starts = [region.start for region in self.regions]
+
+    def at(self, address: int) -> Region | None:
+        """The region that holds ``address``, the last one that starts at or before it if several do."""
+        position = bisect_right(self._starts, address) - 1
+        if position < 0:
+            return None
+        region = self.regions[position]
+        return region if address < region.end else None
+
+
+@dataclass
+class Image:
+    """One binary, parsed.
+
+    Args:
+        path: Where it came from: for messages only, never part of a token.
+        format: ``"elf"``, ``"pe"`` or ``"macho"``.
+        architecture: The instruction set.
+        big_endian: Whether data is big-endian.
+        fixed_base: Whether absolute addresses in code are final (not position-independent).
+        code: The executable regions.
+        data: Every mapped region, for reading bytes at an address.
+        symbols: Named functions inside ``code``.
+        unwind: What the unwind tables cover, sorted.
+        entries: Other addresses known to be functions: the entry point, constructors, destructors.
+        stubs: Address of an import stub (a PLT entry) → name of what it calls.
+        stub_ranges: ``(start, end)`` of the code that holds only stubs.
+        slots: Address of a pointer that the loader fills → name of what it points to.
+        pointers: Address of a pointer that the loader relocates → the address it will hold.
+        thumb: Addresses of functions in Thumb code (ARM only).
+        exports: Name → address of functions defined here that other files may call: this file reaches its
+            own ones through stubs too, and such a call is an internal one.
+    """
+
+    path: str
+    format: Format
+    architecture: ArchitectureName
+    big_endian: bool
+    fixed_base: bool
+    code: list[Region]
+    data: list[Region]
+    symbols: list[Symbol] = field(default_factory=list)
+    unwind: list[UnwindRange] = field(default_factory=list)
+    entries: list[int] = field(default_factory=list)
+    stubs: dict[int, str] = field(default_factory=dict)
+    stub_ranges: list[tuple[int, int]] = field(default_factory=list)
+    slots: dict[int, str] = field(default_factory=dict)
+    pointers: dict[int, int] = field(default_factory=dict)
+    thumb: set[int] = field(default_factory=set)
+    exports: dict[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def code_map(self) -> RegionMap:
+        """The executable regions, searchable."""
+        return RegionMap(self.code)
+
+    @cached_property
+    def data_map(self) -> RegionMap:
+        """All mapped regions, searchable."""
+        return RegionMap(self.data)
+
+    @property
+    def pointer_size(self) -> int:
+        """Bytes of an address."""
+        return 8 if self.architecture in ("x86_64", "aarch64") else 4
+
+    @property
+    def code_size(self) -> int:
+        """Bytes of code in the file."""
+        return sum(len(region.data) for region in self.code)
+
+    def read(self, address: int, size: int) -> bytes:
+        """Up to ``size`` bytes at ``address``; fewer, possibly none, where the file holds fewer."""
+        region = self.data_map.at(address) or self.code_map.at(address)
+        if region is None or size <= 0:
+            return b""
+        offset = address - region.start
+        return bytes(region.data[offset : offset + size])
+
+    def code_at(self, start: int, end: int) -> bytes:
+        """The code bytes of ``[start, end)``, cut at the region's end."""
+        region = self.code_map.at(start)
+        if region is None or end <= start:
+            return b""
+        return bytes(region.data[start - region.start : end - region.start])
+
+    def integer(self, address: int, size: int, *, signed: bool = False) -> int | None:
+        """The integer of ``size`` bytes at ``address``, None where nothing is mapped."""
+        raw = self.read(address, size)
+        if len(raw) < size:
+            return None
+        return int.from_bytes(raw, "big" if self.big_endian else "little", signed=signed)
+
+    def pointer(self, address: int) -> int | None:
+        """The code or data address that the pointer at ``address`` holds once the file is loaded."""
+        relocated = self.pointers.get(address)
+        return relocated if relocated is not None else self.integer(address, self.pointer_size)
+
+    @cached_property
+    def _stub_bounds(self) -> tuple[list[int], list[int]]:
+        ordered = sorted(self.stub_ranges)
+        return [start for start, _ in ordered], [end for _, end in ordered]
+
+    def in_stubs(self, address: int) -> bool:
+        """Whether ``address`` lies in code that holds only import stubs."""
+        starts, ends = self._stub_bounds
+        position = bisect_right(starts, address) - 1
+        return position >= 0 and address < ends[position]
+
+
+def unpack_words(data: bytes, size: int, *, signed: bool, big_endian: bool) -> list[int]:
+    """All whole integers of ``size`` bytes (1, 2, 4 or 8) in ``data``."""
+    letter = {1: "b", 2: "h", 4: "i", 8: "q"}[size]
+    count = len(data) // size
+    order = ">" if big_endian else "<"
+    return list(struct.unpack_from(f"{order}{count}{letter if signed else letter.upper()}", data))

@@ -1,0 +1,106 @@
+"""From a path to an image: which format, and whether there is code to work on."""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+from collections import Counter
+from pathlib import Path
+
+from weft.bcsd.read.image import Image
+from weft.errors import InputError
+
+#: Bits per byte above which code is taken for compressed or encrypted; compiled code lies at 5.5 to 6.7.
+PACKED_ENTROPY = 7.4
+_PACKED_MINIMUM = 8192
+_ENTROPY_SAMPLE = 1 << 20
+
+_MACHO_MAGICS = frozenset(
+    bytes.fromhex(magic) for magic in ("feedface", "feedfacf", "cefaedfe", "cffaedfe", "cafebabe", "bebafeca")
+)
+
+
+def sniff_format(head: bytes) -> str | None:
+    """``"elf"``, ``"pe"``, ``"macho"`` or None, from a file's first bytes."""
+    if head[:4] == b"\x7fELF":
+        return "elf"
+    if head[:2] == b"MZ":
+        return "pe"
+    # A Java class file shares the fat Mach-O magic; its next four bytes are a version above 40.
+    if head[:4] in _MACHO_MAGICS and not (head[:4] == b"\xca\xfe\xba\xbe" and head[4:8] > b"\x00\x00\x00\x20"):
+        return "macho"
+    return None
+
+
+def open_image(path: str | os.PathLike[str]) -> Image:
+    """Read a binary.
+
+    Args:
+        path: An ELF, PE or Mach-O file.
+
+    Returns:
+        The image, with at least one byte of code.
+
+    Raises:
+        InputError: The file is missing, not a binary, of an unknown architecture, empty of code, or packed.
+    """
+    place = os.fspath(path)
+    content = _map_file(place)
+    kind = sniff_format(bytes(content[:8]))
+    if kind is None:
+        hint = "unpack the archive first" if bytes(content[:7]) == b"!<arch>" else None
+        raise InputError("not an ELF, PE or Mach-O file", where=place, hint=hint)
+    image = _reader(kind)(place, content)
+    if image.code_size == 0:
+        raise InputError("no code in the file", where=place)
+    _refuse_packed(image, content)
+    return image
+
+
+def _reader(kind: str):  # noqa: ANN202 - a function of this module's own readers
+    import lief
+
+    lief.logging.disable()
+    if kind == "elf":
+        from weft.bcsd.read.elf import read_elf
+
+        return read_elf
+    if kind == "pe":
+        from weft.bcsd.read.pe import read_pe
+
+        return read_pe
+    from weft.bcsd.read.macho import read_macho
+
+    return read_macho
+
+
+def _map_file(place: str) -> memoryview:
+    try:
+        if not Path(place).is_file():
+            missing = not Path(place).exists()
+            raise InputError("no such file" if missing else "not a regular file", where=place)
+        with open(place, "rb") as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                raise InputError("an empty file", where=place)
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=place) from error
+
+
+def entropy(data: bytes) -> float:
+    """Shannon entropy of the byte distribution, in bits per byte: ``−Σ p log₂ p``."""
+    total = len(data)
+    return -sum(n / total * math.log2(n / total) for n in Counter(data).values()) if total else 0.0
+
+
+def _refuse_packed(image: Image, content: memoryview) -> None:
+    """Packed code decodes to noise: say so instead of indexing it."""
+    if any(region.name.startswith("UPX") for region in image.data + image.code) or b"UPX!" in bytes(content[:1024]):
+        raise InputError("packed with UPX", where=image.path, hint="unpack it first: upx -d")
+    largest = max(image.code, key=lambda region: len(region.data))
+    if len(largest.data) < _PACKED_MINIMUM:
+        return
+    bits = entropy(bytes(largest.data[:_ENTROPY_SAMPLE]))
+    if bits > PACKED_ENTROPY:
+        raise InputError(f"code that looks packed or encrypted ({bits:.2f} bits per byte)", where=image.path)

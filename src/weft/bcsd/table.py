@@ -1,0 +1,213 @@
+"""Functions as a table: the Parquet schema that extraction writes and everything later reads.
+
+Documented in ``docs/bcsd.md``. Addresses and counts are integers. ``blocks`` holds instruction indices, so
+that ``tokens[start:end]`` are a block's rows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from weft.bcsd.disassemble.interface import Function, ReferenceKind
+from weft.bcsd.read.image import Image
+from weft.bcsd.represent import NORMALISER_VERSION, SLOTS, Normaliser, load_vocabulary, token_digest
+from weft.errors import InputError, StoreError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SCHEMA_VERSION = 1
+ROWS_PER_GROUP = 4096
+
+_FIELDS = [
+    pa.field("binary", pa.string()),
+    pa.field("binary_sha256", pa.string()),
+    pa.field("format", pa.string()),
+    pa.field("architecture", pa.string()),
+    pa.field("name", pa.string()),
+    pa.field("aliases", pa.list_(pa.string())),
+    pa.field("address", pa.uint64()),
+    pa.field("size", pa.int64()),
+    pa.field("num_blocks", pa.int32()),
+    pa.field("num_edges", pa.int32()),
+    pa.field("num_instructions", pa.int32()),
+    pa.field(
+        "blocks",
+        pa.list_(pa.struct([("start", pa.int32()), ("end", pa.int32()), ("address", pa.uint64())])),
+    ),
+    pa.field(
+        "edges", pa.list_(pa.struct([("source", pa.int32()), ("target", pa.int32()), ("kind", pa.int8())]))
+    ),
+    pa.field("tokens", pa.list_(pa.list_(pa.uint16(), len(SLOTS)))),
+    pa.field("jumps", pa.list_(pa.struct([("instruction", pa.int32()), ("target", pa.int32())]))),
+    pa.field("callees", pa.list_(pa.uint64())),
+    pa.field("imports", pa.list_(pa.string())),
+    pa.field("flags", pa.list_(pa.string())),
+    pa.field("digest", pa.string()),
+    pa.field("token_digest", pa.string()),
+]
+
+
+def schema(disassembler: str = "native") -> pa.Schema:
+    """The schema, with the versions that its rows depend on in the metadata."""
+    metadata = {
+        "weft.schema": str(SCHEMA_VERSION),
+        "weft.normaliser": str(NORMALISER_VERSION),
+        "weft.vocabulary": load_vocabulary().digest,
+        "weft.disassembler": disassembler,
+    }
+    return pa.schema(_FIELDS, metadata=metadata)
+
+
+class TableBuilder:
+    """Collects the functions of one binary, in compact arrays, and hands them over sorted by address.
+
+    Args:
+        image: Where they come from.
+        binary: What the ``binary`` column says.
+        sha256: Of the whole file.
+        disassembler: Its name.
+    """
+
+    def __init__(self, image: Image, binary: str, sha256: str, disassembler: str) -> None:
+        self._normaliser = Normaliser(image.architecture)
+        self._schema = schema(disassembler)
+        self._constants: dict[str, str] = {
+            "binary": binary,
+            "binary_sha256": sha256,
+            "format": image.format,
+            "architecture": image.architecture,
+        }
+        self._rows: list[dict[str, Any]] = []
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add(self, function: Function) -> None:
+        """Tokenise a function and keep its row."""
+        tokens = self._normaliser.tokens(function)
+        jumps = [
+            (index, reference.target)
+            for index, reference in function.references.items()
+            if reference.kind == ReferenceKind.JUMP
+        ]
+        self._rows.append(
+            {
+                "name": function.name,
+                "aliases": function.aliases,
+                "address": function.address,
+                "size": function.size,
+                "blocks": np.array(function.blocks, dtype=np.int32).reshape(-1, 2),
+                "starts": np.array(
+                    [function.instructions[block.start][0] for block in function.blocks], dtype=np.uint64
+                ),
+                "edges": np.array(function.edges, dtype=np.int32).reshape(-1, 3),
+                "tokens": tokens,
+                "jumps": np.array(jumps, dtype=np.int32).reshape(-1, 2),
+                "callees": function.callees,
+                "imports": function.imports,
+                "flags": [str(flag) for flag in function.flags],
+                "digest": function.digest,
+                "token_digest": token_digest(tokens),
+            }
+        )
+
+    def tables(self) -> Iterator[pa.Table]:
+        """The rows in address order, in tables of at most :data:`ROWS_PER_GROUP`."""
+        self._rows.sort(key=lambda row: (row["address"], row["size"]))
+        for first in range(0, len(self._rows), ROWS_PER_GROUP):
+            yield self._table(self._rows[first : first + ROWS_PER_GROUP])
+
+    def _table(self, rows: list[dict[str, Any]]) -> pa.Table:
+        count = len(rows)
+        blocks = [row["blocks"] for row in rows]
+        edges = [row["edges"] for row in rows]
+        jumps = [row["jumps"] for row in rows]
+        tokens = [row["tokens"] for row in rows]
+        starts = np.concatenate([row["starts"] for row in rows])
+        block_rows = np.concatenate(blocks)
+        edge_rows = np.concatenate(edges)
+        jump_rows = np.concatenate(jumps)
+        columns: dict[str, pa.Array] = {name: pa.array([value] * count) for name, value in self._constants.items()}
+        for name in ("name", "aliases", "address", "size", "callees", "imports", "flags", "digest", "token_digest"):
+            columns[name] = pa.array([row[name] for row in rows], type=self._schema.field(name).type)
+        columns["num_blocks"] = pa.array([len(b) for b in blocks], pa.int32())
+        columns["num_edges"] = pa.array([len(e) for e in edges], pa.int32())
+        columns["num_instructions"] = pa.array([len(t) for t in tokens], pa.int32())
+        columns["blocks"] = _lists(
+            blocks, _struct(start=block_rows[:, 0], end=block_rows[:, 1], address=starts)
+        )
+        columns["edges"] = _lists(
+            edges,
+            _struct(source=edge_rows[:, 0], target=edge_rows[:, 1], kind=edge_rows[:, 2].astype(np.int8)),
+        )
+        columns["jumps"] = _lists(jumps, _struct(instruction=jump_rows[:, 0], target=jump_rows[:, 1]))
+        flat = pa.array(np.concatenate(tokens).reshape(-1))
+        columns["tokens"] = _lists(tokens, pa.FixedSizeListArray.from_arrays(flat, len(SLOTS)))
+        return pa.Table.from_arrays([columns[field.name] for field in self._schema], schema=self._schema)
+
+
+def _struct(**columns: NDArray[Any]) -> pa.StructArray:
+    arrays = [pa.array(np.ascontiguousarray(column)) for column in columns.values()]
+    return pa.StructArray.from_arrays(arrays, names=list(columns))
+
+
+def _lists(parts: Sequence[NDArray[Any]], values: pa.Array) -> pa.ListArray:
+    offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), values)
+
+
+def write_tables(tables: Iterable[pa.Table], path: Path, table_schema: pa.Schema) -> int:
+    """Write tables to one Parquet file, which appears under its name only when it is whole.
+
+    Returns:
+        The number of rows.
+
+    Raises:
+        StoreError: The place cannot be written.
+    """
+    partial = path.with_name(path.name + ".part")
+    rows = 0
+    try:
+        with pq.ParquetWriter(partial, table_schema, compression="zstd") as writer:
+            for table in tables:
+                writer.write_table(table)
+                rows += table.num_rows
+        os.replace(partial, path)
+    except OSError as error:
+        raise StoreError(f"cannot be written: {error.strerror or error}", where=str(path)) from error
+    finally:
+        partial.unlink(missing_ok=True)
+    return rows
+
+
+def read_table(path: str | os.PathLike[str], columns: list[str] | None = None) -> pa.Table:
+    """Read an extracted table and check that this version understands it.
+
+    Raises:
+        InputError: It is missing, no Parquet file, of another schema, or of another vocabulary.
+    """
+    place = os.fspath(path)
+    try:
+        file = pq.ParquetFile(place)
+    except FileNotFoundError as error:
+        raise InputError("no such file", where=place) from error
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError("not a readable Parquet file", where=place) from error
+    metadata = file.schema_arrow.metadata or {}
+    version = metadata.get(b"weft.schema", b"none").decode()
+    if version != str(SCHEMA_VERSION):
+        raise InputError(f"table schema {version}", where=place, hint=f"this version reads {SCHEMA_VERSION}")
+    if metadata.get(b"weft.vocabulary", b"").decode() != load_vocabulary().digest:
+        raise InputError("tokens of another vocabulary", where=place, hint="extract the binaries again")
+    try:
+        return file.read(columns=columns)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError("a damaged Parquet file", where=place) from error
