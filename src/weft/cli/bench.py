@@ -1,0 +1,59 @@
+"""``weft bench``: run benchmarks, print their tables, write their rows."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+from pathlib import Path
+
+BENCHES = {
+    "attention": "the paths of attend against plain SDPA and the literal forms",
+    "encoder": "the encoder against transformers' BERT, with and without a prefix",
+    "gnn": "graph attention against PyG, triple fusion against a loop",
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of ``weft bench``."""
+    names = "\n".join(f"  {name:<10} {summary}" for name, summary in BENCHES.items())
+    result = argparse.ArgumentParser(
+        prog="weft bench",
+        description=f"Measure ratios against named baselines, each pair in one run.\n\nbenchmarks:\n{names}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    result.add_argument("name", nargs="+", choices=[*BENCHES, "all"], metavar="NAME", help="which, or `all`")
+    result.add_argument("--json", type=Path, metavar="FILE", help="write the rows as a JSON list")
+    result.add_argument("--quick", action="store_true", help="few repetitions: a look, not a claim")
+    result.add_argument("--threads", type=int, metavar="N", help="threads of torch (default: torch's own)")
+    result.add_argument("--quiet", action="store_true", help="print no table")
+    return result
+
+
+def run(argv: list[str]) -> int:
+    """Run ``weft bench``; exit code 1 when a target is missed."""
+    arguments = parser().parse_args(argv)
+    import torch
+    from rich.console import Console
+
+    from weft.bench.table import Row, print_rows, write_json
+    from weft.errors import ConfigError
+
+    if arguments.threads is not None:
+        if arguments.threads < 1:
+            raise ConfigError(f"--threads is {arguments.threads}; it must be at least 1")
+        torch.set_num_threads(arguments.threads)
+    if arguments.json is not None and not arguments.json.resolve().parent.is_dir():
+        raise ConfigError(f"--json {arguments.json}: its folder does not exist")
+    names = list(BENCHES) if "all" in arguments.name else list(dict.fromkeys(arguments.name))
+    rows: list[Row] = []
+    console = Console(width=None if sys.stdout.isatty() else 150)
+    for name in names:
+        measured = list(import_module(f"weft.bench.{name}").rows(arguments.quick))
+        rows += measured
+        if not arguments.quiet:
+            console.print(f"weft bench {name} (torch {torch.__version__}, {torch.get_num_threads()} threads)")
+            print_rows(measured, console)
+    if arguments.json is not None:
+        write_json(rows, arguments.json)
+    return 1 if any(row.ok is False for row in rows) else 0

@@ -1,0 +1,34 @@
+"""``weft demo``: the mechanisms and the applications at work, offline, in under a minute."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+
+DEMOS = {
+    "attention": "what a prefix, a decay and a quasi-attention do to the weights of one sentence",
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of ``weft demo``."""
+    names = "\n".join(f"  {name:<10} {summary}" for name, summary in DEMOS.items())
+    result = argparse.ArgumentParser(
+        prog="weft demo",
+        description=f"See weft at work; without a NAME, everything in turn.\n\ndemonstrations:\n{names}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    result.add_argument("name", nargs="*", choices=[*DEMOS, []], metavar="NAME", help="which")
+    return result
+
+
+def run(argv: list[str]) -> int:
+    """Run ``weft demo``."""
+    arguments = parser().parse_args(argv)
+    from rich.console import Console
+
+    console = Console(width=None if sys.stdout.isatty() else 110)
+    for name in arguments.name or DEMOS:
+        import_module(f"weft.demo.{name}").show(console)
+    return 0

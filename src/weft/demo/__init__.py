@@ -1,0 +1,1 @@
+"""What `weft demo` shows, one file for each part."""
