@@ -20,7 +20,7 @@ from pathlib import Path as File
 
 import torch
 
-from weft.attention import Decay, Prefix, Quasi, Terms
+from weft.attention import Decay, Path, Prefix, Quasi, Terms, attend
 from weft.bcsd.contract import BCSModel
 from weft.condition.gat import GATEncoder
 from weft.encoder.config import EncoderConfig
