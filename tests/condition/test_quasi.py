@@ -112,7 +112,7 @@ def test_official_configuration_is_the_published_one() -> None:
     assert (config.first_layer, config.normalised, config.gate, config.lambda_bias) == (0, False, "row", True)
     module = QuasiContext(QuasiConfig.named("qacg-official", HIDDEN, HEADS, LAYERS))
     linear = HIDDEN * 2 * HIDDEN + HIDDEN + 2 * (HIDDEN * HIDDEN + HIDDEN)
-    assert sum(parameter.numel() for parameter in module.parameters()) == LAYERS * (linear + 4 * WIDTH + 2)
+    assert sum(parameter.numel() for parameter in module.parameters()) == LAYERS * (linear + 4 * (WIDTH + 1))
 
 
 def test_sound_configuration_starts_in_the_upper_layers() -> None:

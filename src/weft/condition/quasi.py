@@ -29,7 +29,7 @@ class QuasiConfig:
         normalised: Whether the quasi part is divided by the number of real tokens. It is a sum over
             tokens, so that without this it grows with the length of the text.
         gate: ``"row"`` as the published code computes it, ``"pair"`` as the paper writes it.
-        lambda_bias: Whether λ_Q and λ_K have biases.
+        lambda_bias: Whether the four linear maps inside λ_Q and λ_K have biases.
         dropout: Dropout probability of C_Q and C_K.
         alpha: α.
         beta: β.
@@ -122,15 +122,17 @@ class QuasiContext(Conditioner):
     λ_Q      = sigmoid(Q·v_Q + C_Q·v_Q^C)          λ_K likewise from K and C_K
     Â        = softmax(QKᵀ/√D) + (1 − βλ_Q − γλ_K) ⊙ α·sigmoid(C_Q·C_Kᵀ/√D)
 
-    ====================  =========================================
-    here                  in the paper
-    ====================  =========================================
-    ``context_layer``     W_C (and a bias)
-    ``context_query``     Z_Q
-    ``context_key``       Z_K
-    ``lambda_query``      V_Q      ``lambda_context_query``  V_Q^C
-    ``lambda_key``        V_K      ``lambda_context_key``    V_K^C
-    ====================  =========================================
+    =========================  ============================
+    here                       in the paper
+    =========================  ============================
+    ``context_layer``          W_C (here with a bias)
+    ``context_query``          Z_Q
+    ``context_key``            Z_K
+    ``lambda_query``           V_Q
+    ``lambda_key``             V_K
+    ``lambda_context_query``   V_Q^C
+    ``lambda_context_key``     V_K^C
+    =========================  ============================
 
     Args:
         config: The sizes and the variant.
@@ -139,8 +141,8 @@ class QuasiContext(Conditioner):
         :class:`QuasiStructure`.
 
     Source:
-        Wu & Ong 2021, "Context-Guided BERT for Targeted Aspect-Based Sentiment Analysis", equations 4–9;
-        the review of its code, section [A-1-a].
+        Wu & Ong 2021, "Context-Guided BERT for Targeted Aspect-Based Sentiment Analysis", the section on
+        quasi-attention; the review of its code, section [A-1-a].
 
     Differs from the paper:
         "+ E_c" and the bias of W_c are in the code only. The gate of the code indexes λ_K by the query
@@ -231,9 +233,9 @@ class _QuasiLayer(nn.Module):
         self.context_key = nn.Linear(hidden, hidden)
         self.lambda_query = nn.Linear(width, 1, bias=config.lambda_bias)
         self.lambda_key = nn.Linear(width, 1, bias=config.lambda_bias)
-        # One bias each is enough: the two parts of λ are added.
-        self.lambda_context_query = nn.Linear(width, 1, bias=False)
-        self.lambda_context_key = nn.Linear(width, 1, bias=False)
+        # One bias in each λ would do, for the two parts are added; the published code has both.
+        self.lambda_context_query = nn.Linear(width, 1, bias=config.lambda_bias)
+        self.lambda_context_key = nn.Linear(width, 1, bias=config.lambda_bias)
         self.dropout = nn.Dropout(config.dropout)
         for name, module in self.named_children():
             if isinstance(module, nn.Linear):
