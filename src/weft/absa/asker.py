@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Self, TypeAlias
 
 import numpy as np
@@ -57,16 +58,31 @@ class Asker:
         self.module.to(device)
         return self
 
+    def calibrated(self, temperature: float) -> Asker:
+        """The same model with another temperature.
+
+        Raises:
+            ConfigError: The temperature is not positive.
+        """
+        asker = Asker(self.module, self.tokenizer)
+        asker.config = replace(self.config, temperature=temperature)
+        return asker
+
     def represent(self, sentences: Sequence[Sentence]) -> Questions | Pairs:
         """The tensors that this kind of model reads."""
         if self.config.kind in ("weft-absa", "qacg"):
             return self.representation.questions(sentences)
-        return self.representation.pairs(sentences, self._fixed())
+        options, kind = self.config.options, self.config.kind
+        return self.representation.pairs(sentences, self._fixed(), second=kind == "pair" or options.text_pair)
 
     def _fixed(self) -> dict[tuple[str | None, str], int] | None:
         if self.config.kind not in ("qacg-official", "cg"):
             return None
-        names = [(target, aspect_words(aspect)) for target in self.config.targets or (None,) for aspect in self.config.aspects]
+        names = [
+            (target, aspect_words(aspect))
+            for target in self.config.targets or (None,)
+            for aspect in self.config.aspects
+        ]
         return {name: number for number, name in enumerate(names)}
 
     def logits(self, batch: Questions | Pairs) -> Tensor:
@@ -85,7 +101,11 @@ class Asker:
             sentences: Texts with at least one question each.
             batch_contexts: Questions of one pass through the model.
         """
-        windows = [(number, window) for number, sentence in enumerate(sentences) for window in self._windows(sentence)]
+        windows = [
+            (number, window)
+            for number, sentence in enumerate(sentences)
+            for window in self._windows(sentence)
+        ]
         found: list[list[Floats]] = [[] for _ in sentences]
         results: list[Floats | None] = [None] * len(windows)
         for batch in self._batches([window for _, window in windows], batch_contexts):
@@ -96,7 +116,7 @@ class Asker:
             for i, part in zip(batch, np.split(rows, ends[:-1]), strict=True):
                 results[i] = part
         for (number, _), part in zip(windows, results, strict=True):
-            assert part is not None  # noqa: S101 - every window is in one batch
+            assert part is not None  # every window is in one batch
             found[number].append(part)
         return [_most_telling(parts) for parts in found]
 
@@ -156,7 +176,9 @@ class Asker:
 
     def mentions(self, text: str, target: str | None) -> bool:
         """Whether the text names the target; a question without a target is about the whole text."""
-        return target is None or bool(target_positions(text, target, self.representation.pieces(text).offsets))
+        return target is None or bool(
+            target_positions(text, target, self.representation.pieces(text).offsets)
+        )
 
 
 def as_context(question: Question) -> Context:

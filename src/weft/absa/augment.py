@@ -71,7 +71,9 @@ class Augmenter:
             other = self.sentences[self._single[_integer(len(self._single), generator)]]
             sentence = self._join(sentence, other, generator) or sentence
         if dice[1] < plan.swap:
-            sentence = rename(sentence, dict(zip(plan.placeholders, reversed(plan.placeholders), strict=True)))
+            sentence = rename(
+                sentence, dict(zip(plan.placeholders, reversed(plan.placeholders), strict=True))
+            )
         return sentence
 
     def _join(self, first: Sentence, second: Sentence, generator: torch.Generator) -> Sentence | None:

@@ -8,13 +8,16 @@ from typing import TypeAlias
 from weft.absa.config import AbsaConfig
 from weft.absa.model import WeftAbsa
 from weft.absa.pair import PairBert
+from weft.absa.qacg import Qacg, QacgOfficial
 from weft.encoder.encoder import Encoder
 from weft.encoder.pooling import ClsPooler
 
-AnyModel: TypeAlias = WeftAbsa | PairBert
+AnyModel: TypeAlias = WeftAbsa | PairBert | Qacg | QacgOfficial
 
 
-def build_model(config: AbsaConfig, encoder: Encoder | None = None, pooler: ClsPooler | None = None) -> AnyModel:
+def build_model(
+    config: AbsaConfig, encoder: Encoder | None = None, pooler: ClsPooler | None = None
+) -> AnyModel:
     """The model of ``config.kind``.
 
     Args:
@@ -25,7 +28,12 @@ def build_model(config: AbsaConfig, encoder: Encoder | None = None, pooler: ClsP
     start = copy.deepcopy(encoder)
     if config.kind == "weft-absa":
         return WeftAbsa(config, start)
-    model = PairBert(config, start)
+    if config.kind == "pair":
+        model: PairBert | Qacg | QacgOfficial = PairBert(config, start)
+    elif config.kind == "qacg":
+        model = Qacg(config, start)
+    else:
+        model = QacgOfficial(config, start)
     if pooler is not None and isinstance(model.pooler, ClsPooler):
         model.pooler.load_state_dict(pooler.state_dict())
     return model

@@ -35,8 +35,8 @@ class ModelOptions:
         frozen_layers: ``weft-absa``: lower layers, with the embeddings, that training does not touch; -1
             trains the embeddings too.
         similarity_layers: ``weft-absa``: depth of the frozen stack that compares an unseen aspect with the
-            text; it is shared with the encoder where it is not deeper than ``frozen_layers``, and a copy
-            of the pretrained layers otherwise. -1 has no similarity.
+            text, at least ``frozen_layers``: what is deeper is a copy of the pretrained layers. -1 has no
+            similarity.
         aspect_dropout: ``weft-absa``: probability with which training treats an aspect as unseen.
         context_from: ``qacg``: the first layer with quasi-attention.
         normalise_quasi: ``qacg``: divide the quasi part by the number of real tokens.
@@ -55,7 +55,7 @@ class ModelOptions:
     target_layers: int = 0
     target_mark: bool = True
     target_distance: bool = True
-    frozen_layers: int = -1
+    frozen_layers: int = 0
     similarity_layers: int = 3
     aspect_dropout: float = 0.2
     context_from: int = 4
@@ -75,6 +75,11 @@ class ModelOptions:
             self._require(name, getattr(self, name) >= 0, "at least 0")
         for name in ("frozen_layers", "similarity_layers"):
             self._require(name, getattr(self, name) >= -1, "at least -1")
+        self._require(
+            "similarity_layers",
+            self.similarity_layers == -1 or self.similarity_layers >= self.frozen_layers >= 0,
+            f"-1, or at least frozen_layers, which is {self.frozen_layers} and then not -1",
+        )
         for name in ("aspect_dropout", "classifier_dropout"):
             self._require(name, 0 <= getattr(self, name) < 1, "in [0, 1)")
 
@@ -117,6 +122,11 @@ class AbsaConfig:
             value = getattr(self.options, name)
             if value > layers:
                 raise ConfigError(f"ModelOptions.{name} is {value}; the encoder has {layers} layers")
+        if self.options.frozen_layers + self.options.target_layers > layers:
+            raise ConfigError(
+                f"ModelOptions.frozen_layers is {self.options.frozen_layers} and target_layers is "
+                f"{self.options.target_layers}; the encoder has {layers} layers"
+            )
         if longest is not None and self.options.max_length > longest:
             raise ConfigError(
                 f"ModelOptions.max_length is {self.options.max_length}; the encoder reads {longest} tokens"

@@ -149,7 +149,7 @@ class TargetDistance(nn.Module):
         self.register_buffer("edges", torch.tensor(self.EDGES), persistent=False)
 
     def forward(self, target_mask: Tensor) -> Tensor:
-        """log F, ``(views, heads, 1, seq)``, from the target's tokens ``(views, seq)`` bool."""
+        """The logarithm of F, ``(views, heads, 1, seq)``, from the target's tokens ``(views, seq)`` bool."""
         length = target_mask.shape[1]
         place = torch.arange(length, device=target_mask.device)
         far = torch.full_like(place, 2 * length).expand_as(target_mask)

@@ -160,6 +160,7 @@ def report(asker: Asker, corpus: Corpus) -> dict[str, float]:
     result = score(asker, corpus)
     control = controls(result, corpus)
     calibrated = cross_calibrated(result)
+    of_gold = calibrated.probabilities[np.arange(len(result.gold)), result.gold]
     return {
         **metrics(result, corpus.polarities),
         "wrong_aspect": control.wrong_aspect,
@@ -168,6 +169,7 @@ def report(asker: Asker, corpus: Corpus) -> dict[str, float]:
         "both_targets": control.both_targets,
         "ece": expected_calibration_error(result.probabilities, result.gold),
         "ece_calibrated": expected_calibration_error(calibrated.probabilities, result.gold),
+        "nll": float(-np.log(np.maximum(of_gold, np.finfo(np.float64).tiny)).mean()),
         "temperature": fit_temperature(result.probabilities, result.gold) * asker.config.temperature,
         **floors(result),
     }

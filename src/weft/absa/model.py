@@ -76,40 +76,33 @@ class WeftAbsa(nn.Module):
         self.distance = TargetDistance(shape.num_attention_heads) if options.target_distance else None
         self.head = ClassificationHead(shape, len(config.polarities))
         self.head.dropout.p = options.classifier_dropout
-        self.anchor: nn.ModuleList | None = None
         if options.similarity_layers >= 0:
             self.similarity_scale = nn.Parameter(torch.zeros(shape.num_attention_heads))
             self.similarity_head = nn.Linear(2, 1)
             nn.init.zeros_(self.similarity_head.weight)
             nn.init.zeros_(self.similarity_head.bias)
-            # Layers that run per target are not the text's own: they cannot be shared either.
-            shared = shape.num_hidden_layers - options.target_layers
-            if options.similarity_layers > min(options.frozen_layers, shared):
-                self.anchor = self._copy_lower(options.similarity_layers)
-        self._freeze()
-
-    def _copy_lower(self, count: int) -> nn.ModuleList:
-        parts: list[nn.Module] = [self.encoder.embeddings, *self.encoder.layers[:count]]
-        return nn.ModuleList(copy.deepcopy(part) for part in parts)
-
-    def _freeze(self) -> None:
-        frozen: list[nn.Module] = [] if self.anchor is None else [self.anchor]
-        if self.options.frozen_layers >= 0:
-            frozen += [self.encoder.embeddings, *self.encoder.layers[: self.options.frozen_layers]]
-        for part in frozen:
+        # The frozen stack goes on where the encoder's own frozen layers end.
+        first = max(0, options.frozen_layers)
+        above = self.encoder.layers[first : max(first, options.similarity_layers)]
+        self.anchor = nn.ModuleList(copy.deepcopy(layer) for layer in above)
+        for part in self._frozen():
             part.requires_grad_(False)
+
+    def _frozen(self) -> list[nn.Module]:
+        count = self.options.frozen_layers
+        own = [self.encoder.embeddings, *self.encoder.layers[:count]] if count >= 0 else []
+        return [*own, self.anchor]
 
     def train(self, mode: bool = True) -> WeftAbsa:
         """Set the mode; frozen parts stay without dropout, they are the same in every pass."""
         super().train(mode)
-        if self.anchor is not None:
-            self.anchor.eval()
-        if self.options.frozen_layers >= 0:
-            self.encoder.embeddings.eval()
-            self.encoder.layers[: self.options.frozen_layers].eval()
+        for part in self._frozen():
+            part.eval()
         return self
 
-    def forward(self, questions: Questions, embedded: Tensor | None = None, need_maps: bool = False) -> Answer:
+    def forward(
+        self, questions: Questions, embedded: Tensor | None = None, need_maps: bool = False
+    ) -> Answer:
         """Answer a batch.
 
         Args:
@@ -131,9 +124,9 @@ class WeftAbsa(nn.Module):
             text = self.encoder(text, text_mask, layers=slice(shared, layers)).last_hidden_state
         unseen = self._unseen(questions)
         context = self.context(
-            _mean(words, _inner(questions.aspect_mask))[questions.slot_aspect],
+            masked_mean(words, inner_tokens(questions.aspect_mask))[questions.slot_aspect],
             unseen,
-            _mean(text, questions.target_mask),
+            masked_mean(text, questions.target_mask),
             questions.target_mask.any(dim=1),
         )
         log_factor = None if self.distance is None else self.distance(questions.target_mask)
@@ -153,11 +146,9 @@ class WeftAbsa(nn.Module):
             logits = torch.cat([logits[..., :1] - shift, logits[..., 1:]], dim=-1)
         return Answer(logits[questions.context_view, questions.context_slot], tuple(maps))
 
-    def _encode(self, inputs: Tensor, mask: Tensor, stop: int) -> tuple[Tensor, Tensor | None]:
-        """The states after layer ``stop``, and on the way those of the frozen layers where they are shared."""
-        depth = self.options.similarity_layers
-        if depth < 0 or self.anchor is not None:
-            return self.encoder(inputs, mask, layers=slice(0, stop)).last_hidden_state, None
+    def _encode(self, inputs: Tensor, mask: Tensor, stop: int) -> tuple[Tensor, Tensor]:
+        """The states after layer ``stop``, and on the way those after the frozen layers."""
+        depth = max(0, self.options.frozen_layers)
         lower = self.encoder(inputs, mask, layers=slice(0, depth)).last_hidden_state
         return self.encoder(lower, mask, layers=slice(depth, stop)).last_hidden_state, lower
 
@@ -168,18 +159,17 @@ class WeftAbsa(nn.Module):
         return unseen
 
     def _similarity(
-        self, questions: Questions, unseen: Tensor, text: Tensor | None, words: Tensor | None
+        self, questions: Questions, unseen: Tensor, text: Tensor, words: Tensor
     ) -> Similarity | None:
         if self.options.similarity_layers < 0 or (not self.training and not bool(unseen.any())):
             # Where every aspect was trained on, the frozen layers have nothing to add.
             return None
         with torch.no_grad():
-            if text is None or words is None:
-                text = self._anchored(questions.input_ids, questions.attention_mask)
-                words = self._anchored(questions.aspect_ids, questions.aspect_mask)
-            inner = _inner(questions.attention_mask)
-            aspect = F.normalize(_mean(words, _inner(questions.aspect_mask)), dim=-1)
-            whole = F.normalize(_mean(text, inner), dim=-1) @ aspect.T
+            text = self._anchored(text, questions.attention_mask)
+            words = self._anchored(words, questions.aspect_mask)
+            inner = inner_tokens(questions.attention_mask)
+            aspect = F.normalize(masked_mean(words, inner_tokens(questions.aspect_mask)), dim=-1)
+            whole = F.normalize(masked_mean(text, inner), dim=-1) @ aspect.T
             token = (F.normalize(text, dim=-1) @ aspect.T).masked_fill(~inner[..., None], 0.0)
             # (texts, seq, aspects) → (views, slots, seq)
             chosen = questions.slot_aspect
@@ -189,23 +179,19 @@ class WeftAbsa(nn.Module):
             features = torch.stack([whole, token.amax(dim=2)], dim=-1)
         return Similarity(token * unseen[..., None], features)
 
-    def _anchored(self, input_ids: Tensor, mask: Tensor) -> Tensor:
-        if self.anchor is None:
-            return self.encoder(input_ids, mask, layers=slice(0, self.options.similarity_layers)).last_hidden_state
-        embed, *layers = self.anchor
-        hidden = embed(input_ids)
-        for layer in layers:
+    def _anchored(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        for layer in self.anchor:
             hidden, _ = layer(hidden, mask)
         return hidden
 
 
-def _mean(states: Tensor, mask: Tensor) -> Tensor:
+def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
     """Mean of the states ``(batch, seq, hidden)`` where ``mask (batch, seq)`` is True; 0 where nowhere."""
     total = torch.einsum("bsh,bs->bh", states, mask.to(states.dtype))
     return total / mask.sum(dim=1, keepdim=True).clamp(min=1).to(states.dtype)
 
 
-def _inner(mask: Tensor) -> Tensor:
+def inner_tokens(mask: Tensor) -> Tensor:
     """The real tokens without ``[CLS]`` and ``[SEP]``; all of them where there are no others."""
     inner = mask.clone()
     inner[:, 0] = False

@@ -207,13 +207,17 @@ class Representation:
         )
 
     def pairs(
-        self, sentences: Sequence[Sentence], contexts: Mapping[tuple[str | None, str], int] | None = None
+        self,
+        sentences: Sequence[Sentence],
+        contexts: Mapping[tuple[str | None, str], int] | None = None,
+        second: bool = True,
     ) -> Pairs:
         """One batch for the models that read text and question together.
 
         Args:
             sentences: The texts and questions.
             contexts: Numbers of the fixed (target, aspect) contexts; 0 everywhere where None.
+            second: Whether the question follows the text; without it the context's number is all there is.
 
         Raises:
             InputError: No question is asked, a polarity is not one of the model's, or a context is not
@@ -227,9 +231,9 @@ class Representation:
             for context in sentence.contexts:
                 question = aspect_words(context.aspect)
                 words = question if context.target is None else f"{context.target} - {question}"
-                second = self._cut(self.pieces(words)).ids[1:]
+                asked = self._cut(self.pieces(words)).ids[1:] if second else ()
                 kept = first[:-1][: max(2, self.max_length - 1)] + first[-1:]
-                rows.append(kept + second)
+                rows.append(kept + asked)
                 seconds.append(len(kept))
                 numbers.append(self._context_number(context.target, question, contexts))
         if not rows:
@@ -324,5 +328,5 @@ def read_tokenizer(data: bytes, where: str) -> Tokenizer:
     """
     try:
         return Tokenizer.from_str(data.decode("utf-8"))
-    except Exception as error:  # noqa: BLE001 - the tokenizers library raises bare Exception
+    except Exception as error:
         raise CheckpointError(f"not a tokenizer: {error}", where=where) from error

@@ -74,17 +74,7 @@ def read_rows(path: str, columns: Sequence[str], form: Format | None = None) -> 
         yield from _parquet(Path(path), columns)
         return
     # A byte that is not UTF-8 becomes a lone surrogate, so that it spoils its own row and no other.
-    try:
-        stream = (
-            open(
-                sys.stdin.fileno(), encoding="utf-8-sig", errors="surrogateescape", newline="", closefd=False
-            )
-            if path == "-"
-            else open(path, encoding="utf-8-sig", errors="surrogateescape", newline="")  # noqa: SIM115 - closed below
-        )
-    except OSError as error:
-        raise InputError(f"cannot read it: {error.strerror}", where=path) from error
-    with stream:
+    with _open(path) as stream:
         if chosen == "csv":
             delimiter = "\t" if path.lower().endswith(".tsv") else ","
             rows = _csv(stream, path, columns, delimiter)
@@ -93,6 +83,14 @@ def read_rows(path: str, columns: Sequence[str], form: Format | None = None) -> 
         else:
             rows = (TableRow(n, {columns[0]: line.rstrip("\r\n")}) for n, line in enumerate(stream, start=1))
         yield from map(_utf8, rows)
+
+
+def _open(path: str) -> IO[str]:
+    options: dict[str, Any] = {"encoding": "utf-8-sig", "errors": "surrogateescape", "newline": ""}
+    try:
+        return open(sys.stdin.fileno(), closefd=False, **options) if path == "-" else open(path, **options)
+    except OSError as error:
+        raise InputError(f"cannot read it: {error.strerror}", where=path) from error
 
 
 def _utf8(row: TableRow) -> TableRow:
@@ -211,7 +209,7 @@ class TableWriter:
             self._stream = sys.stdout
             return self
         try:
-            self._stream = open(self._partial, "w", encoding="utf-8", newline="")  # noqa: SIM115 - closed in __exit__
+            self._stream = open(self._partial, "w", encoding="utf-8", newline="")
         except OSError as error:
             raise InputError(f"cannot write it: {error.strerror}", where=self._path) from error
         if self._form == "csv":
@@ -225,7 +223,7 @@ class TableWriter:
         if self._form == "parquet":
             self._write_parquet(records)
             return
-        assert self._stream is not None  # noqa: S101 - set by __enter__
+        assert self._stream is not None  # set by __enter__
         if self._form == "csv":
             writer = csv.writer(self._stream, lineterminator="\n")
             writer.writerows([record[column] for column in self.columns] for record in records)

@@ -124,7 +124,7 @@ def train(
     )
     asker = Asker(build_model(model_config, start.encoder, start.pooler), start.tokenizer)
     augment = Augmenter(corpus.sentences, chosen.augmentation)
-    weights = class_weights(corpus, chosen.class_balance)
+    weights = class_weights(corpus, chosen.class_balance).to(_device(config.device))
 
     def collate(indices: list[int], generator: torch.Generator) -> Lesson:
         sentences = augment(indices, generator)
@@ -136,9 +136,9 @@ def train(
 
     def loss_step(model: torch.nn.Module, lesson: Lesson) -> Mapping[str, Tensor]:
         labels = lesson.questions.labels
-        assert labels is not None  # noqa: S101 - a corpus is labelled
+        assert labels is not None  # a corpus is labelled
         logits: Tensor = model(lesson.questions).logits
-        loss = F.cross_entropy(logits, labels, weights.to(logits.device), label_smoothing=chosen.label_smoothing)
+        loss = F.cross_entropy(logits, labels, weights, label_smoothing=chosen.label_smoothing)
         if teacher is None or lesson.teacher is None or not chosen.distillation:
             return {"loss": loss}
         with torch.no_grad():
@@ -153,7 +153,7 @@ def train(
         return {"loss": (1 - chosen.distillation) * loss + chosen.distillation * heat**2 * distance}
 
     def evaluate(_model: torch.nn.Module) -> dict[str, float]:
-        assert dev is not None  # noqa: S101 - only called with one
+        assert dev is not None  # only called with one
         values = summary(score(asker, dev), dev)
         return {name: value for name, value in values.items() if value == value}
 

@@ -1,0 +1,157 @@
+"""Predictions as records: from rows of a table, in a stream, in constant memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.absa.asker import Asker
+from weft.absa.labelled import optional_cell, text_cell
+from weft.absa.records import NONE, Context, Problems, Sentence
+from weft.absa.table import TableRow
+from weft.errors import ConfigError, InputError
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of every row.
+
+    Args:
+        aspects: Aspects asked of every row; the row's own where ``aspect_column`` is given.
+        targets: Targets asked of every row; none asks about the whole text.
+        text_column: The column of the text.
+        target_column: A column with the row's own target.
+        aspect_column: A column with the row's own aspect.
+
+    Raises:
+        ConfigError: No aspect is asked, or targets come from two places.
+    """
+
+    aspects: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    text_column: str = "text"
+    target_column: str | None = None
+    aspect_column: str | None = None
+
+    def __post_init__(self) -> None:
+        if bool(self.aspects) == (self.aspect_column is not None):
+            raise ConfigError(
+                "give aspects, or the column that holds them", hint="--aspect price, for instance"
+            )
+        if self.targets and self.target_column is not None:
+            raise ConfigError("give targets, or the column that holds them, not both")
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that a table must have."""
+        return [name for name in (self.text_column, self.target_column, self.aspect_column) if name]
+
+    def sentence(self, row: TableRow, where: str) -> Sentence:
+        """The row's text with its questions.
+
+        Raises:
+            InputError: The row is broken, has no text, or no aspect.
+        """
+        if row.problem is not None:
+            raise InputError(row.problem)
+        text = text_cell(row.cells, self.text_column)
+        own_target = optional_cell(row.cells, self.target_column)
+        targets: Sequence[str | None] = self.targets or (own_target,)
+        aspects = self.aspects if self.aspect_column is None else (text_cell(row.cells, self.aspect_column),)
+        contexts = tuple(dict.fromkeys(Context(aspect, target) for target in targets for aspect in aspects))
+        return Sentence(text, contexts, (), where)
+
+
+def choose(probabilities: NDArray[np.float64], threshold: float | None) -> NDArray[np.int64]:
+    """The class of every row: the most probable one, or the most probable opinion from a threshold on.
+
+    Args:
+        probabilities: ``(rows, classes)``.
+        threshold: Probability of an opinion, 1 − P(none), from which an opinion is reported.
+    """
+    if threshold is None:
+        return probabilities.argmax(axis=1)
+    if not 0 <= threshold <= 1:
+        raise ConfigError(f"threshold is {threshold}; it must be in [0, 1]")
+    opinion = probabilities[:, 1:].argmax(axis=1) + 1
+    return np.where(1 - probabilities[:, 0] >= threshold, opinion, 0)
+
+
+def records(
+    asker: Asker, sentences: Sequence[Sentence], threshold: float | None = None
+) -> list[dict[str, Any]]:
+    """One record for each question: text, target, aspect, polarity, probabilities.
+
+    ``target_found`` tells whether the text mentions the target. Where it does not, nothing can be said
+    about it, and the polarity is ``none``, whatever the probabilities, which are those of the whole text.
+    """
+    found: list[dict[str, Any]] = []
+    for sentence, probabilities in zip(sentences, asker.answer(sentences), strict=True):
+        classes = choose(probabilities, threshold)
+        for context, row, chosen in zip(sentence.contexts, probabilities, classes, strict=True):
+            mentioned = asker.mentions(sentence.text, context.target)
+            found.append(
+                {
+                    "text": sentence.text,
+                    "target": context.target,
+                    "aspect": context.aspect,
+                    "polarity": asker.classes_[chosen] if mentioned else NONE,
+                    "target_found": mentioned,
+                    "probabilities": {
+                        name: round(float(value), 6) for name, value in zip(asker.classes_, row, strict=True)
+                    },
+                }
+            )
+    return found
+
+
+def stream(
+    asker: Asker,
+    rows: Iterable[TableRow],
+    asked: Asked,
+    problems: Problems,
+    *,
+    source: str = "",
+    threshold: float | None = None,
+    chunk: int = 256,
+) -> Iterator[list[dict[str, Any]]]:
+    """Records of the rows, chunk after chunk, each with the ``row`` it came from.
+
+    Args:
+        asker: The model.
+        rows: The table's rows.
+        asked: What is asked of them.
+        problems: Takes the rows that cannot be used.
+        source: The table's name, for messages.
+        threshold: See :func:`choose`.
+        chunk: Rows that are in memory at once.
+    """
+    upcoming = iter(rows)
+    while taken := list(islice(upcoming, chunk)):
+        sentences: list[Sentence] = []
+        numbers: list[int] = []
+        for row in taken:
+            where = f"{source} row {row.number}".strip()
+            try:
+                sentence = asked.sentence(row, where)
+            except InputError as error:
+                problems.add(where, error.what)
+                continue
+            sentences.append(sentence)
+            numbers += [row.number] * len(sentence.contexts)
+        if sentences:
+            found = records(asker, sentences, threshold)
+            yield [{"row": number, **record} for number, record in zip(numbers, found, strict=True)]
+        else:
+            yield []
+
+
+def flat(record: dict[str, Any]) -> dict[str, Any]:
+    """The record with a column for each probability, as tables need it."""
+    kept = {name: value for name, value in record.items() if name != "probabilities"}
+    return kept | {f"p_{name}": value for name, value in record["probabilities"].items()}

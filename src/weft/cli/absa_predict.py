@@ -1,0 +1,159 @@
+"""``weft absa predict``: one text, or a table of them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from weft.cli.absa_arguments import add_machine, add_model, load_asker
+from weft.errors import ConfigError, InputError, PartialFailure
+
+if TYPE_CHECKING:
+    from weft.absa.asker import Asker
+    from weft.absa.predict import Asked
+    from weft.absa.table import Format
+
+_SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".txt")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's arguments."""
+    found = argparse.ArgumentParser(prog="weft absa predict", description=__doc__)
+    found.add_argument(
+        "input", help="a text; a .csv, .tsv, .jsonl, .parquet or .txt file; or - for standard input"
+    )
+    found.add_argument("--aspect", action="append", default=[], help="an aspect in words; may be repeated")
+    found.add_argument("--aspects", type=Path, help="a file with one aspect per line")
+    found.add_argument("--target", action="append", default=[], help="words of the text; may be repeated")
+    found.add_argument("--text-column", default="text", help="column of the text (text)")
+    found.add_argument("--target-column", help="column of each row's own target")
+    found.add_argument("--aspect-column", help="column of each row's own aspect")
+    found.add_argument("--format", choices=("csv", "jsonl", "parquet", "lines"), help="what the input is")
+    found.add_argument("--threshold", type=float, help="report an opinion from this probability on")
+    found.add_argument("-o", "--output", help="a .csv, .jsonl or .parquet file; standard output by default")
+    found.add_argument("--json", action="store_true", help="print JSON")
+    add_model(found)
+    add_machine(found)
+    return found
+
+
+def run(argv: list[str]) -> int:
+    """Run the command."""
+    arguments = parser().parse_args(argv)
+    aspects = [*arguments.aspect, *_lines(arguments.aspects)]
+    if arguments.threshold is not None and not 0 <= arguments.threshold <= 1:
+        raise ConfigError(f"--threshold is {arguments.threshold}; it must be in [0, 1]")
+    is_table = arguments.input == "-" or Path(arguments.input).suffix.lower() in _SUFFIXES
+    if not is_table:
+        return _one(arguments, aspects)
+    return _table(arguments, aspects)
+
+
+def _lines(path: Path | None) -> list[str]:
+    if path is None:
+        return []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise InputError(f"cannot read it: {error.strerror}", where=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"byte {error.start} is not UTF-8", where=str(path)) from error
+    found = [line.strip() for line in lines if line.strip()]
+    if not found:
+        raise InputError("holds no aspect", where=str(path))
+    return found
+
+
+def _one(arguments: argparse.Namespace, aspects: list[str]) -> int:
+    if not arguments.input.strip():
+        raise InputError("the text is empty")
+    from weft.absa.predict import Asked, records
+    from weft.absa.table import TableRow
+
+    asked = Asked(tuple(aspects), tuple(arguments.target))
+    sentence = asked.sentence(TableRow(1, {"text": arguments.input}), "the text")
+    found = records(load_asker(arguments), [sentence], arguments.threshold)
+    if arguments.json or arguments.output:
+        _write(found, arguments.output)
+        return 0
+    for record in found:
+        question = " / ".join(part for part in (record["target"], record["aspect"]) if part)
+        shares = ", ".join(f"{name} {value:.2f}" for name, value in record["probabilities"].items())
+        missing = "" if record["target_found"] else f" [the text does not mention {record['target']}]"
+        print(f"{question}: {record['polarity']}  ({shares}){missing}")
+    return 0
+
+
+def _write(found: list[dict[str, Any]], output: str | None) -> None:
+    if output is None:
+        print(json.dumps(found, ensure_ascii=False, indent=1))
+        return
+    from weft.absa.predict import flat
+    from weft.absa.table import TableWriter
+
+    rows = [flat(record) for record in found]
+    with TableWriter(output, list(rows[0])) as writer:
+        writer.write(rows)
+
+
+def _table(arguments: argparse.Namespace, aspects: list[str]) -> int:
+    from weft.absa.predict import Asked
+    from weft.absa.records import Problems
+    from weft.absa.table import read_rows
+
+    asked = Asked(
+        tuple(aspects),
+        tuple(arguments.target),
+        arguments.text_column,
+        arguments.target_column,
+        arguments.aspect_column,
+    )
+    form = cast("Format | None", arguments.format)
+    if arguments.output is not None and Path(arguments.output).resolve() == Path(arguments.input).resolve():
+        raise ConfigError("the output is the input", hint="give another file")
+    rows = read_rows(arguments.input, asked.columns, form)
+    # The first row is read before the model is loaded: a missing file or column is told at once.
+    first = next(rows, None)
+    problems = Problems()
+    if first is not None:
+        _stream(arguments, load_asker(arguments), [first], rows, asked, problems)
+    if problems.count:
+        for line in problems.lines():
+            print(f"weft absa predict: {line}", file=sys.stderr)
+        raise PartialFailure(f"{problems.count} rows could not be used; the others went through")
+    return 0
+
+
+def _stream(
+    arguments: argparse.Namespace, asker: Asker, first: list[Any], rest: Any, asked: Asked, problems: Any
+) -> None:
+    from itertools import chain
+
+    from rich.console import Console
+    from rich.progress import Progress, TextColumn, TimeElapsedColumn
+
+    from weft.absa.predict import flat, stream
+    from weft.absa.table import TableWriter
+
+    names = ["row", "text", "target", "aspect", "polarity", "target_found"]
+    nested = arguments.output is None or arguments.output.endswith((".jsonl", ".ndjson"))
+    columns = [*names, "probabilities"] if nested else [*names, *(f"p_{name}" for name in asker.classes_)]
+    source = "standard input" if arguments.input == "-" else arguments.input
+    console = Console(stderr=True)
+    progress = Progress(
+        TextColumn("{task.completed:,.0f} questions"),
+        TimeElapsedColumn(),
+        console=console,
+        disable=arguments.quiet or not console.is_terminal,
+    )
+    with progress, TableWriter(arguments.output, columns) as writer:
+        task = progress.add_task("predict", total=None)
+        chunks = stream(
+            asker, chain(first, rest), asked, problems, source=source, threshold=arguments.threshold
+        )
+        for found in chunks:
+            writer.write(found if nested else [flat(record) for record in found])
+            progress.advance(task, len(found))
