@@ -1,0 +1,109 @@
+"""The command line's frame: help without torch, exit codes, one clear line for every failure."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from weft import __version__, errors
+from weft.cli import main as cli
+
+
+def weft(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "weft", *arguments], capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_help_names_every_command_and_imports_no_torch():
+    code = "import sys; from weft.cli.main import main; main(['--help']); sys.exit('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    for name in cli.COMMANDS:
+        assert f"\n  {name} " in done.stdout
+
+
+def test_help_answers_quickly():
+    times = []
+    for _ in range(5):
+        start = time.process_time_ns(), time.perf_counter()
+        assert weft("--help").returncode == 0
+        times.append(time.perf_counter() - start[1])
+    assert min(times) < 0.3
+
+
+def test_version():
+    assert weft("--version").stdout == f"weft {__version__}\n"
+
+
+def test_an_unknown_command_is_named_with_the_known_ones():
+    done = weft("fly")
+    assert done.returncode == 2
+    assert done.stderr.startswith("weft: no command 'fly' (one of: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_no_command_prints_the_usage():
+    done = weft()
+    assert done.returncode == 2
+    assert done.stdout.startswith("usage: weft")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.WeftError("a"),
+        errors.ConfigError("a"),
+        errors.InputError("a"),
+        errors.CheckpointError("a"),
+        errors.MissingExtraError("lief", "bcsd"),
+        errors.StoreError("a"),
+        errors.LimitError("a"),
+        errors.PartialFailure("a"),
+        errors.Interrupted("a"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_every_error_ends_in_one_line_and_its_own_exit_code(error, monkeypatch, capsys):
+    class Module:
+        @staticmethod
+        def run(argv):
+            raise error
+
+    monkeypatch.setattr(cli, "import_module", lambda name: Module)
+    assert cli.main(["models"]) == error.exit_code
+    assert capsys.readouterr().err == f"weft models: {error}\n"
+    assert f"``{type(error).__name__}``" in (errors.__doc__ or "")
+
+
+def test_an_error_says_where_what_and_the_way_out():
+    error = errors.InputError("no column 'text'", where="reviews.csv", hint="name it with --text-column")
+    assert str(error) == "reviews.csv: no column 'text' (name it with --text-column)"
+    assert str(errors.MissingExtraError("lief", "bcsd")) == "lief is not installed (pip install 'weft[bcsd]')"
+
+
+def test_ctrl_c_is_said(monkeypatch, capsys):
+    class Module:
+        @staticmethod
+        def run(argv):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "import_module", lambda name: Module)
+    assert cli.main(["models"]) == 130
+    assert capsys.readouterr().err == "weft models: stopped\n"
+
+
+def test_models_as_json():
+    done = weft("models", "--json")
+    assert done.returncode == 0
+    assert isinstance(json.loads(done.stdout), list)
+
+
+def test_models_of_an_unknown_name():
+    done = weft("models", "bert-enormous")
+    assert done.returncode == 2
+    assert "no shipped model 'bert-enormous'" in done.stderr
