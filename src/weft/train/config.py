@@ -127,10 +127,12 @@ class TrainConfig:
 
         Fields that only steer logging, saving or the machine are left out.
         """
-        mine = {field.name: getattr(self, field.name) for field in fields(self)}
-        mine["betas"] = list(self.betas)
-        names = [name for name in mine if name not in _OPERATIONAL]
-        return [name for name in names if name not in other or mine[name] != other[name]]
+        mine = {
+            field.name: getattr(self, field.name) for field in fields(self) if field.name not in _OPERATIONAL
+        }
+        # JSON has lists where Python has tuples.
+        theirs = {name: tuple(value) if isinstance(value, list) else value for name, value in other.items()}
+        return [name for name in mine if name not in theirs or mine[name] != theirs[name]]
 
     def factor(self, step: int, total: int) -> float:
         """Share of ``learning_rate`` for update ``step`` of ``total``, counted from 0.

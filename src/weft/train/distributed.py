@@ -159,6 +159,8 @@ def joined(
             dist.barrier()
     finally:
         if mine:
+            # A process that ends with its group open is, every second time, aborted ("terminate called
+            # without an active exception"): gloo's threads outlive the interpreter.
             dist.destroy_process_group()
 
 
@@ -178,10 +180,10 @@ def _count(world: World, device: torch.device, processes: int | None) -> None:
 
 
 def _prefer_loopback() -> None:
-    """Keep processes of one machine on its loopback interface.
+    """Keep the processes of one machine on its loopback interface.
 
-    gloo otherwise resolves the host's name and binds to what comes back: in a container that is now and
-    then an address that nothing listens on, and the processes never meet.
+    gloo otherwise binds to the address that the host's name resolves to, which in a container may be one
+    that nothing reaches, and which opens the port to the network.
     """
     if os.environ.get("LOCAL_WORLD_SIZE") == os.environ.get("WORLD_SIZE"):
         os.environ.setdefault("GLOO_SOCKET_IFNAME", _LOOPBACK)

@@ -115,18 +115,20 @@ class Journal:
         stacked = torch.stack([value.float() for column in columns.values() for _, value in column])
         numbers = iter(self.world.mean(stacked).tolist())
         means: dict[str, float] = {}
+        broken: list[tuple[int, str, float]] = []
         for name, column in columns.items():
             read = [(self._step + 1 + number, next(numbers)) for number, _ in column]
-            for step, number in read:
-                if not math.isfinite(number):
-                    raise NonFiniteError(
-                        f"{name} is {number} at step {step}",
-                        where="training",
-                        hint="lower the learning rate, lengthen the warm-up, or look for bad values in that batch",
-                    )
+            broken.extend((step, name, number) for step, number in read if not math.isfinite(number))
             means[name] = sum(number for _, number in read) / len(read)
             if name == "loss":
                 self.losses.extend(number for _, number in read)
+        if broken:
+            step, name, number = min(broken, key=lambda entry: entry[0])
+            raise NonFiniteError(
+                f"{name} is {number} at step {step}",
+                where="training",
+                hint="lower the learning rate, lengthen the warm-up, or look for bad values in that batch",
+            )
         self._step += len(self._pending)
         self._pending.clear()
         self._bar.update(self._task, loss=f"loss {means['loss']:.4g}")

@@ -1,0 +1,400 @@
+import json
+import signal
+import threading
+
+import pytest
+import torch
+from torch import nn
+
+from weft.errors import (
+    CheckpointError,
+    ConfigError,
+    InputError,
+    Interrupted,
+    MissingExtraError,
+    NonFiniteError,
+)
+from weft.train import History, fit
+from weft.train.snapshot import model_tensors
+
+
+def train(tiny, directory=None, *, model=None, loss_step=None, evaluate=True, resume=True, **changes):
+    config = tiny.config(**changes)
+    model = tiny.model() if model is None else model
+    history = fit(
+        model,
+        tiny.batches(config),
+        loss_step or tiny.loss_step,
+        config,
+        evaluate=tiny.evaluate if evaluate is True else evaluate or None,
+        directory=directory,
+        resume=resume,
+        quiet=True,
+    )
+    return model, history
+
+
+def stop_after(tiny, calls, number=signal.SIGINT):
+    """A loss step that asks for a stop, as Ctrl-C does."""
+    count = 0
+
+    def loss_step(model, batch):
+        nonlocal count
+        count += 1
+        if count == calls:
+            signal.raise_signal(number)
+        return tiny.loss_step(model, batch)
+
+    return loss_step
+
+
+def same_weights(a, b):
+    return all(
+        torch.equal(x, y) for x, y in zip(a.state_dict().values(), b.state_dict().values(), strict=True)
+    )
+
+
+def test_a_tiny_model_overfits(tiny):
+    model, history = train(tiny, model=tiny.model(dropout=0.0), steps=150, learning_rate=0.03)
+    assert history.losses[0] > 0.5
+    assert history.losses[-1] < 0.1
+    assert tiny.evaluate(model.eval())["accuracy"] == 1.0
+    assert history.best_step is not None
+    assert history.stopped == "end"
+
+
+def test_bf16_learns_too_and_keeps_float32_parameters(tiny):
+    model, history = train(
+        tiny, model=tiny.model(dropout=0.0), steps=100, learning_rate=0.03, precision="bf16"
+    )
+    assert history.losses[-1] < 0.2
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
+
+
+def test_the_same_seed_gives_the_same_run_and_another_does_not(tiny):
+    first, a = train(tiny)
+    second, b = train(tiny)
+    _, c = train(tiny, seed=1)
+    assert a == b
+    assert same_weights(first, second)
+    assert a.losses != c.losses
+
+
+def test_evaluation_does_not_change_training(tiny):
+    _, with_evaluation = train(tiny)
+    _, without = train(tiny, evaluate=False)
+    assert with_evaluation.losses == without.losses
+
+
+@pytest.mark.parametrize("calls", [1, 9, 24, 57])
+def test_interrupted_and_resumed_is_bitwise_the_run_in_one_piece(tiny, tmp_path, calls):
+    whole_model, whole = train(tiny)
+    with pytest.raises(Interrupted, match=r"stopped after step \d+ of 30 \(run it again to go on\)"):
+        train(tiny, tmp_path, loss_step=stop_after(tiny, calls))
+    torch.manual_seed(999)  # what happens in between does not matter
+    model, rest = train(tiny, tmp_path)
+    assert rest.first_step == (calls + 1) // 2
+    assert rest.losses == whole.losses[rest.first_step :]
+    assert rest.evaluations == whole.evaluations
+    assert same_weights(model, whole_model)
+    records = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [r["step"] for r in records] == sorted(r["step"] for r in records)
+    logged = [r["evaluation/loss"] for r in records if "evaluation/loss" in r]
+    assert logged == [evaluation["loss"] for evaluation in whole.evaluations]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_interrupt_leaves_the_handlers_as_they_were(tiny, tmp_path, number):
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    with pytest.raises(Interrupted):
+        train(tiny, tmp_path, loss_step=stop_after(tiny, 3, number))
+    train(tiny)
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def test_a_second_ctrl_c_does_not_wait(tiny):
+    def loss_step(model, batch):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        return tiny.loss_step(model, batch)
+
+    with pytest.raises(KeyboardInterrupt):
+        train(tiny, loss_step=loss_step)
+
+
+def test_an_interrupt_without_a_directory_says_that_nothing_was_saved(tiny):
+    with pytest.raises(Interrupted, match="nothing was saved") as caught:
+        train(tiny, loss_step=stop_after(tiny, 3))
+    assert caught.value.exit_code == 130
+
+
+def test_it_trains_outside_the_main_thread(tiny):
+    histories = []
+    thread = threading.Thread(target=lambda: histories.append(train(tiny, steps=3)[1]))
+    thread.start()
+    thread.join()
+    assert len(histories[0].losses) == 3
+
+
+def test_a_finished_run_is_not_repeated(tiny, tmp_path):
+    first, _ = train(tiny, tmp_path)
+    second, again = train(tiny, tmp_path)
+    assert again.losses == []
+    assert again.step == 30
+    assert same_weights(first, second)
+
+
+def test_accumulation_equals_the_larger_batch(tiny):
+    class Fixed:
+        """Every batch of four examples, or all of them as batches of one."""
+
+        def __init__(self, size):
+            self.size = size
+
+        def __len__(self):
+            return 4 // self.size
+
+        def epoch(self, epoch, start=0):
+            batches = [list(range(i, i + self.size)) for i in range(0, 4, self.size)]
+            for indices in batches[start:]:
+                ids, mask = tiny.pad([tiny.SEQUENCES[i] for i in indices], 0, length=12)
+                yield {"ids": ids, "mask": mask, "labels": tiny.LABELS[indices]}
+
+    results = []
+    for size in (4, 2, 1):
+        config = tiny.config(steps=6, accumulation=4 // size)
+        model = tiny.model(dropout=0.0)
+        fit(model, Fixed(size), tiny.loss_step, config)
+        results.append(model)
+    for other in results[1:]:
+        for a, b in zip(results[0].parameters(), other.parameters(), strict=True):
+            torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_an_epochs_last_step_takes_the_batches_that_are_left(tiny):
+    # 6 batches an epoch, 4 to a step: steps of 4 and 2.
+    seen = []
+
+    def loss_step(model, batch):
+        seen.append(len(batch["labels"]))
+        return tiny.loss_step(model, batch)
+
+    _, history = train(tiny, loss_step=loss_step, steps=None, epochs=2, accumulation=4)
+    assert len(history.losses) == 4
+    assert len(seen) == 12
+
+
+def test_gradients_are_clipped(tiny):
+    lengths = []
+
+    class Watched(torch.optim.AdamW):
+        def step(self, closure=None):
+            grads = [p.grad.flatten() for group in self.param_groups for p in group["params"]]
+            lengths.append(torch.cat(grads).norm().item())
+            return super().step(closure)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("weft.train.optimizer.torch.optim.AdamW", Watched)
+        train(tiny, steps=5, max_grad_norm=0.01)
+    assert len(lengths) == 5
+    assert max(lengths) <= 0.01 * 1.001
+
+
+def scripted(values):
+    """An evaluation whose loss follows a script."""
+    numbers = iter(values)
+    return lambda model: {"loss": next(numbers)}
+
+
+@pytest.mark.parametrize("on_disk", [True, False])
+def test_early_stopping_restores_the_best_weights(tiny, tmp_path, on_disk):
+    directory = tmp_path if on_disk else None
+    kept = {}
+
+    def evaluate(model):
+        kept[len(kept)] = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+        return {"loss": [3.0, 1.0, 2.0, 1.0, 5.0][len(kept) - 1]}
+
+    model, history = train(tiny, directory, evaluate=evaluate, patience=3)
+    assert history.stopped == "early"
+    assert (history.best_step, history.best, history.step) == (10, 1.0, 25)
+    assert all(torch.equal(tensor, kept[1][name]) for name, tensor in model.state_dict().items())
+    if on_disk:
+        again, finished = train(tiny, directory, evaluate=evaluate, patience=3)
+        assert finished.losses == []
+        assert finished.stopped == "early"
+        assert same_weights(model, again)
+
+
+def test_a_higher_metric_can_be_the_better_one(tiny):
+    _, history = train(tiny, evaluate=scripted([0.1, 0.5, 0.3, 0.2, 0.1, 0.0]), mode="max")
+    assert (history.best_step, history.best) == (10, 0.5)
+
+
+def test_the_last_weights_can_be_kept(tiny):
+    last, _ = train(tiny, evaluate=False)
+    model, _ = train(tiny, evaluate=scripted([1.0, 2.0, 2.0, 2.0, 2.0, 2.0]), restore_best=False)
+    assert same_weights(model, last)
+
+
+def test_a_loss_that_is_not_finite_is_named_by_its_step(tiny, tmp_path):
+    count = 0
+
+    def loss_step(model, batch):
+        nonlocal count
+        count += 1
+        values = tiny.loss_step(model, batch)
+        return {**values, "loss": values["loss"] * float("nan")} if count == 27 else values
+
+    with pytest.raises(NonFiniteError, match="loss is nan at step 14"):
+        train(tiny, tmp_path, loss_step=loss_step)
+    # What was saved is from before.
+    model, history = train(tiny, tmp_path)
+    assert history.first_step == 12
+    assert all(torch.isfinite(parameter).all() for parameter in model.parameters())
+
+
+def test_a_gradient_that_is_not_finite_is_named(tiny):
+    with pytest.raises(NonFiniteError, match="grad_norm is nan at step 1"):
+        train(tiny, loss_step=lambda model, batch: {"loss": (model.head.weight.sum() * 0).sqrt()})
+
+
+def test_the_log_holds_means_rates_and_evaluations(tiny, tmp_path):
+    _, history = train(tiny, tmp_path)
+    records = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    steps = [r for r in records if "loss" in r]
+    # Every third step, and before every evaluation and checkpoint.
+    assert [r["step"] for r in steps] == sorted({*range(3, 31, 3), *range(4, 31, 4), *range(5, 31, 5)})
+    assert steps[0]["loss"] == pytest.approx(sum(history.losses[:3]) / 3)
+    assert {"step", "epoch", "loss", "accuracy", "grad_norm", "learning_rate", "seconds"} <= steps[0].keys()
+    assert [r["epoch"] for r in steps][:2] == [0, 1]
+    assert steps[-1]["learning_rate"] < steps[3]["learning_rate"]
+
+
+def test_another_config_is_refused_and_a_harmless_change_is_not(tiny, tmp_path):
+    with pytest.raises(Interrupted):
+        train(tiny, tmp_path, loss_step=stop_after(tiny, 9))
+    with pytest.raises(ConfigError, match=r"another config: learning_rate 0.01 → 0.02, seed 0 → 4"):
+        train(tiny, tmp_path, learning_rate=0.02, seed=4)
+    with pytest.raises(ConfigError, match="batches_per_epoch"):
+        fit(
+            tiny.model(),
+            tiny.batches(tiny.config(batch_size=16)),
+            tiny.loss_step,
+            tiny.config(),
+            directory=tmp_path,
+        )
+    with pytest.raises(ConfigError, match="there is a run already"):
+        train(tiny, tmp_path, resume=False)
+    _, history = train(tiny, tmp_path, log_every=1, keep=5)
+    assert history.step == 30
+
+
+def test_another_model_is_refused(tiny, tmp_path):
+    train(tiny, tmp_path, steps=4)
+    other = tiny.model()
+    other.head = nn.Linear(12, 3)
+    with pytest.raises(CheckpointError, match=r"of another shape: head\.bias, head\.weight"):
+        train(tiny, tmp_path, steps=4, model=other)
+    other = tiny.model()
+    other.extra = nn.Linear(2, 2)
+    with pytest.raises(CheckpointError, match=r"missing: extra\.bias, extra\.weight"):
+        train(tiny, tmp_path, steps=4, model=other)
+
+
+def test_a_named_checkpoint_is_taken_up_and_later_ones_are_given_up(tiny, tmp_path):
+    whole_model, whole = train(tiny, tmp_path, keep=3)
+    assert sorted(p.name for p in (tmp_path / "checkpoints").iterdir()) == [
+        "step-00000024",
+        "step-00000028",
+        "step-00000030",
+    ]
+    with pytest.raises(Interrupted):
+        train(tiny, tmp_path, keep=3, resume="step-00000024", loss_step=stop_after(tiny, 3))
+    assert sorted(p.name for p in (tmp_path / "checkpoints").iterdir()) == ["step-00000024", "step-00000026"]
+    model, rest = train(tiny, tmp_path, keep=3)
+    assert rest.losses == whole.losses[26:]
+    assert same_weights(model, whole_model)
+    with pytest.raises(CheckpointError, match=r"no checkpoint step-9 .*there: step-"):
+        train(tiny, tmp_path, resume="step-9")
+    with pytest.raises(ConfigError, match="no directory was given"):
+        train(tiny, resume="step-9")
+
+
+def test_what_a_loss_step_or_an_evaluation_must_give(tiny):
+    with pytest.raises(ConfigError, match="loss_step gave accuracy; one entry must be called 'loss'"):
+        train(tiny, loss_step=lambda model, batch: {"accuracy": torch.ones(())})
+    with pytest.raises(ConfigError, match=r"loss of shape \(2,\)"):
+        train(tiny, loss_step=lambda model, batch: {"loss": model.head.bias})
+    with pytest.raises(ConfigError, match="metric is 'f1'; the evaluation gives loss, accuracy"):
+        train(tiny, metric="f1")
+    with pytest.raises(NonFiniteError, match="loss is nan at step 5"):
+        train(tiny, evaluate=scripted([float("nan")]))
+
+
+def test_bad_batches_and_models_are_named(tiny):
+    class Short:
+        def __init__(self, promised):
+            self.promised = promised
+
+        def __len__(self):
+            return self.promised
+
+        def epoch(self, epoch, start=0):
+            return iter([tiny.collate([0, 1], torch.Generator())][start:])
+
+    config = tiny.config()
+    with pytest.raises(InputError, match="no batches to train on"):
+        fit(tiny.model(), Short(0), tiny.loss_step, config)
+    with pytest.raises(InputError, match="epoch 0 ended before its 2 batches"):
+        fit(tiny.model(), Short(2), tiny.loss_step, config)
+    frozen = tiny.model().requires_grad_(False)
+    with pytest.raises(InputError, match="no trainable parameter"):
+        train(tiny, model=frozen)
+    with pytest.raises(ConfigError, match="device is 'abacus'"):
+        train(tiny, device="abacus")
+    with pytest.raises(ConfigError, match=r"TrainConfig.processes is 2, and 1 took part"):
+        train(tiny, processes=2)
+
+
+def test_modes_are_left_as_the_evaluation_found_them(tiny):
+    modes = []
+
+    def evaluate(model):
+        modes.append((model.training, torch.is_grad_enabled()))
+        return {"loss": 1.0}
+
+    def loss_step(model, batch):
+        modes.append((model.training, torch.is_grad_enabled()))
+        return tiny.loss_step(model, batch)
+
+    train(tiny, evaluate=evaluate, loss_step=loss_step, steps=2, eval_every=1, accumulation=1)
+    assert modes == [(True, True), (False, False), (True, True), (False, False)]
+
+
+def test_tensorboard_is_optional(tiny, tmp_path):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(__import__("sys").modules, "torch.utils.tensorboard", None)
+        with pytest.raises(MissingExtraError, match=r"pip install 'weft\[tensorboard\]'"):
+            train(tiny, tmp_path, steps=1, tensorboard=True)
+
+
+def test_tensorboard_events_are_written(tiny, tmp_path):
+    pytest.importorskip("tensorboard")
+    train(tiny, tmp_path, steps=3, tensorboard=True)
+    assert list((tmp_path / "tensorboard").glob("events.*"))
+
+
+def test_shared_tensors_are_saved_once_and_stay_shared(tmp_path):
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embeddings = nn.Embedding(5, 3)
+            self.decoder = nn.Linear(3, 5, bias=False)
+            self.decoder.weight = self.embeddings.weight
+
+    assert list(model_tensors(Tied())) == ["embeddings.weight"]
+
+
+def test_history_counts():
+    assert History(first_step=4, losses=[1.0, 2.0]).step == 6

@@ -1,0 +1,100 @@
+"""What two processes must get right, run by torchrun; each writes what it saw to ``DIRECTORY/RANK.json``."""
+
+import json
+import signal
+import sys
+from pathlib import Path
+
+import tiny
+import torch
+
+from weft.errors import ConfigError, Interrupted
+from weft.train import Batches, LengthBuckets, fit, pad
+from weft.train.distributed import World, joined
+
+
+def plain_collate(indices, generator):
+    ids, mask = pad([tiny.SEQUENCES[i] for i in indices], tiny.PAD_ID)
+    return {"ids": ids, "mask": mask, "labels": tiny.LABELS[indices]}
+
+
+def plain_batches(config, world):
+    lengths = [len(sequence) for sequence in tiny.SEQUENCES]
+    plan = LengthBuckets(lengths, config.batch_size, seed=config.seed, rank=world.rank, world_size=world.size)
+    return Batches(plan, plain_collate)
+
+
+def joint_run(world, directory=None):
+    """Without randomness: several processes must do what one does."""
+    config = tiny.config(steps=8, threads=1)
+    model = tiny.model(dropout=0.0)
+    # A head that only the first process's batches use: DDP must not wait for it.
+    model.spare = torch.nn.Linear(12, 1)
+    torch.nn.init.ones_(model.spare.weight)
+    torch.nn.init.zeros_(model.spare.bias)
+    history = fit(
+        model,
+        plain_batches(config, world),
+        tiny.loss_step,
+        config,
+        evaluate=tiny.evaluate,
+        directory=directory,
+        quiet=True,
+    )
+    return history, [parameter.detach().flatten().tolist() for parameter in model.parameters()]
+
+
+def interrupted_run(world, directory):
+    """With dropout and masks, stopped in one process, taken up in all, against the run in one piece."""
+    config = tiny.config(steps=9, threads=1, processes=2)
+
+    def run(loss_step, where):
+        return fit(
+            tiny.model(),
+            tiny.batches(config, world),
+            loss_step,
+            config,
+            evaluate=tiny.evaluate,
+            directory=where,
+            quiet=True,
+        )
+
+    calls = 0
+
+    def stopping(model, batch):
+        nonlocal calls
+        calls += 1
+        if calls == 7 and world.rank == 1:
+            signal.raise_signal(signal.SIGINT)
+        return tiny.loss_step(model, batch)
+
+    whole = run(tiny.loss_step, None)
+    try:
+        run(stopping, directory)
+        stopped = ""
+    except Interrupted as error:
+        stopped = str(error)
+    rest = run(tiny.loss_step, directory)
+    return {"whole": whole.losses, "stopped": stopped, "first_step": rest.first_step, "rest": rest.losses}
+
+
+def main():
+    world, directory = World.launched(), Path(sys.argv[1])
+    seen = {"rank": world.rank, "size": world.size}
+    history, weights = joint_run(world, directory / "joint")
+    seen["joint"] = {"losses": history.losses, "evaluations": history.evaluations, "weights": weights}
+    seen["interrupted"] = interrupted_run(world, directory / "interrupted")
+    with joined("cpu") as (counted, device):
+        seen["mean"] = counted.mean(torch.tensor([float(world.rank)])).item()
+        seen["any"] = [counted.any(world.rank == 1, device), counted.any(False, device)]
+        seen["gather"] = counted.gather(world.rank * 10)
+        seen["first"] = counted.from_first(world.rank)
+    try:
+        fit(tiny.model(), plain_batches(tiny.config(), world), tiny.loss_step, tiny.config(processes=3))
+    except ConfigError as error:
+        seen["expected three"] = str(error)
+    (directory / f"{world.rank}.json").write_text(json.dumps(seen))
+
+
+if __name__ == "__main__":
+    main()
