@@ -106,7 +106,7 @@ class Asker:
             for number, sentence in enumerate(sentences)
             for window in self._windows(sentence)
         ]
-        found: list[list[Floats]] = [[] for _ in sentences]
+        found: list[list[tuple[Sentence, Floats]]] = [[] for _ in sentences]
         results: list[Floats | None] = [None] * len(windows)
         for batch in self._batches([window for _, window in windows], batch_contexts):
             inputs = self.represent([windows[i][1] for i in batch]).to(self.device)
@@ -115,10 +115,10 @@ class Asker:
             ends = np.cumsum([len(windows[i][1].contexts) for i in batch])
             for i, part in zip(batch, np.split(rows, ends[:-1]), strict=True):
                 results[i] = part
-        for (number, _), part in zip(windows, results, strict=True):
+        for (number, window), part in zip(windows, results, strict=True):
             assert part is not None  # every window is in one batch
-            found[number].append(part)
-        return [_most_telling(parts) for parts in found]
+            found[number].append((window, part))
+        return [parts[0][1] if len(parts) == 1 else self._most_telling(parts) for parts in found]
 
     def _batches(self, windows: Sequence[Sentence], batch_contexts: int) -> Iterator[list[int]]:
         """Windows of similar length together, as many as have ``batch_contexts`` questions."""
@@ -144,6 +144,16 @@ class Asker:
         cuts = [(inner[start][0], inner[min(start + room, len(inner)) - 1][1]) for start in starts]
         texts = [sentence.text[begin:end] for begin, end in cuts]
         return [Sentence(text, sentence.contexts, (), sentence.where) for text in texts if text.strip()]
+
+    def _most_telling(self, parts: Sequence[tuple[Sentence, Floats]]) -> Floats:
+        contexts = parts[0][0].contexts
+        stacked = np.stack([rows for _, rows in parts])
+        silent = stacked[..., 0].copy()
+        for column, context in enumerate(contexts):
+            mentioned = np.array([self.mentions(window.text, context.target) for window, _ in parts])
+            if mentioned.any():
+                silent[~mentioned, column] = np.inf
+        return stacked[silent.argmin(axis=0), np.arange(len(contexts))]
 
     def predict(self, texts: Sequence[str], contexts: Sequence[Question]) -> Floats:
         """Ask every text every question.
@@ -201,11 +211,3 @@ def _sentence(text: str, contexts: tuple[Context, ...], where: str) -> Sentence:
     if not isinstance(text, str):
         raise InputError(f"a {type(text).__name__}, not a text", where=where)
     return Sentence(text, contexts, (), where)
-
-
-def _most_telling(parts: Sequence[Floats]) -> Floats:
-    if len(parts) == 1:
-        return parts[0]
-    stacked = np.stack(parts)
-    chosen = stacked[..., 0].argmin(axis=0)
-    return stacked[chosen, np.arange(stacked.shape[1])]

@@ -12,6 +12,7 @@ from weft.absa.asker import Asker
 from weft.absa.metrics import Scored, floors, semeval_metrics, sentihood_metrics
 from weft.absa.records import SEMEVAL_POLARITIES, Context, Corpus, Sentence
 from weft.errors import InputError
+from weft.objective.metrics import expected_calibration_error
 
 Floats = NDArray[np.float64]
 
@@ -105,15 +106,9 @@ def _share(values: Sequence[float] | Sequence[bool]) -> float:
     return float(np.mean(values)) if len(values) else float("nan")
 
 
-def expected_calibration_error(probabilities: Floats, gold: NDArray[np.int64], bins: int = 15) -> float:
-    """ECE = Σ_b n_b/n · |accuracy_b − confidence_b|, over equal bins of the largest probability."""
-    confidence = probabilities.max(axis=1)
-    right = probabilities.argmax(axis=1) == gold
-    number = np.minimum((confidence * bins).astype(np.int64), bins - 1)
-    gap = np.bincount(number, weights=right, minlength=bins) - np.bincount(
-        number, weights=confidence, minlength=bins
-    )
-    return float(np.abs(gap).sum() / len(gold))
+def calibration_error(result: Scored) -> float:
+    """ECE of the most probable class."""
+    return expected_calibration_error(result.probabilities.max(axis=1), result.predicted == result.gold)
 
 
 def tempered(probabilities: Floats, temperature: float) -> Floats:
@@ -167,8 +162,8 @@ def report(asker: Asker, corpus: Corpus) -> dict[str, float]:
         "wrong_aspect_gold": control.wrong_aspect_gold,
         "wrong_target": control.wrong_target,
         "both_targets": control.both_targets,
-        "ece": expected_calibration_error(result.probabilities, result.gold),
-        "ece_calibrated": expected_calibration_error(calibrated.probabilities, result.gold),
+        "ece": calibration_error(result),
+        "ece_calibrated": calibration_error(calibrated),
         "nll": float(-np.log(np.maximum(of_gold, np.finfo(np.float64).tiny)).mean()),
         "temperature": fit_temperature(result.probabilities, result.gold) * asker.config.temperature,
         **floors(result),

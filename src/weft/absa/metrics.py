@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import InputError
+from weft.objective.metrics import roc_auc
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -92,31 +93,25 @@ def _f(precision: float, recall: float) -> float:
     return float(2 * precision * recall / (precision + recall)) if precision + recall > 0 else 0.0
 
 
-def roc_auc(positive: NDArray[np.bool_], scores: Floats) -> float:
-    """Area under the ROC curve: P(score of a positive > score of a negative) + ½ P(equal).
+def _auc(positive: NDArray[np.bool_], scores: Floats) -> float:
+    """Area under the ROC curve; NaN where there are only positives or only negatives."""
+    return roc_auc(scores, positive) if positive.any() and not positive.all() else float("nan")
 
-    NaN where there are only positives or only negatives.
-    """
-    positives, negatives = int(positive.sum()), int((~positive).sum())
-    if not positives or not negatives:
-        return float("nan")
-    _, inverse, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    # A tie shares its ranks: everyone in it gets their mean.
-    mean_rank = np.cumsum(counts) - (counts - 1) / 2
-    rank_sum = float(mean_rank[inverse][positive].sum())
-    return (rank_sum - positives * (positives + 1) / 2) / (positives * negatives)
+
+def _mean(values: Sequence[float]) -> float:
+    finite = [value for value in values if np.isfinite(value)]
+    return float(np.mean(finite)) if finite else float("nan")
 
 
 def aspect_auc(scored: Scored) -> float:
     """AUC of 1 − P(none) against "has an opinion", for every aspect, then their mean."""
-    aucs = aspect_aucs(scored)
-    return float(np.nanmean(list(aucs.values()))) if not all(np.isnan(list(aucs.values()))) else float("nan")
+    return _mean(list(aspect_aucs(scored).values()))
 
 
 def aspect_aucs(scored: Scored) -> dict[int, float]:
     """AUC of 1 − P(none) for each aspect id."""
     return {
-        int(aspect): roc_auc(scored.gold[rows] != 0, 1 - scored.probabilities[rows, 0])
+        int(aspect): _auc(scored.gold[rows] != 0, 1 - scored.probabilities[rows, 0])
         for aspect in np.unique(scored.aspect)
         for rows in [scored.aspect == aspect]
     }
@@ -148,8 +143,8 @@ def sentiment_auc(scored: Scored, positive: int = 1, negative: int = 2) -> float
         rows = (scored.aspect == aspect) & np.isin(scored.gold, (positive, negative))
         pair = scored.probabilities[rows][:, (positive, negative)]
         share = pair[:, 1] / np.maximum(pair.sum(axis=1), np.finfo(np.float64).tiny)
-        aucs.append(roc_auc(scored.gold[rows] == negative, share))
-    return float(np.nanmean(aucs)) if not np.isnan(aucs).all() else float("nan")
+        aucs.append(_auc(scored.gold[rows] == negative, share))
+    return _mean(aucs)
 
 
 def sentihood_metrics(scored: Scored) -> dict[str, float]:

@@ -1,0 +1,81 @@
+import pytest
+import torch
+
+from weft.absa.augment import Augmentation, Augmenter, join, rename
+from weft.absa.records import Context, Sentence
+from weft.errors import ConfigError
+
+NAMES = ("LOCATION1", "LOCATION2")
+SWAP = dict(zip(NAMES, reversed(NAMES), strict=True))
+
+
+def sentence(text, answers):
+    contexts = tuple(Context(aspect, target) for target, aspect in answers)
+    return Sentence(text, contexts, tuple(answers.values()))
+
+
+SAFE = sentence("LOCATION1 is safe.", {("LOCATION1", "safety"): "positive", ("LOCATION1", "price"): "none"})
+DEAR = sentence("LOCATION1 is dear", {("LOCATION1", "safety"): "none", ("LOCATION1", "price"): "negative"})
+BOTH = sentence(
+    "LOCATION1 not LOCATION2", {("LOCATION1", "price"): "positive", ("LOCATION2", "price"): "none"}
+)
+
+
+def test_renaming_exchanges_names_in_text_and_questions():
+    swapped = rename(BOTH, SWAP)
+    assert swapped.text == "LOCATION2 not LOCATION1"
+    assert swapped.contexts == (Context("price", "LOCATION2"), Context("price", "LOCATION1"))
+    assert swapped.polarities == BOTH.polarities
+    assert rename(swapped, SWAP) == BOTH
+
+
+def test_joining_keeps_the_answers_apart():
+    joined = join(SAFE, rename(DEAR, SWAP), ", but ")
+    assert joined.text == "LOCATION1 is safe, but LOCATION2 is dear"
+    assert dict(zip(joined.contexts, joined.polarities, strict=True)) == {
+        Context("safety", "LOCATION1"): "positive",
+        Context("price", "LOCATION1"): "none",
+        Context("safety", "LOCATION2"): "none",
+        Context("price", "LOCATION2"): "negative",
+    }
+
+
+def test_every_single_target_text_is_joined_when_asked():
+    augment = Augmenter([SAFE, DEAR, BOTH], Augmentation(concatenate=1.0, placeholders=NAMES))
+    drawn = augment([0, 1, 2] * 20, torch.Generator().manual_seed(0))
+    for index, found in enumerate(drawn):
+        assert {context.target for context in found.contexts} == set(NAMES)
+        assert all(name in found.text for name in NAMES)
+        assert (found == BOTH) == (index % 3 == 2)
+    # Neither name is tied to first place.
+    assert len({found.text.index("LOCATION1") < found.text.index("LOCATION2") for found in drawn[::3]}) == 2
+
+
+def test_real_names_are_joined_only_when_they_differ():
+    corvo, lark = (sentence(f"The {name} is fine", {(name, "price"): "none"}) for name in ("Corvo", "Lark"))
+    generator = torch.Generator().manual_seed(0)
+    augment = Augmenter([corvo, corvo], Augmentation(concatenate=1.0))
+    assert augment([0], generator) == [corvo]
+    joined = Augmenter([corvo, lark], Augmentation(concatenate=1.0))([0] * 20, generator)
+    assert {len(found.contexts) for found in joined} == {1, 2}
+
+
+def test_the_same_generator_gives_the_same_texts():
+    augment = Augmenter([SAFE, DEAR, BOTH], Augmentation(0.5, 0.5, NAMES))
+    first, second = (augment([0, 1, 2] * 5, torch.Generator().manual_seed(3)) for _ in range(2))
+    assert first == second
+    assert Augmenter([SAFE, DEAR], Augmentation())([0, 1], torch.Generator()) == [SAFE, DEAR]
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        ({"concatenate": 1.2}, "concatenate is 1.2"),
+        ({"swap": -0.1, "placeholders": NAMES}, "swap is -0.1"),
+        ({"placeholders": ("LOCATION1",)}, "none or two"),
+        ({"swap": 0.5}, "needs placeholders"),
+    ],
+)
+def test_bad_augmentation(values, what):
+    with pytest.raises(ConfigError, match=what):
+        Augmentation(**values)

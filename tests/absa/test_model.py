@@ -1,0 +1,184 @@
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from weft.absa.context_pooling import ContextBlock, TargetDistance
+from weft.absa.records import Context, Sentence
+from weft.encoder.layer import EncoderLayer
+
+TEXT = "LOCATION1 is cheap but LOCATION2 is not very safe"
+CONTEXTS = tuple(
+    Context(aspect, target) for target in ("LOCATION1", "LOCATION2") for aspect in ("price", "safety")
+)
+SHAPES = [
+    {},
+    {"target_layers": 2},
+    {"pooler_blocks": 2, "target_distance": False},
+    {"target_mark": False, "similarity_layers": -1, "frozen_layers": -1},
+    {"frozen_layers": 1, "similarity_layers": 2},
+]
+
+
+def test_a_block_equals_a_loop(shape):
+    layer = EncoderLayer(shape).eval()
+    block = ContextBlock(layer).eval()
+    context, text = torch.randn(2, 3, 16), torch.randn(2, 5, 16)
+    mask = torch.tensor([[True] * 5, [True, True, True, False, False]])
+    factor = torch.rand(2, 4, 3, 5) + 0.5
+    found, maps = block(context, text, mask, factor, need_maps=True)
+    attention = layer.attention
+    width = 4
+    for view in range(2):
+        for slot in range(3):
+            x = context[view, slot]
+            seen = [x, *(text[view, j] for j in range(5) if mask[view, j])]
+            parts = []
+            for head in range(4):
+                rows = slice(head * width, (head + 1) * width)
+                q = attention.query(x)[rows]
+                scores = torch.stack([q @ attention.key(s)[rows] / width**0.5 for s in seen])
+                F_j = torch.cat([torch.ones(1), factor[view, head, slot][mask[view]]])
+                weights = torch.exp(scores) * F_j / (torch.exp(scores) * F_j).sum()
+                parts.append(sum(w * attention.value(s)[rows] for w, s in zip(weights, seen, strict=True)))
+                assert torch.allclose(maps.weights[view, head, slot, slot], weights[0], atol=1e-6)
+                text_weights = maps.weights[view, head, slot, 3:][mask[view]]
+                assert torch.allclose(text_weights, weights[1:], atol=1e-6)
+            y = layer.attention_norm(x + attention.output(torch.cat(parts)))
+            expected = layer.output_norm(y + layer.output(F.gelu(layer.intermediate(y))))
+            assert torch.allclose(found[view, slot], expected, atol=1e-5)
+
+
+def test_target_distance_by_hand():
+    distance = TargetDistance(2)
+    torch.nn.init.normal_(distance.bias.weight)
+    target = torch.zeros(3, 30, dtype=torch.bool)
+    target[0, [4, 5]] = True
+    target[1, [0, 29]] = True
+    found = distance(target)
+    assert found.shape == (3, 2, 1, 30)
+    assert not found[2].any()
+    buckets = [0, 1, 2, 3, 3, 4, 4, 4, 4, *[5] * 8]
+    for view, places in ((0, [4, 5]), (1, [0, 29])):
+        for j in range(30):
+            before = min((j - p for p in places if p <= j), default=99)
+            after = min((p - j for p in places if p >= j), default=99)
+            nearest = min(before, after)
+            bucket = buckets[nearest] if nearest < len(buckets) else 6
+            row = distance.bias.weight[bucket + 7 * (before <= after)]
+            assert torch.equal(found[view, :, 0, j], row)
+
+
+@pytest.mark.parametrize("options", SHAPES)
+def test_company_changes_nothing(make, options):
+    """A question's answer does not depend on the batch, the other questions, or padding."""
+    asker = make(**options)
+    others = [
+        Sentence("quiet " * 9, (Context("quiet"), Context("price")), ()),
+        Sentence("a", (Context("green"),), ()),
+    ]
+    together = asker.answer([others[0], Sentence(TEXT, CONTEXTS), others[1]])[1]
+    for number, context in enumerate(CONTEXTS):
+        alone = asker.answer([Sentence(TEXT, (context,))])[0][0]
+        assert np.allclose(together[number], alone, atol=1e-5)
+    backwards = asker.answer([Sentence(TEXT, CONTEXTS[::-1])])[0][::-1]
+    assert np.allclose(together, backwards, atol=1e-5)
+    assert np.allclose(together.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("kind", ["weft-absa", "pair", "qacg", "qacg-official", "cg"])
+def test_every_kind_listens_to_target_and_aspect(make, kind):
+    rows = make(kind).answer([Sentence(TEXT, CONTEXTS)])[0]
+    assert rows.shape == (4, 3)
+    for first in range(4):
+        for second in range(first):
+            assert np.abs(rows[first] - rows[second]).max() > 1e-5
+
+
+@pytest.mark.parametrize("kind", ["weft-absa", "pair", "qacg", "qacg-official", "cg"])
+@pytest.mark.parametrize("training", [True, False])
+def test_every_trainable_parameter_gets_a_gradient(make, kind, training):
+    asker = make(kind, dropout=0.1 if training else 0.0, aspect_dropout=0.5)
+    asker.module.train(training)
+    sentences = [
+        Sentence(
+            TEXT, (*CONTEXTS, Context("green", "LOCATION1"))[: 5 if kind in ("weft-absa", "qacg") else 4]
+        ),
+        Sentence("LOCATION2 is safe " + "but quiet " * 10, CONTEXTS[2:]),
+        *(
+            [Sentence("the rent is bad", (Context("price"),))]
+            if kind in ("weft-absa", "qacg", "pair")
+            else []
+        ),
+    ]
+    torch.manual_seed(1)
+    loss = sum(asker.module(asker.represent(sentences)).logits.square().mean() for _ in range(8))
+    loss.backward()
+    silent = [
+        name
+        for name, parameter in asker.module.named_parameters()
+        if parameter.requires_grad and (parameter.grad is None or not parameter.grad.any())
+    ]
+    # A key bias shifts all scores of a query alike. qacg has no unseen aspects, and reads a text's own
+    # states of type 0 only; official contexts that were not asked about have no gradient rows, but a tensor.
+    excused = ("key.bias", "unseen_aspect") if kind == "qacg" else ("key.bias",)
+    assert [name for name in silent if not name.endswith(excused)] == []
+    assert all(torch.isfinite(p.grad).all() for p in asker.module.parameters() if p.grad is not None)
+
+
+def test_frozen_parts_stay(make):
+    asker = make(frozen_layers=1, similarity_layers=2, dropout=0.5)
+    module = asker.module.train()
+    frozen = {name for name, parameter in module.named_parameters() if not parameter.requires_grad}
+    assert any(name.startswith("anchor.0.") for name in frozen)
+    assert any(name.startswith("encoder.embeddings.") for name in frozen)
+    assert all(name.startswith(("anchor.", "encoder.embeddings.", "encoder.layers.0.")) for name in frozen)
+    assert not module.anchor.training
+    assert not module.encoder.layers[0].training
+    assert module.encoder.layers[1].training
+
+
+def test_an_unseen_aspect_is_asked_through_similarity(make):
+    asker = make()
+    seen, unseen = Context("price"), Context("green nature")
+    text = "the rent is bad in green nature"
+    before = asker.predict([text], [seen, unseen])[0]
+    asker.module.similarity_head.weight.data += 3.0
+    after = asker.predict([text], [seen, unseen])[0]
+    assert np.allclose(before[0], after[0])
+    assert after[1, 0] < before[1, 0]
+
+
+def test_no_opinion_from_a_null_context_path(make):
+    """With the learnt vectors alone, two unseen aspects are told apart by nothing but the frozen layers."""
+    asker = make(similarity_layers=-1)
+    first, second = asker.predict(["the rent is bad"], ["green", "nature"])[0]
+    assert np.allclose(first, second)
+    first, second = make().predict(["the rent is bad"], ["green", "nature"])[0]
+    assert not np.allclose(first, second)
+
+
+def test_a_long_text_speaks_through_its_most_telling_window(make):
+    asker = make()
+    filler, word = "the " * 60, "LOCATION1 is not safe"
+    long = filler + word + " . " + filler
+    context = Context("safety", "LOCATION1")
+    windows = asker._windows(Sentence(long, (context,)))
+    assert len(windows) > 3
+    assert {window.text in long for window in windows} == {True}
+    mentioning = [window for window in windows if "LOCATION1" in window.text]
+    candidates = np.concatenate(asker.answer(mentioning))
+    found = asker.predict([long], [context])[0, 0]
+    assert np.allclose(found, candidates[candidates[:, 0].argmin()], atol=1e-6)
+
+
+def test_maps_are_given_when_asked_for(make):
+    for kind, layers in (("weft-absa", 1), ("pair", 3), ("qacg", 2), ("qacg-official", 3), ("cg", 3)):
+        asker = make(kind)
+        batch = asker.represent([Sentence(TEXT, CONTEXTS)])
+        answer = asker.module(batch, need_maps=True)
+        assert len(answer.maps) == layers
+        assert asker.module(batch).maps == ()
+        assert torch.allclose(answer.logits, asker.module(batch).logits, atol=1e-5)
+        if kind.startswith("qacg"):
+            assert all(maps.quasi is not None for maps in answer.maps)

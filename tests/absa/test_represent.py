@@ -1,0 +1,101 @@
+import pytest
+
+from weft.absa.records import SENTIHOOD_POLARITIES, Context, Sentence
+from weft.absa.represent import Representation, aspect_words, target_positions
+from weft.errors import ConfigError, InputError
+
+TEXT = "LOCATION1 is cheap but LOCATION2 is dear"
+
+
+@pytest.fixture
+def representation(tokenizer):
+    return Representation(tokenizer, SENTIHOOD_POLARITIES, ("transit-location",), max_length=16)
+
+
+def tokens(tokenizer, ids):
+    return [tokenizer.id_to_token(int(number)) for number in ids]
+
+
+def test_views_slots_and_order(representation, tokenizer):
+    contexts = (Context("price", "LOCATION2"), Context("safety", "LOCATION1"), Context("safety", "LOCATION2"))
+    first = Sentence(TEXT, contexts, ("negative", "none", "none"))
+    second = Sentence("quiet", (Context("Transit_Location"),), ("positive",))
+    batch = representation.questions([first, second])
+    assert tokens(tokenizer, batch.input_ids[0])[:4] == ["[CLS]", "location", "##1", "is"]
+    assert batch.view_text.tolist() == [0, 0, 1]
+    marked = [
+        tokens(tokenizer, batch.input_ids[t][m])
+        for t, m in zip(batch.view_text, batch.target_mask, strict=True)
+    ]
+    assert marked == [["location", "##2"], ["location", "##1"], []]
+    assert batch.slot_mask.tolist() == [[True, True], [True, False], [True, False]]
+    assert (batch.context_view.tolist(), batch.context_slot.tolist()) == ([0, 1, 0, 2], [0, 0, 1, 0])
+    words = [
+        tokens(tokenizer, row[mask]) for row, mask in zip(batch.aspect_ids, batch.aspect_mask, strict=True)
+    ]
+    asked = [words[i][1:-1] for i in batch.context_aspect.tolist()]
+    assert asked == [["price"], ["safety"], ["safety"], ["transit", "location"]]
+    assert [bool(batch.aspect_known[i]) for i in batch.context_aspect] == [False, False, False, True]
+    assert batch.context_text.tolist() == [0, 0, 0, 1]
+    assert batch.labels is not None
+    assert batch.labels.tolist() == [2, 0, 0, 1]
+
+
+def test_pairs_read_text_then_question(representation, tokenizer):
+    sentence = Sentence(TEXT, (Context("price", "LOCATION2"), Context("safety")))
+    pairs = representation.pairs([sentence])
+    rows = [
+        tokens(tokenizer, row[mask]) for row, mask in zip(pairs.input_ids, pairs.attention_mask, strict=True)
+    ]
+    assert rows[0][-6:] == ["[SEP]", "location", "##2", "-", "price", "[SEP]"]
+    assert rows[1][-3:] == ["[SEP]", "safety", "[SEP]"]
+    assert pairs.token_type_ids.sum(dim=1).tolist() == [5, 2]
+    assert pairs.labels is None
+    alone = representation.pairs([sentence], {("LOCATION2", "price"): 0, (None, "safety"): 1}, second=False)
+    assert alone.token_type_ids.sum() == 0
+    assert alone.context_ids.tolist() == [0, 1]
+    with pytest.raises(InputError, match="LOCATION2/price is not one of the model's"):
+        representation.pairs([sentence], {(None, "safety"): 0})
+
+
+def test_a_long_text_is_cut_and_keeps_its_end_mark(representation, tokenizer):
+    sentence = Sentence("quiet " * 40, (Context("price"),))
+    assert tokens(tokenizer, representation.questions([sentence]).input_ids[0])[-1] == "[SEP]"
+    assert representation.questions([sentence]).input_ids.shape[1] == 16
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "found"),
+    [
+        ("The Hotel Aurora, HOTEL AURORA", "Hotel Aurora", ["Hotel Aurora"]),
+        ("the hotel aurora", "Hotel Aurora", ["hotel aurora"]),
+        ("LOCATION1and more", "LOCATION1", ["LOCATION1"]),
+        ("LOCATION10 is not LOCATION1", "LOCATION1", ["LOCATION1"]),
+        ("a.b (c)", "(c)", ["(c)"]),
+        ("nothing here", "Hotel", []),
+        ("anything", None, []),
+    ],
+)
+def test_target_mentions(text, target, found):
+    characters = [(i, i + 1) for i in range(len(text))]
+    positions = target_positions(text, target, characters)
+    spans = "".join(text[i] for i in positions)
+    assert spans == "".join(found)
+    if text.startswith("LOCATION10"):
+        assert positions[0] == text.rindex("LOCATION1")
+
+
+def test_aspect_words():
+    assert aspect_words("Transit-Location") == aspect_words("transit_location") == "transit location"
+    assert aspect_words("-") == "-"
+
+
+def test_bad_requests(representation, tokenizer):
+    with pytest.raises(InputError, match="no aspect"):
+        representation.questions([Sentence("quiet", ())])
+    with pytest.raises(InputError, match="no aspect"):
+        representation.pairs([Sentence("quiet", ())])
+    with pytest.raises(InputError, match="row 2: polarity 'great'"):
+        representation.questions([Sentence("quiet", (Context("price"),), ("great",), "row 2")])
+    with pytest.raises(ConfigError, match="max_length is 4"):
+        Representation(tokenizer, SENTIHOOD_POLARITIES, max_length=4)

@@ -1,0 +1,135 @@
+import json
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from weft.absa.table import TableWriter, format_of, read_rows
+from weft.errors import ConfigError, InputError
+
+RECORDS = [{"text": 'a, "b"\nc', "n": 1}, {"text": "日本 😀", "n": 2}]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_what_is_written_is_read(tmp_path, suffix):
+    path = str(tmp_path / f"table{suffix}")
+    with TableWriter(path, ["text", "n"]) as writer:
+        writer.write(RECORDS[:1])
+        assert not (tmp_path / f"table{suffix}").exists()
+        writer.write([])
+        writer.write(RECORDS[1:])
+    rows = list(read_rows(path, ["text", "n"]))
+    assert [row.number for row in rows] == [1, 2]
+    assert [(row.cells["text"], int(row.cells["n"])) for row in rows] == [
+        (r["text"], r["n"]) for r in RECORDS
+    ]
+    assert [entry.name for entry in tmp_path.iterdir()] == [f"table{suffix}"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_failed_write_leaves_nothing(tmp_path, suffix):
+    broken = [*RECORDS, {"text": "no number"}]
+    with (
+        pytest.raises(KeyError),
+        TableWriter(str(tmp_path / f"table{suffix}"), ["text", "n"]) as writer,
+    ):
+        writer.write(broken)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_broken_csv_rows_are_named_and_the_rest_goes_through(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"text,n\nfine,1\nshort\na,b,c\nbad \xff byte,2\n\nlast,3\n")
+    rows = list(read_rows(str(path), ["text"]))
+    assert [row.number for row in rows] == [1, 2, 3, 4, 5]
+    assert [row.problem for row in rows] == [
+        None,
+        "1 fields; the header has 2",
+        "3 fields; the header has 2",
+        "column 'text' is not UTF-8",
+        None,
+    ]
+
+
+def test_a_quote_that_never_closes(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('text,n\nfine,1\n"open,2\n')
+    rows = list(read_rows(str(path), ["text"]))
+    assert rows[0].problem is None
+    assert rows[1].problem is not None
+    assert rows[1].problem.startswith("not CSV")
+
+
+def test_broken_json_lines(tmp_path):
+    path = tmp_path / "t.jsonl"
+    lines = [json.dumps({"text": "fine"}), "{", "[]", json.dumps({"other": 1}), "", "[" * 100_000]
+    path.write_text("\n".join(lines) + "\n")
+    rows = list(read_rows(str(path), ["text"]))
+    assert [row.number for row in rows] == [1, 2, 3, 4, 6]
+    assert [(row.problem or "").split(":")[0] for row in rows] == [
+        "",
+        "not JSON",
+        "a JSON list, not an object",
+        "no 'text'",
+        "not JSON",
+    ]
+
+
+def test_plain_lines_and_tab_separated(tmp_path):
+    lines = tmp_path / "t.txt"
+    lines.write_text("one\r\ntwo\n")
+    assert [row.cells for row in read_rows(str(lines), ["text"])] == [{"text": "one"}, {"text": "two"}]
+    tabs = tmp_path / "t.tsv"
+    tabs.write_text("\ufefftext\tn\na,b\t1\n")
+    assert [row.cells for row in read_rows(str(tabs), ["text"])] == [{"text": "a,b", "n": "1"}]
+
+
+def test_reading_is_a_stream(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("text\n" + "word\n" * 10)
+    rows = read_rows(str(path), ["text"])
+    assert next(rows).number == 1
+    rows.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "what"),
+    [
+        ("t.csv", b"a,b\n1,2\n", "no column 'text'; there are 'a', 'b'"),
+        ("t.csv", b"", "no column 'text'; there are none"),
+        ("t.parquet", b"PAR1 nonsense", "not a Parquet file"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_one_error(tmp_path, name, content, what):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=what):
+        list(read_rows(str(path), ["text"]))
+    with pytest.raises(InputError, match="cannot read"):
+        list(read_rows(str(tmp_path / ("absent" + path.suffix)), ["text"]))
+
+
+def test_a_parquet_file_without_the_column(tmp_path):
+    path = tmp_path / "t.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"a": [1]}), path)
+    with pytest.raises(InputError, match="no column 'text'; there are 'a'"):
+        list(read_rows(str(path), ["text"]))
+
+
+def test_formats():
+    assert format_of("A.CSV") == "csv"
+    with pytest.raises(ConfigError, match="by its suffix"):
+        format_of("a.docx")
+    with pytest.raises(ConfigError, match="cannot write records"):
+        TableWriter("a.txt", ["text"])
+    with pytest.raises(ConfigError, match="standard input"):
+        list(read_rows("-", ["text"], "parquet"))
+
+
+def test_an_output_that_cannot_be_opened(tmp_path):
+    for suffix in (".csv", ".parquet"):
+        with (
+            pytest.raises(InputError, match="cannot write"),
+            TableWriter(str(tmp_path / "absent" / f"t{suffix}"), ["text", "n"]) as writer,
+        ):
+            writer.write(RECORDS)
