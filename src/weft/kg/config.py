@@ -54,7 +54,9 @@ class ModelConfig:
         for name, choices in (("fusion", Fusion), ("decay", DecayChoice), ("decoding", Decoding)):
             value = getattr(self, name)
             if value not in get_args(choices):
-                raise ConfigError(f"ModelConfig.{name} is {value!r}; it must be one of {', '.join(get_args(choices))}")
+                raise ConfigError(
+                    f"ModelConfig.{name} is {value!r}; it must be one of {', '.join(get_args(choices))}"
+                )
         if self.num_relations < 2:
             raise ConfigError(f"ModelConfig.num_relations is {self.num_relations}; it must be at least 2")
         if self.leaves < 1:
@@ -130,7 +132,9 @@ def weft_kg(
     return ModelConfig(encoder, num_relations, leaves, prompt=prompt, **choices)
 
 
-def graphmert(vocab_size: int = 30522, num_relations: int = 30, *, official: bool = False, **sizes: Any) -> ModelConfig:
+def graphmert(
+    vocab_size: int = 30522, num_relations: int = 30, *, official: bool = False, **sizes: Any
+) -> ModelConfig:
     """``graphmert``: the documents' model with positions and slots; ``graphmert-official`` without, as published.
 
     Both see leaves and roots both ways, hide tails whole, and fade logits with distance.

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from weft.errors import CheckpointError, InputError
+from weft.kg.read.tables import read_table
+from weft.kg.read.tokens import NO_WORD, PAD, CodeTokenizer
 from weft.kg.schema import Schema
-from weft.kg.tables import read_table
-from weft.kg.tokens import NO_WORD, PAD, CodeTokenizer
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,10 @@ def load_dataset(folder: Path, roots: int = 128, leaves: int = 7) -> Dataset:
         split=torch.from_numpy(split[document]),
     )
     schema, tokenizer = Schema.load(folder / "schema.json"), CodeTokenizer.load(folder / "tokenizer.json")
-    if len(columns["relation"]) and not 0 < int(columns["relation"].min()) <= int(columns["relation"].max()) < schema.size:
+    if (
+        len(columns["relation"])
+        and not 0 < int(columns["relation"].min()) <= int(columns["relation"].max()) < schema.size
+    ):
         raise InputError("a relation that is not in the schema", where=str(folder))
     if int(ids.max()) >= tokenizer.vocab_size:
         raise InputError("token ids outside the vocabulary", where=str(folder))
@@ -175,10 +178,12 @@ def load_dataset(folder: Path, roots: int = 128, leaves: int = 7) -> Dataset:
 
 
 def _lengths(column: pa.ChunkedArray) -> NDArray[np.int64]:
-    return pa.compute.list_value_length(column).to_numpy().astype(np.int64)
+    return np.diff(column.combine_chunks().offsets.to_numpy()).astype(np.int64)
 
 
-def _padded(column: pa.ChunkedArray, lengths: NDArray[np.int64], width: int, value: int) -> NDArray[np.generic]:
+def _padded(
+    column: pa.ChunkedArray, lengths: NDArray[np.int64], width: int, value: int
+) -> NDArray[np.generic]:
     """Rows of unequal length as one array ``(rows, width)``."""
     flat = column.combine_chunks().flatten().to_numpy()
     result = np.full((len(lengths), width), value, dtype=flat.dtype)

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from weft.kg.python_units import Function, SourceFile, Unit
+from weft.kg.read.python_units import Function, SourceFile, Unit
 
 _RECEIVERS = ("self", "cls")
 _LITERALS: dict[type[ast.AST], str] = {
@@ -25,9 +25,19 @@ _LITERALS: dict[type[ast.AST], str] = {
     ast.Compare: "bool",
     ast.GeneratorExp: "Generator",
 }
-_CALLS = {"len": "int", "sorted": "list", "isinstance": "bool", "hasattr": "bool", "repr": "str", "ord": "int"}
+_CALLS = {
+    "len": "int",
+    "sorted": "list",
+    "isinstance": "bool",
+    "hasattr": "bool",
+    "repr": "str",
+    "ord": "int",
+}
 """What calls of builtins return, where the name does not say it."""
-_BUILTIN_TYPES = frozenset("bool bytearray bytes complex dict float frozenset int list object set str tuple".split())
+_BUILTIN_TYPES = frozenset(
+    kind.__name__
+    for kind in (bool, bytearray, bytes, complex, dict, float, frozenset, int, list, object, set, str, tuple)
+)
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -256,7 +266,9 @@ def type_name(node: ast.expr | None) -> str | None:
     if name is None:
         return None
     name = _ALIASES.get(name, name)
-    public = not name.startswith("_") and len(name) > 1 and name not in ("Any", "object", "Incomplete", "Unused")
+    public = (
+        not name.startswith("_") and len(name) > 1 and name not in ("Any", "object", "Incomplete", "Unused")
+    )
     return name if public else None
 
 
@@ -304,14 +316,22 @@ def value_type(node: ast.expr) -> str | None:
         name = last_name(node.func)
         if name is None:
             return None
-        if isinstance(node.func, ast.Attribute) and name in ("join", "format") and isinstance(node.func.value, ast.Constant):
+        if (
+            isinstance(node.func, ast.Attribute)
+            and name in ("join", "format")
+            and isinstance(node.func.value, ast.Constant)
+        ):
             return "str"
         if isinstance(node.func, ast.Name) and name in _CALLS:
             return _CALLS[name]
         return name if name in _BUILTIN_TYPES or (name[:1].isupper() and not name.isupper()) else None
     if isinstance(node, ast.UnaryOp):
         return "bool" if isinstance(node.op, ast.Not) else value_type(node.operand)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod | ast.Add) and value_type(node.left) == "str":
+    if (
+        isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Mod | ast.Add)
+        and value_type(node.left) == "str"
+    ):
         return "str"
     return _LITERALS.get(type(node))
 
@@ -351,7 +371,13 @@ def _constant(node: ast.expr) -> str | None:
 
 def _parameters(node: Function) -> list[ast.arg]:
     arguments = node.args
-    every = [*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg]
+    every = [
+        *arguments.posonlyargs,
+        *arguments.args,
+        arguments.vararg,
+        *arguments.kwonlyargs,
+        arguments.kwarg,
+    ]
     return [argument for argument in every if argument is not None]
 
 

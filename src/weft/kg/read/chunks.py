@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.kg.tokens import NO_WORD, CodeTokenizer, Tokens, is_word
+from weft.kg.read.tokens import NO_WORD, CodeTokenizer, Tokens, is_word
+
 
 class ChunkTriple(NamedTuple):
     """One fact of a chunk.
@@ -114,7 +116,7 @@ def make_chunk(text: str, tokens: Tokens, indices: NDArray[np.int64], sources: N
     names: dict[str, int] = {}
     words = np.full(len(indices), NO_WORD, dtype=np.int64)
     edges = np.flatnonzero(np.append(first, True))
-    for begin, end in zip(edges[:-1], edges[1:], strict=True):
+    for begin, end in pairwise(edges.tolist()):
         name = text[tokens.starts[indices[begin]] : tokens.ends[indices[end - 1]]]
         if is_word(name):
             words[begin:end] = names.setdefault(name, len(names))
@@ -151,4 +153,6 @@ def add_facts(
             counts["tail too long"] += 1
             continue
         counts["triples"] += 1
-        chunk.triples.append(ChunkTriple(index[head], relation, ids, index.get(tail, NO_WORD), offset, origin))
+        chunk.triples.append(
+            ChunkTriple(index[head], relation, ids, index.get(tail, NO_WORD), offset, origin)
+        )

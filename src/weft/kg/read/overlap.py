@@ -38,4 +38,6 @@ def _windows(ids: NDArray[np.int64]) -> NDArray[np.uint64]:
     """A hash of every window; unsigned arithmetic wraps, as meant."""
     if len(ids) < _WINDOW:
         return np.empty(0, dtype=np.uint64)
-    return (sliding_window_view(ids.astype(np.uint64) + np.uint64(1), _WINDOW) * _POWERS).sum(axis=1, dtype=np.uint64)
+    return (sliding_window_view(ids.astype(np.uint64) + np.uint64(1), _WINDOW) * _POWERS).sum(
+        axis=1, dtype=np.uint64
+    )

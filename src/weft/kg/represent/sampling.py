@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from weft.errors import ConfigError, InputError
-from weft.kg.batch import IGNORED, ChainBatch, pack
 from weft.kg.config import ModelConfig
-from weft.kg.corruption import hide_words, mask_spans
-from weft.kg.dataset import Corpus
-from weft.kg.tokens import END, MASK, NO_WORD, PAD, START
+from weft.kg.read.tokens import END, MASK, NO_WORD, PAD, START
+from weft.kg.represent.batch import IGNORED, ChainBatch, pack
+from weft.kg.represent.corruption import hide_words, mask_spans
+from weft.kg.represent.dataset import Corpus
 from weft.train.batching import Batches, LengthBuckets
 
 
@@ -83,7 +83,9 @@ class Sampler:
         first = corpus.first_triple.cpu()
         has = (first[1:] > first[:-1])[chunks]
         with_triples, without = chunks[has], chunks[~has]
-        self.order = torch.cat([with_triples.repeat(config.oversampling), without]) if len(without) else with_triples
+        self.order = (
+            torch.cat([with_triples.repeat(config.oversampling), without]) if len(without) else with_triples
+        )
         self.root_lengths = (corpus.ids != PAD).sum(dim=1).cpu()
         sizes = torch.cat([torch.zeros(1, dtype=torch.int64), self._group_lengths(corpus).cpu().cumsum(0)])
         self.leaf_lengths = (sizes[first[1:]] - sizes[first[:-1]]).clamp(max=config.leaf_columns)
@@ -93,7 +95,10 @@ class Sampler:
         """Epochs of batches for :func:`weft.train.fit`, of similar length each."""
         lengths = (self.root_lengths + self.leaf_lengths)[self.order]
         plan = LengthBuckets(
-            lengths.tolist(), min(self.config.batch_size, len(self.order)), seed=self.config.seed, drop_last=True
+            lengths.tolist(),
+            min(self.config.batch_size, len(self.order)),
+            seed=self.config.seed,
+            drop_last=True,
         )
         return Batches(plan, self._collate, seed=self.config.seed)
 
@@ -177,7 +182,7 @@ class Sampler:
 
     def _group_lengths(self, corpus: Corpus) -> Tensor:
         """Leaves that each triple takes up at most."""
-        prompt, lengths = prompts(self.model, corpus.ids.device)
+        _, lengths = prompts(self.model, corpus.ids.device)
         return group_lengths(self.model, corpus.tail_length, lengths[corpus.relation])
 
     def _uniform(self, count: int, generator: torch.Generator) -> Tensor:
@@ -250,7 +255,9 @@ def assemble(
     kept, start, group, slot = pack(torch.where(rows.there, lengths, 0), columns)
     filled, index = group >= 0, group.clamp(min=0)
     tail = rows.tail_ids.gather(1, index[:, :, None].expand(-1, -1, K))
-    tail = torch.where(torch.arange(K, device=roots.device) < rows.tail_length.gather(1, index)[:, :, None], tail, END)
+    tail = torch.where(
+        torch.arange(K, device=roots.device) < rows.tail_length.gather(1, index)[:, :, None], tail, END
+    )
     place = slot - before.gather(1, index)
     here = tail.gather(2, place.clamp(0, K - 1)[:, :, None]).squeeze(2)
     past_end = place > rows.tail_length.gather(1, index)

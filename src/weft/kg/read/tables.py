@@ -9,7 +9,7 @@ from types import TracebackType
 import numpy as np
 
 from weft.errors import InputError, MissingExtraError
-from weft.kg.chunks import Chunk
+from weft.kg.read.chunks import Chunk
 
 try:
     import pyarrow as pa
@@ -17,7 +17,9 @@ try:
 except ImportError as error:
     raise MissingExtraError("pyarrow", "kg") from error
 
-DOCUMENTS = pa.schema([("path", pa.string()), ("module", pa.string()), ("split", pa.string()), ("sha256", pa.string())])
+DOCUMENTS = pa.schema(
+    [("path", pa.string()), ("module", pa.string()), ("split", pa.string()), ("sha256", pa.string())]
+)
 CHUNKS = pa.schema(
     [
         ("document", pa.int32()),
@@ -55,13 +57,17 @@ class TableWriter:
         self.documents = 0
         self._rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in SCHEMAS}
         self._writers = {
-            name: pq.ParquetWriter(folder / f"{name}.parquet.part", schema, compression="zstd", compression_level=9)
+            name: pq.ParquetWriter(
+                folder / f"{name}.parquet.part", schema, compression="zstd", compression_level=9
+            )
             for name, schema in SCHEMAS.items()
         }
 
     def add(self, path: str, module: str, split: str, text: str, chunks: list[Chunk]) -> None:
         """Add a document with its chunks."""
-        self._put("documents", (path, module, split, hashlib.sha256(text.encode(errors="replace")).hexdigest()))
+        self._put(
+            "documents", (path, module, split, hashlib.sha256(text.encode(errors="replace")).hexdigest())
+        )
         for chunk in chunks:
             ids, words = chunk.ids.astype(np.uint16), chunk.words.astype(np.uint8)
             self._put("chunks", (self.documents, int(chunk.starts.min()), int(chunk.ends.max()), ids, words))
@@ -96,7 +102,9 @@ class TableWriter:
     def __enter__(self) -> TableWriter:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         for name, writer in self._writers.items():
             if kind is None:
                 self._flush(name)
@@ -115,7 +123,9 @@ def read_table(folder: Path, name: str) -> pa.Table:
     try:
         table = pq.read_table(path)
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"no table can be read: {error}", where=str(path), hint="run `weft kg build`") from error
+        raise InputError(
+            f"no table can be read: {error}", where=str(path), hint="run `weft kg build`"
+        ) from error
     if table.schema.names != SCHEMAS[name].names:
         raise InputError(f"columns {table.schema.names}, not {SCHEMAS[name].names}", where=str(path))
     return table

@@ -22,11 +22,11 @@ from weft.encoder.heads import MLMHead, SBOHead
 from weft.encoder.initialisation import initialise
 from weft.encoder.storage import load_model, save_model
 from weft.errors import InputError
-from weft.kg.batch import IGNORED, ChainBatch
 from weft.kg.config import ModelConfig
-from weft.kg.corruption import span_edges
-from weft.kg.fusion import RelationEmbedding
-from weft.kg.tokens import SPECIALS, CodeTokenizer
+from weft.kg.model.fusion import RelationEmbedding
+from weft.kg.read.tokens import SPECIALS, CodeTokenizer
+from weft.kg.represent.batch import IGNORED, ChainBatch
+from weft.kg.represent.corruption import span_edges
 
 KIND = "leafy-chain"
 
@@ -79,7 +79,9 @@ class CopyPath(nn.Module):
         Returns:
             Log-weights ``(B, L, R)`` in float32, and gate logits ``(B, L)`` in float32.
         """
-        scores = torch.bmm(self.query(leaves), self.key(roots).transpose(1, 2)).float() / math.sqrt(roots.shape[2])
+        scores = torch.bmm(self.query(leaves), self.key(roots).transpose(1, 2)).float() / math.sqrt(
+            roots.shape[2]
+        )
         scores = scores.masked_fill(~allowed[:, None, :], torch.finfo(torch.float32).min)
         return F.log_softmax(scores, dim=-1), self.gate(leaves).squeeze(-1).float()
 
@@ -154,9 +156,13 @@ class LeafyChainModel(nn.Module):
         if self.copy_path is None:
             raise InputError("this model has no copy path")
         roots = batch.input_ids[:, : batch.num_roots]
-        return self.copy_path(hidden[:, batch.num_roots :], hidden[:, : batch.num_roots], roots >= len(SPECIALS))
+        return self.copy_path(
+            hidden[:, batch.num_roots :], hidden[:, : batch.num_roots], roots >= len(SPECIALS)
+        )
 
-    def losses(self, batch: ChainBatch, weights: LossWeights, path: AttentionPath = "auto") -> dict[str, Tensor]:
+    def losses(
+        self, batch: ChainBatch, weights: LossWeights, path: AttentionPath = "auto"
+    ) -> dict[str, Tensor]:
         """All losses, and their weighted sum as ``"loss"``; one without targets is 0.
 
         Args:

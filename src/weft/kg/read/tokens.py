@@ -96,7 +96,7 @@ class CodeTokenizer:
             return CodeTokenizer(Tokenizer.from_str(text))
         except CheckpointError:
             raise
-        except Exception as error:  # noqa: BLE001 - the library raises bare Exception for bad JSON
+        except Exception as error:  # the library raises no narrower one for bad JSON
             raise CheckpointError(f"no tokenizer can be read: {error}", where=str(path)) from error
 
     def save(self, path: Path) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from weft.kg.batch import IGNORED
-from weft.kg.tokens import MASK, NO_WORD, PAD, SPECIALS
+from weft.kg.read.tokens import MASK, NO_WORD, PAD, SPECIALS
+from weft.kg.represent.batch import IGNORED
 
 
 def hide_words(ids: Tensor, words: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -76,7 +76,11 @@ def mask_spans(
     mean = (1 - (1 - stop) ** longest) / stop
     candidates = (begins & real & rows[:, None]).sum(dim=1, keepdim=True).clamp(min=1)
     # One start covers `mean` tokens, less what spans share: −log(1 − share) instead of share.
-    rate = -torch.log1p(torch.tensor(-share, device=ids.device)) * real.sum(dim=1, keepdim=True) / (mean * candidates)
+    rate = (
+        -torch.log1p(torch.tensor(-share, device=ids.device))
+        * real.sum(dim=1, keepdim=True)
+        / (mean * candidates)
+    )
     start = begins & real & rows[:, None] & (draw() < rate)
     reach = torch.where(start, length, 0.0)
     covered = torch.zeros_like(start)

@@ -11,24 +11,24 @@ import io
 import json
 import tokenize
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import numpy as np
-
 from weft.errors import ConfigError, InputError
-from weft.kg.chunks import Chunk, add_facts, cut, make_chunk
-from weft.kg.overlap import Overlap
-from weft.kg.python_facts import facts
-from weft.kg.python_units import Function, SourceFile, Unit
+from weft.kg.read.chunks import Chunk, add_facts, cut, make_chunk
+from weft.kg.read.overlap import Overlap
+from weft.kg.read.python_facts import facts
+from weft.kg.read.python_units import Function, SourceFile, Unit
+from weft.kg.read.stubs import Typeshed, stub_facts
+from weft.kg.read.tables import TableWriter
+from weft.kg.read.tokens import CodeTokenizer, Tokens
 from weft.kg.schema import PYTHON
-from weft.kg.stubs import Typeshed, stub_facts
-from weft.kg.tables import TableWriter
-from weft.kg.tokens import CodeTokenizer, Tokens
 
 TRAIN, VALID, TEST = "train", "valid", "test"
-_SKIPPED_FOLDERS = frozenset(("test", "tests", "testing", "idle_test", "__pycache__", "site-packages", "node_modules"))
+_SKIPPED_FOLDERS = frozenset(
+    ("test", "tests", "testing", "idle_test", "__pycache__", "site-packages", "node_modules")
+)
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,9 @@ class BuildConfig:
         if not 300 <= self.vocab_size <= 65_536:
             raise ConfigError(f"BuildConfig.vocab_size is {self.vocab_size}; it must be in 300..65536")
         if self.valid_percent < 0 or self.test_percent < 0 or self.valid_percent + self.test_percent > 90:
-            raise ConfigError("BuildConfig.valid_percent and test_percent must leave at least 10 for training")
+            raise ConfigError(
+                "BuildConfig.valid_percent and test_percent must leave at least 10 for training"
+            )
 
 
 @dataclass
@@ -154,7 +156,8 @@ def build_python(
             writer.add(document.path, document.module, TRAIN, document.text, chunks)
     funnel.counts["chunks"] = writer.chunks
     (output / "build.json").write_text(
-        json.dumps({"config": asdict(config), **funnel.record()}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        json.dumps({"config": asdict(config), **funnel.record()}, indent=1, ensure_ascii=False) + "\n",
+        encoding="utf-8",
     )
     return funnel
 
@@ -280,7 +283,9 @@ def _unit_chunks(
     stubbed: dict[str, Function],
 ) -> list[Chunk]:
     names = {name: number for number, name in enumerate(PYTHON.names)}
-    stated = [(fact, 0) for fact in facts(file, unit)] + [(fact, 1) for fact in stub_facts(file, unit, stubbed)]
+    stated = [(fact, 0) for fact in facts(file, unit)] + [
+        (fact, 1) for fact in stub_facts(file, unit, stubbed)
+    ]
     candidates = [
         (fact.head, names[fact.relation], fact.tail, unit.text_offset(fact.offset), fact.offset, origin)
         for fact, origin in stated

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import torch
 
-from weft.kg.dataset import Corpus
-from weft.kg.evaluation import DEPTH, Ranking
-from weft.kg.tokens import NO_WORD, PAD
-from weft.kg.views import Tail, View
+from weft.kg.evaluate.scores import DEPTH, Ranking, Score, score
+from weft.kg.evaluate.views import Tail, View
+from weft.kg.read.tokens import NO_WORD, PAD
+from weft.kg.represent.dataset import Corpus, Dataset
 
 
 class Counts:
@@ -23,22 +23,19 @@ class Counts:
     def __init__(self, corpus: Corpus) -> None:
         self.by_relation: dict[int, Counter[Tail]] = defaultdict(Counter)
         self.by_head: dict[tuple[int, Tail], Counter[Tail]] = defaultdict(Counter)
+        # Names of heads matter for types alone; keeping all of them would fill the memory.
+        typed = set(corpus.relation[corpus.origin == 1].unique().tolist())
         mine = torch.nonzero(corpus.split[corpus.chunk] == 0).flatten()
         columns = (corpus.relation, corpus.tail_length, corpus.chunk, corpus.head_start, corpus.head_length)
-        rows = zip(*(column[mine].tolist() for column in columns), corpus.tail_ids[mine].tolist(), strict=True)
+        rows = zip(
+            *(column[mine].tolist() for column in columns), corpus.tail_ids[mine].tolist(), strict=True
+        )
         for relation, length, chunk, start, span, ids in rows:
             tail = tuple(ids[:length])
             self.by_relation[relation][tail] += 1
-            # Names of heads matter for types alone; keeping all of them would fill the memory.
-            if relation in self._typed(corpus):
+            if relation in typed:
                 head = tuple(corpus.ids[chunk, start : start + span].tolist())
                 self.by_head[relation, head][tail] += 1
-
-    def _typed(self, corpus: Corpus) -> set[int]:
-        """Relations that the stubs know."""
-        if not hasattr(self, "_relations"):
-            self._relations = set(corpus.relation[corpus.origin == 1].unique().tolist())
-        return self._relations
 
 
 def prior(counts: Counts, corpus: Corpus, view: View) -> list[Ranking]:
@@ -64,7 +61,9 @@ def prior_in_text(counts: Counts, corpus: Corpus, view: View) -> list[Ranking]:
 
 def nearest_word(corpus: Corpus, view: View) -> list[Ranking]:
     """The words nearest to the head."""
-    return [[(word, 1 / (rank + 1)) for rank, word in enumerate(words[:DEPTH])] for words in _words(corpus, view)]
+    return [
+        [(word, 1 / (rank + 1)) for rank, word in enumerate(words[:DEPTH])] for words in _words(corpus, view)
+    ]
 
 
 def by_head_name(counts: Counts, corpus: Corpus, view: View) -> list[Ranking]:
@@ -79,7 +78,9 @@ def by_head_name(counts: Counts, corpus: Corpus, view: View) -> list[Ranking]:
             total = tails.total()
             known = [(tail, count / total) for tail, count in tails.most_common(DEPTH)]
             named = {tail for tail, _ in known}
-            result.append((known + [(tail, 0.0) for tail, _ in fallback[number] if tail not in named])[:DEPTH])
+            result.append(
+                (known + [(tail, 0.0) for tail, _ in fallback[number] if tail not in named])[:DEPTH]
+            )
         else:
             result.append(fallback[number])
     return result
@@ -103,3 +104,26 @@ def _words(corpus: Corpus, view: View) -> Iterable[list[Tail]]:
                     spans[word] = (distance, tuple(ids[position:end]))
             position = end
         yield [tail for _, tail in sorted(spans.values(), key=lambda item: item[0])]
+
+
+def baseline_scores(dataset: Dataset, views: Mapping[str, View]) -> dict[str, dict[str, Score]]:
+    """Scores of every baseline in every view; the name of the head decides types alone.
+
+    Args:
+        dataset: Its corpus on the CPU.
+        views: What is asked.
+    """
+    corpus, names = dataset.corpus, dataset.schema.names
+    counts = Counts(corpus)
+    result: dict[str, dict[str, Score]] = {}
+    for name, view in views.items():
+        answers = {
+            "prior": prior(counts, corpus, view),
+            "prior in the text": prior_in_text(counts, corpus, view),
+            "nearest word": nearest_word(corpus, view),
+        }
+        if name.endswith("types"):
+            answers["name of the head"] = by_head_name(counts, corpus, view)
+        for baseline, rankings in answers.items():
+            result.setdefault(baseline, {})[name] = score(view, rankings, corpus, names)
+    return result

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from weft.errors import InputError
-from weft.kg.corruption import hide_words
-from weft.kg.dataset import SPLITS, Corpus, Dataset
-from weft.kg.decode import Queries
-from weft.kg.tokens import NO_WORD, PAD
+from weft.kg.model.decode import Queries
+from weft.kg.read.tokens import NO_WORD, PAD
+from weft.kg.represent.corruption import hide_words
+from weft.kg.represent.dataset import SPLITS, Corpus, Dataset
 
 VIEWS = ("visible", "hidden", "absent", "parameter types", "return types")
 
@@ -45,7 +45,9 @@ class View:
     def __len__(self) -> int:
         return len(self.gold)
 
-    def batches(self, corpus: Corpus, size: int, relation: Tensor | None = None) -> Iterator[tuple[Tensor, Queries]]:
+    def batches(
+        self, corpus: Corpus, size: int, relation: Tensor | None = None
+    ) -> Iterator[tuple[Tensor, Queries]]:
         """Queries in batches, longest chunks together, with their indices.
 
         Args:
@@ -63,16 +65,21 @@ class View:
             width = int((roots != PAD).sum(dim=1).max())
             asked = corpus.relation[triple] if relation is None else relation[index].to(triple.device)
             head_start = place.gather(1, corpus.head_start[triple][:, None])
-            yield index, Queries(
-                roots[:, :width],
-                torch.ones_like(head_start, dtype=torch.bool),
-                asked[:, None],
-                head_start,
-                corpus.head_length[triple][:, None],
+            yield (
+                index,
+                Queries(
+                    roots[:, :width],
+                    torch.ones_like(head_start, dtype=torch.bool),
+                    asked[:, None],
+                    head_start,
+                    corpus.head_length[triple][:, None],
+                ),
             )
 
 
-def make_views(dataset: Dataset, split: str = "test", limit: int | None = None, seed: int = 0) -> dict[str, View]:
+def make_views(
+    dataset: Dataset, split: str = "test", limit: int | None = None, seed: int = 0
+) -> dict[str, View]:
     """The views of one part of the split; those without queries are left out.
 
     Args:

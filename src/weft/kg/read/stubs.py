@@ -11,8 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from weft.errors import MissingExtraError
-from weft.kg.python_facts import Fact, type_name
-from weft.kg.python_units import Function, SourceFile, Unit
+from weft.kg.read.python_facts import Fact, type_name
+from weft.kg.read.python_units import Function, SourceFile, Unit
 
 _RUNNING = (3, 11)
 """The Python whose branches of the stubs count; the source trees measured here are of this version."""

@@ -12,11 +12,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from weft.errors import ConfigError, ShapeError
-from weft.kg.batch import IGNORED, ChainBatch
-from weft.kg.model import LeafyChainModel
-from weft.kg.sampling import LeafRows, assemble, group_lengths, prompts
-from weft.kg.tokens import END, MASK, PAD, START, UNKNOWN
-from weft.kg.trie import Trie
+from weft.kg.model.leafy_chain import LeafyChainModel
+from weft.kg.model.trie import Trie
+from weft.kg.read.tokens import END, MASK, PAD, START, UNKNOWN
+from weft.kg.represent.batch import IGNORED, ChainBatch
+from weft.kg.represent.sampling import LeafRows, assemble, group_lengths, prompts
 
 _NEVER = (PAD, UNKNOWN, MASK, START)
 _LOWEST = -1e9
@@ -41,7 +41,9 @@ class Queries:
     head_length: Tensor
 
     def __post_init__(self) -> None:
-        shapes = {tuple(getattr(self, name).shape) for name in ("there", "relation", "head_start", "head_length")}
+        shapes = {
+            tuple(getattr(self, name).shape) for name in ("there", "relation", "head_start", "head_length")
+        }
         if len(shapes) != 1 or self.there.dim() != 2 or self.there.shape[0] != self.roots.shape[0]:
             raise ShapeError(f"queries have shapes {sorted(shapes)} for roots {tuple(self.roots.shape)}")
 
@@ -64,7 +66,9 @@ class Answers:
 
 
 @torch.no_grad()
-def spell(model: LeafyChainModel, queries: Queries, beams: int = 10, tries: list[list[Trie]] | None = None) -> Answers:
+def spell(
+    model: LeafyChainModel, queries: Queries, beams: int = 10, tries: list[list[Trie]] | None = None
+) -> Answers:
     """Spell tails left to right by beam search.
 
     Args:
@@ -77,7 +81,9 @@ def spell(model: LeafyChainModel, queries: Queries, beams: int = 10, tries: list
         ConfigError: The model does not spell, or ``beams`` is below 1.
     """
     if model.config.decoding != "causal" or beams < 1:
-        raise ConfigError(f"decoding is {model.config.decoding!r} with {beams} beams; spelling needs 'causal' and 1")
+        raise ConfigError(
+            f"decoding is {model.config.decoding!r} with {beams} beams; spelling needs 'causal' and 1"
+        )
     B, Q = queries.there.shape
     K, device = model.config.leaves, queries.roots.device
     # Step 0 has one hypothesis, the empty tail; every later step has W.
@@ -109,7 +115,7 @@ def spell(model: LeafyChainModel, queries: Queries, beams: int = 10, tries: list
 
 @torch.no_grad()
 def score_tails(model: LeafyChainModel, queries: Queries, tail_ids: Tensor, tail_length: Tensor) -> Tensor:
-    """log p of given tails, one for each query, ``(B, Q)``; 0 where there is no query.
+    """Score given tails: log p of one for each query, ``(B, Q)``; 0 where there is no query.
 
     Args:
         model: With causal decoding, in eval mode.
@@ -117,7 +123,7 @@ def score_tails(model: LeafyChainModel, queries: Queries, tail_ids: Tensor, tail
         tail_ids: ``(B, Q, K)`` int64, padded.
         tail_length: ``(B, Q)`` int64.
     """
-    batch, start = _batch(model, queries, tail_ids, tail_length)
+    batch, _ = _batch(model, queries, tail_ids, tail_length)
     hidden = model(batch)
     R = batch.num_roots
     targets = batch.tail_targets[:, R:]
@@ -130,7 +136,9 @@ def score_tails(model: LeafyChainModel, queries: Queries, tail_ids: Tensor, tail
 
 
 @torch.no_grad()
-def mask_predict(model: LeafyChainModel, queries: Queries, length: int | None = None, iterations: int = 3) -> Answers:
+def mask_predict(
+    model: LeafyChainModel, queries: Queries, length: int | None = None, iterations: int = 3
+) -> Answers:
     """Fill masked tails in rounds, the surest tokens first; one answer to each query.
 
     In round r of n the ⌈K·r/n⌉ surest slots keep their token and the others are masked again. With slots
@@ -149,27 +157,40 @@ def mask_predict(model: LeafyChainModel, queries: Queries, length: int | None = 
     if config.decoding != "masked":
         raise ConfigError("decoding is 'causal'; mask-predict needs a model with masked decoding")
     K = config.leaves if length is None else length
-    B, Q = queries.there.shape
-    shown = torch.full((B, Q, K), MASK, dtype=torch.int64, device=queries.roots.device)
-    for turn in range(1, iterations + 1):
-        batch, start = _batch(model, queries, shown, torch.full_like(queries.relation, K))
-        hidden = model(batch)
-        column = (batch.num_roots + start)[..., None] + torch.arange(K, device=shown.device)
-        column = column.clamp(max=hidden.shape[1] - 1).flatten(1)
-        picked = hidden.gather(1, column[..., None].expand(-1, -1, hidden.shape[2]))
-        log_p = next_token_log_probability(model, picked, hidden, batch).view(B, Q, K, -1)
-        best, token = log_p.max(dim=-1)
-        keep = -(-K * turn // iterations)
-        surest = best.argsort(dim=-1, descending=True).argsort(dim=-1) < keep
-        shown = torch.where(surest, token, MASK)
+    if iterations < 1 or not 0 < K <= config.leaves:
+        raise ConfigError(
+            f"{iterations} iterations for {K} tokens; both must be at least 1, tokens at most K"
+        )
+    shown = torch.full((*queries.there.shape, K), MASK, dtype=torch.int64, device=queries.roots.device)
+    token, best = _fill(model, queries, shown)
+    for turn in range(1, iterations):
+        surest = best.argsort(dim=-1, descending=True).argsort(dim=-1) < -(-K * turn // iterations)
+        token, best = _fill(model, queries, torch.where(surest, token, MASK))
     ended = (token == END).long().cumsum(dim=-1) > 0
-    total = torch.where(ended & ~(token == END), 0.0, best).sum(dim=-1)
-    tokens = torch.where(ended, PAD, token)
+    total = torch.where(ended & (token != END), 0.0, best).sum(dim=-1)
+    tokens = torch.nn.functional.pad(torch.where(ended, PAD, token), (0, config.leaves - K), value=PAD)
     return Answers(tokens[:, :, None], torch.where(queries.there, total, _LOWEST)[..., None])
 
 
-def next_token_log_probability(model: LeafyChainModel, leaves: Tensor, hidden: Tensor, batch: ChainBatch) -> Tensor:
-    """log p(token) at some leaves, ``(B, n, vocab)`` float32.
+def _fill(model: LeafyChainModel, queries: Queries, shown: Tensor) -> tuple[Tensor, Tensor]:
+    """The likeliest token at every slot and its log-probability, ``(B, Q, K)`` each; shown ones stay."""
+    B, Q, K = shown.shape
+    batch, start = _batch(model, queries, shown, torch.full_like(queries.relation, K))
+    hidden = model(batch)
+    column = (batch.num_roots + start)[..., None] + torch.arange(K, device=shown.device)
+    column = column.clamp(max=hidden.shape[1] - 1).flatten(1)
+    leaves = hidden.gather(1, column[..., None].expand(-1, -1, hidden.shape[2]))
+    log_p = next_token_log_probability(model, leaves, hidden, batch).view(B, Q, K, -1)
+    best, token = log_p.max(dim=-1)
+    given = shown != MASK
+    kept = log_p.gather(-1, shown.clamp(min=0)[..., None]).squeeze(-1)
+    return torch.where(given, shown, token), torch.where(given, kept, best)
+
+
+def next_token_log_probability(
+    model: LeafyChainModel, leaves: Tensor, hidden: Tensor, batch: ChainBatch
+) -> Tensor:
+    """The log-probability of every token at some leaves, ``(B, n, vocab)`` float32.
 
     Args:
         model: The model.
@@ -191,7 +212,7 @@ def next_token_log_probability(model: LeafyChainModel, leaves: Tensor, hidden: T
 
 
 def _next_log_probability(model: LeafyChainModel, queries: Queries, tokens: Tensor, step: int) -> Tensor:
-    """log p of the next token of every hypothesis, ``(B, Q, W, vocab)``."""
+    """The log-probability of every next token of every hypothesis, ``(B, Q, W, vocab)``."""
     B, Q, W, K = tokens.shape
     spread = Queries(
         queries.roots,
@@ -209,7 +230,9 @@ def _next_log_probability(model: LeafyChainModel, queries: Queries, tokens: Tens
     return next_token_log_probability(model, leaves, hidden, batch).view(B, Q, W, -1)
 
 
-def _batch(model: LeafyChainModel, queries: Queries, tail_ids: Tensor, tail_length: Tensor) -> tuple[ChainBatch, Tensor]:
+def _batch(
+    model: LeafyChainModel, queries: Queries, tail_ids: Tensor, tail_length: Tensor
+) -> tuple[ChainBatch, Tensor]:
     """Queries with (beginnings of) tails as a batch, and the first leaf column of each."""
     config = model.config
     prompt, prompt_lengths = prompts(config, queries.roots.device)

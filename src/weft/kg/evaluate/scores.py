@@ -10,10 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from weft.kg.dataset import Corpus
-from weft.kg.decode import mask_predict, spell
-from weft.kg.model import LeafyChainModel
-from weft.kg.views import Tail, View
+from weft.kg.evaluate.views import Tail, View
+from weft.kg.model.decode import mask_predict, spell
+from weft.kg.model.leafy_chain import LeafyChainModel
+from weft.kg.represent.dataset import Corpus
 from weft.objective.intervals import Interval, bootstrap_interval
 from weft.objective.metrics import expected_calibration_error, threshold_curve
 
@@ -89,7 +89,11 @@ def answer(
     """
     rankings: list[Ranking] = [[] for _ in range(len(view))]
     for index, queries in view.batches(corpus, batch_size, relation):
-        found = spell(model, queries, beams) if model.config.decoding == "causal" else mask_predict(model, queries)
+        found = (
+            spell(model, queries, beams)
+            if model.config.decoding == "causal"
+            else mask_predict(model, queries)
+        )
         tokens, log_p = found.tokens[:, 0].tolist(), found.log_probability[:, 0].tolist()
         for row, query in enumerate(index.tolist()):
             seen: dict[Tail, float] = {}
@@ -122,7 +126,9 @@ def score(
     ten = np.array([any(hits) for hits in found], dtype=np.float64)
     sizes = np.array([len(gold) for gold in view.gold])
     precision = [
-        sum((np.cumsum(hits) / np.arange(1, len(hits) + 1))[np.array(hits, dtype=bool)]) / min(size, DEPTH) if hits else 0.0
+        sum((np.cumsum(hits) / np.arange(1, len(hits) + 1))[np.array(hits, dtype=bool)]) / min(size, DEPTH)
+        if hits
+        else 0.0
         for hits, size in zip(found, sizes, strict=True)
     ]
     raw = np.array([value for ranking in rankings for _, value in ranking])
@@ -135,8 +141,12 @@ def score(
     relation = corpus.relation[view.triple.to(corpus.relation.device)].cpu().numpy()
     document = corpus.document[corpus.chunk[view.triple.to(corpus.chunk.device)]].cpu().numpy()
     by_relation = {
-        names[number]: (int((relation == number).sum()), float(first[relation == number].mean()), float(ten[relation == number].mean()))
-        for number in np.unique(relation)
+        str(names[number]): (
+            int((relation == number).sum()),
+            float(first[relation == number].mean()),
+            float(ten[relation == number].mean()),
+        )
+        for number in np.unique(relation).tolist()
     }
     return Score(
         queries=len(view),
@@ -170,7 +180,7 @@ def evaluate(
     Args:
         model: Set to eval mode.
         corpus: On the model's device.
-        views: From :func:`weft.kg.views.make_views`.
+        views: From :func:`weft.kg.evaluate.views.make_views`.
         names: Relation names by id.
         beams: Hypotheses of the beam search.
         batch_size: Queries at a time.

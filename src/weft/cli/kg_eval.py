@@ -1,0 +1,111 @@
+"""``weft kg eval``: score a model and the baselines on held-out modules."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from weft.cli.kg_machine import add_machine, device_of
+
+if TYPE_CHECKING:
+    from weft.kg.evaluate.scores import Score
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of ``weft kg eval``."""
+    result = argparse.ArgumentParser(
+        prog="weft kg eval",
+        description="Score answers to held-out modules in every view, beside the baselines.",
+    )
+    result.add_argument("dataset", type=Path, metavar="DATASET", help="made by `weft kg build`")
+    result.add_argument(
+        "--model", type=Path, metavar="MODEL", help="a model's folder; baselines alone without"
+    )
+    result.add_argument("--split", choices=("valid", "test"), default="test")
+    result.add_argument("--limit", type=int, default=1000, metavar="N", help="queries of each view (1000)")
+    result.add_argument("--beams", type=int, default=10, metavar="N", help="hypotheses of a tail (10)")
+    result.add_argument(
+        "--shuffle-relations", action="store_true", help="ask for random relations: a control"
+    )
+    result.add_argument(
+        "--calibrate",
+        action="store_true",
+        help="learn confidences from the validation part; save them with the model",
+    )
+    result.add_argument("--by-relation", action="store_true", help="print every relation")
+    result.add_argument("--json", action="store_true", help="print JSON")
+    add_machine(result)
+    return result
+
+
+def run(argv: list[str]) -> int:
+    """Run ``weft kg eval``."""
+    arguments = parser().parse_args(argv)
+    from weft.errors import ConfigError
+    from weft.kg.evaluate.baselines import baseline_scores
+    from weft.kg.evaluate.calibrate import calibrate
+    from weft.kg.evaluate.scores import evaluate
+    from weft.kg.evaluate.views import make_views
+    from weft.kg.model.leafy_chain import LeafyChainModel
+    from weft.kg.represent.dataset import load_dataset
+
+    if arguments.limit < 1 or arguments.beams < 1:
+        raise ConfigError("--limit and --beams must be at least 1")
+    if arguments.calibrate and arguments.model is None:
+        raise ConfigError("--calibrate needs --model")
+    device = device_of(arguments)
+    dataset = load_dataset(arguments.dataset)
+    views = make_views(dataset, arguments.split, arguments.limit)
+    table: dict[str, Mapping[str, Score]] = dict(baseline_scores(dataset, views))
+    if arguments.model is not None:
+        model = LeafyChainModel.load(arguments.model).to(device).eval()
+        dataset.check_vocabulary(
+            model.config.encoder.vocab_size, model.config.num_relations, str(arguments.model)
+        )
+        corpus = dataset.corpus.to(device)
+        names = dataset.schema.names
+        table["model"] = evaluate(
+            model, corpus, views, names, beams=arguments.beams, shuffle_relations=arguments.shuffle_relations
+        )
+        if arguments.calibrate:
+            calibrate(model, dataset, corpus, limit=arguments.limit).save(arguments.model)
+    if arguments.json:
+        print(
+            json.dumps(
+                {name: {view: score.record() for view, score in row.items()} for name, row in table.items()}
+            )
+        )
+    else:
+        print(listing(table, arguments.by_relation))
+    return 0
+
+
+def listing(table: Mapping[str, Mapping[str, Score]], by_relation: bool) -> str:
+    """The table: a block for each view, a line for each row of it."""
+    lines: list[str] = []
+    for view in dict.fromkeys(view for row in table.values() for view in row):
+        queries = next(row[view].queries for row in table.values() if view in row)
+        lines.append(
+            f"{view} ({queries} queries){'P@1':>16}{'interval':>16}{'Hit@10':>8}{'MAP':>7}{'F1':>7}{'ECE':>7}"
+        )
+        for name, row in table.items():
+            if view in row:
+                lines.append(_line(name, row[view]))
+                if by_relation and name == "model":
+                    lines += [
+                        f"    {relation:<22}{count:>6}{first:>8.3f}{ten:>8.3f}"
+                        for relation, (count, first, ten) in sorted(row[view].by_relation.items())
+                    ]
+    return "\n".join(lines)
+
+
+def _line(name: str, score: Score) -> str:
+    first = score.precision_at_1
+    interval = f"{first.low:.3f}–{first.high:.3f}"
+    return (
+        f"  {name:<24}{first.estimate:>8.3f}{interval:>16}{score.hit_at_10.estimate:>8.3f}"
+        f"{score.mean_average_precision:>7.3f}{score.best_f1:>7.3f}{score.calibration_error:>7.3f}"
+    )

@@ -1,0 +1,86 @@
+"""``weft kg facts``: facts of a Python file, each with its confidence, beside the syntax tree's."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from weft.cli.kg_machine import add_machine, device_of
+from weft.errors import CheckpointError
+
+if TYPE_CHECKING:
+    from weft.kg.extract import ModelFact
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of ``weft kg facts``."""
+    result = argparse.ArgumentParser(
+        prog="weft kg facts",
+        description="Read facts out of a Python file; ✓ where the syntax tree states the same, ✗ where it states "
+        "another tail, · where it says nothing (types of un-annotated code).",
+    )
+    result.add_argument("file", type=Path, metavar="FILE")
+    result.add_argument(
+        "--model", default="kg-python-small", help="a shipped model or a folder (kg-python-small)"
+    )
+    result.add_argument(
+        "--relation", action="append", metavar="NAME", help="only this relation; may be repeated"
+    )
+    result.add_argument("--at-least", type=float, default=0.0, metavar="P", help="least confidence (0)")
+    result.add_argument("--limit", type=int, metavar="N", help="print at most N facts, the surest")
+    result.add_argument("--beams", type=int, default=4, metavar="N", help="hypotheses of a tail (4)")
+    result.add_argument("--json", action="store_true", help="print JSON")
+    add_machine(result)
+    return result
+
+
+def run(argv: list[str]) -> int:
+    """Run ``weft kg facts``."""
+    arguments = parser().parse_args(argv)
+    from weft.kg.extract import Extractor
+    from weft.kg.schema import PYTHON
+
+    for name in arguments.relation or ():
+        PYTHON.id_of(name)
+    device = device_of(arguments)
+    shipped = files("weft").joinpath("weights", arguments.model)
+    if Path(arguments.model).is_dir():
+        extractor = Extractor.load(Path(arguments.model), device)
+    elif shipped.joinpath("config.json").is_file():
+        with as_file(shipped) as folder:
+            extractor = Extractor.load(folder, device)
+    else:
+        raise CheckpointError(
+            f"no model {arguments.model!r}", hint="a folder, or a name that `weft models` lists"
+        )
+    found = extractor.facts(arguments.file, beams=arguments.beams)
+    if arguments.relation:
+        found = [fact for fact in found if fact.relation in arguments.relation]
+    judged = [fact for fact in found if fact.agrees is not None]
+    right = sum(fact.agrees is True for fact in judged)
+    shown = [fact for fact in found if fact.confidence >= arguments.at_least]
+    if arguments.limit is not None:
+        surest = sorted(shown, key=lambda fact: -fact.confidence)[: arguments.limit]
+        shown = [fact for fact in shown if fact in surest]
+    if arguments.json:
+        print(json.dumps([fact.record() for fact in shown], ensure_ascii=False))
+        return 0
+    print(listing(shown))
+    print(f"{len(found)} facts; the syntax tree judges {len(judged)} and agrees with {right}")
+    return 0
+
+
+def listing(facts: list[ModelFact]) -> str:
+    """One line per fact."""
+    marks = {True: "✓", False: "✗", None: "·"}
+    rows: list[str] = []
+    for fact in facts:
+        other = f"   the tree: {', '.join(fact.stated[:4])}" if fact.agrees is False else ""
+        rows.append(
+            f"{fact.line:>5}  {marks[fact.agrees]} {fact.confidence:.2f}  "
+            f"{fact.head} {fact.relation} {fact.tail}{other}"
+        )
+    return "\n".join(rows)

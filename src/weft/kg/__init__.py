@@ -1,0 +1,1 @@
+"""Knowledge graphs from code: read → represent → model → evaluate."""

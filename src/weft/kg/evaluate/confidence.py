@@ -1,0 +1,90 @@
+"""From a tail's probability to how often such answers are right, per relation."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from weft.errors import CheckpointError, InputError
+from weft.objective.calibration import Calibration, fit_isotonic, from_json, to_json
+
+FILE = "calibration.json"
+_ENOUGH = 150
+"""Answers that a relation needs for a map of its own; fewer share the map of all."""
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """A rising map from probability to precision for every relation.
+
+    Args:
+        pooled: For relations without a map of their own.
+        by_relation: Relation name to map.
+    """
+
+    pooled: Calibration
+    by_relation: Mapping[str, Calibration] = field(default_factory=dict)
+
+    @staticmethod
+    def fit(answers: Iterable[tuple[str, float, bool]]) -> Confidence:
+        """Learn from answers of held-out modules.
+
+        Args:
+            answers: Relation, probability, whether the answer was right.
+
+        Raises:
+            InputError: There are none.
+        """
+        grouped: dict[str, list[tuple[float, bool]]] = defaultdict(list)
+        for relation, probability, right in answers:
+            grouped[relation].append((probability, right))
+        every = [pair for pairs in grouped.values() for pair in pairs]
+        if not every:
+            raise InputError("no answers to calibrate with")
+        maps = {name: _isotonic(pairs) for name, pairs in sorted(grouped.items()) if len(pairs) >= _ENOUGH}
+        return Confidence(_isotonic(every), maps)
+
+    def __call__(self, relation: str, probability: float) -> float:
+        """How often an answer of this relation with this probability is right."""
+        calibration = self.by_relation.get(relation, self.pooled)
+        return float(calibration(np.array([probability]))[0])
+
+    def save(self, folder: Path) -> None:
+        """Write ``calibration.json`` beside a model."""
+        record = {
+            "pooled": to_json(self.pooled),
+            "by_relation": {name: to_json(calibration) for name, calibration in self.by_relation.items()},
+        }
+        partial = folder / f".{FILE}.part"
+        partial.write_text(json.dumps(record) + "\n", encoding="utf-8")
+        os.replace(partial, folder / FILE)
+
+    @staticmethod
+    def load(folder: Path) -> Confidence | None:
+        """Read it; None where a model has none.
+
+        Raises:
+            CheckpointError: The file holds something else.
+        """
+        path = folder / FILE
+        if not path.is_file():
+            return None
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            relations = {
+                str(name): from_json(value, str(path)) for name, value in record["by_relation"].items()
+            }
+            return Confidence(from_json(record["pooled"], str(path)), relations)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise CheckpointError(f"not a calibration: {error}", where=str(path)) from error
+
+
+def _isotonic(pairs: list[tuple[float, bool]]) -> Calibration:
+    probabilities, right = zip(*pairs, strict=True)
+    return fit_isotonic(np.array(probabilities), np.array(right, dtype=np.float64))

@@ -1,0 +1,197 @@
+"""Facts of one Python module, as the model reads them, beside what the syntax tree states."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+
+from weft.errors import CheckpointError, InputError
+from weft.kg.evaluate.confidence import Confidence
+from weft.kg.model.decode import Queries, spell
+from weft.kg.model.leafy_chain import LeafyChainModel
+from weft.kg.read.build import BuildConfig, decode, unit_chunks
+from weft.kg.read.chunks import Chunk
+from weft.kg.read.python_units import SourceFile
+from weft.kg.read.tokens import PAD, CodeTokenizer
+from weft.kg.schema import PYTHON
+
+_TYPES = ("has_type", "returns")
+
+
+@dataclass(frozen=True)
+class ModelFact:
+    """One fact that a model read out of a chunk.
+
+    Args:
+        head: An identifier.
+        relation: Name of the relation.
+        tail: What the model answered.
+        confidence: How often such an answer is right; the raw probability for an uncalibrated model.
+        line: Line of the head, from 1.
+        span: Characters of the chunk in the file.
+        stated: The tails that the syntax tree states in this chunk; none where it is silent.
+    """
+
+    head: str
+    relation: str
+    tail: str
+    confidence: float
+    line: int
+    span: tuple[int, int]
+    stated: tuple[str, ...]
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether the syntax tree states this very fact; None where it says nothing."""
+        return self.tail in self.stated if self.stated else None
+
+    def record(self) -> dict[str, object]:
+        """As JSON."""
+        return {**asdict(self), "agrees": self.agrees}
+
+
+@dataclass(frozen=True)
+class Extractor:
+    """A model with its vocabulary and its calibration.
+
+    Args:
+        model: In eval mode.
+        tokenizer: The one that it was trained with.
+        confidence: None for raw probabilities.
+    """
+
+    model: LeafyChainModel
+    tokenizer: CodeTokenizer
+    confidence: Confidence | None
+
+    @staticmethod
+    def load(folder: Path, device: torch.device | str = "cpu") -> Extractor:
+        """Read a model's folder.
+
+        Raises:
+            CheckpointError: It is damaged, or its vocabulary or relations do not fit.
+        """
+        model = LeafyChainModel.load(folder).to(device).eval()
+        tokenizer = CodeTokenizer.load(folder / "tokenizer.json")
+        if tokenizer.vocab_size != model.config.encoder.vocab_size:
+            raise CheckpointError(
+                f"a tokenizer of {tokenizer.vocab_size} tokens for a vocabulary of "
+                f"{model.config.encoder.vocab_size}",
+                where=str(folder),
+            )
+        if model.config.num_relations != PYTHON.size:
+            raise CheckpointError(
+                f"{model.config.num_relations} relation ids; Python's schema has {PYTHON.size}",
+                where=str(folder),
+            )
+        return Extractor(model, tokenizer, Confidence.load(folder))
+
+    def facts(self, path: Path, *, beams: int = 4, batch_size: int = 16) -> list[ModelFact]:
+        """Ask for every (head, relation) of which the syntax tree speaks, and for all types.
+
+        Args:
+            path: A Python file.
+            beams: Hypotheses of each tail.
+            batch_size: Chunks at a time.
+
+        Raises:
+            InputError: The file cannot be read, is no Python, or holds nothing.
+        """
+        try:
+            text = decode(path.read_bytes(), str(path))
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
+        file = SourceFile(text, str(path))
+        limits = BuildConfig(
+            roots=self.model.config.encoder.max_position_embeddings, longest_tail=self.model.config.leaves
+        )
+        chunks = unit_chunks(file, list(file.units()), self.tokenizer, limits, Counter())
+        asked = [(chunk, questions(chunk, self.tokenizer)) for chunk in chunks]
+        asked = [(chunk, found) for chunk, found in asked if found]
+        if not asked:
+            raise InputError("no functions, classes or statements to ask about", where=str(path))
+        # Long chunks together: a batch is padded to its longest.
+        asked.sort(key=lambda item: (len(item[0].ids), len(item[1])))
+        result: list[ModelFact] = []
+        for start in range(0, len(asked), batch_size):
+            result += self._ask(text, asked[start : start + batch_size], beams)
+        return sorted(result, key=lambda fact: (fact.line, fact.head, fact.relation))
+
+    def _ask(
+        self, text: str, part: Sequence[tuple[Chunk, list[Question]]], beams: int
+    ) -> Iterator[ModelFact]:
+        device = self.model.word_embeddings.device
+        width, most = max(len(chunk.ids) for chunk, _ in part), max(len(found) for _, found in part)
+        roots = torch.full((len(part), width), PAD, dtype=torch.int64)
+        columns = torch.zeros(4, len(part), most, dtype=torch.int64)
+        for row, (chunk, found) in enumerate(part):
+            roots[row, : len(chunk.ids)] = torch.from_numpy(chunk.ids)
+            for number, question in enumerate(found):
+                columns[:, row, number] = torch.tensor(
+                    (1, question.relation, question.start, question.length)
+                )
+        there, relation, head_start, head_length = columns.to(device)
+        queries = Queries(roots.to(device), there.bool(), relation, head_start, head_length)
+        answers = spell(self.model, queries, beams)
+        for row, (chunk, found) in enumerate(part):
+            for number, question in enumerate(found):
+                name = PYTHON.names[question.relation]
+                probability = float(answers.log_probability[row, number, 0].exp())
+                yield ModelFact(
+                    head=question.head,
+                    relation=name,
+                    tail=self.tokenizer.text(answers.tail(row, number, 0)),
+                    confidence=probability if self.confidence is None else self.confidence(name, probability),
+                    line=text.count("\n", 0, int(chunk.starts[question.start])) + 1,
+                    span=(int(chunk.starts.min()), int(chunk.ends.max())),
+                    stated=question.stated,
+                )
+
+
+@dataclass(frozen=True)
+class Question:
+    """A head in a chunk and a relation to ask for.
+
+    Args:
+        head: The identifier.
+        relation: Relation id.
+        start: Index of its first token in the chunk.
+        length: Number of its tokens.
+        stated: Tails that the syntax tree states.
+    """
+
+    head: str
+    relation: int
+    start: int
+    length: int
+    stated: tuple[str, ...]
+
+
+def questions(chunk: Chunk, tokenizer: CodeTokenizer) -> list[Question]:
+    """What the syntax tree of a chunk speaks of; types of its parameters and functions besides.
+
+    Args:
+        chunk: With its facts.
+        tokenizer: Spells their tails.
+    """
+    stated: dict[tuple[int, int], list[str]] = {}
+    typed = {name: PYTHON.id_of(name) for name in _TYPES}
+    parameters = PYTHON.id_of("has_parameter")
+    for triple in chunk.triples:
+        stated.setdefault((triple.head_word, triple.relation), []).append(tokenizer.text(triple.tail_ids))
+        if triple.relation == parameters:
+            stated.setdefault((triple.head_word, typed["returns"]), [])
+            if triple.tail_word < len(chunk.names):
+                stated.setdefault((triple.tail_word, typed["has_type"]), [])
+    result = []
+    for (word, relation), tails in stated.items():
+        places = (chunk.words == word).nonzero()[0]
+        length = 1
+        while length < len(places) and places[length] == places[0] + length:
+            length += 1
+        result.append(Question(chunk.names[word], relation, int(places[0]), length, tuple(tails)))
+    return result

@@ -1,0 +1,1 @@
+"""The leafy chain model: its parts, its training, and how it answers."""

@@ -1,0 +1,1 @@
+"""Source trees in, chunks with facts out: the data set on disk."""

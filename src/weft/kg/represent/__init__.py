@@ -1,0 +1,1 @@
+"""A data set as tensors: chunks, triples, batches, and what training hides."""
