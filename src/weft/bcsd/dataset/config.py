@@ -1,0 +1,150 @@
+"""What a data set consists of: packages, compilers, levels, architectures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import yaml
+
+from weft.errors import ConfigError
+
+Role = Literal["train", "valid", "test"]
+Compiler = Literal["gcc", "clang"]
+Level = Literal["O0", "O1", "O2", "O3", "Os"]
+Target = Literal["x86_64", "aarch64"]
+
+
+@dataclass(frozen=True)
+class Package:
+    """One Debian source package and how to compile it directly, without its own build system.
+
+    Args:
+        name: What the data set calls it.
+        role: Which side of the split it is on, whole.
+        source: The Debian source package; ``name`` by default.
+        files: Globs of C files, relative to the source tree.
+        exclude: Globs of files to leave out: programs, tests, vendored copies of other packages.
+        include: Header folders, relative to the tree; ``@other/folder`` lies in another package's tree.
+        flags: Further compiler flags.
+        prepare: Commands run once in the fresh tree, to generate headers.
+        write: Files to write into the tree: path → text.
+        min_functions: A build with fewer functions is an error.
+    """
+
+    name: str
+    role: Role
+    source: str = ""
+    files: tuple[str, ...] = ("*.c",)
+    exclude: tuple[str, ...] = ()
+    include: tuple[str, ...] = (".",)
+    flags: tuple[str, ...] = ()
+    prepare: tuple[str, ...] = ()
+    write: dict[str, str] = field(default_factory=dict)
+    min_functions: int = 10
+
+    def __post_init__(self) -> None:
+        """Check each field."""
+        _check(self.name.isidentifier() or self.name.replace("-", "").isalnum(), "name", self.name, "a plain word")
+        _check(self.role in get_args(Role), "role", self.role, f"one of {', '.join(get_args(Role))}")
+        _check(bool(self.files), "files", self.files, "at least one glob")
+        _check(self.min_functions > 0, "min_functions", self.min_functions, "above 0")
+
+    @property
+    def debian(self) -> str:
+        """The name of the source package."""
+        return self.source or self.name
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to build."""
+
+    compiler: Compiler
+    level: Level
+    target: Target
+
+    def __str__(self) -> str:
+        return f"{self.compiler}-{self.level}-{self.target}"
+
+
+@dataclass(frozen=True)
+class DatasetConfig:
+    """The whole data set.
+
+    Args:
+        packages: What to build.
+        compilers: In the matrix.
+        levels: In the matrix.
+        targets: In the matrix.
+        jobs: Compilations at a time.
+        min_blocks: Functions with fewer blocks are counted but not kept.
+        min_builds: Groups with fewer builds are not kept.
+    """
+
+    packages: tuple[Package, ...]
+    compilers: tuple[Compiler, ...] = ("gcc", "clang")
+    levels: tuple[Level, ...] = ("O0", "O1", "O2", "O3", "Os")
+    targets: tuple[Target, ...] = ("x86_64", "aarch64")
+    jobs: int = 2
+    min_blocks: int = 1
+    min_builds: int = 2
+
+    def __post_init__(self) -> None:
+        """Check each field."""
+        names = [package.name for package in self.packages]
+        _check(bool(names), "packages", names, "at least one")
+        _check(len(set(names)) == len(names), "packages", names, "distinct names")
+        for key, allowed in (("compilers", Compiler), ("levels", Level), ("targets", Target)):
+            values = getattr(self, key)
+            _check(bool(values) and set(values) <= set(get_args(allowed)), key, values, f"among {get_args(allowed)}")
+        _check(self.jobs > 0, "jobs", self.jobs, "above 0")
+
+    @property
+    def variants(self) -> list[Variant]:
+        """The matrix, in a fixed order."""
+        return [Variant(c, lv, t) for t in self.targets for c in self.compilers for lv in self.levels]
+
+
+def _check(holds: bool, name: str, value: object, rule: str) -> None:
+    if not holds:
+        raise ConfigError(f"{name} is {value!r}; it must be {rule}")
+
+
+def load_config(path: Path) -> DatasetConfig:
+    """Read a YAML configuration.
+
+    Raises:
+        ConfigError: It is missing, no YAML mapping, has unknown keys or breaks a rule.
+    """
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ConfigError("no such file", where=str(path)) from error
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"not a YAML file: {' '.join(str(error).split())[:120]}", where=str(path)) from error
+    if not isinstance(document, dict):
+        raise ConfigError("not a mapping of settings", where=str(path))
+    try:
+        listed = document.pop("packages", [])
+        if not isinstance(listed, list):
+            raise ConfigError("packages must be a list")
+        packages = tuple(_make(Package, entry) for entry in listed)
+        return _make(DatasetConfig, {**document, "packages": packages})
+    except ConfigError as error:
+        raise ConfigError(error.what, where=str(path), hint=error.hint) from error
+
+
+def _make(kind: Any, values: object) -> Any:  # noqa: ANN401 - a dataclass type and an instance of it
+    if not isinstance(values, dict):
+        raise ConfigError(f"{values!r} where a mapping is needed")
+    known = {f.name: f for f in fields(kind)}
+    unknown = sorted(set(values) - set(known))
+    if unknown:
+        raise ConfigError(f"unknown key {unknown[0]!r}", hint=f"one of {', '.join(known)}")
+    frozen = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    try:
+        return kind(**frozen)
+    except TypeError as error:
+        raise ConfigError(str(error).replace("__init__()", kind.__name__)) from error

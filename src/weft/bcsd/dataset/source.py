@@ -1,0 +1,114 @@
+"""Fetching Debian source packages and getting a tree ready to compile."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from weft.bcsd.dataset.config import Package
+from weft.errors import InputError
+
+_SECONDS = 600
+
+
+@dataclass(frozen=True)
+class Tree:
+    """An unpacked, prepared source tree.
+
+    Args:
+        path: Its folder.
+        version: Of the source package.
+        digest: SHA-256 over the downloaded files, by name.
+    """
+
+    path: Path
+    version: str
+    digest: str
+
+
+def fetch(package: Package, folder: Path) -> Tree:
+    """Download and unpack a package, once.
+
+    Args:
+        package: What to fetch.
+        folder: Where trees live; ``folder/<name>`` is this one's.
+
+    Returns:
+        The tree, its ``prepare`` and ``write`` steps done.
+
+    Raises:
+        InputError: The download or a preparation failed; the tree is left out, so that a retry starts afresh.
+    """
+    home = folder / package.name
+    stamp = home / "ready"
+    wanted = hashlib.sha256(repr((package.debian, package.prepare, sorted(package.write.items()))).encode()).hexdigest()
+    tree = home / "tree"
+    if not (stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted):
+        _download(package, home)
+        _unpack(package, home, tree)
+        for place, text in package.write.items():
+            target = tree / place
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
+        for command in package.prepare:
+            run(["sh", "-ec", command], tree, f"{package.name}: {command}")
+        stamp.write_text(wanted, encoding="utf-8")
+    return Tree(tree, _version(home), _digest(home))
+
+
+def run(command: list[str], folder: Path, what: str) -> str:
+    """Run a command in a folder and return its output.
+
+    Raises:
+        InputError: It failed or took more than ten minutes; the last line it said is in the message.
+    """
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_SECONDS, errors="replace")
+    except subprocess.TimeoutExpired as error:
+        raise InputError(f"took more than {_SECONDS} s", where=what) from error
+    except FileNotFoundError as error:
+        raise InputError(f"{command[0]} is not installed", where=what, hint="scripts/bcsd-toolchain.sh") from error
+    if done.returncode != 0:
+        said = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
+        told = next((line for line in said if "error" in line.lower()), said[-1] if said else "no message")
+        raise InputError(f"exit code {done.returncode}: {told.strip()[:200]}", where=what)
+    return done.stdout
+
+
+def _download(package: Package, home: Path) -> None:
+    home.mkdir(parents=True, exist_ok=True)
+    if next(home.glob("*.dsc"), None) is not None:
+        return
+    try:
+        run(["apt-get", "source", "--download-only", "-q", package.debian], home, f"apt-get source {package.debian}")
+    except InputError:
+        # The Debian packaging of a security update may be gone while the upstream archive arrived.
+        if next(home.glob("*.orig.tar.*"), None) is None:
+            raise
+
+
+def _unpack(package: Package, home: Path, tree: Path) -> None:
+    shutil.rmtree(tree, ignore_errors=True)
+    description = next(home.glob("*.dsc"), None)
+    if description is not None:
+        run(["dpkg-source", "--no-check", "-x", description.name, "tree"], home, f"dpkg-source {description.name}")
+        return
+    archive = next(found for found in sorted(home.glob("*.orig.tar.*")) if found.suffix != ".asc")
+    tree.mkdir()
+    run(["tar", "-xf", str(archive), "--strip-components=1", "-C", str(tree)], home, f"tar {archive.name}")
+
+
+def _version(home: Path) -> str:
+    names = sorted(path.name for path in home.iterdir() if path.suffix == ".dsc" or ".orig.tar" in path.name)
+    return names[0].partition("_")[2].removesuffix(".dsc") if names else "unknown"
+
+
+def _digest(home: Path) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(home.iterdir()):
+        if path.is_file() and path.name != "ready":
+            digest.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()

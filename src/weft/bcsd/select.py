@@ -1,0 +1,78 @@
+"""Naming one function of one file: ``FILE:FUNCTION``, ``FILE:0xADDRESS``, ``FILE@ADDRESS``."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from weft.errors import InputError
+
+
+class Named(Protocol):
+    """What a function must have to be found."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    @property
+    def address(self) -> int: ...  # noqa: D102
+
+    @property
+    def aliases(self) -> Sequence[str]: ...  # noqa: D102
+
+
+class Selector(NamedTuple):
+    """A file and, optionally, which of its functions."""
+
+    path: str
+    function: str | None
+
+
+def parse_selector(text: str) -> Selector:
+    """Split ``FILE[:FUNCTION|@ADDRESS]``.
+
+    A file whose own name holds the separator wins: what exists is taken as it stands.
+
+    Raises:
+        InputError: No file stands before the separator.
+    """
+    if os.path.exists(text):
+        return Selector(text, None)
+    for separator in (":", "@"):
+        path, found, function = text.rpartition(separator)
+        if found and function and os.path.exists(path):
+            return Selector(path, function)
+    raise InputError("no such file", where=text)
+
+
+def find_function(functions: Sequence[Named], wanted: str, where: str) -> int:
+    """The index of the function with that name, alias or address.
+
+    Args:
+        functions: All functions of the file.
+        wanted: A name, or an address in hexadecimal (with or without ``0x``).
+        where: The file, for the message.
+
+    Raises:
+        InputError: There is none, or several of that name; near names or the addresses are listed.
+    """
+    named = [i for i, function in enumerate(functions) if wanted == function.name or wanted in function.aliases]
+    if len(named) > 1:
+        places = ", ".join(f"{functions[i].address:#x}" for i in named[:5])
+        raise InputError(f"{len(named)} functions named {wanted!r}", where=where, hint=f"name one by address: {places}")
+    if named:
+        return named[0]
+    try:
+        address = int(wanted, 16)
+    except ValueError:
+        address = None
+    if address is not None:
+        for index, function in enumerate(functions):
+            if function.address == address:
+                return index
+    names = [name for function in functions for name in (function.name, *function.aliases)]
+    near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
+    hint = f"near: {', '.join(near)}" if near else f"{len(functions)} functions; `weft bcsd show {where}` lists them"
+    raise InputError(f"no function {wanted!r}", where=where, hint=hint)

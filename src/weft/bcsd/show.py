@@ -1,0 +1,125 @@
+"""Looking at one file: its functions, or everything about one of them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from weft.bcsd.disassemble.choose import choose_disassembler
+from weft.bcsd.disassemble.interface import Function
+from weft.bcsd.read import open_image
+from weft.bcsd.represent import Normaliser, load_vocabulary
+from weft.bcsd.select import find_function
+from weft.bcsd.workers import Limits, run_bounded
+from weft.errors import InputError
+
+
+class Request(NamedTuple):
+    """What to look at."""
+
+    path: str
+    function: str | None
+    disassembler: str
+
+    def __str__(self) -> str:
+        return self.path
+
+
+class Line(NamedTuple):
+    """One function in the list of a file."""
+
+    name: str
+    address: int
+    size: int
+    blocks: int
+    edges: int
+    instructions: int
+    flags: tuple[str, ...]
+    aliases: tuple[str, ...]
+
+
+class Detail(NamedTuple):
+    """One function with its token rows as text, one tuple of slots per instruction."""
+
+    function: Function
+    tokens: list[tuple[str, ...]]
+
+
+def look(request: Request, limits: Limits) -> list[Line] | Detail:
+    """Analyse a file in a bounded process.
+
+    Returns:
+        All functions, or, where one is asked for, its detail.
+
+    Raises:
+        InputError: The file or the function cannot be found or used.
+        LimitError: It took too long or too much memory.
+    """
+    (outcome,) = run_bounded(_look, [request], workers=1, limits=limits)
+    if outcome.error is not None:
+        raise outcome.error
+    if outcome.value is None:
+        raise InputError("no function found", where=request.path)
+    return outcome.value
+
+
+def _look(request: Request) -> list[Line] | Detail:
+    image = open_image(request.path)
+    functions = sorted(
+        choose_disassembler(request.disassembler).functions(image), key=lambda f: (f.address, f.size)
+    )
+    if request.function is None:
+        return [_line(function) for function in functions]
+    function = functions[find_function(functions, request.function, request.path)]
+    texts = load_vocabulary().tokens
+    rows = Normaliser(image.architecture).tokens(function)
+    return Detail(function, [tuple(texts[slot] for slot in row) for row in rows.tolist()])
+
+
+def _line(function: Function) -> Line:
+    return Line(
+        function.name,
+        function.address,
+        function.size,
+        len(function.blocks),
+        len(function.edges),
+        len(function.instructions),
+        tuple(str(flag) for flag in function.flags),
+        function.aliases,
+    )
+
+
+def line_record(line: Line) -> dict[str, Any]:
+    """A listed function as JSON values."""
+    return {**line._asdict(), "flags": list(line.flags), "aliases": list(line.aliases)}
+
+
+def detail_record(detail: Detail) -> dict[str, Any]:
+    """One function as JSON values: see ``docs/bcsd.md``."""
+    function = detail.function
+    blocks = [
+        {
+            "start": block.start,
+            "end": block.end,
+            "address": function.instructions[block.start][0],
+        }
+        for block in function.blocks
+    ]
+    instructions = [
+        {"address": address, "text": f"{mnemonic} {operands}".rstrip(), "tokens": list(tokens)}
+        for (address, _, mnemonic, operands), tokens in zip(function.instructions, detail.tokens, strict=True)
+    ]
+    return {
+        "name": function.name,
+        "address": function.address,
+        "size": function.size,
+        "flags": [str(flag) for flag in function.flags],
+        "aliases": list(function.aliases),
+        "imports": list(function.imports),
+        "callees": function.callees,
+        "digest": function.digest,
+        "blocks": blocks,
+        "edges": [
+            {"source": edge.source, "target": edge.target, "kind": edge.kind.name.lower()} for edge in function.edges
+        ],
+        "instructions": instructions,
+    }

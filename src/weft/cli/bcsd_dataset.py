@@ -1,0 +1,114 @@
+"""``weft bcsd dataset``: build labelled functions from source packages; join them; count them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from weft.bcsd.dataset.build import BuildReport
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of ``weft bcsd dataset``."""
+    result = argparse.ArgumentParser(
+        prog="weft bcsd dataset",
+        description="build: fetch and compile what is missing, then join. join: only join what is there. stats: count.",
+    )
+    result.add_argument("action", choices=("build", "join", "stats"))
+    result.add_argument("config", type=Path, metavar="CONFIG", help="a YAML file; for stats also a Parquet file")
+    result.add_argument("--work", type=Path, default=Path("bcsd-data"), metavar="DIR", help="default: bcsd-data")
+    result.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: DIR/functions.parquet")
+    result.add_argument("--jobs", type=int, metavar="N", help="compilations at a time (default: the configuration's)")
+    result.add_argument("--only", metavar="NAME,…", help="work on these packages only; join all that are built")
+    result.add_argument("--json", action="store_true", help="print one JSON object")
+    result.add_argument("--quiet", action="store_true", help="no progress")
+    return result
+
+
+def run(argv: list[str]) -> int:
+    """Run ``weft bcsd dataset``; exit code 9 when some builds failed."""
+    arguments = parser().parse_args(argv)
+    from weft.bcsd.dataset.assemble import assemble
+    from weft.bcsd.dataset.build import build_all, known_builds
+    from weft.bcsd.dataset.config import load_config
+    from weft.bcsd.dataset.stats import dataset_stats
+    from weft.errors import ConfigError, InputError, PartialFailure
+
+    output = arguments.output or arguments.work / "functions.parquet"
+    if arguments.action == "stats":
+        stats = dataset_stats(arguments.config if arguments.config.suffix == ".parquet" else output)
+        print(json.dumps(stats) if arguments.json else describe(stats))
+        return 0
+    config = load_config(arguments.config)
+    if arguments.jobs is not None:
+        config = replace(config, jobs=arguments.jobs)
+    wanted = set(arguments.only.split(",")) if arguments.only else {package.name for package in config.packages}
+    unknown = sorted(wanted - {package.name for package in config.packages})
+    if unknown:
+        raise ConfigError(f"--only: no package {unknown[0]!r}", where=str(arguments.config))
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    failed: list[BuildReport] = []
+    if arguments.action == "build":
+        chosen = replace(config, packages=tuple(p for p in config.packages if p.name in wanted))
+        reports = build_all(chosen, arguments.work, quiet if arguments.quiet or arguments.json else tell)
+        failed = [report for report in reports if report.error]
+    reports = known_builds(config, arguments.work) + failed
+    if all(report.error for report in reports):
+        reason = failed[0].error if failed else "nothing is built"
+        raise InputError(f"no build succeeded: {reason}", where=str(arguments.config))
+    assembly = assemble(config, reports, arguments.work, output)
+    if arguments.json:
+        print(json.dumps({"output": str(output), **asdict(assembly), "failed": [asdict(r) for r in failed]}))
+    else:
+        groups = ", ".join(f"{count} {role}" for role, count in assembly.groups.items())
+        print(
+            f"{output}: {assembly.rows} functions in groups: {groups}; {assembly.duplicates} marked as duplicates, "
+            f"{assembly.leaked} groups left out as copies across the split, {assembly.small} with too few builds"
+        )
+    for report in failed:
+        print(f"failed: {report.package} {report.build}: {report.error}", file=sys.stderr)
+    return PartialFailure.exit_code if failed else 0
+
+
+def tell(report: BuildReport, fresh: bool) -> None:
+    """One line per build on the error stream."""
+    state = report.error or f"{report.functions} functions, {report.missed} missed, {report.seconds:.1f} s"
+    print(f"{report.package} {report.build}: {state}{'' if fresh else ' (kept)'}", file=sys.stderr, flush=True)
+
+
+def quiet(report: BuildReport, fresh: bool) -> None:
+    """Say nothing."""
+
+
+def describe(stats: dict[str, Any]) -> str:
+    """The counts for a person."""
+    lines = [
+        f"{stats['rows']} functions, {stats['groups']} groups ({stats['groups_4_builds']} with at least 4 builds, "
+        f"{stats['groups_5_blocks']} of at least 5 blocks), {stats['duplicates']} duplicates, "
+        f"{stats['cfg_incomplete']} with an unresolved jump",
+        "",
+        f"{'role':<8}{'packages':>9}{'rows':>9}{'groups':>8}{'≥4 builds':>11}{'≥5 blocks':>11}",
+    ]
+    for role, side in stats["roles"].items():
+        lines.append(
+            f"{role:<8}{side['packages']:>9}{side['rows']:>9}{side['groups']:>8}"
+            f"{side['groups_4_builds']:>11}{side['groups_5_blocks']:>11}"
+        )
+    lines += ["", f"{'package':<18}{'role':<7}{'builds':>7}{'groups':>8}{'≥5 blocks':>11}"]
+    for name, package in stats["packages"].items():
+        lines.append(
+            f"{name:<18}{package['role']:<7}{package['builds']:>7}{package['groups']:>8}"
+            f"{package['groups_5_blocks']:>11}"
+        )
+    lines.append("")
+    for key in ("instructions", "blocks", "edges"):
+        lines.append(f"{key}: " + ", ".join(f"{name} {value:g}" for name, value in stats[key].items()))
+    lines.append("share of functions (≥ 5 blocks) longer than a budget of instructions:")
+    for level, shares in stats["truncated"].items():
+        lines.append(f"  {level}: " + ", ".join(f"{share:.1%} > {budget}" for budget, share in shares.items()))
+    return "\n".join(lines)

@@ -1,0 +1,100 @@
+"""``weft bcsd show``: a file's functions, or one function's blocks, edges and tokens."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from weft.bcsd.show import Detail, Line
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of ``weft bcsd show``."""
+    result = argparse.ArgumentParser(
+        prog="weft bcsd show", description="List a binary's functions, or show one with its graph and tokens."
+    )
+    result.add_argument("selector", metavar="FILE[:FUNCTION|@ADDRESS]")
+    result.add_argument("--svg", type=Path, metavar="FILE", help="draw the function's graph (needs graphviz' dot)")
+    result.add_argument("--dot", type=Path, metavar="FILE", help="write the function's graph as DOT")
+    result.add_argument("--disassembler", default="auto", metavar="NAME", help="auto, native, angr, smda")
+    result.add_argument("--timeout", type=float, default=600.0, metavar="S", help="seconds (600)")
+    result.add_argument("--memory", type=int, default=4096, metavar="MIB", help="address space (4096)")
+    result.add_argument("--json", action="store_true", help="print JSON")
+    return result
+
+
+def run(argv: list[str]) -> int:
+    """Run ``weft bcsd show``."""
+    arguments = parser().parse_args(argv)
+    from weft.bcsd.select import parse_selector
+    from weft.bcsd.show import Detail, Request, detail_record, line_record, look
+    from weft.bcsd.workers import Limits
+    from weft.errors import ConfigError
+
+    selector = parse_selector(arguments.selector)
+    if selector.function is None and (arguments.svg or arguments.dot):
+        raise ConfigError("--svg and --dot draw one function", hint="name it: FILE:FUNCTION")
+    request = Request(selector.path, selector.function, arguments.disassembler)
+    found = look(request, Limits(arguments.timeout, arguments.memory))
+    if isinstance(found, Detail):
+        draw(found, arguments.svg, arguments.dot)
+        print(json.dumps(detail_record(found)) if arguments.json else describe(found))
+    elif arguments.json:
+        print(json.dumps({"schema": 1, "functions": [line_record(line) for line in found]}))
+    else:
+        print(listing(found))
+    return 0
+
+
+def draw(detail: Detail, svg: Path | None, dot: Path | None) -> None:
+    """Write the pictures that were asked for."""
+    from weft.bcsd.draw import to_dot, to_svg
+    from weft.errors import StoreError
+
+    for path, text in ((dot, to_dot), (svg, to_svg)):
+        if path is not None:
+            try:
+                path.write_text(text(detail.function), encoding="utf-8")
+            except OSError as error:
+                raise StoreError(f"cannot be written: {error.strerror}", where=str(path)) from error
+
+
+def listing(lines: list[Line]) -> str:
+    """One line per function."""
+    rows = [f"{'address':>12} {'size':>7} {'blocks':>6} {'edges':>6} {'instr':>6}  name"]
+    for line in lines:
+        flags = f"  [{', '.join(line.flags)}]" if line.flags else ""
+        rows.append(
+            f"{line.address:#12x} {line.size:7} {line.blocks:6} {line.edges:6} {line.instructions:6}  "
+            f"{line.name}{flags}"
+        )
+    incomplete = sum("cfg_incomplete" in line.flags for line in lines)
+    rows.append(f"{len(lines)} functions, {incomplete} with an indirect jump left unresolved (cfg_incomplete)")
+    return "\n".join(rows)
+
+
+def describe(detail: Detail) -> str:
+    """One function: a head, then block by block its edges, instructions and tokens."""
+    function = detail.function
+    flags = f"  [{', '.join(function.flags)}]" if function.flags else ""
+    rows = [
+        f"{function.name} at {function.address:#x}, {function.size} bytes, {len(function.blocks)} blocks, "
+        f"{len(function.edges)} edges, {len(function.instructions)} instructions{flags}"
+    ]
+    if function.imports:
+        rows.append(f"imports: {', '.join(function.imports)}")
+    for number, block in enumerate(function.blocks):
+        leaving = ", ".join(
+            f"{edge.target} ({edge.kind.name.lower().replace('_', '-')})"
+            for edge in function.edges
+            if edge.source == number
+        )
+        rows.append(f"\nblock {number} → {leaving or 'out'}")
+        for index in range(block.start, block.end):
+            address, _, mnemonic, operands = function.instructions[index]
+            slots = " ".join(slot for slot in detail.tokens[index] if slot != "none")
+            rows.append(f"  {address:#8x}  {mnemonic + ' ' + operands:<48}  {slots}")
+    return "\n".join(rows)
