@@ -379,6 +379,39 @@ def test_tensorboard_is_optional(tiny, tmp_path):
             train(tiny, tmp_path, steps=1, tensorboard=True)
 
 
+def test_tensorboard_needs_a_directory(tiny):
+    with pytest.raises(ConfigError, match="tensorboard is True, and there is no directory"):
+        train(tiny, steps=1, tensorboard=True)
+
+
+def test_the_bar_shows_where_the_run_is_only_on_a_terminal(tiny, monkeypatch, capsys):
+    def run(quiet):
+        config = tiny.config(steps=4)
+        fit(tiny.model(), tiny.batches(config), tiny.loss_step, config, quiet=quiet)
+        out, err = capsys.readouterr()
+        assert out == ""
+        return err
+
+    assert run(quiet=False) == ""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    shown = run(quiet=False)
+    assert "train" in shown
+    assert "4/4" in shown
+    assert "loss 0." in shown
+    assert run(quiet=True) == ""
+
+
+def test_a_log_cut_off_by_a_kill_is_mended(tiny, tmp_path):
+    with pytest.raises(Interrupted):
+        train(tiny, tmp_path, loss_step=stop_after(tiny, 9))
+    with (tmp_path / "log.jsonl").open("a") as file:
+        file.write('{"step": 7, "loss": 0.5}\n{"step": 8, "lo')
+    train(tiny, tmp_path)
+    steps = [json.loads(line)["step"] for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert steps == sorted(steps)
+
+
 def test_tensorboard_events_are_written(tiny, tmp_path):
     pytest.importorskip("tensorboard")
     train(tiny, tmp_path, steps=3, tensorboard=True)

@@ -1,5 +1,6 @@
 """What two processes must get right, run by torchrun; each writes what it saw to ``DIRECTORY/RANK.json``."""
 
+import faulthandler
 import json
 import signal
 import sys
@@ -10,7 +11,7 @@ import torch
 
 from weft.errors import ConfigError, Interrupted
 from weft.train import Batches, LengthBuckets, fit, pad
-from weft.train.distributed import World, joined
+from weft.train.distributed import World, join
 
 
 def plain_collate(indices, generator):
@@ -79,16 +80,18 @@ def interrupted_run(world, directory):
 
 
 def main():
+    # Whatever hangs says where, and does not outlive the test.
+    faulthandler.dump_traceback_later(100, exit=True)
     world, directory = World.launched(), Path(sys.argv[1])
     seen = {"rank": world.rank, "size": world.size}
     history, weights = joint_run(world, directory / "joint")
     seen["joint"] = {"losses": history.losses, "evaluations": history.evaluations, "weights": weights}
     seen["interrupted"] = interrupted_run(world, directory / "interrupted")
-    with joined("cpu") as (counted, device):
-        seen["mean"] = counted.mean(torch.tensor([float(world.rank)])).item()
-        seen["any"] = [counted.any(world.rank == 1, device), counted.any(False, device)]
-        seen["gather"] = counted.gather(world.rank * 10)
-        seen["first"] = counted.from_first(world.rank)
+    counted, device = join("cpu")
+    seen["mean"] = counted.mean(torch.tensor([float(world.rank)])).item()
+    seen["any"] = [counted.any(world.rank == 1, device), counted.any(False, device)]
+    seen["gather"] = counted.gather(world.rank * 10)
+    seen["first"] = counted.from_first(world.rank)
     try:
         fit(tiny.model(), plain_batches(tiny.config(), world), tiny.loss_step, tiny.config(processes=3))
     except ConfigError as error:

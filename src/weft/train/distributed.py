@@ -6,16 +6,15 @@
     plan  = LengthBuckets(..., rank=world.rank, world_size=world.size)
     fit(model, Batches(plan, collate, rank=world.rank), ...)
 
-:func:`weft.train.loop.fit` joins the group and leaves it. The number of processes is counted over the
+:func:`weft.train.loop.fit` joins the group. The number of processes is counted over the
 group itself: a launcher that quietly starts fewer, or several that never meet, is an error.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -108,6 +107,11 @@ class World:
         dist.all_reduce(flags)
         return bool(flags.item() > 0)
 
+    def wait(self) -> None:
+        """Wait until every process is here."""
+        if self.size > 1:
+            dist.barrier()
+
     def gather(self, value: Any) -> list[Any]:
         """The values of all processes, by rank, in every process."""
         values: list[Any] = [value]
@@ -125,18 +129,18 @@ class World:
         return box[0]
 
 
-@contextmanager
-def joined(
-    device: str, processes: int | None = None, minutes: float = 30
-) -> Iterator[tuple[World, torch.device]]:
-    """Join the group of processes that the launcher started, and leave it together.
+def join(device: str, processes: int | None = None, minutes: float = 30) -> tuple[World, torch.device]:
+    """Join the group of processes that the launcher started; a process alone joins nothing.
+
+    The group stays until the process ends: torch hangs when a group is made a second time over one
+    store, so a program that trains twice joins once.
 
     Args:
         device: The config's device; ``nccl`` is used on CUDA, ``gloo`` elsewhere.
         processes: How many processes must have come; None accepts the launcher's number.
         minutes: How long one process waits for the others.
 
-    Yields:
+    Returns:
         The world as counted over the group, and this process's device.
 
     Raises:
@@ -144,24 +148,22 @@ def joined(
     """
     world = World.launched()
     own_device = world.device(device)
-    mine = world.size > 1 and not dist.is_initialized()
-    if mine:
+    if world.size > 1 and not dist.is_initialized():
         _prefer_loopback()
         if own_device.type == "cuda":
             torch.cuda.set_device(own_device)
         backend = "nccl" if own_device.type == "cuda" else "gloo"
         dist.init_process_group(backend, timeout=timedelta(minutes=minutes))
-    try:
-        _count(world, own_device, processes)
-        yield world, own_device
-        if mine:
-            # The first process hosts the store that the others still read when they leave.
-            dist.barrier()
-    finally:
-        if mine:
-            # A process that ends with its group open is, every second time, aborted ("terminate called
-            # without an active exception"): gloo's threads outlive the interpreter.
-            dist.destroy_process_group()
+        # A process that ends with its group open is, every second time, aborted ("terminate called without
+        # an active exception"): gloo's threads outlive the interpreter.
+        atexit.register(_leave)
+    _count(world, own_device, processes)
+    return world, own_device
+
+
+def _leave() -> None:
+    if dist.is_initialized():
+        dist.destroy_process_group()
 
 
 def _count(world: World, device: torch.device, processes: int | None) -> None:

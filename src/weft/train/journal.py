@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +23,7 @@ from rich.progress import (
 )
 from torch import Tensor
 
-from weft.errors import CheckpointError, MissingExtraError, NonFiniteError
+from weft.errors import CheckpointError, ConfigError, MissingExtraError, NonFiniteError
 from weft.train.distributed import World
 
 
@@ -43,6 +44,7 @@ class Journal:
 
     Raises:
         CheckpointError: The log cannot be read or written.
+        ConfigError: ``tensorboard`` is asked for, without a directory.
         MissingExtraError: ``tensorboard`` is asked for and not installed.
     """
 
@@ -64,6 +66,8 @@ class Journal:
         self._pending: list[dict[str, Tensor]] = []
         self._rate = 0.0
         self._started = time.monotonic()
+        if tensorboard and directory is None:
+            raise ConfigError("TrainConfig.tensorboard is True, and there is no directory for the events")
         writes = directory is not None and world.first
         self._path = directory / "log.jsonl" if directory is not None and writes else None
         if self._path is not None:
@@ -155,18 +159,22 @@ class Journal:
 
 def _cut_log(path: Path, first_step: int) -> None:
     """Drop the records of steps that will be done again, and a line cut off by a kill."""
+    partial = path.with_name(f".{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        kept = []
-        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
-            try:
-                if json.loads(line)["step"] <= first_step:
-                    kept.append(line)
-            except (ValueError, KeyError, TypeError):
-                continue
-        path.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        kept = [line for line in lines if _step_of(line) <= first_step]
+        partial.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+        os.replace(partial, path)
     except OSError as error:
         raise CheckpointError(f"cannot write the log: {error.strerror}", where=str(path)) from error
+
+
+def _step_of(line: str) -> float:
+    try:
+        return int(json.loads(line)["step"])
+    except (ValueError, KeyError, TypeError):
+        return math.inf
 
 
 def _event_writer(directory: Path) -> Any:

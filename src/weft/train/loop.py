@@ -19,7 +19,7 @@ from torch.nn.parallel import DistributedDataParallel
 from weft.errors import ConfigError, InputError, Interrupted
 from weft.train.batching import BatchSource, to_device
 from weft.train.config import TrainConfig
-from weft.train.distributed import World, joined
+from weft.train.distributed import World, join
 from weft.train.journal import Journal
 from weft.train.optimizer import build_optimizer, set_learning_rate
 from weft.train.run import History, Run
@@ -81,74 +81,73 @@ def fit(
     if config.threads is not None:
         torch.set_num_threads(config.threads)
     place = None if directory is None else Path(directory)
-    with joined(config.device, config.processes) as (world, device):
-        steps_per_epoch = _steps_per_epoch(batches, config, world)
-        total = config.steps if config.steps is not None else (config.epochs or 0) * steps_per_epoch
-        seed_everything(config.seed + world.rank)
-        model.to(device)
-        optimizer = build_optimizer(model, config, device)
-        run = Run(model, optimizer, config, world, device, place, batches_per_epoch=len(batches))
-        run.resume(resume)
-        step_module = _over_processes(_LossModule(model, loss_step), world, device)
-        parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-        precision = torch.autocast(device.type, torch.bfloat16, enabled=config.precision == "bf16")
+    world, device = join(config.device, config.processes)
+    steps_per_epoch = _steps_per_epoch(batches, config, world)
+    total = config.steps if config.steps is not None else (config.epochs or 0) * steps_per_epoch
+    seed_everything(config.seed + world.rank)
+    model.to(device)
+    optimizer = build_optimizer(model, config, device)
+    run = Run(model, optimizer, config, world, device, place, batches_per_epoch=len(batches))
+    run.resume(resume)
+    step_module = _over_processes(_LossModule(model, loss_step), world, device)
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    precision = torch.autocast(device.type, torch.bfloat16, enabled=config.precision == "bf16")
 
-        with (
-            closing(_groups(batches, config.accumulation, steps_per_epoch, run.step)) as groups,
-            Journal(
-                place,
-                first_step=run.step,
-                total=total,
-                steps_per_epoch=steps_per_epoch,
-                world=world,
-                quiet=quiet,
-                tensorboard=config.tensorboard,
-            ) as journal,
-            stop_on_signals() as request,
-        ):
-            model.train()
-            while run.step < total and not run.finished:
-                group = next(groups)
-                rate = config.learning_rate * config.factor(run.step, total)
-                set_learning_rate(optimizer, rate)
-                optimizer.zero_grad(set_to_none=True)
-                sums: dict[str, Tensor] = {}
-                for number, batch in enumerate(group, 1):
-                    batch = to_device(batch, device, config.pin_memory)
-                    with _synchronised(step_module, number == len(group)):
-                        with precision:
-                            values = step_module(batch)
-                        (values["loss"] / len(group)).backward()
-                    for name, value in values.items():
-                        sums[name] = sums.get(name, 0) + value.detach() / len(group)
-                if config.max_grad_norm is not None:
-                    sums["grad_norm"] = nn.utils.clip_grad_norm_(parameters, config.max_grad_norm)
-                optimizer.step()
-                run.step += 1
-                journal.step(sums, rate)
-
-                last = run.step == total
-                epoch_ends = last or run.step % steps_per_epoch == 0
-                asked = _agreed(request.asked, run.step, config, world, device)
-                if asked or last or run.step % config.log_every == 0:
-                    journal.flush()
-                if evaluate is not None and _due(config.eval_every, run.step, epoch_ends, last):
-                    journal.flush()
+    with (
+        closing(_groups(batches, config.accumulation, steps_per_epoch, run.step)) as groups,
+        Journal(
+            place,
+            first_step=run.step,
+            total=total,
+            steps_per_epoch=steps_per_epoch,
+            world=world,
+            quiet=quiet,
+            tensorboard=config.tensorboard,
+        ) as journal,
+        stop_on_signals() as request,
+    ):
+        model.train()
+        while run.step < total and not run.finished:
+            group = next(groups)
+            rate = config.learning_rate * config.factor(run.step, total)
+            set_learning_rate(optimizer, rate)
+            optimizer.zero_grad(set_to_none=True)
+            sums: dict[str, Tensor] = {}
+            for number, batch in enumerate(group, 1):
+                batch = to_device(batch, device, config.pin_memory)
+                with _synchronised(step_module, number == len(group)):
                     with precision:
-                        journal.record(run.evaluate(evaluate))
-                if asked or run.finished or last or _due(config.save_every, run.step, epoch_ends, last):
-                    journal.flush()
-                    run.finished = run.finished or last
-                    run.save()
-                if asked and not run.finished:
-                    raise Interrupted(
-                        f"stopped after step {run.step} of {total}",
-                        hint="run it again to go on"
-                        if place
-                        else "nothing was saved: no directory was given",
-                    )
-        run.restore_best()
-        return run.history(journal.losses)
+                        values = step_module(batch)
+                    (values["loss"] / len(group)).backward()
+                for name, value in values.items():
+                    sums[name] = sums.get(name, 0) + value.detach() / len(group)
+            if config.max_grad_norm is not None:
+                sums["grad_norm"] = nn.utils.clip_grad_norm_(parameters, config.max_grad_norm)
+            optimizer.step()
+            run.step += 1
+            journal.step(sums, rate)
+
+            last = run.step == total
+            epoch_ends = last or run.step % steps_per_epoch == 0
+            asked = _agreed(request.asked, run.step, config, world, device)
+            if asked or last or run.step % config.log_every == 0:
+                journal.flush()
+            if evaluate is not None and _due(config.eval_every, run.step, epoch_ends, last):
+                journal.flush()
+                with precision:
+                    journal.record(run.evaluate(evaluate))
+            if asked or run.finished or last or _due(config.save_every, run.step, epoch_ends, last):
+                journal.flush()
+                run.finished = run.finished or last
+                run.save()
+            if asked and not run.finished:
+                raise Interrupted(
+                    f"stopped after step {run.step} of {total}",
+                    hint="run it again to go on" if place else "nothing was saved: no directory was given",
+                )
+    world.wait()  # the first process has written what the others read
+    run.restore_best()
+    return run.history(journal.losses)
 
 
 class _LossModule(nn.Module, Generic[Model, Batch]):
