@@ -30,8 +30,9 @@ def check_ids(ids: Tensor, size: int, name: str, table: str, shape: tuple[int, .
     if shape is not None and (ids.shape[1] != shape[1] or ids.shape[0] not in (1, shape[0])):
         raise ShapeError(f"{name} has shape {tuple(ids.shape)}; the input has {shape}")
     check_not_empty(ids, name)
-    if torch.compiler.is_compiling():
+    if torch.compiler.is_compiling() or (ids.is_cuda and torch.cuda.is_current_stream_capturing()):
         return
+    # Looked for on every device: on a GPU an id outside its table ends the process, not the call.
     low, high = (int(bound) for bound in torch.aminmax(ids))
     if low < 0 or high >= size:
         row, column = (int(index) for index in ((ids < 0) | (ids >= size)).nonzero()[0])
@@ -47,12 +48,12 @@ def check_hidden(hidden: Tensor, width: int) -> None:
     Raises:
         ShapeError: Another shape.
         InputError: No examples or no tokens.
-        NonFiniteError: NaN or infinity: names the first place.
+        NonFiniteError: NaN or infinity (looked for on the CPU; a GPU would be waited for): names the first place.
     """
     if hidden.dim() != 3 or hidden.shape[2] != width:
         raise ShapeError(f"hidden states have shape {tuple(hidden.shape)}; (batch, seq, {width}) is needed")
     check_not_empty(hidden, "hidden states")
-    if torch.compiler.is_compiling():
+    if torch.compiler.is_compiling() or hidden.device.type != "cpu":
         return
     # One reduction instead of a boolean of the whole size: a sum is finite exactly when no NaN or infinity
     # entered it, up to overflow, which the second look settles.

@@ -117,27 +117,31 @@ class SBOHead(nn.Module):
         shapes = [tuple(index.shape) for index in (example, left, right, offset)]
         if len(set(shapes)) > 1 or example.dim() != 1:
             raise ShapeError(f"example, left, right and offset have shapes {shapes}; all must be (n,)")
-        batch, length = hidden.shape[:2]
-        for name, index, size in (
-            ("example", example, batch),
-            ("left", left, length),
-            ("right", right, length),
-            ("offset", offset, self.position_embeddings.num_embeddings),
-        ):
-            if (
-                not torch.compiler.is_compiling()
-                and index.numel()
-                and not bool(((index >= 0) & (index < size)).all())
-            ):
-                raise InputError(
-                    f"{name} is {index.min().item()} to {index.max().item()}; it must be in [0, {size})"
-                )
+        self._check_ranges(hidden, {"example": example, "left": left, "right": right, "offset": offset})
         around = torch.cat(
             [hidden[example, left], hidden[example, right], self.position_embeddings(offset)], dim=-1
         )
         mixed = self.first_norm(F.gelu(self.first(around)))
         mixed = self.second_norm(F.gelu(self.second(mixed)))
         return F.linear(mixed, word_embeddings, self.bias)
+
+    def _check_ranges(self, hidden: Tensor, indices: dict[str, Tensor]) -> None:
+        if torch.compiler.is_compiling():
+            return
+        batch, length = hidden.shape[:2]
+        sizes = {
+            "example": batch,
+            "left": length,
+            "right": length,
+            "offset": self.position_embeddings.num_embeddings,
+        }
+        outside = [((index < 0) | (index >= sizes[name])).any() for name, index in indices.items()]
+        if not bool(torch.stack(outside).any()):  # one question to the device, not four
+            return
+        for name, index in indices.items():
+            low, high = int(index.min()), int(index.max())
+            if low < 0 or high >= sizes[name]:
+                raise InputError(f"{name} is {low} to {high}; it must be in [0, {sizes[name]})")
 
 
 class ClassificationHead(nn.Module):

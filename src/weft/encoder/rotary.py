@@ -15,19 +15,21 @@ class Rotation(NamedTuple):
     sin: Tensor
 
 
-def rotation(position_ids: Tensor, head_size: int, base: float, dtype: torch.dtype) -> Rotation:
+def rotation(
+    position_ids: Tensor, head_size: int, base: float, dtype: torch.dtype = torch.float32
+) -> Rotation:
     """The angles θ_{p,i} = p · base^(−2i / D) of every position p and pair i.
 
     Args:
         position_ids: ``(batch | 1, seq)``.
         head_size: D, even.
         base: Base of the wavelengths.
-        dtype: Dtype of the result; the angles themselves are computed in float32 or better.
+        dtype: Dtype of the hidden states; half precision is computed in float32, which tells far positions apart.
     """
     accurate = torch.promote_types(dtype, torch.float32)
     exponent = torch.arange(0, head_size, 2, device=position_ids.device, dtype=accurate) / head_size
     angles = position_ids[:, None, :, None].to(accurate) * base**-exponent
-    return Rotation(angles.cos().to(dtype), angles.sin().to(dtype))
+    return Rotation(angles.cos(), angles.sin())
 
 
 def rotate(x: Tensor, turn: Rotation) -> Tensor:
@@ -40,7 +42,7 @@ def rotate(x: Tensor, turn: Rotation) -> Tensor:
         turn: From :func:`rotation`.
 
     Returns:
-        ``(batch, heads, seq, D)``.
+        ``(batch, heads, seq, D)``, in the dtype of ``x``.
 
     Source:
         Su et al. 2021, RoFormer, equation 34.
@@ -49,4 +51,5 @@ def rotate(x: Tensor, turn: Rotation) -> Tensor:
         Pairs are (i, i + D/2) instead of (2i, 2i + 1): a permutation of the columns, cheaper to compute.
     """
     first, second = x.chunk(2, dim=-1)
-    return torch.cat([first * turn.cos - second * turn.sin, second * turn.cos + first * turn.sin], dim=-1)
+    turned = torch.cat([first * turn.cos - second * turn.sin, second * turn.cos + first * turn.sin], dim=-1)
+    return turned.to(x.dtype)
