@@ -25,7 +25,7 @@ from typing import Any
 
 import torch
 
-from weft.errors import NonFiniteError
+from weft.errors import NonFiniteError, WeftError
 from weft.kg.evaluate.baselines import baseline_scores
 from weft.kg.evaluate.scores import answer, evaluate
 from weft.kg.evaluate.views import make_views
@@ -37,7 +37,7 @@ from weft.train import TrainConfig
 
 PART = 15 * 2**20
 SMALL = {"hidden_size": 256, "layers": 4, "heads": 4}
-FINAL = {"hidden_size": 320, "layers": 8, "heads": 5}
+FINAL = {"hidden_size": 320, "layers": 8, "heads": 5, "intermediate_size": 1152}
 CONTROLS: dict[str, dict[str, Any]] = {
     "weft-kg": {},
     "relation embedding instead of H-GAT": {"fusion": "embedding"},
@@ -265,7 +265,7 @@ def work(dataset: Dataset, corpus: Corpus, arguments: argparse.Namespace) -> Non
         task = json.loads(line)
         try:
             result = small_run(dataset, corpus, arguments, task["control"], task["seed"])
-        except RuntimeError as error:
+        except (RuntimeError, WeftError) as error:
             result = {"event": "failed", **task, "error": str(error)[:500]}
         print("RESULT " + json.dumps(result), flush=True)
 

@@ -173,11 +173,8 @@ class Sampler:
         same = there & chosen[:, None] & (query == query[:, :1])
         same &= (tail_word != NO_WORD) & (tail_word != corpus.head_word[triple])
         gone = torch.zeros(len(ids), NO_WORD + 1, dtype=torch.bool, device=self.device)
-        gone.scatter_(1, torch.where(same, tail_word, NO_WORD), same)
-        # Writes to one entry race; the entry for "no word" takes all that must not be hidden.
         row, column = torch.nonzero(same, as_tuple=True)
         gone[row, tail_word[row, column]] = True
-        gone[:, NO_WORD] = False
         return *hide_words(ids, words, gone), gone
 
     def _group_lengths(self, corpus: Corpus) -> Tensor:
