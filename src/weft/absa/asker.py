@@ -49,6 +49,15 @@ class Asker:
         self.classes_ = self.config.polarities
 
     @property
+    def mask_id(self) -> int:
+        """The id of ``[MASK]``; of ``[UNK]`` where the vocabulary has none."""
+        for piece in ("[MASK]", "<mask>", "[UNK]", "<unk>"):
+            number = self.tokenizer.token_to_id(piece)
+            if number is not None:
+                return number
+        raise InputError("the vocabulary has neither a mask nor an unknown piece")
+
+    @property
     def device(self) -> torch.device:
         """Where the model is."""
         return next(self.module.parameters()).device

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from weft.absa.asker import Asker
 from weft.absa.metrics import Scored, floors, semeval_metrics, sentihood_metrics
 from weft.absa.records import SEMEVAL_POLARITIES, Context, Corpus, Sentence
-from weft.errors import InputError
 from weft.objective.metrics import expected_calibration_error
 
 Floats = NDArray[np.float64]
@@ -122,10 +121,12 @@ def tempered(probabilities: Floats, temperature: float) -> Floats:
 def fit_temperature(probabilities: Floats, gold: NDArray[np.int64]) -> float:
     """The temperature of the smallest negative log-likelihood, by golden-section search on log T.
 
+    Rows of one class, or none, say nothing about it: then it is 1.
+
     Source: Guo et al. 2017, "On Calibration of Modern Neural Networks", section 4.2.
     """
     if len(np.unique(gold)) < 2:
-        raise InputError("cannot calibrate on rows of one class")
+        return 1.0
 
     def loss(log_temperature: float) -> float:
         calibrated = tempered(probabilities, float(np.exp(log_temperature)))

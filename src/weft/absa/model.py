@@ -146,6 +146,11 @@ class WeftAbsa(nn.Module):
             logits = torch.cat([logits[..., :1] - shift, logits[..., 1:]], dim=-1)
         return Answer(logits[questions.context_view, questions.context_slot], tuple(maps))
 
+    def embed(self, questions: Questions) -> Tensor:
+        """The embeddings ``(texts, seq, hidden)`` that :meth:`forward` takes as ``embedded``."""
+        embedded: Tensor = self.encoder.embeddings(questions.input_ids)
+        return embedded
+
     def _encode(self, inputs: Tensor, mask: Tensor, stop: int) -> tuple[Tensor, Tensor]:
         """The states after layer ``stop``, and on the way those after the frozen layers."""
         depth = max(0, self.options.frozen_layers)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 
 from weft.absa.config import AbsaConfig
@@ -43,6 +42,6 @@ class PairBert(nn.Module):
         return Answer(self.head(pooled), output.maps or ())
 
     def embed(self, pairs: Pairs) -> Tensor:
-        """The embeddings that :meth:`forward` takes as ``embedded``."""
+        """The embeddings ``(contexts, seq, hidden)`` that :meth:`forward` takes as ``embedded``."""
         embedded: Tensor = self.encoder.embeddings(TokenInputs(pairs.input_ids, pairs.token_type_ids))
-        return torch.as_tensor(embedded)
+        return embedded

@@ -86,6 +86,11 @@ class QacgOfficial(nn.Module):
         pooled: Tensor = self.pooler(output.last_hidden_state, pairs.attention_mask)
         return Answer(self.head(pooled), output.maps or ())
 
+    def embed(self, pairs: Pairs) -> Tensor:
+        """The embeddings ``(contexts, seq, hidden)`` that :meth:`forward` takes as ``embedded``."""
+        embedded: Tensor = self.encoder.embeddings(TokenInputs(pairs.input_ids, pairs.token_type_ids))
+        return embedded
+
 
 class Qacg(nn.Module):
     """Quasi-attention made sound: contexts from text, in the upper layers only, normalised.
@@ -162,3 +167,8 @@ class Qacg(nn.Module):
         )
         pooled: Tensor = self.pooler(output.last_hidden_state, mask)
         return Answer(self.head(pooled), output.maps or ())
+
+    def embed(self, questions: Questions) -> Tensor:
+        """The embeddings ``(texts, seq, hidden)`` that :meth:`forward` takes as ``embedded``."""
+        embedded: Tensor = self.encoder.embeddings(questions.input_ids)
+        return embedded

@@ -142,6 +142,18 @@ class Corpus:
                 )
         return Corpus(tuple(kept), self.polarities, self.problems)
 
+    def labelled_as(self, polarities: Sequence[str]) -> Corpus:
+        """The same corpus under a model's classes; sentences with another polarity become problems."""
+        kept: list[Sentence] = []
+        problems = self.problems
+        for sentence in self.sentences:
+            foreign = sorted(set(sentence.polarities) - set(polarities))
+            if foreign:
+                problems.add(sentence.where, f"polarity {foreign[0]!r} is not one of the model's")
+            else:
+                kept.append(sentence)
+        return Corpus(tuple(kept), tuple(polarities), problems)
+
     def subset(self, indices: Sequence[int]) -> Corpus:
         """The sentences at these indices."""
         return Corpus(tuple(self.sentences[i] for i in indices), self.polarities, self.problems)

@@ -1,0 +1,68 @@
+"""Is an explanation true? Mask the words that it names, and see how much of the answer goes with them.
+
+Source: the comprehensiveness of DeYoung et al. 2020, "ERASER", section 4.3, with [MASK] for deletion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+
+from weft.absa.asker import Asker
+from weft.absa.explain import Method, attribute
+from weft.absa.records import NONE, Corpus, Sentence
+from weft.errors import InputError
+
+
+@torch.no_grad()
+def _share(asker: Asker, batch: object, ids: torch.Tensor, chosen: int) -> float:
+    masked = replace(batch, input_ids=ids)  # pyright: ignore[reportArgumentType, reportCallIssue] - a dataclass
+    logits = asker.logits(masked)[0].double() / asker.config.temperature
+    return float(torch.softmax(logits, dim=-1)[chosen])
+
+
+def deletion_scores(
+    asker: Asker, corpus: Corpus, methods: Sequence[Method], *, top: int = 3, limit: int = 200, seed: int = 0
+) -> dict[Method, float]:
+    """Mean drop of the gold class's probability when the ``top`` tokens of each method are masked.
+
+    Args:
+        asker: The model.
+        corpus: Labelled sentences; questions with a gold opinion are tested, at most ``limit`` of them,
+            drawn at random.
+        methods: The methods to compare, on the same questions.
+        top: Tokens to mask; ``[CLS]`` and ``[SEP]`` never are.
+        limit: Questions.
+        seed: Of the draw, and of ``random``.
+
+    Raises:
+        InputError: No question with an opinion.
+    """
+    rows = [
+        (Sentence(sentence.text, (context,), (), sentence.where), polarity)
+        for sentence in corpus.sentences
+        for context, polarity in zip(sentence.contexts, sentence.polarities, strict=True)
+        if polarity != NONE
+    ]
+    if not rows:
+        raise InputError("no question with an opinion to explain")
+    order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed)).tolist()
+    drops: dict[Method, float] = dict.fromkeys(methods, 0.0)
+    tested = [rows[i] for i in order[:limit]]
+    for number, (sentence, polarity) in enumerate(tested):
+        batch = asker.represent([sentence]).to(asker.device)
+        chosen = asker.classes_.index(polarity)
+        whole = _share(asker, batch, batch.input_ids, chosen)
+        text_length = min(
+            len(asker.representation.pieces(sentence.text).ids), asker.config.options.max_length
+        )
+        for method in methods:
+            scores = attribute(asker.module.eval(), batch, chosen, method, asker.mask_id, seed + number)
+            inner = scores[1 : text_length - 1]
+            places = inner.topk(min(top, len(inner))).indices + 1
+            ids = batch.input_ids.clone()
+            ids[0, places] = asker.mask_id
+            drops[method] += (whole - _share(asker, batch, ids, chosen)) / len(tested)
+    return drops

@@ -1,0 +1,231 @@
+"""Which words made the answer: attributions of every token, by several methods, one of them tested best.
+
+``gradient``   gradient × input: Σ_h e_jh · ∂ log p(class) / ∂ e_jh
+``integrated`` integrated gradients from the same text with every word masked (captum)
+``attention``  the weight that the question (or ``[CLS]``) gives to token j, mean over the heads
+``quasi``      the signed quasi-attention Λ⊙G from ``[CLS]`` to token j, mean over the heads
+``random``     noise: what the others must beat
+
+e_j is token j's embedding. A map shows where a model looks, which need not be what it decides by;
+:mod:`weft.absa.deletion` measures that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, get_args
+
+import torch
+from torch import Tensor
+
+from weft.absa.asker import Asker, Question, as_context
+from weft.absa.build import AnyModel
+from weft.absa.records import Context, Sentence
+from weft.absa.represent import Pairs, Questions
+from weft.errors import ConfigError, InputError, MissingExtraError
+
+Method: TypeAlias = Literal["gradient", "integrated", "attention", "quasi", "random"]
+DEFAULT_METHOD: Method = "integrated"
+_STEPS = 32
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of the text with its attribution: the sum over its tokens."""
+
+    text: str
+    start: int
+    end: int
+    score: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a question was answered as it was.
+
+    Args:
+        text: The text, as far as the model reads it at once.
+        context: The question.
+        polarity: The class that is explained.
+        probabilities: Of all classes.
+        method: How the attributions were made.
+        words: The words in order; a positive score speaks for ``polarity``.
+    """
+
+    text: str
+    context: Context
+    polarity: str
+    probabilities: dict[str, float]
+    method: Method
+    words: tuple[Word, ...]
+
+    def record(self) -> dict[str, Any]:
+        """The explanation as plain values."""
+        return {
+            "text": self.text,
+            "target": self.context.target,
+            "aspect": self.context.aspect,
+            "polarity": self.polarity,
+            "probabilities": self.probabilities,
+            "method": self.method,
+            "words": [vars(word) for word in self.words],
+        }
+
+
+def explain(
+    asker: Asker,
+    text: str,
+    question: Question,
+    *,
+    method: Method = DEFAULT_METHOD,
+    polarity: str | None = None,
+) -> Explanation:
+    """Explain one answer.
+
+    Args:
+        asker: The model.
+        text: The text; what is longer than the model reads at once is left out.
+        question: The question.
+        method: How to attribute.
+        polarity: The class to explain; the most probable one where None.
+
+    Raises:
+        ConfigError: An unknown method, or ``quasi`` for a model without quasi-attention.
+        InputError: An unknown polarity, an empty text.
+        MissingExtraError: ``integrated`` without captum.
+    """
+    sentence = Sentence(text, (as_context(question),), (), "the text")
+    batch = asker.represent([sentence]).to(asker.device)
+    with torch.no_grad():
+        shares = torch.softmax(asker.logits(batch)[0].double() / asker.config.temperature, dim=-1).tolist()
+    classes = asker.classes_
+    if polarity is not None and polarity not in classes:
+        raise InputError(f"polarity {polarity!r} is not one of the model's: {', '.join(classes)}")
+    chosen = shares.index(max(shares)) if polarity is None else classes.index(polarity)
+    scores = attribute(asker.module.eval(), batch, chosen, method, asker.mask_id)
+    words = _words(text, asker.representation.pieces(text).offsets, scores.tolist())
+    return Explanation(
+        text,
+        sentence.contexts[0],
+        classes[chosen],
+        {name: round(share, 6) for name, share in zip(classes, shares, strict=True)},
+        method,
+        tuple(words),
+    )
+
+
+def attribute(
+    model: AnyModel, batch: Questions | Pairs, chosen: int, method: Method, mask_id: int, seed: int = 0
+) -> Tensor:
+    """Attributions of a batch with one question.
+
+    Args:
+        model: The model, in ``eval`` mode.
+        batch: One text with one question.
+        chosen: The class to explain.
+        method: How.
+        mask_id: The id of ``[MASK]``, the reference of ``integrated``.
+        seed: Of ``random``.
+
+    Returns:
+        ``(seq,)``, the first and the last token of the text included.
+    """
+    if method not in get_args(Method):
+        raise ConfigError(f"method is {method!r}; it must be one of {', '.join(get_args(Method))}")
+    length = batch.input_ids.shape[1]
+    if method == "random":
+        return torch.rand(length, generator=torch.Generator().manual_seed(seed))
+    if method in ("attention", "quasi"):
+        with torch.no_grad():
+            return _seen(model, batch, method)
+    if method == "gradient":
+        embedded = model.embed(batch).detach().requires_grad_()  # pyright: ignore[reportArgumentType] - as below
+        return (
+            torch.autograd.grad(_log_share(model, batch, embedded, chosen), embedded)[0]
+            .mul(embedded)
+            .sum(-1)[0]
+        )
+    return _integrated(model, batch, chosen, mask_id)
+
+
+def backward_gradient(model: AnyModel, batch: Questions | Pairs, sensitivity: Tensor) -> Tensor:
+    """How the logits depend on the embeddings: Σ_rc sensitivity_rc · ∂ logits_rc / ∂ embeddings.
+
+    Args:
+        model: Any model, in ``eval`` mode for a repeatable answer.
+        batch: What it reads.
+        sensitivity: ``(contexts, classes)``, weights of the logits: a 1 at the class of interest.
+
+    Returns:
+        The gradient, of the shape of the embeddings.
+
+    Source:
+        The QACG-BERT review, ``backward_gradient``.
+
+    Differs from the spec:
+        Nothing is remembered in hooks of the module: the pass is made here, on embeddings made here.
+    """
+    embedded = model.embed(batch).detach().requires_grad_()  # pyright: ignore[reportArgumentType] - as below
+    # The asker pairs models and representations; the union of both cannot say so.
+    logits = model(batch, embedded).logits  # pyright: ignore[reportArgumentType]
+    return torch.autograd.grad(logits, embedded, grad_outputs=sensitivity)[0]
+
+
+def _log_share(model: AnyModel, batch: Questions | Pairs, embedded: Tensor, chosen: int) -> Tensor:
+    logits = model(batch, embedded).logits  # pyright: ignore[reportArgumentType] - as above
+    return torch.log_softmax(logits, dim=-1)[:, chosen].sum()
+
+
+def _integrated(model: AnyModel, batch: Questions | Pairs, chosen: int, mask_id: int) -> Tensor:
+    try:
+        from captum.attr import IntegratedGradients
+    except ImportError as error:
+        raise MissingExtraError("captum", "absa") from error
+    ids = batch.input_ids.clone()
+    ids[:, 1:-1] = mask_id
+    with torch.no_grad():
+        embedded = model.embed(batch)  # pyright: ignore[reportArgumentType] - as above
+        reference = model.embed(replace(batch, input_ids=ids))  # pyright: ignore[reportArgumentType]
+
+    def share(steps: Tensor) -> Tensor:
+        # Every step is a text of its own: one at a time keeps the batch as it is.
+        rows = [_log_share(model, batch, step[None], chosen) for step in steps]
+        return torch.stack(rows)
+
+    found = IntegratedGradients(share).attribute(
+        embedded, reference, n_steps=_STEPS, internal_batch_size=_STEPS, method="gausslegendre"
+    )
+    return torch.as_tensor(found).sum(-1)[0]
+
+
+def _seen(model: AnyModel, batch: Questions | Pairs, method: Method) -> Tensor:
+    length = batch.input_ids.shape[1]
+    maps = model(batch, need_maps=True).maps[-1]  # pyright: ignore[reportArgumentType] - as above
+    if method == "quasi":
+        if maps.quasi is None or maps.gate is None:
+            raise ConfigError(
+                "this model has no quasi-attention", hint="use attention, gradient or integrated"
+            )
+        signed = maps.quasi * maps.gate
+        return signed[0, :, 0].mean(dim=0)
+    assert maps.weights is not None  # asked for
+    # The question of weft-absa is the first query, before the text's keys; elsewhere it is [CLS].
+    return maps.weights[0, :, 0, -length:].mean(dim=0)
+
+
+def _words(text: str, offsets: Sequence[tuple[int, int]], scores: Sequence[float]) -> list[Word]:
+    """Tokens that touch are pieces of one word, unless a sign stands between letters."""
+    words: list[Word] = []
+    for (start, end), score in zip(offsets, scores, strict=False):
+        if end <= start:
+            continue
+        last = words[-1] if words else None
+        joined = (
+            last is not None and last.end == start and text[start - 1].isalnum() and text[start].isalnum()
+        )
+        if last is not None and joined:
+            words[-1] = Word(text[last.start : end], last.start, end, last.score + score)
+        else:
+            words.append(Word(text[start:end], start, end, score))
+    return words

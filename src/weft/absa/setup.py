@@ -1,0 +1,167 @@
+"""A training run in one configuration: data, start, model, training, where the result goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+
+from weft.absa.config import ModelOptions
+from weft.absa.evaluate import fit_temperature, report, score
+from weft.absa.labelled import Columns, read_labelled
+from weft.absa.records import Corpus
+from weft.absa.semeval import read_semeval
+from weft.absa.sentihood import ALL_ASPECTS, TARGETS, read_sentihood
+from weft.absa.store import load, save
+from weft.absa.training import Learning, split, train
+from weft.absa.vocabulary import prune_vocabulary
+from weft.encoder.pretrained import load_pretrained
+from weft.errors import ConfigError
+from weft.train.config import TrainConfig
+
+DataFormat = Literal["sentihood", "semeval", "table"]
+
+
+@dataclass(frozen=True)
+class DataFiles:
+    """Where labelled sentences lie.
+
+    Args:
+        train: The file to train on.
+        dev: The file to evaluate and calibrate on; ``dev_share`` of ``train`` where None.
+        format: SentiHood JSON, SemEval-2014 XML, or a CSV, JSON lines or Parquet table.
+        columns: Of a table.
+        aspects: Of SentiHood: the aspects to ask about.
+        dev_share: Share of the texts that is held out where there is no ``dev``.
+
+    Raises:
+        ConfigError: A field breaks its rule.
+    """
+
+    train: str
+    dev: str | None = None
+    format: DataFormat = "table"
+    columns: Columns = field(default_factory=Columns)
+    aspects: tuple[str, ...] = ALL_ASPECTS
+    dev_share: float = 0.15
+
+    def __post_init__(self) -> None:
+        if self.format not in get_args(DataFormat):
+            raise ConfigError(
+                f"DataFiles.format is {self.format!r}; it must be one of {get_args(DataFormat)}"
+            )
+        if not 0 < self.dev_share < 1:
+            raise ConfigError(f"DataFiles.dev_share is {self.dev_share}; it must be in (0, 1)")
+
+    def read(self, path: str) -> Corpus:
+        """The sentences of one of the files."""
+        if self.format == "sentihood":
+            return read_sentihood(Path(path), self.aspects)
+        if self.format == "semeval":
+            return read_semeval(Path(path))
+        return read_labelled(path, self.columns)
+
+    def corpora(self, seed: int) -> tuple[Corpus, Corpus]:
+        """The sentences to train on and those held out."""
+        corpus = self.read(self.train)
+        return split(corpus, self.dev_share, seed) if self.dev is None else (corpus, self.read(self.dev))
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A training run.
+
+    Args:
+        data: The labelled sentences.
+        start: The pretrained BERT: a directory or a name on the hub.
+        out: The directory of the model; checkpoints and log lie in ``out/run``.
+        model: The model's options.
+        train: How to train.
+        learning: Loss and augmentation.
+        teacher: A trained model whose answers are also learnt.
+        english: Keep only the word pieces of English.
+        int8: Store the model in eight bits.
+    """
+
+    data: DataFiles
+    start: str
+    out: str
+    model: ModelOptions = field(default_factory=ModelOptions)
+    train: TrainConfig = field(
+        default_factory=lambda: TrainConfig(
+            epochs=16,
+            learning_rate=3e-4,
+            layer_decay=0.8,
+            schedule="linear",
+            warmup=0.1,
+            metric="score",
+            mode="max",
+            patience=5,
+        )
+    )
+    learning: Learning = field(default_factory=Learning)
+    teacher: str | None = None
+    english: bool = False
+    int8: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run gave.
+
+    Args:
+        directory: Of the model.
+        problems: Lines about rows that were left out.
+        results: The report on the held-out sentences.
+    """
+
+    directory: Path
+    problems: tuple[str, ...]
+    results: dict[str, float]
+
+
+def run_setup(setup: Setup, *, quiet: bool = False) -> Outcome:
+    """Train, calibrate on the held-out sentences, save.
+
+    A run that was interrupted goes on where it stopped.
+    """
+    corpus, dev = setup.data.corpora(setup.train.seed)
+    start = load_pretrained(setup.start)
+    if setup.english:
+        start = prune_vocabulary(start)
+    directory = Path(setup.out)
+    fixed = setup.model.kind in ("qacg-official", "cg")
+    trained = train(
+        corpus,
+        start,
+        setup.model,
+        setup.train,
+        learning=setup.learning,
+        dev=dev,
+        teacher=None if setup.teacher is None else load(setup.teacher),
+        targets=fixed_targets(corpus) if fixed else (),
+        directory=directory / "run",
+        quiet=quiet,
+    )
+    result = score(trained.asker, dev)
+    asker = trained.asker.calibrated(fit_temperature(result.probabilities, result.gold))
+    save(directory, asker, int8=setup.int8)
+    return Outcome(directory, tuple(corpus.problems.lines()), report(asker, dev))
+
+
+def fixed_targets(corpus: Corpus) -> tuple[str, ...]:
+    """The target names of a corpus, for models whose contexts are fixed.
+
+    Raises:
+        ConfigError: More than a thousand: these are no fixed contexts.
+    """
+    names = sorted(
+        {context.target or "" for sentence in corpus.sentences for context in sentence.contexts} - {""}
+    )
+    if set(names) <= set(TARGETS) and names:
+        return TARGETS
+    if len(names) > 1000:
+        raise ConfigError(
+            f"{len(names)} targets: a model with fixed contexts cannot learn them", hint="use weft-absa"
+        )
+    return tuple(names)

@@ -1,0 +1,43 @@
+"""How ``weft absa train`` and ``weft absa eval`` print what they measured."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+
+_MEANING = {
+    "strict": "strict accuracy",
+    "macro_f1": "aspect macro-F1",
+    "aspect_auc": "aspect AUC",
+    "sentiment_accuracy": "sentiment accuracy",
+    "sentiment_auc": "sentiment AUC",
+    "aspect_precision": "aspect precision",
+    "aspect_recall": "aspect recall",
+    "aspect_f1": "aspect F1",
+    "accuracy_4": "4-way polarity accuracy",
+    "accuracy_3": "3-way polarity accuracy",
+    "accuracy_2": "2-way polarity accuracy",
+    "wrong_aspect": "predictions that a wrong aspect changes",
+    "wrong_aspect_gold": "… that it would change if all were right",
+    "wrong_target": "predictions that a wrong target changes",
+    "both_targets": "both targets right, where their gold differs",
+    "ece": "calibration error",
+    "ece_calibrated": "calibration error, cross-fitted temperature",
+    "nll": "negative log-likelihood, cross-fitted temperature",
+    "temperature": "temperature",
+    "all_none_strict": "floor: strict accuracy of all none",
+    "all_positive_sentiment": "floor: sentiment accuracy of all positive",
+}
+
+
+def print_report(results: Mapping[str, float], as_json: bool, heading: str) -> None:
+    """Print the figures, as a table or as JSON; what could not be measured is ``null`` there, – here."""
+    finite = {name: value if math.isfinite(value) else None for name, value in results.items()}
+    if as_json:
+        print(json.dumps(finite, indent=1))
+        return
+    print(heading)
+    for name, value in finite.items():
+        shown = "–" if value is None else f"{value:.4f}"
+        print(f"  {_MEANING.get(name, name):<52} {shown:>8}")
