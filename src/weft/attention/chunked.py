@@ -16,6 +16,7 @@ that the backward draws it again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,8 +24,11 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from weft.attention.chunks import CHUNK_ELEMENTS, Chunk, chunks
+from weft.attention.chunks import CHUNK_ELEMENTS, Chunk, Part, chunks, parts
 from weft.attention.problem import Problem
+
+LONG = 512
+"""From how many keys on gradients of keys and values are accumulated transposed."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,11 @@ class _Plan:
     seed: int
     chunk_elements: int
     dtype: torch.dtype
+    parts: tuple[Part, ...]
+
+    def of_part(self, number: int) -> _Plan:
+        """The plan for one part, with dropout draws of its own."""
+        return replace(self, seed=self.seed + (number << 32))
 
 
 def chunked(problem: Problem, chunk_elements: int | None = None) -> Tensor:
@@ -66,10 +75,11 @@ def chunked(problem: Problem, chunk_elements: int | None = None) -> Tensor:
         gamma=0.0 if quasi is None else quasi.gamma,
         dropout_p=problem.dropout_p,
         has_blind_rows=allowed is not None and problem.prefix_length == 0 and _any_blind(allowed),
-        seed=int(torch.randint(2**62, ()).item()) if problem.dropout_p else 0,
+        seed=int(torch.randint(2**61, ()).item()) if problem.dropout_p else 0,
         chunk_elements=default if chunk_elements is None else chunk_elements,
         # The maps are as wide as the products that make them; fp16 alone is widened, for its range.
         dtype=torch.float32 if problem.query.dtype == torch.float16 else problem.query.dtype,
+        parts=parts(allowed, problem.query.shape[0], problem.key.shape[2]),
     )
     dtype = problem.query.dtype
     return _Chunked.apply(
@@ -113,9 +123,25 @@ class _Inputs:
         context = None if self.context_query is None else self.context_query * scale
         return replace(self, query=self.query * scale, context_query=context)
 
+    def of_part(self, part: Part, plan: _Plan) -> _Inputs:
+        """The same inputs for a part of the batch, keys that nobody sees left out; views."""
+        return _Inputs(**_share(vars(self), part, plan))  # pyright: ignore[reportArgumentType] - as in self
+
     def without_alpha(self) -> _Inputs:
         """The same inputs with α = 1."""
         return replace(self, alpha=None)
+
+
+def _share(tensors: Mapping[str, Tensor | None], part: Part, plan: _Plan) -> dict[str, Tensor | None]:
+    """Views of a part of the inputs, or of their gradients, by name."""
+    key_dims = {"keys": 2, "values": 2, "context_key": 2, "bias": 3, "factor": 3}
+    if plan.gate == "pair":
+        key_dims["lambda_key"] = 2
+    extra = {"keys": plan.prefix_length, "values": plan.prefix_length}
+    return {
+        name: None if tensor is None else part.of(tensor, key_dims.get(name), extra.get(name, 0))
+        for name, tensor in tensors.items()
+    }
 
 
 @dataclass
@@ -201,11 +227,8 @@ class _Chunked(torch.autograd.Function):
         output = values.new_empty((batch, rows, heads, values.shape[3])).transpose(1, 2)
         with torch.autocast(values.device.type, enabled=False):
             scaled = inputs.scaled(plan.scale)
-            for chunk in chunks(inputs.query, inputs.keys.shape[2], plan.chunk_elements):
-                total = _weights(plan, scaled, chunk, keep_scores=False).total(plan.prefix_length)
-                if plan.dropout_p:
-                    total.mul_(_keep(plan, chunk, total))
-                chunk.of(output).copy_(torch.matmul(total.to(values.dtype), chunk.keys_of(values)))
+            for number, part in enumerate(plan.parts):
+                _forward_part(plan.of_part(number), scaled.of_part(part, plan), part.of(output))
         return output
 
     @staticmethod
@@ -218,32 +241,45 @@ class _Chunked(torch.autograd.Function):
         # Element 0 of needs_input_grad is the plan.
         wanted = dict(zip(vars(inputs), ctx.needs_input_grad[1:], strict=True))
         gradients = {
-            name: _new_gradient(name, tensor, inputs)
+            name: _new_gradient(name, tensor, inputs, plan)
             for name, tensor in vars(inputs).items()
             if tensor is not None and wanted[name]
         }
         with torch.autocast(inputs.query.device.type, enabled=False):
             scaled = inputs.scaled(plan.scale)
-            for chunk in chunks(inputs.query, inputs.keys.shape[2], plan.chunk_elements):
-                _backward_chunk(plan, scaled, chunk, grad_outputs[0], gradients)
+            for number, part in enumerate(plan.parts):
+                ours = {n: g for n, g in _share(gradients, part, plan).items() if g is not None}
+                here, of_part = scaled.of_part(part, plan), plan.of_part(number)
+                d_output = part.of(grad_outputs[0])
+                for chunk in chunks(here.query, here.keys.shape[2], plan.chunk_elements):
+                    _backward_chunk(of_part, here, chunk, d_output, ours)
             for name in ("query", "context_query"):
                 if name in gradients:
                     gradients[name].mul_(plan.scale)
         return (None, *(gradients.get(name) for name in vars(inputs)))
 
 
-def _new_gradient(name: str, tensor: Tensor, inputs: _Inputs) -> Tensor:
+def _forward_part(plan: _Plan, inputs: _Inputs, output: Tensor) -> None:
+    """Attend chunk by chunk into ``output``."""
+    values = inputs.values
+    for chunk in chunks(inputs.query, inputs.keys.shape[2], plan.chunk_elements):
+        total = _weights(plan, inputs, chunk, keep_scores=False).total(plan.prefix_length)
+        if plan.dropout_p:
+            total.mul_(_keep(plan, chunk, total))
+        chunk.of(output).copy_(torch.matmul(total.to(values.dtype), chunk.keys_of(values)))
+
+
+def _new_gradient(name: str, tensor: Tensor, inputs: _Inputs, plan: _Plan) -> Tensor:
     """Room for one gradient, zeroed where chunks add to it, laid out as its product is fastest."""
-    if name in ("keys", "values", "context_key"):
-        # (D × rows)·(rows × keys) runs a third faster here than (keys × rows)·(rows × D).
+    if name in ("keys", "values", "context_key") and tensor.shape[2] >= LONG:
+        # (D × rows)·(rows × keys) runs a quarter faster than (keys × rows)·(rows × D), which for long
+        # inputs outweighs one transposing copy at the end.
         return tensor.new_zeros(tensor.transpose(-2, -1).shape).transpose(-2, -1)
     if name in ("query", "context_query"):
         return torch.empty_like(tensor)
-    if (
-        name == "factor"
-        and tensor.shape == (*inputs.query.shape[:3], tensor.shape[3])
-        and tensor.shape[3] > 1
-    ):
+    tokens = inputs.keys.shape[2] - plan.prefix_length
+    everything = (*inputs.query.shape[:3], tokens)
+    if name == "factor" and tensor.shape == everything and all(part.keys == tokens for part in plan.parts):
         return torch.empty_like(tensor, memory_format=torch.contiguous_format)
     return torch.zeros_like(tensor, memory_format=torch.contiguous_format)
 

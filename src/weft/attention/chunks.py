@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -38,8 +39,11 @@ class Chunk:
 
     def add_product(self, gradient: Tensor, weights: Tensor, rows: Tensor) -> None:
         """Add weightsᵀ · rows to the chunk's part of a gradient ``(batch, heads, key, D)``."""
-        product = torch.matmul(rows.transpose(-2, -1), weights)
-        self.keys_of(gradient).transpose(-2, -1).add_(product)
+        target = self.keys_of(gradient)
+        if target.stride(-1) == 1:
+            target.add_(torch.matmul(weights.transpose(-2, -1), rows))
+        else:
+            target.transpose(-2, -1).add_(torch.matmul(rows.transpose(-2, -1), weights))
 
     def keys_of(self, tensor: Tensor) -> Tensor:
         """The chunk's part of ``(batch, heads, key, …)``: every key."""
@@ -63,3 +67,31 @@ def chunks(query: Tensor, keys: int, budget: int) -> Iterator[Chunk]:
                     slice(row, row + row_step),
                 )
                 index += 1
+
+
+@dataclass(frozen=True)
+class Part:
+    """Neighbouring batch entries whose last visible key is the same; the keys behind it are left out."""
+
+    batch: slice
+    keys: int
+
+    def of(self, tensor: Tensor, key_dim: int | None = None, extra: int = 0) -> Tensor:
+        """The part's share of ``(batch | 1, …)``, cut to its keys (and ``extra`` before them) at ``key_dim``."""
+        share = tensor[self.batch] if tensor.shape[0] > 1 else tensor
+        if key_dim is None or share.shape[key_dim] == 1:
+            return share
+        return share.narrow(key_dim, 0, self.keys + extra)
+
+
+def parts(allowed: Tensor | None, batch: int, keys: int) -> tuple[Part, ...]:
+    """Cut the batch by how far its masks let it see.
+
+    On a GPU, where reading the masks would wait for the device, it is one part with every key.
+    """
+    if allowed is None or allowed.device.type != "cpu":
+        return (Part(slice(0, batch), keys),)
+    visible = allowed.any(dim=2).any(dim=1).expand(-1, keys)
+    last = (visible * torch.arange(1, keys + 1)).amax(dim=1).clamp(min=1).expand(batch).tolist()
+    starts = [0, *(i for i in range(1, batch) if last[i] != last[i - 1]), batch]
+    return tuple(Part(slice(a, b), last[a]) for a, b in pairwise(starts))

@@ -36,8 +36,7 @@ def to_dot(function: Function) -> str:
             text.append(f"… {block.end - block.start - _LINES} more")
         label = "".join(_escaped(line) + r"\l" for line in text)
         lines.append(f'  b{number} [label="{label}"];')
-    for edge in function.edges:
-        lines.append(f"  b{edge.source} -> b{edge.target} [{_STYLES[edge.kind]}];")
+    lines += [f"  b{edge.source} -> b{edge.target} [{_STYLES[edge.kind]}];" for edge in function.edges]
     return "\n".join([*lines, "}", ""])
 
 
@@ -65,10 +64,17 @@ def to_svg(function: Function) -> str:
         )
     program = shutil.which("dot")
     if program is None:
-        raise ConfigError("graphviz' program `dot` is not installed", hint="apt install graphviz, or use --dot")
+        raise ConfigError(
+            "graphviz' program `dot` is not installed", hint="apt install graphviz, or use --dot"
+        )
     try:
         done = subprocess.run(
-            [program, "-Tsvg"], input=to_dot(function), capture_output=True, text=True, timeout=_SECONDS, check=True
+            [program, "-Tsvg"],
+            input=to_dot(function),
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=True,
         )
     except subprocess.TimeoutExpired as error:
         raise LimitError(f"the layout took more than {_SECONDS} s", where=function.name) from error

@@ -93,9 +93,7 @@ def find_binaries(paths: Sequence[str]) -> list[str]:
                 raise InputError("no such file", where=path)
             found.append(path)
             continue
-        inside = [
-            os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names
-        ]
+        inside = [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names]
         binaries = sorted(place for place in inside if _is_binary(place))
         if not binaries:
             raise InputError(f"no binary among {len(inside)} files", where=path)
@@ -209,7 +207,9 @@ def extract(
 
 
 def _parts(
-    outcomes: Iterator[Outcome[Job, Counts]], reports: list[FileReport], progress: Callable[[FileReport], None]
+    outcomes: Iterator[Outcome[Job, Counts]],
+    reports: list[FileReport],
+    progress: Callable[[FileReport], None],
 ) -> Iterator[pa.Table]:
     """Read each finished part, a row group at a time, and remove it."""
     for outcome in outcomes:

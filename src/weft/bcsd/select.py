@@ -58,10 +58,14 @@ def find_function(functions: Sequence[Named], wanted: str, where: str) -> int:
     Raises:
         InputError: There is none, or several of that name; near names or the addresses are listed.
     """
-    named = [i for i, function in enumerate(functions) if wanted == function.name or wanted in function.aliases]
+    named = [
+        i for i, function in enumerate(functions) if wanted == function.name or wanted in function.aliases
+    ]
     if len(named) > 1:
         places = ", ".join(f"{functions[i].address:#x}" for i in named[:5])
-        raise InputError(f"{len(named)} functions named {wanted!r}", where=where, hint=f"name one by address: {places}")
+        raise InputError(
+            f"{len(named)} functions named {wanted!r}", where=where, hint=f"name one by address: {places}"
+        )
     if named:
         return named[0]
     try:
@@ -74,5 +78,9 @@ def find_function(functions: Sequence[Named], wanted: str, where: str) -> int:
                 return index
     names = [name for function in functions for name in (function.name, *function.aliases)]
     near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
-    hint = f"near: {', '.join(near)}" if near else f"{len(functions)} functions; `weft bcsd show {where}` lists them"
+    hint = (
+        f"near: {', '.join(near)}"
+        if near
+        else f"{len(functions)} functions; `weft bcsd show {where}` lists them"
+    )
     raise InputError(f"no function {wanted!r}", where=where, hint=hint)

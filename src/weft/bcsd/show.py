@@ -119,7 +119,8 @@ def detail_record(detail: Detail) -> dict[str, Any]:
         "digest": function.digest,
         "blocks": blocks,
         "edges": [
-            {"source": edge.source, "target": edge.target, "kind": edge.kind.name.lower()} for edge in function.edges
+            {"source": edge.source, "target": edge.target, "kind": edge.kind.name.lower()}
+            for edge in function.edges
         ],
         "instructions": instructions,
     }

@@ -135,8 +135,20 @@ class TableBuilder:
         block_rows = np.concatenate(blocks)
         edge_rows = np.concatenate(edges)
         jump_rows = np.concatenate(jumps)
-        columns: dict[str, pa.Array] = {name: pa.array([value] * count) for name, value in self._constants.items()}
-        for name in ("name", "aliases", "address", "size", "callees", "imports", "flags", "digest", "token_digest"):
+        columns: dict[str, pa.Array] = {
+            name: pa.array([value] * count) for name, value in self._constants.items()
+        }
+        for name in (
+            "name",
+            "aliases",
+            "address",
+            "size",
+            "callees",
+            "imports",
+            "flags",
+            "digest",
+            "token_digest",
+        ):
             columns[name] = pa.array([row[name] for row in rows], type=self._schema.field(name).type)
         columns["num_blocks"] = pa.array([len(b) for b in blocks], pa.int32())
         columns["num_edges"] = pa.array([len(e) for e in edges], pa.int32())

@@ -51,7 +51,10 @@ def literal_decay(query: Tensor, key: Tensor, value: Tensor, factor: Tensor, bia
 
 
 def literal_quasi(query: Tensor, key: Tensor, value: Tensor, quasi: Quasi, bias: Tensor) -> Tensor:
-    """The review's self-attention, steps 1 to 5, without its dropout."""
+    """The review's self-attention, steps 1 to 5 without dropout, and the copies of its maps that are kept.
+
+    Its encoder appends a clone of A, A1, A2 and λ to its lists in every layer, asked for or not.
+    """
     width = math.sqrt(query.shape[-1])
     scores = torch.matmul(query, key.transpose(-2, -1))
     scores = scores / width
@@ -60,7 +63,9 @@ def literal_quasi(query: Tensor, key: Tensor, value: Tensor, quasi: Quasi, bias:
     logits = logits / width
     quasi_weights = 1.0 * torch.sigmoid(logits + bias)
     gate = 1.0 - (quasi.lambda_query.unsqueeze(-1) + quasi.lambda_key.unsqueeze(-1))
-    return torch.matmul(weights + gate * quasi_weights, value)
+    total = weights + gate * quasi_weights
+    _ = [kept.clone() for kept in (total, weights, quasi_weights, gate)]
+    return torch.matmul(total, value)
 
 
 def _padding(shape: _Shape, dtype: str) -> tuple[Tensor, Tensor]:

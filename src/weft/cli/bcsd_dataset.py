@@ -20,11 +20,19 @@ def parser() -> argparse.ArgumentParser:
         description="build: fetch and compile what is missing, then join. join: only join what is there. stats: count.",
     )
     result.add_argument("action", choices=("build", "join", "stats"))
-    result.add_argument("config", type=Path, metavar="CONFIG", help="a YAML file; for stats also a Parquet file")
-    result.add_argument("--work", type=Path, default=Path("bcsd-data"), metavar="DIR", help="default: bcsd-data")
+    result.add_argument(
+        "config", type=Path, metavar="CONFIG", help="a YAML file; for stats also a Parquet file"
+    )
+    result.add_argument(
+        "--work", type=Path, default=Path("bcsd-data"), metavar="DIR", help="default: bcsd-data"
+    )
     result.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: DIR/functions.parquet")
-    result.add_argument("--jobs", type=int, metavar="N", help="compilations at a time (default: the configuration's)")
-    result.add_argument("--only", metavar="NAME,…", help="work on these packages only; join all that are built")
+    result.add_argument(
+        "--jobs", type=int, metavar="N", help="compilations at a time (default: the configuration's)"
+    )
+    result.add_argument(
+        "--only", metavar="NAME,…", help="work on these packages only; join all that are built"
+    )
     result.add_argument("--json", action="store_true", help="print one JSON object")
     result.add_argument("--quiet", action="store_true", help="no progress")
     return result
@@ -47,7 +55,9 @@ def run(argv: list[str]) -> int:
     config = load_config(arguments.config)
     if arguments.jobs is not None:
         config = replace(config, jobs=arguments.jobs)
-    wanted = set(arguments.only.split(",")) if arguments.only else {package.name for package in config.packages}
+    wanted = (
+        set(arguments.only.split(",")) if arguments.only else {package.name for package in config.packages}
+    )
     unknown = sorted(wanted - {package.name for package in config.packages})
     if unknown:
         raise ConfigError(f"--only: no package {unknown[0]!r}", where=str(arguments.config))
@@ -78,7 +88,9 @@ def run(argv: list[str]) -> int:
 def tell(report: BuildReport, fresh: bool) -> None:
     """One line per build on the error stream."""
     state = report.error or f"{report.functions} functions, {report.missed} missed, {report.seconds:.1f} s"
-    print(f"{report.package} {report.build}: {state}{'' if fresh else ' (kept)'}", file=sys.stderr, flush=True)
+    print(
+        f"{report.package} {report.build}: {state}{'' if fresh else ' (kept)'}", file=sys.stderr, flush=True
+    )
 
 
 def quiet(report: BuildReport, fresh: bool) -> None:
@@ -110,5 +122,7 @@ def describe(stats: dict[str, Any]) -> str:
         lines.append(f"{key}: " + ", ".join(f"{name} {value:g}" for name, value in stats[key].items()))
     lines.append("share of functions (≥ 5 blocks) longer than a budget of instructions:")
     for level, shares in stats["truncated"].items():
-        lines.append(f"  {level}: " + ", ".join(f"{share:.1%} > {budget}" for budget, share in shares.items()))
+        lines.append(
+            f"  {level}: " + ", ".join(f"{share:.1%} > {budget}" for budget, share in shares.items())
+        )
     return "\n".join(lines)

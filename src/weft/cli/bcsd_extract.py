@@ -19,16 +19,27 @@ def parser() -> argparse.ArgumentParser:
         prog="weft bcsd extract",
         description="Find the functions of ELF, PE and Mach-O files; write their graphs and tokens as Parquet.",
     )
-    result.add_argument("paths", nargs="+", metavar="FILE|DIR", help="binaries, or folders to search for them")
+    result.add_argument(
+        "paths", nargs="+", metavar="FILE|DIR", help="binaries, or folders to search for them"
+    )
     result.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: functions.parquet")
     result.add_argument(
-        "--disassembler", default="auto", metavar="NAME", help="auto, native, angr, smda, or a file of saved functions"
+        "--disassembler",
+        default="auto",
+        metavar="NAME",
+        help="auto, native, angr, smda, or a file of saved functions",
     )
-    result.add_argument("--min-blocks", type=int, default=0, metavar="N", help="leave out functions with fewer blocks")
+    result.add_argument(
+        "--min-blocks", type=int, default=0, metavar="N", help="leave out functions with fewer blocks"
+    )
     result.add_argument("--workers", type=int, metavar="N", help="processes (default: one per core)")
     result.add_argument("--timeout", type=float, default=600.0, metavar="S", help="seconds per file (600)")
-    result.add_argument("--memory", type=int, default=4096, metavar="MIB", help="address space per file (4096)")
-    result.add_argument("--json", action="store_true", help="print one JSON object with the counts of each file")
+    result.add_argument(
+        "--memory", type=int, default=4096, metavar="MIB", help="address space per file (4096)"
+    )
+    result.add_argument(
+        "--json", action="store_true", help="print one JSON object with the counts of each file"
+    )
     result.add_argument("--quiet", action="store_true", help="no progress and no summary")
     return result
 
@@ -43,7 +54,11 @@ def run(argv: list[str]) -> int:
     from weft.errors import ConfigError, PartialFailure
 
     workers = arguments.workers if arguments.workers is not None else len(os.sched_getaffinity(0))
-    rules = (("--min-blocks", arguments.min_blocks, 0), ("--workers", workers, 1), ("--memory", arguments.memory, 256))
+    rules = (
+        ("--min-blocks", arguments.min_blocks, 0),
+        ("--workers", workers, 1),
+        ("--memory", arguments.memory, 256),
+    )
     for option, value, least in rules:
         if value < least:
             raise ConfigError(f"{option} is {value}; it must be at least {least}")

@@ -17,7 +17,9 @@ def parser() -> argparse.ArgumentParser:
         prog="weft bcsd show", description="List a binary's functions, or show one with its graph and tokens."
     )
     result.add_argument("selector", metavar="FILE[:FUNCTION|@ADDRESS]")
-    result.add_argument("--svg", type=Path, metavar="FILE", help="draw the function's graph (needs graphviz' dot)")
+    result.add_argument(
+        "--svg", type=Path, metavar="FILE", help="draw the function's graph (needs graphviz' dot)"
+    )
     result.add_argument("--dot", type=Path, metavar="FILE", help="write the function's graph as DOT")
     result.add_argument("--disassembler", default="auto", metavar="NAME", help="auto, native, angr, smda")
     result.add_argument("--timeout", type=float, default=600.0, metavar="S", help="seconds (600)")
@@ -72,7 +74,9 @@ def listing(lines: list[Line]) -> str:
             f"{line.name}{flags}"
         )
     incomplete = sum("cfg_incomplete" in line.flags for line in lines)
-    rows.append(f"{len(lines)} functions, {incomplete} with an indirect jump left unresolved (cfg_incomplete)")
+    rows.append(
+        f"{len(lines)} functions, {incomplete} with an indirect jump left unresolved (cfg_incomplete)"
+    )
     return "\n".join(rows)
 
 

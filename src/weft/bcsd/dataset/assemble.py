@@ -78,7 +78,9 @@ def assemble(config: DatasetConfig, reports: list[BuildReport], work: Path, outp
             if config.min_blocks > 1:
                 table = table.filter(pc.greater_equal(table.column("num_blocks"), config.min_blocks))
             names = table.column("group").to_pylist()
-            table = table.take(pa.array([i for i, name in enumerate(names) if name not in left_out], pa.int64()))
+            table = table.take(
+                pa.array([i for i, name in enumerate(names) if name not in left_out], pa.int64())
+            )
             marks = keys.duplicates(report.role, table)
             table = table.append_column(pa.field("duplicate", pa.bool_()), pa.array(marks, pa.bool_()))
             groups[report.role].update(table.column("group").to_pylist())
@@ -88,7 +90,9 @@ def assemble(config: DatasetConfig, reports: list[BuildReport], work: Path, outp
 
     full = dataset_schema()
     write_tables(tables(), output, full)
-    assembly = Assembly(rows, {role: len(found) for role, found in groups.items()}, duplicates, len(leaked), len(small))
+    assembly = Assembly(
+        rows, {role: len(found) for role, found in groups.items()}, duplicates, len(leaked), len(small)
+    )
     _write_manifest(config, reports, assembly, output)
     return assembly
 
@@ -145,7 +149,9 @@ class _Keys:
         return [self.owner[role, digest] != group for digest, group in zip(digests, groups, strict=True)]
 
 
-def _write_manifest(config: DatasetConfig, reports: list[BuildReport], assembly: Assembly, output: Path) -> None:
+def _write_manifest(
+    config: DatasetConfig, reports: list[BuildReport], assembly: Assembly, output: Path
+) -> None:
     manifest: dict[str, Any] = {
         "manifest": MANIFEST_VERSION,
         "schema": SCHEMA_VERSION,

@@ -47,7 +47,9 @@ class BuildReport:
 
 
 def build_all(
-    config: DatasetConfig, work: Path, progress: Callable[[BuildReport, bool], None] = lambda report, fresh: None
+    config: DatasetConfig,
+    work: Path,
+    progress: Callable[[BuildReport, bool], None] = lambda report, fresh: None,
 ) -> list[BuildReport]:
     """Make every build that is not there yet.
 

@@ -93,7 +93,11 @@ def compile_build(
     def one(pair: tuple[Path, Path]) -> None:
         path, target = pair
         depends = target.with_suffix(".d")
-        run([*command, "-MD", "-MF", str(depends), "-c", str(path), "-o", str(target)], tree, f"{package.name}/{path}")
+        run(
+            [*command, "-MD", "-MF", str(depends), "-c", str(path), "-o", str(target)],
+            tree,
+            f"{package.name}/{path}",
+        )
         _check_headers(depends, f"{package.name}/{path}")
 
     library, stripped = folder / "library.so", folder / "stripped.so"
@@ -125,7 +129,9 @@ def _include(entry: str, tree: Path, trees: Path) -> Path:
 @lru_cache
 def _libc_headers() -> frozenset[str]:
     """Headers that every build may use: those of the C library and the kernel."""
-    done = subprocess.run(["dpkg", "-L", "libc6-dev", "linux-libc-dev"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["dpkg", "-L", "libc6-dev", "linux-libc-dev"], capture_output=True, text=True, check=False
+    )
     return frozenset(line for line in done.stdout.splitlines() if line.startswith("/usr/include/"))
 
 

@@ -46,7 +46,12 @@ class Package:
 
     def __post_init__(self) -> None:
         """Check each field."""
-        _check(self.name.isidentifier() or self.name.replace("-", "").isalnum(), "name", self.name, "a plain word")
+        _check(
+            self.name.isidentifier() or self.name.replace("-", "").isalnum(),
+            "name",
+            self.name,
+            "a plain word",
+        )
         _check(self.role in get_args(Role), "role", self.role, f"one of {', '.join(get_args(Role))}")
         _check(bool(self.files), "files", self.files, "at least one glob")
         _check(self.min_functions > 0, "min_functions", self.min_functions, "above 0")
@@ -98,7 +103,12 @@ class DatasetConfig:
         _check(len(set(names)) == len(names), "packages", names, "distinct names")
         for key, allowed in (("compilers", Compiler), ("levels", Level), ("targets", Target)):
             values = getattr(self, key)
-            _check(bool(values) and set(values) <= set(get_args(allowed)), key, values, f"among {get_args(allowed)}")
+            _check(
+                bool(values) and set(values) <= set(get_args(allowed)),
+                key,
+                values,
+                f"among {get_args(allowed)}",
+            )
         _check(self.jobs > 0, "jobs", self.jobs, "above 0")
 
     @property
@@ -123,7 +133,9 @@ def load_config(path: Path) -> DatasetConfig:
     except FileNotFoundError as error:
         raise ConfigError("no such file", where=str(path)) from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"not a YAML file: {' '.join(str(error).split())[:120]}", where=str(path)) from error
+        raise ConfigError(
+            f"not a YAML file: {' '.join(str(error).split())[:120]}", where=str(path)
+        ) from error
     if not isinstance(document, dict):
         raise ConfigError("not a mapping of settings", where=str(path))
     try:
@@ -136,7 +148,7 @@ def load_config(path: Path) -> DatasetConfig:
         raise ConfigError(error.what, where=str(path), hint=error.hint) from error
 
 
-def _make(kind: Any, values: object) -> Any:  # noqa: ANN401 - a dataclass type and an instance of it
+def _make(kind: Any, values: object) -> Any:
     if not isinstance(values, dict):
         raise ConfigError(f"{values!r} where a mapping is needed")
     known = {f.name: f for f in fields(kind)}

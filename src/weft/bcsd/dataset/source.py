@@ -44,7 +44,9 @@ def fetch(package: Package, folder: Path) -> Tree:
     """
     home = folder / package.name
     stamp = home / "ready"
-    wanted = hashlib.sha256(repr((package.debian, package.prepare, sorted(package.write.items()))).encode()).hexdigest()
+    wanted = hashlib.sha256(
+        repr((package.debian, package.prepare, sorted(package.write.items()))).encode()
+    ).hexdigest()
     tree = home / "tree"
     if not (stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted):
         _download(package, home)
@@ -66,11 +68,15 @@ def run(command: list[str], folder: Path, what: str) -> str:
         InputError: It failed or took more than ten minutes; the last line it said is in the message.
     """
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_SECONDS, errors="replace")
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=_SECONDS, errors="replace"
+        )
     except subprocess.TimeoutExpired as error:
         raise InputError(f"took more than {_SECONDS} s", where=what) from error
     except FileNotFoundError as error:
-        raise InputError(f"{command[0]} is not installed", where=what, hint="scripts/bcsd-toolchain.sh") from error
+        raise InputError(
+            f"{command[0]} is not installed", where=what, hint="scripts/bcsd-toolchain.sh"
+        ) from error
     if done.returncode != 0:
         said = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
         told = next((line for line in said if "error" in line.lower()), said[-1] if said else "no message")
@@ -83,7 +89,11 @@ def _download(package: Package, home: Path) -> None:
     if next(home.glob("*.dsc"), None) is not None:
         return
     try:
-        run(["apt-get", "source", "--download-only", "-q", package.debian], home, f"apt-get source {package.debian}")
+        run(
+            ["apt-get", "source", "--download-only", "-q", package.debian],
+            home,
+            f"apt-get source {package.debian}",
+        )
     except InputError:
         # The Debian packaging of a security update may be gone while the upstream archive arrived.
         if next(home.glob("*.orig.tar.*"), None) is None:
@@ -94,7 +104,11 @@ def _unpack(package: Package, home: Path, tree: Path) -> None:
     shutil.rmtree(tree, ignore_errors=True)
     description = next(home.glob("*.dsc"), None)
     if description is not None:
-        run(["dpkg-source", "--no-check", "-x", description.name, "tree"], home, f"dpkg-source {description.name}")
+        run(
+            ["dpkg-source", "--no-check", "-x", description.name, "tree"],
+            home,
+            f"dpkg-source {description.name}",
+        )
         return
     archive = next(found for found in sorted(home.glob("*.orig.tar.*")) if found.suffix != ".asc")
     tree.mkdir()

@@ -72,7 +72,9 @@ def dataset_stats(path: Path) -> dict[str, Any]:
         "duplicates": int(frame["duplicate"].sum()),
         "cfg_incomplete": int(incomplete or 0),
         "truncated": {
-            str(level): {str(budget): _share(lengths[kept & (frame["level"] == level)], budget) for budget in BUDGETS}
+            str(level): {
+                str(budget): _share(lengths[kept & (frame["level"] == level)], budget) for budget in BUDGETS
+            }
             for level in sorted(set(frame["level"]))
         },
     }

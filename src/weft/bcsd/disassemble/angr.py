@@ -35,7 +35,7 @@ class AngrDisassembler(Disassembler):
 
     def __init__(self) -> None:
         try:
-            import angr
+            import angr  # pyright: ignore[reportMissingImports] - an extra
         except ImportError as error:
             raise MissingExtraError("angr", "bcsd-angr") from error
         self._angr = angr
@@ -59,7 +59,7 @@ class AngrDisassembler(Disassembler):
                 yield function
 
 
-def _translate(image: Image, found: Any) -> Function | None:  # noqa: ANN401 - angr has no types here
+def _translate(image: Image, found: Any) -> Function | None:
     successors: dict[int, list[tuple[int, str]]] = {}
     for source, target, data in found.transition_graph.edges(data=True):
         kind = data.get("type", "transition")
@@ -113,9 +113,7 @@ def _translate(image: Image, found: Any) -> Function | None:  # noqa: ANN401 - a
     )
 
 
-def joined_starts(
-    entry: int, code: dict[int, Any], successors: dict[int, list[tuple[int, str]]]
-) -> set[int]:
+def joined_starts(entry: int, code: dict[int, Any], successors: dict[int, list[tuple[int, str]]]) -> set[int]:
     """Starts that remain once a block is joined with the one that only its call's return leads to."""
     arrivals: dict[int, list[tuple[int, str]]] = {}
     for source, targets in successors.items():
@@ -131,7 +129,7 @@ def joined_starts(
     return starts
 
 
-def _kind(block: Any, target: int, kind: str, count: int) -> EdgeKind:  # noqa: ANN401 - as above
+def _kind(block: Any, target: int, kind: str, count: int) -> EdgeKind:
     if kind == "fake_return" or target == block.addr + block.size:
         return EdgeKind.FALL_THROUGH
     if block.vex.jumpkind == "Ijk_Boring" and block.vex_nostmt.constant_jump_targets:
@@ -140,7 +138,7 @@ def _kind(block: Any, target: int, kind: str, count: int) -> EdgeKind:  # noqa: 
 
 
 def _refer(
-    found: Any,  # noqa: ANN401 - as above
+    found: Any,
     references: dict[int, Reference],
     index: int,
     mnemonic: str,

@@ -49,9 +49,7 @@ class Graph:
     outgoing: set[int]
 
 
-def build_graph(
-    instructions: list[Raw], gaps: set[int], start: int, end: int, around: Surroundings
-) -> Graph:
+def build_graph(instructions: list[Raw], gaps: set[int], start: int, end: int, around: Surroundings) -> Graph:
     """Cut a function into blocks and join them.
 
     Args:
@@ -187,7 +185,7 @@ class _Builder:
         if "[" not in operands or not self.image.slots:
             return None
         memory = tables_x86.parse_memory(operands)
-        if memory is None or memory.index is not None:
+        if memory is None or memory.scaled is not None:
             return None
         if memory.base == "rip":
             return self.image.slots.get(address + size + memory.displacement)
@@ -205,7 +203,11 @@ class _Builder:
                 return backward.starts_instruction(address)
             return self.image.code_map.at(address) is not None
 
-        finders = {"x86_64": tables_x86.find_table, "i386": tables_x86.find_table, "aarch64": tables_arm64.find_table}
+        finders = {
+            "x86_64": tables_x86.find_table,
+            "i386": tables_x86.find_table,
+            "aarch64": tables_arm64.find_table,
+        }
         find = finders.get(self.image.architecture)
         for index in self.indirect:
             name = self.slot_name(index)
@@ -242,7 +244,9 @@ class _Builder:
         for source, target, kind in self.jumps:
             if target in block_of:
                 edges.add(Edge(bisect_right(firsts, source) - 1, block_of[target], kind))
-        graph = Graph(self.instructions, [], sorted(edges), self.references, self.flags, self.imports, self.outgoing)
+        graph = Graph(
+            self.instructions, [], sorted(edges), self.references, self.flags, self.imports, self.outgoing
+        )
         self.pack(graph, kept)
         if len(graph.blocks) == 1 and len(graph.instructions) <= _THUNK_LENGTH and self.leaves_at_once(graph):
             graph.flags.add(Flag.THUNK)
@@ -302,15 +306,21 @@ def is_tail_call(architecture: str, instructions: list[Raw], index: int, backwar
     if architecture in ("x86_64", "i386"):
         memory = tables_x86.parse_memory(operand)
         if memory is not None:
-            return memory.index is None
+            return memory.scaled is None
         return _loaded_plainly(instructions, index, backward, tables_x86.family, tables_x86.family(operand))
     if architecture == "aarch64":
-        return _loaded_plainly(instructions, index, backward, tables_arm64.register, tables_arm64.register(operand))
+        return _loaded_plainly(
+            instructions, index, backward, tables_arm64.register, tables_arm64.register(operand)
+        )
     return False
 
 
 def _loaded_plainly(
-    instructions: list[Raw], index: int, backward: Backward, family: Callable[[str], str | None], wanted: str | None
+    instructions: list[Raw],
+    index: int,
+    backward: Backward,
+    family: Callable[[str], str | None],
+    wanted: str | None,
 ) -> bool:
     for position in backward.walk(index, 256):
         _, _, mnemonic, operands = instructions[position]
@@ -324,7 +334,7 @@ def _loaded_plainly(
             if "[" not in source:
                 return mnemonic.startswith("pop")
             memory = tables_x86.parse_memory(source) if "ptr" in source else None
-            return memory.index is None if memory is not None else source.count(", ") < 1 or "#" in source
+            return memory.scaled is None if memory is not None else source.count(", ") < 1 or "#" in source
         return False
     # The function's entry was reached: the pointer is an argument.
     return True
@@ -332,14 +342,55 @@ def _loaded_plainly(
 
 #: Imported functions after whose call nothing runs.
 NO_RETURN_NAMES = frozenset(
-    "abort exit _exit _Exit quick_exit __stack_chk_fail __stack_chk_fail_local __fortify_fail __chk_fail "
-    "__assert_fail __assert __assert_rtn __assert_perror_fail longjmp siglongjmp _longjmp __longjmp_chk "
-    "__cxa_throw __cxa_rethrow __cxa_bad_cast __cxa_bad_typeid __cxa_throw_bad_array_new_length "
-    "__cxa_call_unexpected __cxa_call_terminate __cxa_pure_virtual _Unwind_Resume _Unwind_Resume_or_Rethrow "
-    "_ZSt9terminatev _ZSt10unexpectedv __libc_start_main pthread_exit thrd_exit err errx verr verrx "
-    "_ZSt17__throw_bad_allocv _ZSt16__throw_bad_castv _ZSt20__throw_length_errorPKc "
-    "_ZSt19__throw_logic_errorPKc _ZSt20__throw_out_of_rangePKc _ZSt24__throw_out_of_range_fmtPKcz "
-    "_ZSt24__throw_invalid_argumentPKc _ZSt25__throw_bad_function_callv _ZSt20__throw_system_errori "
-    "_ZSt28__throw_bad_array_new_lengthv ExitProcess ExitThread "
-    "_CxxThrowException".split()
+    {
+        "abort",
+        "exit",
+        "_exit",
+        "_Exit",
+        "quick_exit",
+        "__stack_chk_fail",
+        "__stack_chk_fail_local",
+        "__fortify_fail",
+        "__chk_fail",
+        "__assert_fail",
+        "__assert",
+        "__assert_rtn",
+        "__assert_perror_fail",
+        "longjmp",
+        "siglongjmp",
+        "_longjmp",
+        "__longjmp_chk",
+        "__cxa_throw",
+        "__cxa_rethrow",
+        "__cxa_bad_cast",
+        "__cxa_bad_typeid",
+        "__cxa_throw_bad_array_new_length",
+        "__cxa_call_unexpected",
+        "__cxa_call_terminate",
+        "__cxa_pure_virtual",
+        "_Unwind_Resume",
+        "_Unwind_Resume_or_Rethrow",
+        "_ZSt9terminatev",
+        "_ZSt10unexpectedv",
+        "__libc_start_main",
+        "pthread_exit",
+        "thrd_exit",
+        "err",
+        "errx",
+        "verr",
+        "verrx",
+        "_ZSt17__throw_bad_allocv",
+        "_ZSt16__throw_bad_castv",
+        "_ZSt20__throw_length_errorPKc",
+        "_ZSt19__throw_logic_errorPKc",
+        "_ZSt20__throw_out_of_rangePKc",
+        "_ZSt24__throw_out_of_range_fmtPKcz",
+        "_ZSt24__throw_invalid_argumentPKc",
+        "_ZSt25__throw_bad_function_callv",
+        "_ZSt20__throw_system_errori",
+        "_ZSt28__throw_bad_array_new_lengthv",
+        "ExitProcess",
+        "ExitThread",
+        "_CxxThrowException",
+    }
 )

@@ -103,7 +103,9 @@ class FrozenDisassembler(Disassembler):
         version = document.get("weft_functions") if isinstance(document, dict) else None
         if version != FORMAT_VERSION:
             raise InputError(
-                f"saved functions of version {version}", where=str(path), hint=f"this version reads {FORMAT_VERSION}"
+                f"saved functions of version {version}",
+                where=str(path),
+                hint=f"this version reads {FORMAT_VERSION}",
             )
         try:
             self._functions = [from_record(record) for record in document["functions"]]

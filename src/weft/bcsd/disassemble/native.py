@@ -156,10 +156,10 @@ class _Run:
                 if self.architecture.plain[mnemonic]:
                     continue
                 kind, target = self.architecture.flow(mnemonic, operands)
-                if target is not None and kind in (FlowKind.JUMP, FlowKind.BRANCH) and target < limit:
-                    # A short way ahead it is this function's own; far away it is a tail call.
-                    if kind == FlowKind.BRANCH or target - position < _EXPLORE_STEP:
-                        furthest = max(furthest, target)
+                # A jump a short way ahead stays in this function; one far away is a tail call.
+                near = kind == FlowKind.JUMP and target is not None and target - position < _EXPLORE_STEP
+                if target is not None and target < limit and (near or kind == FlowKind.BRANCH):
+                    furthest = max(furthest, target)
                 stops = kind in TERMINAL or (kind == FlowKind.CALL and self.never_returns(target))
                 if stops and position > furthest:
                     return min(position + 4 * self.architecture.delay, limit)
@@ -209,16 +209,17 @@ class _Run:
         if not instructions or gaps:
             return None
         targets: set[int] = set()
-        kind = FlowKind.NEXT
+        kind: FlowKind = FlowKind.NEXT
+        target: int | None = None
         for _, _, mnemonic, operands in instructions:
             kind, target = FlowKind.NEXT, None
             if not self.architecture.plain[mnemonic]:
                 kind, target = self.architecture.flow(mnemonic, operands)
             if kind in (FlowKind.RETURN, FlowKind.RETURN_IF, FlowKind.INDIRECT_JUMP):
                 return None
-            if kind in (FlowKind.JUMP, FlowKind.BRANCH) and target is not None:
-                if not bounds.start <= target < bounds.end:
-                    targets.add(target)
+            leaves = target is not None and not bounds.start <= target < bounds.end
+            if target is not None and leaves and kind in (FlowKind.JUMP, FlowKind.BRANCH):
+                targets.add(target)
         if kind == FlowKind.CALL and target is not None:
             # Control can only stay away because this last call does.
             targets.add(target)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from weft.bcsd.disassemble.bounds import sub_name
@@ -23,7 +24,7 @@ class SmdaDisassembler(Disassembler):
 
     def __init__(self) -> None:
         try:
-            from smda.Disassembler import Disassembler as Smda
+            from smda.Disassembler import Disassembler as Smda  # pyright: ignore[reportMissingImports] - an extra
         except ImportError as error:
             raise MissingExtraError("smda", "bcsd-smda") from error
         self._smda = Smda
@@ -48,7 +49,7 @@ class SmdaDisassembler(Disassembler):
                 yield function
 
 
-def _translate(image: Image, found: Any, shift: int, around: Surroundings) -> Function | None:  # noqa: ANN401 - smda has no types
+def _translate(image: Image, found: Any, shift: int, around: Surroundings) -> Function | None:
     wanted = {line.offset + shift for line in found.getInstructions()}
     if not wanted:
         return None
@@ -62,7 +63,7 @@ def _translate(image: Image, found: Any, shift: int, around: Surroundings) -> Fu
         return None
     gaps = {
         index
-        for index, (line, after) in enumerate(zip(instructions, instructions[1:], strict=False))
+        for index, (line, after) in enumerate(pairwise(instructions))
         if line[0] + line[1] != after[0]
     }
     graph = build_graph(instructions, gaps, start, end, around)

@@ -41,10 +41,10 @@ for _number in range(8, 16):
 
 
 class Memory(NamedTuple):
-    """``[base + index*scale + displacement]``; ``base`` may be ``"rip"``."""
+    """``[base + scaled*scale + displacement]``; ``base`` may be ``"rip"``."""
 
     base: str | None
-    index: str | None
+    scaled: str | None
     scale: int
     displacement: int
 
@@ -157,12 +157,14 @@ class _Search:
 
     def _relative(self, memory: Memory, load: int, addends: set[str]) -> Table | None:
         """Four-byte offsets from the table's own address."""
-        index_register = family(memory.index or "") or ""
-        bases = [family(r) for r in (memory.base, memory.index) if r] + sorted(addends)
+        index_register = family(memory.scaled or "") or ""
+        bases = [family(r) for r in (memory.base, memory.scaled) if r] + sorted(addends)
         known = [self._address_in(r, load) for r in dict.fromkeys(bases) if r]
         candidates = [address for address in known if address is not None]
         if memory.base == "rip":
-            candidates.insert(0, memory.displacement + self.instructions[load][0] + self.instructions[load][1])
+            candidates.insert(
+                0, memory.displacement + self.instructions[load][0] + self.instructions[load][1]
+            )
         bound = self._bound(memory, index_register, load)
         for base in dict.fromkeys(candidates):
             table = self._read(base, 4, bound, relative_to=base)
@@ -180,11 +182,11 @@ class _Search:
 
     def absolute(self, memory: Memory, load: int) -> Table | None:
         """Pointers to code, at a displacement or from a base register."""
-        if memory.index is None and memory.scale == 1 and memory.base is not None:
+        if memory.scaled is None and memory.scale == 1 and memory.base is not None:
             # One pointer without an index: a call through a structure or a slot, not a table.
             return self._absolute_with_computed_index(memory, load)
         size = self.image.pointer_size
-        index_register = family(memory.index or "") or ""
+        index_register = family(memory.scaled or "") or ""
         if memory.scale not in (1, size):
             return None
         base = memory.displacement
@@ -205,11 +207,11 @@ class _Search:
             if family(destination) != register:
                 continue
             inner = parse_memory(source)
-            if mnemonic == "lea" and inner is not None and inner.index is not None:
+            if mnemonic == "lea" and inner is not None and inner.scaled is not None:
                 base = self._address_in(family(inner.base or "") or "", index)
                 if base is None:
                     return None
-                bound = self._bound(inner, family(inner.index) or "", index)
+                bound = self._bound(inner, family(inner.scaled) or "", index)
                 return self._read(base + inner.displacement, self.image.pointer_size, bound, relative_to=None)
             return None
         return None
@@ -275,7 +277,7 @@ class _Search:
             elif mnemonic == "lea":
                 inner = parse_memory(source)
                 if inner is not None and inner.displacement == 0:
-                    tracked.update(family(r) for r in (inner.base, inner.index) if r and family(r))
+                    tracked.update(family(r) for r in (inner.base, inner.scaled) if r and family(r))
         return None
 
     def _read(self, base: int, size: int, bound: int | None, *, relative_to: int | None) -> Table | None:

@@ -69,4 +69,6 @@ class X86(Architecture):
         """A function that does not return ends in a call, a jump or a stop, or holds no return opcode."""
         if not code:
             return False
-        return code[-5:-4] == b"\xe8" or code[-2:] == b"\x0f\x0b" or code[-1:] == b"\xf4" or b"\xc3" not in code
+        return (
+            code[-5:-4] == b"\xe8" or code[-2:] == b"\x0f\x0b" or code[-1:] == b"\xf4" or b"\xc3" not in code
+        )

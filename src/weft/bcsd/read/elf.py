@@ -14,20 +14,20 @@ from weft.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_ARCHITECTURES: dict[lief.ELF.ARCH, ArchitectureName] = {
-    lief.ELF.ARCH.X86_64: "x86_64",
-    lief.ELF.ARCH.I386: "i386",
-    lief.ELF.ARCH.AARCH64: "aarch64",
-    lief.ELF.ARCH.ARM: "arm",
-    lief.ELF.ARCH.MIPS: "mips",
+_ARCHITECTURES: dict[str, ArchitectureName] = {
+    "X86_64": "x86_64",
+    "I386": "i386",
+    "AARCH64": "aarch64",
+    "ARM": "arm",
+    "MIPS": "mips",
 }
 _STUB_SECTIONS = frozenset({".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt", ".MIPS.stubs"})
-_FUNCTION_TYPES = frozenset({lief.ELF.Symbol.TYPE.FUNC, lief.ELF.Symbol.TYPE.GNU_IFUNC})
+_FUNCTION_TYPES = (lief.ELF.Symbol.TYPE.FUNC, lief.ELF.Symbol.TYPE.GNU_IFUNC)
 _TAG = lief.ELF.DynamicEntry.TAG
 
 
 def parse_elf(path: str) -> lief.ELF.Binary | None:
-    """lief's view of the file, without the parts that are never used here."""
+    """Lief's view of the file, without the parts that are never used here."""
     config = lief.ELF.ParserConfig()
     config.parse_symbol_versions = False
     config.parse_notes = False
@@ -49,14 +49,16 @@ def read_elf(path: str, content: memoryview) -> Image:
     if binary is None:
         raise InputError("an ELF file whose header cannot be parsed", where=path)
     header = binary.header
-    architecture = _ARCHITECTURES.get(header.machine_type)
+    name = enum_name(header.machine_type)
+    architecture = _ARCHITECTURES.get(name)
     if architecture is None:
-        name = str(header.machine_type).rpartition(".")[2]
         known = ", ".join(sorted(_ARCHITECTURES.values()))
         raise InputError(f"an ELF file for {name}", where=path, hint=f"known: {known}")
     if header.file_type not in (lief.ELF.Header.FILE_TYPE.EXEC, lief.ELF.Header.FILE_TYPE.DYN):
-        kind = str(header.file_type).rpartition(".")[2]
-        raise InputError(f"an ELF file of type {kind}", where=path, hint="link it first: executable or shared object")
+        kind = enum_name(header.file_type)
+        raise InputError(
+            f"an ELF file of type {kind}", where=path, hint="link it first: executable or shared object"
+        )
 
     data = [_segment_region(segment, content) for segment in binary.segments if _is_load(segment)]
     sections = [section for section in binary.sections if section.has(lief.ELF.Section.FLAGS.ALLOC)]
@@ -78,15 +80,15 @@ def read_elf(path: str, content: memoryview) -> Image:
         fixed_base=header.file_type == lief.ELF.Header.FILE_TYPE.EXEC,
         code=code,
         data=data,
+        stub_ranges=[(region.start, region.end) for region in code if region.name in _STUB_SECTIONS],
     )
     _read_symbols(binary, image)
     _read_relocations(binary, image)
-    _read_unwind(binary, image)
-    _read_entries(binary, image)
     for region in code:
         if region.name in _STUB_SECTIONS:
-            image.stub_ranges.append((region.start, region.end))
             image.stubs.update(read_stubs(image, region))
+    _read_unwind(binary, image)
+    _read_entries(binary, image)
     return image
 
 
@@ -107,12 +109,19 @@ def _section_region(section: lief.ELF.Section, content: memoryview) -> Region:
     return Region(printable(section.name), section.virtual_address, data, len(data), True, writable)
 
 
+def enum_name(value: object) -> str:
+    """The bare name of one of lief's enumeration values."""
+    return str(value).rpartition(".")[2]
+
+
 def printable(name: str | bytes) -> str:
     """A symbol's name as text that any terminal, JSON file or table can hold: odd bytes become escapes."""
     text = name.decode("utf-8", "backslashreplace") if isinstance(name, bytes) else name
     if text.isascii() and text.isprintable():
         return text
-    return "".join(c if c.isprintable() and c.isascii() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(
+        c if c.isprintable() and c.isascii() else c.encode("unicode_escape").decode() for c in text
+    )
 
 
 def _read_symbols(binary: lief.ELF.Binary, image: Image) -> None:

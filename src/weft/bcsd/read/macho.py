@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import lief
 
-from weft.bcsd.read.elf import printable
+from weft.bcsd.read.elf import enum_name, printable
 from weft.bcsd.read.image import ArchitectureName, Image, Region, Symbol, UnwindRange
 from weft.errors import InputError
 
-_CPU = lief.MachO.Header.CPU_TYPE
-_ARCHITECTURES: dict[lief.MachO.Header.CPU_TYPE, ArchitectureName] = {
-    _CPU.X86_64: "x86_64",
-    _CPU.ARM64: "aarch64",
-}
-_PURE_INSTRUCTIONS = 0x80000000
-_SOME_INSTRUCTIONS = 0x00000400
-_SECTION_TYPE = 0xFF
-_SYMBOL_STUBS = 0x8
-_LAZY_POINTERS = 0x7
-_POINTERS = 0x6
+_ARCHITECTURES: dict[str, ArchitectureName] = {"X86_64": "x86_64", "ARM64": "aarch64"}
+_FLAGS = lief.MachO.Section.FLAGS
+_TYPE = lief.MachO.Section.TYPE
 _EXECUTE = 0x4
 _WRITE = 0x2
 
@@ -32,9 +24,9 @@ def read_macho(path: str, content: memoryview) -> Image:
     fat = lief.MachO.parse(path)
     if fat is None or fat.size == 0:
         raise InputError("a Mach-O file whose header cannot be parsed", where=path)
-    binary = next((b for b in fat if b.header.cpu_type in _ARCHITECTURES), None)
+    binary = next((b for b in fat if enum_name(b.header.cpu_type) in _ARCHITECTURES), None)
     if binary is None:
-        found = ", ".join(sorted(str(b.header.cpu_type).rpartition(".")[2] for b in fat))
+        found = ", ".join(sorted(enum_name(b.header.cpu_type) for b in fat))
         known = ", ".join(sorted(_ARCHITECTURES.values()))
         raise InputError(f"a Mach-O file for {found}", where=path, hint=f"known: {known}")
     content = content[binary.fat_offset :]
@@ -45,18 +37,21 @@ def read_macho(path: str, content: memoryview) -> Image:
         raw = content[segment.file_offset : segment.file_offset + segment.file_size]
         protection = int(segment.init_protection)
         executable, writable = bool(protection & _EXECUTE), bool(protection & _WRITE)
-        data.append(Region(printable(segment.name), segment.virtual_address, raw, segment.virtual_size, executable, writable))
+        name, size = printable(segment.name), segment.virtual_size
+        data.append(Region(name, segment.virtual_address, raw, size, executable, writable))
         for section in segment.sections:
-            if not int(section.raw_flags) & (_PURE_INSTRUCTIONS | _SOME_INSTRUCTIONS):
+            if not (section.has(_FLAGS.PURE_INSTRUCTIONS) or section.has(_FLAGS.SOME_INSTRUCTIONS)):
                 continue
             part = content[section.offset : section.offset + section.size]
-            code.append(Region(printable(section.name), section.virtual_address, part, len(part), True, writable))
-            if int(section.raw_flags) & _SECTION_TYPE == _SYMBOL_STUBS:
+            code.append(
+                Region(printable(section.name), section.virtual_address, part, len(part), True, writable)
+            )
+            if section.type == _TYPE.SYMBOL_STUBS:
                 stub_ranges.append((section.virtual_address, section.virtual_address + len(part)))
     image = Image(
         path=path,
         format="macho",
-        architecture=_ARCHITECTURES[binary.header.cpu_type],
+        architecture=_ARCHITECTURES[enum_name(binary.header.cpu_type)],
         big_endian=False,
         fixed_base=False,
         code=[region for region in code if region.data],
@@ -89,10 +84,9 @@ def _read_stubs(binary: lief.MachO.Binary, image: Image) -> None:
         return
     names = [printable(symbol.name).removeprefix("_") for symbol in table.indirect_symbols]
     for section in binary.sections:
-        kind = int(section.raw_flags) & _SECTION_TYPE
-        if kind == _SYMBOL_STUBS:
+        if section.type == _TYPE.SYMBOL_STUBS:
             step, target = section.reserved2, image.stubs
-        elif kind in (_LAZY_POINTERS, _POINTERS):
+        elif section.type in (_TYPE.LAZY_SYMBOL_POINTERS, _TYPE.NON_LAZY_SYMBOL_POINTERS):
             step, target = 8, image.slots
         else:
             continue

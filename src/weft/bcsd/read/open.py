@@ -6,6 +6,7 @@ import math
 import mmap
 import os
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from weft.bcsd.read.image import Image
@@ -28,7 +29,9 @@ def sniff_format(head: bytes) -> str | None:
     if head[:2] == b"MZ":
         return "pe"
     # A Java class file shares the fat Mach-O magic; its next four bytes are a version above 40.
-    if head[:4] in _MACHO_MAGICS and not (head[:4] == b"\xca\xfe\xba\xbe" and head[4:8] > b"\x00\x00\x00\x20"):
+    if head[:4] in _MACHO_MAGICS and not (
+        head[:4] == b"\xca\xfe\xba\xbe" and head[4:8] > b"\x00\x00\x00\x20"
+    ):
         return "macho"
     return None
 
@@ -58,7 +61,7 @@ def open_image(path: str | os.PathLike[str]) -> Image:
     return image
 
 
-def _reader(kind: str):  # noqa: ANN202 - a function of this module's own readers
+def _reader(kind: str) -> Callable[[str, memoryview], Image]:
     import lief
 
     lief.logging.disable()
@@ -96,7 +99,9 @@ def entropy(data: bytes) -> float:
 
 def _refuse_packed(image: Image, content: memoryview) -> None:
     """Packed code decodes to noise: say so instead of indexing it."""
-    if any(region.name.startswith("UPX") for region in image.data + image.code) or b"UPX!" in bytes(content[:1024]):
+    if any(region.name.startswith("UPX") for region in image.data + image.code) or b"UPX!" in bytes(
+        content[:1024]
+    ):
         raise InputError("packed with UPX", where=image.path, hint="unpack it first: upx -d")
     largest = max(image.code, key=lambda region: len(region.data))
     if len(largest.data) < _PACKED_MINIMUM:

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import lief
 
-from weft.bcsd.read.elf import printable
+from weft.bcsd.read.elf import enum_name, printable
 from weft.bcsd.read.image import ArchitectureName, Image, Region, Symbol, UnwindRange, unpack_words
 from weft.errors import InputError
 
-_MACHINE = lief.PE.Header.MACHINE_TYPES
-_ARCHITECTURES: dict[lief.PE.Header.MACHINE_TYPES, ArchitectureName] = {
-    _MACHINE.AMD64: "x86_64",
-    _MACHINE.I386: "i386",
-    _MACHINE.ARM64: "aarch64",
-}
+_ARCHITECTURES: dict[str, ArchitectureName] = {"AMD64": "x86_64", "I386": "i386", "ARM64": "aarch64"}
 _EXECUTE = 0x20000000
 _WRITE = 0x80000000
 _CHAINED_UNWIND = 0x4
@@ -28,9 +23,9 @@ def read_pe(path: str, content: memoryview) -> Image:
     binary = lief.PE.parse(path)
     if binary is None:
         raise InputError("a PE file whose header cannot be parsed", where=path)
-    architecture = _ARCHITECTURES.get(binary.header.machine)
+    name = enum_name(binary.header.machine)
+    architecture = _ARCHITECTURES.get(name)
     if architecture is None:
-        name = str(binary.header.machine).rpartition(".")[2]
         known = ", ".join(sorted(_ARCHITECTURES.values()))
         raise InputError(f"a PE file for {name}", where=path, hint=f"known: {known}")
     base = binary.optional_header.imagebase

@@ -30,8 +30,12 @@ _SEGMENT = re.compile(r"\b([fg]s):")
 _FRAME = frozenset({"rsp", "rbp", "esp", "ebp"})
 _ARM_FRAME = frozenset({"sp", "x29", "fp", "$sp", "$fp"})
 _VECTOR = re.compile(r"^v(\d+)(\.\w+)?(\[\d+\])?$")
-_SHIFTS = frozenset({"lsl", "lsr", "asr", "ror", "uxtb", "uxth", "uxtw", "uxtx", "sxtb", "sxth", "sxtw", "sxtx", "msl"})
-_CONDITIONS = frozenset("eq ne hs lo mi pl vs vc hi ls ge lt gt le al nv".split())
+_SHIFTS = frozenset(
+    {"lsl", "lsr", "asr", "ror", "uxtb", "uxth", "uxtw", "uxtx", "sxtb", "sxth", "sxtw", "sxtx", "msl"}
+)
+_CONDITIONS = frozenset(
+    {"eq", "ne", "hs", "lo", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le", "al", "nv"}
+)
 
 
 @dataclass(slots=True)
@@ -94,14 +98,14 @@ def _x86_memory(text: str, address: str | None, parts: Parts) -> str:
     if memory is None:
         return size
     if address is not None and (memory.base == "rip" or memory.displacement >= 0x10000):
-        return f"{size}{address}{'+i' if memory.index else ''}"
+        return f"{size}{address}{'+i' if memory.scaled else ''}"
     segment = _SEGMENT.search(text)
     parts.displacement = memory.displacement
-    parts.in_frame = memory.base in _FRAME and memory.index is None
-    if memory.base is None and memory.index is None:
+    parts.in_frame = memory.base in _FRAME and memory.scaled is None
+    if memory.base is None and memory.scaled is None:
         return f"{size}{segment.group(1) if segment else ''}[]"
     base = family(memory.base or "") or memory.base or ""
-    return f"{size}[{base}{'+i' if memory.index else ''}]"
+    return f"{size}[{base}{'+i' if memory.scaled else ''}]"
 
 
 def arm64_parts(mnemonic: str, operands: str, address: str | None) -> Parts:

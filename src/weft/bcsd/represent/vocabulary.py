@@ -119,9 +119,13 @@ def _memory() -> list[str]:
     forms += [f"{size}{place}" for size in X86_SIZES for place in ADDRESSES]
     forms += [f"{size}{segment}[]" for size in ("m32", "m64") for segment in ("fs", "gs")]
     arm_bases = [f"x{number}" for number in range(31)] + ["sp"]
-    forms += [f"[{base}{index}]{mark}" for base in arm_bases for index, mark in (("", ""), ("+i", ""), ("", "!"))]
+    forms += [
+        f"[{base}{index}]{mark}" for base in arm_bases for index, mark in (("", ""), ("+i", ""), ("", "!"))
+    ]
     forms += [f"[r{number}{index}]" for number in range(13) for index in ("", "+i")]
-    forms += [f"[${name}]" for name in "v0 v1 a0 a1 a2 a3 t9 s0 s1 gp sp fp".split()]
+    forms += [
+        f"[${name}]" for name in ("v0", "v1", "a0", "a1", "a2", "a3", "t9", "s0", "s1", "gp", "sp", "fp")
+    ]
     return forms
 
 
