@@ -84,6 +84,10 @@ class Architecture(ABC):
         """Whether the instruction only fills space."""
         return mnemonic in self.padding
 
+    def literals(self, instructions: list[tuple[int, int, str, str]]) -> set[int]:
+        """Addresses among the instructions that hold constants instead."""
+        return set()
+
     @abstractmethod
     def may_lack_return(self, code: bytes) -> bool:
         """A cheap look at the bytes: False only if a return, or a path to the end, is surely there."""

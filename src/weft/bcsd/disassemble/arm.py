@@ -14,6 +14,8 @@ _BRANCH = re.compile(rf"^(bl|blx|bx|bxj|b)({_CONDITIONS})?(\.[wn])?$")
 _WRITES_PC = re.compile(r"^(pop|ldm|ldr|mov|add|sub)")
 _CONDITIONAL = re.compile(rf"({_CONDITIONS})(\.[wn])?$")
 _TABLES = ("tbb", "tbh")
+_LOOKED_AT = 256
+_LITERAL = re.compile(r"\[pc, #(-?\w+)\]")
 
 
 class Arm(Architecture):
@@ -26,14 +28,14 @@ class Arm(Architecture):
         super().__init__(image)
         order = capstone.CS_MODE_BIG_ENDIAN if image.big_endian else capstone.CS_MODE_LITTLE_ENDIAN
         self._thumb_starts = image.thumb
+        self.is_thumb = False
         self._arm = capstone.Cs(capstone.CS_ARCH_ARM, capstone.CS_MODE_ARM | order)
         self._thumb = capstone.Cs(capstone.CS_ARCH_ARM, capstone.CS_MODE_THUMB | capstone.CS_MODE_V8 | order)
 
     def decoder(self, address: int) -> capstone.Cs:
         """Thumb for functions known as such."""
-        if address in self._thumb_starts:
-            return self._thumb
-        return self._arm
+        self.is_thumb = address in self._thumb_starts
+        return self._thumb if self.is_thumb else self._arm
 
     def matters(self, mnemonic: str) -> bool:
         """Branches, and whatever may write the program counter."""
@@ -71,8 +73,21 @@ class Arm(Architecture):
         return Flow(FlowKind.INDIRECT_JUMP)
 
     def may_lack_return(self, code: bytes) -> bool:
-        """Not looked for."""
-        return False
+        """Short functions are looked at in full."""
+        return len(code) <= _LOOKED_AT
+
+    def literals(self, instructions: list[tuple[int, int, str, str]]) -> set[int]:
+        """Addresses of the words that ``ldr reg, [pc, #offset]`` reads: constants among the code."""
+        found: set[int] = set()
+        for address, _, mnemonic, operands in instructions:
+            if not mnemonic.startswith(("ldr", "vldr")):
+                continue
+            literal = _LITERAL.search(operands)
+            if literal is not None:
+                ahead = 4 if self.is_thumb else 8
+                place = ((address + ahead) & ~3) + int(literal.group(1), 0)
+                found.update((place, place + 2))
+        return found
 
 
 def _branch_flow(stem: str, conditional: bool, operands: str) -> Flow:

@@ -43,7 +43,9 @@ class Backward:
         """Indices before ``index``, nearest first.
 
         Where the instruction before cannot fall through, the walk goes on at the nearest jump that leads
-        here. It follows one path, not all: enough for the straight code in front of a jump table.
+        here, or, where none is known, at the instruction before all the same: a block that only an
+        unresolved jump reaches still sees what was set up above it. It follows one path, not all: enough
+        for the code in front of a jump table, whose entries are checked in any case.
         """
         hops = 0
         seen: set[int] = set()
@@ -51,10 +53,11 @@ class Backward:
             previous = index - 1
             if previous < 0 or previous in self._ends:
                 origins = [origin for origin in self._sources.get(index, ()) if origin not in seen]
-                if not origins or hops == _HOPS:
+                if previous < 0 or hops == _HOPS:
                     return
                 hops += 1
-                previous = min(origins, key=lambda origin: (abs(origin - index), origin))
+                if origins:
+                    previous = min(origins, key=lambda origin: (abs(origin - index), origin))
             if previous in seen:
                 return
             seen.add(previous)

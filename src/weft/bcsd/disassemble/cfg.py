@@ -19,6 +19,7 @@ from weft.bcsd.read.image import Image
 
 Raw = tuple[int, int, str, str]
 _THUNK_LENGTH = 3
+_FRAME_BASES = ("[rsp", "[rbp", "[sp", "[x29")
 
 
 @dataclass
@@ -333,6 +334,9 @@ def _loaded_plainly(
                 continue
             if "[" not in source:
                 return mnemonic.startswith("pop")
+            if any(base in source for base in _FRAME_BASES):
+                # Spilled code addresses are computed gotos as often as they are function pointers.
+                return False
             memory = tables_x86.parse_memory(source) if "ptr" in source else None
             return memory.scaled is None if memory is not None else source.count(", ") < 1 or "#" in source
         return False

@@ -9,6 +9,7 @@ from weft.bcsd.read.image import Image
 
 _CALLS = frozenset({"jal", "bal", "bgezal", "bltzal", "jalx"})
 _STOPS = frozenset({"break", "teq"})
+_LOOKED_AT = 256
 
 
 class Mips(Architecture):
@@ -50,5 +51,5 @@ class Mips(Architecture):
         return NEXT
 
     def may_lack_return(self, code: bytes) -> bool:
-        """Not looked for."""
-        return False
+        """Short functions are looked at in full."""
+        return len(code) <= _LOOKED_AT

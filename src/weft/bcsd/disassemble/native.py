@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
 
 from weft.bcsd.disassemble.architecture import TERMINAL, Architecture, FlowKind
 from weft.bcsd.disassemble.arm import Arm
@@ -40,6 +42,17 @@ _ARCHITECTURES: dict[str, type[Architecture]] = {
 }
 
 
+class Decoded(NamedTuple):
+    """A stretch of code: instructions, the indices after which data follows, the bytes, and whether some of
+    them are no instruction.
+    """
+
+    instructions: list[Raw]
+    gaps: set[int]
+    code: bytes
+    damaged: bool
+
+
 class NativeDisassembler(Disassembler):
     """lief and capstone, with nothing else installed.
 
@@ -69,9 +82,10 @@ class _Run:
     def functions(self) -> Iterator[Function]:
         known = known_bounds(self.image)
         sized = [bounds for bounds in known if bounds.end > bounds.start]
-        self.find_no_return(sized)
         frontier = Frontier(self.image, known)
         open_ended = {bounds.start: bounds for bounds in known if bounds.end <= bounds.start}
+        guessed = [replace(b, end=self.explore(b.start, frontier.limit(b.start))) for b in open_ended.values()]
+        self.find_no_return(sized + guessed)
         for address in (*open_ended, *self.image.entries):
             frontier.add(address)
         # Known functions go out as they are decoded; what their calls discover is small and comes sorted
@@ -93,8 +107,8 @@ class _Run:
             if function is not None:
                 yield function
 
-    def decode(self, start: int, end: int) -> tuple[list[Raw], set[int], bytes]:
-        """Instructions of ``[start, end)``, indices before undecodable bytes, and the bytes."""
+    def decode(self, start: int, end: int) -> Decoded:
+        """Decode ``[start, end)``."""
         code = self.image.code_at(start, end)
         self.budget -= len(code)
         if self.budget < 0:
@@ -116,16 +130,20 @@ class _Run:
             instructions += more
             if more:
                 reached = more[-1][0] + more[-1][1]
-        return instructions, gaps, code
+        damaged = bool(gaps) or reached < start + len(code)
+        constants = self.architecture.literals(instructions)
+        if constants:
+            instructions, gaps = _without(instructions, constants)
+        return Decoded(instructions, gaps, code, damaged)
 
     def function(self, bounds: Bounds, *, discovered: bool) -> tuple[Function | None, set[int]]:
         end = min(bounds.end, bounds.start + FUNCTION_BYTES)
-        instructions, gaps, code = self.decode(bounds.start, end)
+        instructions, gaps, code, damaged = self.decode(bounds.start, end)
         if not instructions or instructions[0][0] != bounds.start:
             return None, set()
         graph = build_graph(instructions, gaps, bounds.start, end, self.around)
         flags = set(graph.flags)
-        if gaps:
+        if damaged:
             flags.add(Flag.UNDECODED)
         if end < bounds.end:
             flags.add(Flag.TRUNCATED)
@@ -205,7 +223,7 @@ class _Run:
 
     def ways_out(self, bounds: Bounds) -> set[int] | None:
         """Targets that control may leave to for good; None if it returns or leaves to an unknown place."""
-        instructions, gaps, _ = self.decode(bounds.start, bounds.end)
+        instructions, gaps, _, _ = self.decode(bounds.start, bounds.end)
         if not instructions or gaps:
             return None
         targets: set[int] = set()
@@ -243,3 +261,16 @@ def _function(bounds: Bounds, graph: Graph, flags: set[Flag], code: bytes) -> Fu
         imports=tuple(sorted(graph.imports)),
         digest=hashlib.sha256(code).hexdigest(),
     )
+
+
+def _without(instructions: list[Raw], constants: set[int]) -> tuple[list[Raw], set[int]]:
+    """Take constants out of the instructions; control does not run over the places they leave."""
+    kept: list[Raw] = []
+    gaps: set[int] = set()
+    for line in instructions:
+        if line[0] in constants:
+            if kept:
+                gaps.add(len(kept) - 1)
+        else:
+            kept.append(line)
+    return kept, gaps

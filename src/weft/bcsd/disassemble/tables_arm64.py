@@ -197,6 +197,7 @@ class _Search:
         tracked = {index_register}
         places: set[str] = set()
         above: int | None = None
+        compared: tuple[str | None, int] | None = None
         for index in self.backward.walk(load, 64):
             _, _, mnemonic, operands = self.instructions[index]
             if mnemonic in _ABOVE:
@@ -211,11 +212,17 @@ class _Search:
                 above = None
                 continue
             if mnemonic == "subs" and above is not None and len(parts) >= 3:
-                # clang at -O0 compares by subtracting, and keeps neither result nor index.
+                # clang at -O0 compares by subtracting, after it has stored the index away.
                 value = immediate(parts[2])
-                if (register(parts[1]) in tracked or first in tracked) and value is not None:
-                    return value + above if 0 <= value < BOUNDED_ENTRIES else None
-            if mnemonic in ("str", "strb", "strh") and parts[1] in places and first is not None:
+                if value is not None and 0 <= value < BOUNDED_ENTRIES:
+                    if register(parts[1]) in tracked:
+                        return value + above
+                    compared = (register(parts[1]), value + above)
+                above = None
+                continue
+            if mnemonic in ("str", "strb", "strh", "stur") and parts[1] in places and first is not None:
+                if compared is not None and compared[0] == first:
+                    return compared[1]
                 tracked.add(first)
                 continue
             if first not in tracked or mnemonic.startswith(_STORES):

@@ -192,6 +192,10 @@ class _Search:
         base = memory.displacement
         if memory.base is not None:
             origin = self._address_in(family(memory.base) or "", load)
+            if origin is None and memory.scale == 1:
+                # Without a scale the two registers look alike: the other one may be the table.
+                origin = self._address_in(index_register, load)
+                index_register = family(memory.base) or ""
             if origin is None:
                 return None
             base += origin

@@ -72,6 +72,7 @@ def _read_functions(binary: lief.MachO.Binary, image: Image) -> None:
         if symbol.value and image.code_map.at(symbol.value) is not None and not image.in_stubs(symbol.value):
             name = printable(symbol.name)
             image.symbols.append(Symbol(name.removeprefix("_"), symbol.value, 0))
+    # Starts only: a function may end before the next one begins, with its jump tables in between.
     image.unwind = [UnwindRange(s, s) for s in sorted(starts) if image.code_map.at(s) is not None]
     if binary.has_entrypoint and image.code_map.at(binary.entrypoint) is not None:
         image.entries.append(binary.entrypoint)

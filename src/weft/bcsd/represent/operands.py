@@ -157,13 +157,16 @@ def _bracketed(text: str, address: str | None, parts: Parts) -> str:
 
 
 def plain_parts(mnemonic: str, operands: str, address: str | None) -> Parts:
-    """Take an ARM or MIPS instruction apart: registers, numbers, ``[base, offset]`` and ``offset(base)``."""
+    """Take an ARM or MIPS instruction apart; ``address`` as in :func:`x86_parts`."""
     parts = Parts(mnemonic)
     for text in split_operands(operands) if operands else ():
         if text[0] == "[":
             parts.operands.append(_bracketed(text, address, parts))
             continue
         number = immediate(text)
+        if number is not None and address is not None:
+            parts.operands.append(address)
+            continue
         if number is not None:
             parts.immediates.append(signed(number))
             parts.operands.append("imm")

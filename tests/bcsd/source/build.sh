@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Make the files in ../files again. Needs gcc, clang, lld and gcc-aarch64-linux-gnu; the tests do not.
+set -euo pipefail
+cd "$(dirname "$0")"
+out=../files
+small=(-shared -nostdlib -g0 -w -Wl,-z,noseparate-code -Wl,-z,max-page-size=4096 -Wl,--build-id=none)
+for level in O0 O1 O2 O3 Os; do
+  gcc -"$level" -fPIC "${small[@]}" sample.c -o "$out/gcc-$level-x86_64.so"
+done
+for level in O0 O2 O3; do
+  clang -"$level" -fPIC "${small[@]}" sample.c -o "$out/clang-$level-x86_64.so"
+  aarch64-linux-gnu-gcc -"$level" -fPIC "${small[@]}" sample.c -o "$out/gcc-$level-aarch64.so"
+  clang --target=aarch64-linux-gnu -fuse-ld=lld -"$level" -fPIC "${small[@]}" sample.c -o "$out/clang-$level-aarch64.so"
+done
+gcc -O2 -fno-pic -no-pie -nostdlib -static -g0 -w -Wl,--unresolved-symbols=ignore-all -Wl,-e,entry \
+  -Wl,-z,noseparate-code -Wl,--build-id=none sample.c -o "$out/gcc-O2-fixed-x86_64"
+gcc "${small[@]}" odd_x86_64.s -o "$out/odd-x86_64.so"
+strip -o "$out/gcc-O2-x86_64-stripped.so" "$out/gcc-O2-x86_64.so"
+aarch64-linux-gnu-strip -o "$out/gcc-O2-aarch64-stripped.so" "$out/gcc-O2-aarch64.so"
+other() {  # NAME FLAG...
+  clang "${@:2}" -O2 -ffreestanding -w -c sample.c -o /tmp/sample.o
+  ld.lld --unresolved-symbols=ignore-all -e entry -z noseparate-code /tmp/sample.o -o "$out/clang-O2-$1"
+}
+other i386 --target=i386-linux-gnu -fno-pic
+other arm --target=arm-linux-gnueabihf
+other thumb --target=arm-linux-gnueabihf -march=armv7-a -mthumb
+other mips --target=mips-linux-gnu
+other mipsel --target=mipsel-linux-gnu
+clang --target=x86_64-pc-windows-msvc -O2 -ffreestanding -w -c sample.c -o /tmp/sample.obj
+lld-link /dll /noentry /force:unresolved /export:entry /export:dense /timestamp:0 /tmp/sample.obj "/out:$out/clang-O2-x86_64.dll" 2>/dev/null
+rm -f "$out/clang-O2-x86_64.lib"
+clang --target=x86_64-apple-darwin -O2 -ffreestanding -w -c sample.c -o /tmp/sample.o
+"$(dirname "$(readlink -f "$(command -v ld.lld)")")/ld64.lld" -arch x86_64 -platform_version macos 11 11 -dylib \
+  -undefined dynamic_lookup -o "$out/clang-O2-x86_64.dylib" /tmp/sample.o
+rm -f /tmp/sample.o /tmp/sample.obj
