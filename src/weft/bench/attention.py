@@ -18,6 +18,10 @@ from weft.bench.table import Row
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
+LAYERS = 4
+"""Calls before one backward, as in a stack: what a layer keeps is still there when the next one needs room."""
+
+
 @dataclass(frozen=True)
 class _Shape:
     batch: int
@@ -97,14 +101,15 @@ def _draw(shape: _Shape, dtype: str, *extra: tuple[int, ...]) -> list[Tensor]:
     return [tensor.detach().requires_grad_() for tensor in (*tokens, *others)]
 
 
-def _step(forward: Callable[[], Tensor], leaves: list[Tensor]) -> Callable[[], None]:
-    """Forward and backward, gradients cleared."""
+def _step(forward: Callable[[], Tensor], leaves: list[Tensor], layers: int = LAYERS) -> Callable[[], None]:
+    """Forward and backward of a stack of layers that share their inputs, gradients cleared."""
     weight = torch.randn_like(forward())
 
     def run() -> None:
         for leaf in leaves:
             leaf.grad = None
-        forward().backward(weight)
+        outputs = [forward() for _ in range(layers)]
+        torch.autograd.backward(outputs, [weight] * layers)
 
     return run
 
@@ -170,7 +175,7 @@ def _decay(dtype: str, shape: _Shape, repeats: int) -> Iterator[Row]:
         "decay on scores vs literal", str(shape), dtype, ours, literal, leaves, repeats, 1 / 2.2
     )
     if can_measure_memory():
-        mine, theirs = extra_memory(_step(ours, leaves)), extra_memory(_step(literal, leaves))
+        mine, theirs = (extra_memory(_step(run, leaves, layers=1)) for run in (ours, literal))
         bound = 0.35 if dtype == "fp32" else None
         yield Row(
             "decay on scores vs literal", f"{shape}, extra memory", dtype, "MiB", mine, theirs, target=bound
