@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from weft.bcsd.dataset.build import BuildReport, part_path
@@ -75,12 +74,14 @@ def assemble(config: DatasetConfig, reports: list[BuildReport], work: Path, outp
         nonlocal rows, duplicates
         for report in order:
             table = pq.read_table(part_path(work, report.package, report.build))
-            if config.min_blocks > 1:
-                table = table.filter(pc.greater_equal(table.column("num_blocks"), config.min_blocks))
             names = table.column("group").to_pylist()
-            table = table.take(
-                pa.array([i for i, name in enumerate(names) if name not in left_out], pa.int64())
-            )
+            blocks = table.column("num_blocks").to_pylist()
+            kept = [
+                row
+                for row, (name, count) in enumerate(zip(names, blocks, strict=True))
+                if name not in left_out and count >= config.min_blocks
+            ]
+            table = table.take(pa.array(kept, pa.int64()))
             marks = keys.duplicates(report.role, table)
             table = table.append_column(pa.field("duplicate", pa.bool_()), pa.array(marks, pa.bool_()))
             groups[report.role].update(table.column("group").to_pylist())

@@ -13,16 +13,22 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from weft.bcsd.dataset.compile import compile_build, compile_flags, compiler_version, driver
+from weft.bcsd.dataset.compile import (
+    LIBRARY,
+    STRIPPED,
+    compile_build,
+    compile_flags,
+    compiler_version,
+    driver,
+)
 from weft.bcsd.dataset.config import DatasetConfig, Package, Variant
 from weft.bcsd.dataset.label import label_build
 from weft.bcsd.dataset.source import Tree, fetch
+from weft.bcsd.disassemble.native import EXTRACTOR_VERSION
 from weft.bcsd.extract import hash_file
 from weft.bcsd.represent import NORMALISER_VERSION, load_vocabulary
 from weft.bcsd.table import SCHEMA_VERSION
 from weft.errors import WeftError
-
-_EXTRACTOR_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -61,8 +67,8 @@ def build_all(
     Returns:
         One report per build, in order. A package that cannot be fetched has one failed report per build.
 
-    A finished build is kept as long as its configuration, its source, its compiler and the versions of the
-    extraction stay the same; a failed one is tried again.
+    A finished build is kept as long as its configuration, its source and its compiler stay the same; its rows
+    are made anew when the extraction's versions change. A failed build is tried again.
     """
     reports: list[BuildReport] = []
     for package in config.packages:
@@ -102,31 +108,35 @@ def _one(package: Package, variant: Variant, tree: Tree, work: Path, jobs: int) 
     part = part_path(work, package.name, str(variant))
     folder = part.parent
     record = folder / "report.json"
-    key = _key(package, variant, tree)
-    if record.is_file() and part.is_file():
-        known = json.loads(record.read_text(encoding="utf-8"))
-        if known.get("key") == key:
-            return _report(known["report"]), False
+    known = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
+    compiled, labelled = _compile_key(package, variant, tree), _label_key()
+    library, stripped = folder / LIBRARY, folder / STRIPPED
+    reusable = known.get("compiled") == compiled and library.is_file() and stripped.is_file()
+    if reusable and known.get("labelled") == labelled and part.is_file():
+        return _report(known["report"]), False
     begun = time.monotonic()
     try:
-        library, stripped = compile_build(package, variant, tree.path, work / "source", folder, jobs=jobs)
-        labelled = label_build(package, variant, library, stripped)
+        if not reusable:
+            record.unlink(missing_ok=True)
+            compile_build(package, variant, tree.path, work / "source", folder, jobs=jobs)
+        rows = label_build(package, variant, library, stripped)
     except WeftError as error:
         part.unlink(missing_ok=True)
         return _failure(package, variant, tree, str(error)), True
-    pq.write_table(labelled.table, part, compression="zstd")
+    pq.write_table(rows.table, part, compression="zstd")
     report = BuildReport(
         **_identity(package, variant, tree),
-        functions=labelled.table.num_rows,
-        symbols=labelled.symbols,
-        derived=labelled.derived,
-        ambiguous=labelled.ambiguous,
-        missed=labelled.missed,
+        functions=rows.table.num_rows,
+        symbols=rows.symbols,
+        derived=rows.derived,
+        ambiguous=rows.ambiguous,
+        missed=rows.missed,
         library_sha256=hash_file(str(library)),
         seconds=round(time.monotonic() - begun, 2),
     )
     partial = record.with_suffix(".part")
-    partial.write_text(json.dumps({"key": key, "report": asdict(report)}, indent=1), encoding="utf-8")
+    document = {"compiled": compiled, "labelled": labelled, "report": asdict(report)}
+    partial.write_text(json.dumps(document, indent=1), encoding="utf-8")
     os.replace(partial, record)
     return report, True
 
@@ -151,14 +161,18 @@ def _failure(package: Package, variant: Variant, tree: Tree | None, error: str) 
     return BuildReport(**_identity(package, variant, tree), error=error)
 
 
-def _key(package: Package, variant: Variant, tree: Tree) -> str:
-    """Whatever the rows of a build depend on."""
+def _compile_key(package: Package, variant: Variant, tree: Tree) -> str:
+    """Whatever the compiled files of a build depend on."""
     parts = (
         asdict(package),
         str(variant),
         tree.digest,
         compiler_version(driver(variant)),
         compile_flags(package, variant),
-        (SCHEMA_VERSION, NORMALISER_VERSION, load_vocabulary().digest, _EXTRACTOR_VERSION),
     )
     return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _label_key() -> str:
+    """Whatever else the rows depend on: rows are made anew when the extraction changes, files are not."""
+    return f"{SCHEMA_VERSION}.{NORMALISER_VERSION}.{EXTRACTOR_VERSION}.{load_vocabulary().digest[:16]}"

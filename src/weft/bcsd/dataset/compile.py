@@ -16,6 +16,8 @@ from weft.bcsd.dataset.config import Package, Variant
 from weft.bcsd.dataset.source import run
 from weft.errors import InputError
 
+#: With symbols, and without.
+LIBRARY, STRIPPED = "library.so", "stripped.so"
 _TRIPLE = "aarch64-linux-gnu"
 _COMMON = ("-g0", "-w", "-fPIC", "-fvisibility=hidden")
 _DRIVERS: dict[tuple[str, str], tuple[str, ...]] = {
@@ -66,8 +68,8 @@ def source_files(package: Package, tree: Path) -> list[Path]:
 
 def compile_build(
     package: Package, variant: Variant, tree: Path, trees: Path, folder: Path, *, jobs: int
-) -> tuple[Path, Path]:
-    """Compile, link and strip.
+) -> None:
+    """Compile, link and strip, to :data:`LIBRARY` and :data:`STRIPPED` in ``folder``.
 
     Args:
         package: What.
@@ -76,9 +78,6 @@ def compile_build(
         trees: Where all packages' trees live, for ``@other`` includes.
         folder: Where the results go.
         jobs: Compilations at a time.
-
-    Returns:
-        The shared object with symbols, and its stripped copy.
 
     Raises:
         InputError: A file does not compile, uses a header of the machine that is not libc's, or the link
@@ -100,7 +99,7 @@ def compile_build(
         )
         _check_headers(depends, f"{package.name}/{path}")
 
-    library, stripped = folder / "library.so", folder / "stripped.so"
+    library, stripped = folder / LIBRARY, folder / STRIPPED
     try:
         with ThreadPoolExecutor(jobs) as pool:
             list(pool.map(one, zip(files, objects, strict=True)))
@@ -113,7 +112,6 @@ def compile_build(
         for target in objects:
             target.unlink(missing_ok=True)
             target.with_suffix(".d").unlink(missing_ok=True)
-    return library, stripped
 
 
 def _include(entry: str, tree: Path, trees: Path) -> Path:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from weft.errors import InputError
@@ -48,9 +47,7 @@ def dataset_stats(path: Path) -> dict[str, Any]:
     for group in frame["group"]:
         builds[group] = builds.get(group, 0) + 1
     big = set(frame["group"][kept])
-    incomplete = pc.sum(pc.list_value_length(table.column("flags"))).as_py() and sum(
-        "cfg_incomplete" in flags for flags in table.column("flags").to_pylist()
-    )
+    incomplete = sum("cfg_incomplete" in flags for flags in table.column("flags").to_pylist())
     return {
         "rows": table.num_rows,
         "groups": len(builds),
@@ -70,7 +67,7 @@ def dataset_stats(path: Path) -> dict[str, Any]:
         "blocks": _quantiles(blocks),
         "edges": _quantiles(frame["num_edges"]),
         "duplicates": int(frame["duplicate"].sum()),
-        "cfg_incomplete": int(incomplete or 0),
+        "cfg_incomplete": incomplete,
         "truncated": {
             str(level): {
                 str(budget): _share(lengths[kept & (frame["level"] == level)], budget) for budget in BUDGETS

@@ -25,6 +25,8 @@ from weft.errors import LimitError
 
 Raw = tuple[int, int, str, str]
 
+#: Raised whenever the same file would give other functions, blocks or edges.
+EXTRACTOR_VERSION = 2
 #: Bytes of one function beyond which it is cut and flagged.
 FUNCTION_BYTES = 1 << 21
 #: Bytes decoded, as a multiple of the file's code: overlapping symbols can otherwise make work quadratic.
@@ -43,9 +45,7 @@ _ARCHITECTURES: dict[str, type[Architecture]] = {
 
 
 class Decoded(NamedTuple):
-    """A stretch of code: instructions, the indices after which data follows, the bytes, and whether some of
-    them are no instruction.
-    """
+    """A stretch of code: instructions, indices after which data follows, the bytes, whether some are neither."""
 
     instructions: list[Raw]
     gaps: set[int]
@@ -84,7 +84,9 @@ class _Run:
         sized = [bounds for bounds in known if bounds.end > bounds.start]
         frontier = Frontier(self.image, known)
         open_ended = {bounds.start: bounds for bounds in known if bounds.end <= bounds.start}
-        guessed = [replace(b, end=self.explore(b.start, frontier.limit(b.start))) for b in open_ended.values()]
+        guessed = [
+            replace(b, end=self.explore(b.start, frontier.limit(b.start))) for b in open_ended.values()
+        ]
         self.find_no_return(sized + guessed)
         for address in (*open_ended, *self.image.entries):
             frontier.add(address)

@@ -62,9 +62,7 @@ def _translate(image: Image, found: Any, shift: int, around: Surroundings) -> Fu
     if not instructions or instructions[0][0] != start:
         return None
     gaps = {
-        index
-        for index, (line, after) in enumerate(pairwise(instructions))
-        if line[0] + line[1] != after[0]
+        index for index, (line, after) in enumerate(pairwise(instructions)) if line[0] + line[1] != after[0]
     }
     graph = build_graph(instructions, gaps, start, end, around)
     return Function(
