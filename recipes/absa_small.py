@@ -61,6 +61,7 @@ class Job:
         teacher: Name and seed of the job whose model teaches, ``name/seed``.
         save: Keep the model under ``OUT/models``.
         ship: Also write it as the shipped model.
+        deletion: Questions on which explanations are tested by deletion.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Job:
     teacher: str | None = None
     save: bool = False
     ship: bool = False
+    deletion: int = 0
 
     @property
     def key(self) -> str:
@@ -137,8 +139,12 @@ def table(absa: Job) -> list[Job]:
     equal = changed(absa, "weft-absa, 8 epochs, 4 aspects", frequent=True, train={"epochs": 8})
     augment = absa.learning.get("augmentation", {})
     jobs = [replace(absa, seed=seed, save=True, ship=seed == 0) for seed in range(3)]
-    jobs += [replace(PAIR, seed=seed, save=True) for seed in range(3)]
-    jobs += [replace(job, seed=seed) for job in (qacg, official, equal) for seed in range(3)]
+    jobs += [replace(PAIR, seed=seed, save=True, deletion=150 * (seed == 0)) for seed in range(3)]
+    jobs += [
+        replace(job, seed=seed, deletion=150 * (seed == 0))
+        for job in (qacg, official, equal)
+        for seed in range(3)
+    ]
     jobs += [changed(absa, f"without {aspect}", left_out=aspect) for aspect in ASPECTS_HELD_OUT]
     semeval = replace(
         absa,
@@ -194,9 +200,7 @@ def work(tasks: Any, done: Any, data: Path, start: Path, out: Path, quick: bool)
         except Exception:  # noqa: BLE001 - one job that fails must not take the others with it
             record["error"] = traceback.format_exc()
         record["seconds"] = round(time.monotonic() - started, 1)
-        with (out / "results.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")
-        done.put((job.key, record["seconds"], record.get("final"), record.get("error")))
+        done.put((job.key, record))
 
 
 def run(job: Job, start: Any, data: Path, out: Path, quick: bool) -> dict[str, Any]:
@@ -205,7 +209,9 @@ def run(job: Job, start: Any, data: Path, out: Path, quick: bool) -> dict[str, A
 
     from weft.absa.augment import Augmentation
     from weft.absa.config import ModelOptions
+    from weft.absa.deletion import deletion_scores
     from weft.absa.evaluate import report, score
+    from weft.absa.explain import Method
     from weft.absa.metrics import aspect_aucs
     from weft.absa.sentihood import TARGETS
     from weft.absa.store import load, save
@@ -237,6 +243,11 @@ def run(job: Job, start: Any, data: Path, out: Path, quick: bool) -> dict[str, A
             "left_out": job.left_out,
             "aspect_auc": next(iter(aspect_aucs(score(trained.asker, held)).values())),
         }
+    if job.deletion:
+        methods: tuple[Method, ...] = ("gradient", "attention", "random")
+        if job.options.get("kind", "").startswith("qacg"):
+            methods = (*methods, "quasi")
+        final["deletion"] = deletion_scores(trained.asker, held, methods, limit=job.deletion)
     if job.save:
         save(out / "models" / job.key, trained.asker)
     if job.ship:
@@ -295,13 +306,16 @@ def execute(jobs: list[Job], deadline: float, workers: int, arguments: argparse.
         if not running or time.monotonic() > deadline:
             break
         try:
-            key, seconds, final, error = done.get(timeout=2)
+            key, record = done.get(timeout=2)
         except queue.Empty:
             continue
+        with (arguments.out / "results.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
         running -= 1
+        final, seconds = record.get("final"), record["seconds"]
         finished[key] = final
-        if error:
-            print(f"{key} failed after {seconds} s: {error.splitlines()[-1]}", flush=True)
+        if final is None:
+            print(f"{key} failed after {seconds} s: {record['error'].splitlines()[-1]}", flush=True)
             continue
         longest = max(longest, seconds)
         shown = {name: round(value, 4) for name, value in final.items() if isinstance(value, float)}

@@ -104,7 +104,8 @@ def explain(
         raise InputError(f"polarity {polarity!r} is not one of the model's: {', '.join(classes)}")
     chosen = shares.index(max(shares)) if polarity is None else classes.index(polarity)
     scores = attribute(asker.module.eval(), batch, chosen, method, asker.mask_id)
-    words = _words(text, asker.representation.pieces(text).offsets, scores.tolist())
+    read = asker.representation.cut(asker.representation.pieces(text))
+    words = _words(text, read.offsets, scores.tolist())
     return Explanation(
         text,
         sentence.contexts[0],

@@ -163,7 +163,7 @@ class Representation:
         Raises:
             InputError: No question is asked, or a polarity is not one of the model's.
         """
-        texts = [self._cut(self.pieces(sentence.text)) for sentence in sentences]
+        texts = [self.cut(self.pieces(sentence.text)) for sentence in sentences]
         input_ids, attention_mask = self._pad([piece.ids for piece in texts])
         aspects: dict[str, int] = {}
         view_text: list[int] = []
@@ -189,7 +189,7 @@ class Representation:
         for row, positions in enumerate(target_tokens):
             target_mask[row, positions] = True
         slot_aspect, slot_mask = _padded(slots, 0)
-        aspect_ids, aspect_mask = self._pad([self._cut(self.pieces(words)).ids for words in aspects])
+        aspect_ids, aspect_mask = self._pad([self.cut(self.pieces(words)).ids for words in aspects])
         view, slot = zip(*places, strict=True)
         return Questions(
             input_ids,
@@ -231,7 +231,7 @@ class Representation:
             for context in sentence.contexts:
                 question = aspect_words(context.aspect)
                 words = question if context.target is None else f"{context.target} - {question}"
-                asked = self._cut(self.pieces(words)).ids[1:] if second else ()
+                asked = self.cut(self.pieces(words)).ids[1:] if second else ()
                 kept = first[:-1][: max(2, self.max_length - 1)] + first[-1:]
                 rows.append(kept + asked)
                 seconds.append(len(kept))
@@ -255,7 +255,8 @@ class Representation:
             raise InputError(f"the context {target or '–'}/{aspect} is not one of the model's: {known}")
         return contexts[target, aspect]
 
-    def _cut(self, pieces: Pieces) -> Pieces:
+    def cut(self, pieces: Pieces) -> Pieces:
+        """The tokens that the model reads at once, the end mark kept."""
         if len(pieces.ids) <= self.max_length:
             return pieces
         return Pieces(

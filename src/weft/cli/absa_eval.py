@@ -65,7 +65,8 @@ def run(argv: list[str]) -> int:
         from weft.absa.explain import Method as Methods
 
         has_quasi = asker.config.kind.startswith("qacg")
-        methods = tuple(cast("Method", name) for name in get_args(Methods) if name != "quasi" or has_quasi)
+        names = [name for name in get_args(Methods) if name != "quasi" or has_quasi]
+        methods = cast("list[Method]", names)
         scores = deletion_scores(asker, corpus, methods, limit=arguments.explanations)
         results |= {f"deletion, {name}": value for name, value in scores.items()}
     print_report(results, arguments.json, heading=arguments.input)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import fields
 from typing import Any
 
 from weft.cli.absa_report import print_report
@@ -28,15 +29,16 @@ def run(argv: list[str]) -> int:
 
     from weft.absa.setup import Setup, run_setup
 
-    parser = ArgumentParser(prog="weft absa train", exit_on_error=False)
+    # jsonargparse leaves its own signatures partly untyped.
+    parser: Any = ArgumentParser(prog="weft absa train", exit_on_error=False)
     parser.add_argument("--config", action="config")
     parser.add_class_arguments(Setup)
     try:
-        parsed = parser.parse_args(["--config", argv[0], *rest])
-        values: dict[str, Any] = vars(parser.instantiate_classes(parsed))
+        parsed: Any = parser.parse_args(["--config", argv[0], *rest])
+        built: Any = parser.instantiate_classes(parsed)
     except (argparse.ArgumentError, TypeError, ValueError) as error:
         raise ConfigError(str(error).replace("\n", " "), where=argv[0]) from error
-    setup = Setup(**{name: value for name, value in values.items() if name != "config"})
+    setup = Setup(**{entry.name: getattr(built, entry.name) for entry in fields(Setup)})
     outcome = run_setup(setup, quiet=quiet)
     print_report(outcome.results, as_json, heading=f"{outcome.directory}, on the held-out sentences")
     if outcome.problems:

@@ -1,0 +1,118 @@
+import numpy as np
+import pytest
+import torch
+
+from weft.absa.deletion import deletion_scores
+from weft.absa.explain import attribute, backward_gradient, explain
+from weft.absa.heatmap import heatmap
+from weft.absa.records import Context, Corpus, Sentence
+from weft.errors import ConfigError, InputError
+
+TEXT = "LOCATION1 is cheap but not very safe"
+KINDS = ("weft-absa", "pair", "qacg", "qacg-official", "cg")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", ["gradient", "integrated", "attention", "quasi"])
+def test_every_word_is_attributed(make, kind, method):
+    asker = make(kind)
+    if method == "quasi" and not kind.startswith("qacg"):
+        with pytest.raises(ConfigError, match="no quasi-attention"):
+            explain(asker, TEXT, ("LOCATION1", "price"), method=method)
+        return
+    found = explain(asker, TEXT, ("LOCATION1", "price"), method=method)
+    assert [word.text for word in found.words] == TEXT.split()
+    assert all(TEXT[word.start : word.end] == word.text for word in found.words)
+    assert len({round(word.score, 6) for word in found.words}) > 3
+    assert found.probabilities[found.polarity] == max(found.probabilities.values())
+    assert found.record()["words"][0]["text"] == "LOCATION1"
+
+
+def test_gradient_times_input_is_a_derivative(make):
+    """Stretching a token's embedding changes the log-probability as its attribution says."""
+    asker = make()
+    batch = asker.represent([Sentence(TEXT, (Context("price", "LOCATION1"),))])
+    model = asker.module.double()
+    found = attribute(model, batch, 1, "gradient", asker.mask_id)
+    embedded = model.embed(batch).detach()
+    for token in (1, 4, 7):
+        values = []
+        for step in (1e-6, -1e-6):
+            stretched = embedded.clone()
+            stretched[0, token] *= 1 + step
+            values.append(torch.log_softmax(model(batch, stretched).logits, dim=-1)[0, 1].item())
+        assert (values[0] - values[1]) / 2e-6 == pytest.approx(found[token].item(), abs=1e-6)
+
+
+def test_integrated_gradients_add_up(make):
+    asker = make()
+    batch = asker.represent([Sentence(TEXT, (Context("price", "LOCATION1"),))])
+    model = asker.module.double()
+    found = attribute(model, batch, 2, "integrated", asker.mask_id)
+    embedded = model.embed(batch).detach()
+    ids = batch.input_ids.clone()
+    ids[:, 1:-1] = asker.mask_id
+    reference = model.encoder.embeddings(ids).detach()
+    ends = [torch.log_softmax(model(batch, e).logits, dim=-1)[0, 2].item() for e in (embedded, reference)]
+    assert found.sum().item() == pytest.approx(ends[0] - ends[1], abs=0.02)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_backward_gradient_by_differences(make, kind):
+    asker = make(kind)
+    contexts = (Context("price", "LOCATION1"), Context("safety", "LOCATION1"))
+    batch = asker.represent([Sentence(TEXT, contexts)])
+    model = asker.module.double()
+    sensitivity = torch.randn(2, 3, dtype=torch.float64)
+    found = backward_gradient(model, batch, sensitivity)
+    embedded = model.embed(batch).detach()
+    assert found.shape == embedded.shape
+    direction = torch.randn_like(embedded)
+    with torch.no_grad():
+        up, down = (
+            (model(batch, embedded + step * direction).logits * sensitivity).sum() for step in (1e-6, -1e-6)
+        )
+    assert ((up - down) / 2e-6).item() == pytest.approx((found * direction).sum().item(), rel=1e-5, abs=1e-7)
+
+
+def test_the_deletion_test_finds_the_words_that_matter(make):
+    """With attributions that are the truth, masking the top words costs more than masking random ones."""
+    asker = make()
+    corpus = Corpus(
+        (Sentence(TEXT + " but the rent is good", (Context("price"),), ("positive",)),) * 6, asker.classes_
+    )
+    found = deletion_scores(asker, corpus, ("integrated", "gradient", "random"), top=2)
+    assert set(found) == {"integrated", "gradient", "random"}
+    assert found["integrated"] > found["random"]
+    assert deletion_scores(asker, corpus, ("random",), top=2) == {"random": pytest.approx(found["random"])}
+    silent = Corpus((Sentence(TEXT, (Context("price"),), ("none",)),), asker.classes_)
+    with pytest.raises(InputError, match="no question with an opinion"):
+        deletion_scores(asker, silent, ("random",))
+
+
+def test_a_heat_map_shows_text_as_text(make):
+    asker = make()
+    text = 'a <script>alert("x")</script> & cheap'
+    page = heatmap(
+        [explain(asker, text, "price"), explain(asker, TEXT, ("LOCATION1", "safety"), method="attention")]
+    )
+    assert "<script" not in page
+    assert "&lt;" in page
+    assert "&amp;" in page
+    assert "http" not in page
+    assert page.count("<article>") == 2
+    assert "LOCATION1 / safety" in page
+
+
+def test_explanations_of_long_and_odd_texts(make):
+    asker = make()
+    assert len(explain(asker, "quiet " * 100, "price").words) == asker.config.options.max_length - 2
+    assert explain(asker, "日本 😀", "price").words
+    with pytest.raises(InputError, match="empty"):
+        explain(asker, " ", "price")
+    with pytest.raises(InputError, match="polarity 'great'"):
+        explain(asker, "a", "price", polarity="great")
+    with pytest.raises(ConfigError, match="method is 'magic'"):
+        explain(asker, "a", "price", method="magic")
+    assert explain(asker, "a", "price", polarity="negative").polarity == "negative"
+    assert np.isfinite([word.score for word in explain(asker, "a", "price").words]).all()
