@@ -111,7 +111,8 @@ def check(
     _check_terms(terms, query, key, value)
     if query.device.type == "cpu":
         for name, tensor in (("query", query), ("key", key), ("value", value)):
-            # The sum is finite exactly when every element is: one cheap pass, no temporary.
+            # The sum is finite exactly when every element is: one cheap pass, no temporary. The output
+            # would not do: fused kernels can turn NaN keys into finite numbers.
             if not torch.isfinite(
                 tensor.detach().sum(dtype=torch.promote_types(tensor.dtype, torch.float32))
             ):
