@@ -187,7 +187,7 @@ def work(tasks: Any, done: Any, data: Path, start: Path, out: Path, quick: bool)
     import torch
 
     from weft.absa.vocabulary import prune_vocabulary
-    from weft.encoder.pretrained import load_pretrained
+    from weft.encoder.checkpoint.pretrained import load_pretrained
 
     torch.set_num_threads(1)
     torch.backends.cuda.matmul.allow_tf32 = True

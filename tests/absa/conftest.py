@@ -10,8 +10,8 @@ from weft.absa.config import AbsaConfig, ModelOptions
 from weft.encoder.config import EncoderConfig
 from weft.encoder.encoder import Encoder
 from weft.encoder.pooling import ClsPooler
-from weft.encoder.pretrained import Pretrained
-from weft.encoder.tokenizer import load_tokenizer
+from weft.encoder.checkpoint.pretrained import Pretrained
+from weft.encoder.checkpoint.tokenizer import load_tokenizer
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "absa"
 WORDS = """

@@ -15,7 +15,7 @@ from weft.absa.sentihood import ALL_ASPECTS, TARGETS, read_sentihood
 from weft.absa.store import load, save
 from weft.absa.training import Learning, split, train
 from weft.absa.vocabulary import prune_vocabulary
-from weft.encoder.pretrained import load_pretrained
+from weft.encoder.checkpoint.pretrained import load_pretrained
 from weft.errors import ConfigError
 from weft.train.config import TrainConfig
 

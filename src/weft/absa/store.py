@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from weft.absa.asker import Asker
 from weft.absa.build import AnyModel, build_model
 from weft.absa.config import AbsaConfig
-from weft.encoder.storage import load_model, save_model
-from weft.encoder.tensors import own_tensors
-from weft.encoder.tokenizer import load_tokenizer
+from weft.encoder.checkpoint.storage import load_model, save_model
+from weft.encoder.checkpoint.tensors import own_tensors
+from weft.encoder.checkpoint.tokenizer import load_tokenizer
 from weft.errors import CheckpointError
 
 DEFAULT_MODEL = "absa-small"

@@ -17,7 +17,7 @@ from weft.absa.config import AbsaConfig, ModelOptions
 from weft.absa.evaluate import score, summary
 from weft.absa.records import Corpus, Sentence
 from weft.absa.represent import Pairs, Questions, Representation
-from weft.encoder.pretrained import Pretrained
+from weft.encoder.checkpoint.pretrained import Pretrained
 from weft.errors import CheckpointError, ConfigError, InputError
 from weft.train.batching import Batches, LengthBuckets
 from weft.train.config import TrainConfig

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 
 from weft.encoder.embeddings import TokenEmbeddings
 from weft.encoder.encoder import Encoder
-from weft.encoder.pretrained import Pretrained
+from weft.encoder.checkpoint.pretrained import Pretrained
 from weft.errors import ConfigError
 
 

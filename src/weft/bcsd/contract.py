@@ -15,7 +15,7 @@ from weft.condition.gat import GATEncoder
 from weft.encoder.config import EncoderConfig
 from weft.encoder.graph_prefix import BERTWithGraphPrefix, as_boolean_mask
 from weft.encoder.heads import MLMHead
-from weft.encoder.pretrained import Pretrained, load_pretrained
+from weft.encoder.checkpoint.pretrained import Pretrained, load_pretrained
 from weft.errors import ConfigError, InputError, ShapeError
 from weft.graph.graph import GraphBatch
 

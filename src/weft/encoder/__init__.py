@@ -1,13 +1,13 @@
 """BERT-family encoders with one seam for structure; checkpoints in and out."""
 
+from weft.encoder.checkpoint.pretrained import Pretrained, load_pretrained
+from weft.encoder.checkpoint.storage import load_model, load_weights, read_config, save_model
+from weft.encoder.checkpoint.tokenizer import load_tokenizer
 from weft.encoder.config import EncoderConfig
 from weft.encoder.embeddings import Embeddings, TokenEmbeddings, TokenInputs
 from weft.encoder.encoder import PLAIN, Encoder, EncoderOutput
 from weft.encoder.heads import ClassificationHead, MLMHead, SBOHead
 from weft.encoder.pooling import ClsPooler, GatePooler, MeanPooler, Pooling, build_pooler
-from weft.encoder.pretrained import Pretrained, load_pretrained
-from weft.encoder.storage import load_model, load_weights, read_config, save_model
-from weft.encoder.tokenizer import load_tokenizer
 
 __all__ = [
     "PLAIN",

@@ -9,11 +9,11 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from weft.condition.prefix import KVPrefix
+from weft.encoder.checkpoint.pretrained import Pretrained, load_pretrained
 from weft.encoder.config import EncoderConfig
 from weft.encoder.embeddings import TokenEmbeddings, TokenInputs
 from weft.encoder.encoder import Encoder
 from weft.encoder.pooling import ClsPooler
-from weft.encoder.pretrained import Pretrained, load_pretrained
 from weft.errors import ConfigError, DtypeError
 
 

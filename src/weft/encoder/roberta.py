@@ -22,11 +22,11 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
+from weft.encoder.checkpoint.storage import load_model, save_model
 from weft.encoder.config import EncoderConfig
 from weft.encoder.embeddings import TokenEmbeddings, TokenInputs
 from weft.encoder.encoder import Encoder
 from weft.encoder.pooling import ClsPooler
-from weft.encoder.storage import load_model, save_model
 from weft.errors import DtypeError, InputError
 
 

@@ -20,7 +20,7 @@ from weft.encoder.embeddings import TokenInputs
 from weft.encoder.encoder import Encoder
 from weft.encoder.heads import MLMHead, SBOHead
 from weft.encoder.initialisation import initialise
-from weft.encoder.storage import load_model, save_model
+from weft.encoder.checkpoint.storage import load_model, save_model
 from weft.errors import InputError
 from weft.kg.config import ModelConfig
 from weft.kg.model.fusion import RelationEmbedding
@@ -151,6 +151,17 @@ class LeafyChainModel(nn.Module):
         )
         return output.last_hidden_state
 
+    def log_vocabulary(self, leaves: Tensor) -> Tensor:
+        """The vocabulary path's log-probabilities, ``(..., vocab)`` float32 from ``(..., hidden)``.
+
+        A tail holds no padding, mask or other special token: their probability is 0. Without slots a tail
+        has no end of its own either, as published.
+        """
+        logits = self.mlm(leaves, self.word_embeddings).float()
+        never = len(SPECIALS) - 1 if self.config.slots else len(SPECIALS)
+        special = torch.arange(logits.shape[-1], device=logits.device) < never
+        return F.log_softmax(logits.masked_fill(special, torch.finfo(torch.float32).min), dim=-1)
+
     def pointers(self, hidden: Tensor, batch: ChainBatch) -> tuple[Tensor, Tensor]:
         """Copy log-weights ``(B, L, R')`` and gate logits ``(B, L)`` of the leaf columns."""
         if self.copy_path is None:
@@ -175,7 +186,7 @@ class LeafyChainModel(nn.Module):
         targets = batch.tail_targets[:, R:]
         asked = targets != IGNORED
         target = targets[asked]
-        log_vocabulary = F.log_softmax(self.mlm(hidden[:, R:], self.word_embeddings, asked).float(), dim=-1)
+        log_vocabulary = self.log_vocabulary(hidden[:, R:][asked])
         from_vocabulary = log_vocabulary.gather(1, target[:, None]).squeeze(1)
         result = {"vocabulary": -_mean(from_vocabulary)}
         if self.copy_path is not None:

@@ -22,8 +22,15 @@ from tokenizers import Tokenizer
 from torch import nn
 
 from weft import __version__
-from weft.encoder.tensors import SAFETENSORS, fill, listed, own_tensors, read_json, read_safetensors
-from weft.encoder.tokenizer import TOKENIZER
+from weft.encoder.checkpoint.tensors import (
+    SAFETENSORS,
+    fill,
+    listed,
+    own_tensors,
+    read_json,
+    read_safetensors,
+)
+from weft.encoder.checkpoint.tokenizer import TOKENIZER
 from weft.errors import CheckpointError, ConfigError
 
 CONFIG = "config.json"

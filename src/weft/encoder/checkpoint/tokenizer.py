@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
-from weft.encoder.tensors import read_json
+from weft.encoder.checkpoint.tensors import read_json
 from weft.errors import CheckpointError
 
 TOKENIZER = "tokenizer.json"

@@ -11,13 +11,13 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
+from weft.encoder.checkpoint.storage import CONFIG, load_model
+from weft.encoder.checkpoint.tensors import PICKLE, SAFETENSORS, fill, listed, read_json, read_tensors
+from weft.encoder.checkpoint.tokenizer import load_tokenizer
 from weft.encoder.config import EncoderConfig
 from weft.encoder.encoder import Encoder
 from weft.encoder.heads import MLMHead
 from weft.encoder.pooling import ClsPooler
-from weft.encoder.storage import CONFIG, load_model
-from weft.encoder.tensors import PICKLE, SAFETENSORS, fill, listed, read_json, read_tensors
-from weft.encoder.tokenizer import load_tokenizer
 from weft.errors import CheckpointError, ConfigError
 
 
