@@ -8,7 +8,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from weft.encoder import Encoder, EncoderConfig, load_pretrained, load_tokenizer, pretrained
+from weft.encoder import Encoder, EncoderConfig, load_pretrained, load_tokenizer
+from weft.encoder.checkpoint import pretrained
 from weft.errors import CheckpointError
 
 HF_CONFIG = {
