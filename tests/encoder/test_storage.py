@@ -18,8 +18,8 @@ from weft.encoder import (
     load_weights,
     read_config,
     save_model,
-    storage,
 )
+from weft.encoder.checkpoint import storage
 from weft.errors import CheckpointError, ConfigError
 
 
