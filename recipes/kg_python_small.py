@@ -26,14 +26,18 @@ from typing import Any
 import torch
 
 from weft.errors import NonFiniteError, WeftError
+from weft.kg.config import graphmert
 from weft.kg.evaluate.baselines import baseline_scores
 from weft.kg.evaluate.scores import answer, evaluate
 from weft.kg.evaluate.views import make_views
 from weft.kg.model.leafy_chain import LeafyChainModel, LossWeights
 from weft.kg.model.training import named_config, train_model
+from weft.kg.represent.batch import ChainBatch
 from weft.kg.represent.dataset import Corpus, Dataset, load_dataset
+from weft.kg.represent.dense import compact_batch, dense_batch, random_graphs
 from weft.kg.represent.sampling import SamplingConfig
 from weft.train import TrainConfig
+from weft.train.batching import to_device
 
 PART = 15 * 2**20
 SMALL = {"hidden_size": 256, "layers": 4, "heads": 4}
@@ -91,15 +95,25 @@ def save_in_parts(model: LeafyChainModel, dataset: Dataset, out: Path) -> None:
 def step_seconds(
     model: LeafyChainModel, corpus: Corpus, sampling: SamplingConfig, precision: str, steps: int
 ) -> float:
-    """Seconds per training step, measured on a copy that is thrown away."""
-    config = TrainConfig(
-        steps=steps, precision=precision, log_every=steps, eval_every=10**9, restore_best=False
-    )
+    """Seconds per training step, measured on a copy that is thrown away.
+
+    The difference of a short and a long run: what comes before the first step does not count.
+    """
     copy = LeafyChainModel(model.config)
-    train_model(copy, corpus, sampling, config, quiet=True)
-    begin = time.monotonic()
-    train_model(copy, corpus, sampling, config, quiet=True)
-    return (time.monotonic() - begin) / steps
+    some = corpus.chunks_of(0).cpu()
+    some = some[torch.randperm(len(some))[: 50 * sampling.batch_size]]
+    times = []
+    # The first run warms the device up.
+    for length in (3, steps // 4 + 1, steps):
+        config = TrainConfig(
+            steps=length, precision=precision, log_every=steps, eval_every=10**9, restore_best=False
+        )
+        begin = time.monotonic()
+        train_model(copy, corpus, sampling, config, chunks=some, quiet=True)
+        times.append(time.monotonic() - begin)
+    exact = (times[2] - times[1]) / (steps - steps // 4 - 1)
+    # Noise must not promise more steps than there is time for.
+    return max(exact, 0.6 * times[2] / steps)
 
 
 def train_for(
@@ -113,15 +127,17 @@ def train_for(
 ) -> LeafyChainModel:
     """Train at full size for a time; the number of steps is fixed beforehand from the speed."""
     rate, begin = arguments.learning_rate, time.monotonic()
+    chunks = training_chunks(dataset.corpus)
     while True:
         torch.manual_seed(arguments.seed)
         model = build(dataset, arguments.sizes, control)
         sampling = SamplingConfig(
             batch_size=arguments.batch_size,
+            hide_share=0.6,
             shuffle_relations=control.get("shuffle", False),
             seed=arguments.seed,
         )
-        speed = step_seconds(model, corpus, sampling, arguments.precision, 3 if arguments.quick else 60)
+        speed = step_seconds(model, corpus, sampling, arguments.precision, 4 if arguments.quick else 80)
         left = seconds - (time.monotonic() - begin)
         steps = arguments.steps or max(int(left / speed * 0.94), 8)
         lines.write(
@@ -158,12 +174,29 @@ def train_for(
 
         try:
             train_model(
-                model, corpus, sampling, config, weights=LossWeights(), quiet=True, on_evaluation=keep
+                model,
+                corpus,
+                sampling,
+                config,
+                weights=LossWeights(),
+                chunks=chunks,
+                quiet=True,
+                on_evaluation=keep,
             )
             return model
         except NonFiniteError as error:
             lines.write(event="diverged", error=str(error), learning_rate=rate)
             rate /= 2
+
+
+def training_chunks(corpus: Corpus) -> torch.Tensor:
+    """The training part with the split tree's own chunks twice: they resemble the held-out ones most.
+
+    They stand before those of the extra trees, and they alone have types from the stubs.
+    """
+    training, stubbed = corpus.chunks_of(0), corpus.chunk[corpus.origin == 1]
+    own = training[training <= stubbed.max()] if len(stubbed) else training[:0]
+    return torch.cat([training, own])
 
 
 def report(
@@ -344,13 +377,68 @@ def baselines(dataset: Dataset, limit: int, lines: Lines) -> None:
         )
 
 
+def speed(arguments: argparse.Namespace, lines: Lines) -> None:
+    """Tokens per second of the 12 × 512 model: dense and compact, float32 and bfloat16, training and extraction."""
+    layers, size = (2, 64) if arguments.quick else (12, 512)
+    device = torch.device(arguments.device)
+    config = graphmert(30522, 30, num_hidden_layers=layers, hidden_size=size, intermediate_size=4 * size)
+    graphs = random_graphs(2 if arguments.quick else 16, 30522, 30)
+    model = LeafyChainModel(config).to(device)
+    tokens = sum(len(graph.compact().input_ids) for graph in graphs)
+    for form, batch in (("compact", compact_batch(graphs)[0]), ("dense", dense_batch(graphs))):
+        batch = to_device(batch, device)
+        for dtype in ("fp32", "bf16"):
+            for what in ("training", "extraction"):
+                try:
+                    seconds = pass_seconds(model, batch, dtype, what == "training", device)
+                except RuntimeError as error:
+                    lines.write(event="failed", form=form, dtype=dtype, what=what, error=str(error)[:300])
+                    continue
+                memory = torch.cuda.max_memory_allocated() / 2**20 if device.type == "cuda" else None
+                lines.write(
+                    event="speed",
+                    model=f"graphmert {layers}×{size}",
+                    form=form,
+                    dtype=dtype,
+                    what=what,
+                    real_tokens_per_second=round(tokens / seconds),
+                    peak_mebibytes=memory,
+                )
+
+
+def pass_seconds(
+    model: LeafyChainModel, batch: ChainBatch, dtype: str, training: bool, device: torch.device
+) -> float:
+    """Median seconds of one pass; a training pass has its backward."""
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+    times = []
+    model.train(training)
+    for _ in range(8):
+        begin = time.monotonic()
+        with (
+            torch.set_grad_enabled(training),
+            torch.autocast(device.type, torch.bfloat16, enabled=dtype == "bf16"),
+        ):
+            hidden = model(batch)
+        if training:
+            model.zero_grad(set_to_none=True)
+            hidden.float().square().mean().backward()
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+        times.append(time.monotonic() - begin)
+    return sorted(times[2:])[3]
+
+
 def parse(argv: list[str]) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=9.0)
-    parser.add_argument("--what", choices=("all", "final", "ablation", "controls", "worker"), default="all")
+    parser.add_argument(
+        "--what", choices=("all", "final", "ablation", "controls", "speed", "worker"), default="all"
+    )
     parser.add_argument("--final", default="weft-kg", choices=CONTROLS)
     parser.add_argument("--ablation", default="relation embedding instead of H-GAT", choices=CONTROLS)
     parser.add_argument("--controls", nargs="*", choices=CONTROLS)
@@ -405,6 +493,8 @@ def main(argv: list[str]) -> int:
         final(dataset, corpus, arguments, lines, (end - time.monotonic()) * share)
     if arguments.what == "ablation":
         ablation(dataset, corpus, arguments, lines, (end - time.monotonic()) * 0.93)
+    if arguments.what in ("all", "speed"):
+        speed(arguments, lines)
     if arguments.what in ("all", "controls"):
         counting.start()
         controls(arguments, lines, end - 8)

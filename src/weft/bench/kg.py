@@ -9,12 +9,11 @@ from torch import Tensor
 
 from weft.bench.measure import can_measure_memory, extra_memory, medians
 from weft.bench.table import Row
-from weft.graph.chain import ChainTriple, LeafyChainGraph
 from weft.kg.config import graphmert, weft_kg
 from weft.kg.model.decode import Queries, spell
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.represent.batch import ChainBatch
-from weft.kg.represent.dense import compact_batch, dense_batch
+from weft.kg.represent.dense import compact_batch, dense_batch, random_graphs
 
 _VOCABULARY = 30522
 _RELATIONS = 30
@@ -29,29 +28,9 @@ def rows(quick: bool = False) -> Iterator[Row]:
     yield from passes(repeats)
 
 
-def random_graphs(count: int, share: float = 0.055, seed: int = 0) -> list[LeafyChainGraph]:
-    """Full chunks of 128 roots with this share of their 896 leaves filled."""
-    generator = torch.Generator().manual_seed(seed)
-
-    def draw(low: int, high: int, size: int) -> list[int]:
-        return torch.randint(low, high, (size,), generator=generator).tolist()
-
-    graphs = []
-    for _ in range(count):
-        heads = torch.randperm(128, generator=generator).tolist()
-        triples, filled = [], 0
-        while filled < share * 896:
-            length = draw(1, 4, 1)[0]
-            tail = tuple(draw(10, _VOCABULARY, length))
-            triples.append(ChainTriple(heads[len(triples)], 1, draw(1, _RELATIONS, 1)[0], tail))
-            filled += length
-        graphs.append(LeafyChainGraph.build(draw(10, _VOCABULARY, 128), triples)[0])
-    return graphs
-
-
 def forms(layers: int, repeats: int) -> Iterator[Row]:
     """The compact form against the dense form of the same tree: exactness, a training step, its memory."""
-    graphs = random_graphs(2)
+    graphs = random_graphs(2, _VOCABULARY, _RELATIONS)
     dense = dense_batch(graphs)
     compact, nodes = compact_batch(graphs)
     model = LeafyChainModel(graphmert(_VOCABULARY, _RELATIONS, num_hidden_layers=layers)).eval()

@@ -11,6 +11,7 @@ BENCHES = {
     "attention": "the paths of attend against plain SDPA and the literal forms",
     "encoder": "the encoder against transformers' BERT, with and without a prefix",
     "gnn": "graph attention against PyG, triple fusion against a loop",
+    "kg": "compact leafy chains against dense ones, one pass against one per query",
 }
 
 

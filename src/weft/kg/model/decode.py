@@ -14,11 +14,10 @@ from torch import Tensor
 from weft.errors import ConfigError, ShapeError
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.model.trie import Trie
-from weft.kg.read.tokens import END, MASK, PAD, START, UNKNOWN
+from weft.kg.read.tokens import END, MASK, PAD
 from weft.kg.represent.batch import IGNORED, ChainBatch
 from weft.kg.represent.sampling import LeafRows, assemble, group_lengths, prompts
 
-_NEVER = (PAD, UNKNOWN, MASK, START)
 _LOWEST = -1e9
 
 
@@ -198,7 +197,7 @@ def next_token_log_probability(
         hidden: ``(B, N, hidden)``, all hidden states.
         batch: The batch that they are of.
     """
-    log_vocabulary = F.log_softmax(model.mlm(leaves, model.word_embeddings).float(), dim=-1)
+    log_vocabulary = model.log_vocabulary(leaves)
     if model.copy_path is not None:
         roots = batch.input_ids[:, : batch.num_roots]
         log_copy, gate = model.copy_path(leaves, hidden[:, : batch.num_roots], roots >= END + 1)
@@ -206,8 +205,6 @@ def next_token_log_probability(
         copied.scatter_add_(2, roots[:, None].expand(-1, leaves.shape[1], -1), log_copy.exp())
         mixed = F.logsigmoid(gate)[..., None] + copied.clamp(min=1e-30).log()
         log_vocabulary = torch.logaddexp(F.logsigmoid(-gate)[..., None] + log_vocabulary, mixed)
-    never = list(_NEVER) if model.config.slots else [*_NEVER, END]
-    log_vocabulary[..., never] = _LOWEST
     return log_vocabulary
 
 

@@ -16,11 +16,11 @@ from weft.attention.attend import Path as AttentionPath
 from weft.condition.conditioner import Conditioner, Stack
 from weft.condition.decay import DistanceDecay
 from weft.condition.hgat import HGAT
+from weft.encoder.checkpoint.storage import load_model, save_model
 from weft.encoder.embeddings import TokenInputs
 from weft.encoder.encoder import Encoder
 from weft.encoder.heads import MLMHead, SBOHead
 from weft.encoder.initialisation import initialise
-from weft.encoder.checkpoint.storage import load_model, save_model
 from weft.errors import InputError
 from weft.kg.config import ModelConfig
 from weft.kg.model.fusion import RelationEmbedding

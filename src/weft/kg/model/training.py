@@ -68,6 +68,7 @@ def train_model(
     sampling: SamplingConfig,
     config: TrainConfig,
     *,
+    chunks: Tensor | None = None,
     weights: LossWeights | None = None,
     directory: Path | None = None,
     resume: bool | str = True,
@@ -82,6 +83,8 @@ def train_model(
         sampling: What a batch holds.
         config: How to train. Its ``metric`` may be ``"loss"``, ``"tail"``, ``"vocabulary"``, …: the losses
             on fixed batches of the validation part (of the training part where there is none).
+        chunks: Indices of the chunks to train on, with repetitions to see some more often; the training
+            part where None.
         weights: How much each loss counts.
         directory: Of checkpoints and the log.
         resume: Go on from the newest checkpoint.
@@ -89,7 +92,7 @@ def train_model(
         on_evaluation: Called with the model and its losses at each evaluation.
     """
     weights = weights or LossWeights()
-    sampler = Sampler(corpus, model.config, sampling)
+    sampler = Sampler(corpus, model.config, sampling, chunks)
     held_out = corpus.chunks_of(1).cpu()
     checking = Sampler(corpus, model.config, sampling, held_out if len(held_out) else None)
 

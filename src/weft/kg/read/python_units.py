@@ -193,6 +193,8 @@ class SourceFile:
         if node.returns is not None:
             end = self.span(node.returns)[1]
             arrow = self.text.rfind("->", 0, self.span(node.returns)[0])
+            while self.text[arrow - 1] in " \t":
+                arrow -= 1
             spans.append((arrow, self._closed(end, self._body_start(node) - 1)))
         return spans
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from weft.errors import InputError
-from weft.graph.chain import LeafyChainGraph
+from weft.graph.chain import ChainTriple, LeafyChainGraph
 from weft.kg.represent.batch import IGNORED, ChainBatch
 
 
@@ -75,6 +75,28 @@ def compact_batch(graphs: Sequence[LeafyChainGraph]) -> tuple[ChainBatch, Tensor
             triples.append((example, t.relation, t.root, t.head_length, start, len(t.tail_ids)))
             start += len(t.tail_ids)
     return _batch(roots, ids, nodes >= 0, root, slot, group, triples), nodes
+
+
+def random_graphs(
+    count: int, vocab_size: int, num_relations: int, share: float = 0.055, seed: int = 0
+) -> list[LeafyChainGraph]:
+    """Full chunks of 128 roots with this share of their 896 leaves filled: what benchmarks run on."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw(low: int, high: int, size: int) -> list[int]:
+        return torch.randint(low, high, (size,), generator=generator).tolist()
+
+    graphs = []
+    for _ in range(count):
+        heads = torch.randperm(128, generator=generator).tolist()
+        triples, filled = [], 0
+        while filled < share * 896:
+            length = draw(1, 4, 1)[0]
+            tail = tuple(draw(10, vocab_size, length))
+            triples.append(ChainTriple(heads[len(triples)], 1, draw(1, num_relations, 1)[0], tail))
+            filled += length
+        graphs.append(LeafyChainGraph.build(draw(10, vocab_size, 128), triples)[0])
+    return graphs
 
 
 def _batch(

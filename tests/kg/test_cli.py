@@ -1,0 +1,173 @@
+"""The `weft kg` commands, from a source tree to facts, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.kg.conftest import MODULE, write_tree
+
+from weft.cli.main import main
+
+NAMES = [f"module_{letter}" for letter in "abcdefghijklmnop"]
+SIZES = [
+    "--hidden-size",
+    "16",
+    "--layers",
+    "1",
+    "--heads",
+    "2",
+    "--batch-size",
+    "8",
+    "--device",
+    "cpu",
+    "--quiet",
+]
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("kg")
+    tree = write_tree(folder / "tree", NAMES)
+    arguments = [
+        "--vocab-size",
+        "420",
+        "--valid-percent",
+        "15",
+        "--test-percent",
+        "25",
+        "--no-stubs",
+        "--quiet",
+    ]
+    assert (
+        main(["kg", "build", str(tree), "-o", str(folder / "data"), "--language", "python", *arguments]) == 0
+    )
+    return folder / "data"
+
+
+@pytest.fixture(scope="module")
+def trained(dataset: Path) -> Path:
+    model = dataset.parent / "model"
+    steps = ["--steps", "4", "--save-every", "2", "--eval-every", "4"]
+    assert main(["kg", "train", str(dataset), "-o", str(model), *steps, *SIZES]) == 0
+    return model
+
+
+def test_the_funnel_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tree = write_tree(tmp_path / "tree", ["a"])
+    (tree / "broken.py").write_text("def f(:\n")
+    out = str(tmp_path / "out")
+    # Exit code 9: the run went through, some items failed and were listed.
+    assert main(["kg", "build", str(tree), "-o", out, "--vocab-size", "400", "--no-stubs"]) == 9
+    printed = capsys.readouterr()
+    assert "files that cannot be read" in printed.out
+    assert "left out: broken.py: not Python" in printed.err
+    assert (
+        main(["kg", "build", str(tree), "-o", out, "--vocab-size", "400", "--no-stubs", "--json", "--quiet"])
+        == 9
+    )
+    assert json.loads(capsys.readouterr().out)["counts"]["files"] == 2
+
+
+def test_train_eval_facts(
+    trained: Path, dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    evaluate = ["kg", "eval", str(dataset), "--limit", "6", "--device", "cpu"]
+    assert main([*evaluate, "--model", str(trained), "--calibrate", "--json"]) == 0
+    table = json.loads(capsys.readouterr().out)
+    assert set(table) == {"prior", "prior in the text", "nearest word", "model"}
+    assert set(table["model"]) == {"visible", "hidden", "absent"}
+    assert (trained / "calibration.json").is_file()
+    assert main([*evaluate, "--by-relation", "--model", str(trained)]) == 0
+    assert "prior in the text" in capsys.readouterr().out
+    source = tmp_path / "unseen.py"
+    source.write_text(MODULE.format(n=77), encoding="utf-8")
+    facts = ["kg", "facts", str(source), "--model", str(trained), "--device", "cpu"]
+    assert main([*facts, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {"head", "relation", "tail", "confidence", "line", "span", "stated", "agrees"} <= found[0].keys()
+    types = [fact for fact in found if fact["head"] == "path" and fact["relation"] == "has_type"]
+    assert len(types) == 1
+    assert types[0]["agrees"] is None
+    lines = source.read_text().splitlines()
+    assert all(fact["head"] in lines[fact["line"] - 1] for fact in found)
+    assert main([*facts, "--relation", "raises", "--limit", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert "grow raises" in printed
+    assert "the syntax tree judges 1" in printed
+
+
+def test_a_run_goes_on_where_it_stopped(
+    dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    settings = ["--save-every", "2", "--eval-every", "2", *SIZES]
+    assert main(["kg", "train", str(dataset), "-o", str(whole), "--steps", "4", *settings]) == 0
+    assert main(["kg", "train", str(dataset), "-o", str(parts), "--steps", "4", *settings]) == 0
+    # As if killed after step 2: what came later is gone.
+    newest = sorted((parts / "run" / "checkpoints").iterdir())[-1]
+    shutil.rmtree(newest)
+    assert main(["kg", "train", str(dataset), "-o", str(parts), "--steps", "4", *settings]) == 0
+    assert (whole / "model.safetensors").read_bytes() == (parts / "model.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["kg", "frob"], 2, "no command 'frob'"),
+        (["kg", "build", "/no/such/folder", "-o", "OUT"], 3, "no such folder"),
+        (["kg", "build", "TREE", "-o", "OUT", "--roots", "3"], 2, "roots is 3"),
+        (["kg", "train", "/no/such/data", "-o", "OUT"], 3, "no table can be read"),
+        (["kg", "train", "DATA", "-o", "OUT", "--config", "magic"], 2, "no configuration 'magic'"),
+        (["kg", "train", "DATA", "-o", "OUT", "--threads", "0"], 2, "--threads is 0"),
+        (["kg", "eval", "DATA", "--limit", "0"], 2, "at least 1"),
+        (["kg", "eval", "DATA", "--calibrate"], 2, "needs --model"),
+        (["kg", "eval", "DATA", "--model", "/no/model"], 4, "config.json"),
+        (["kg", "facts", "/no/file.py", "--model", "MODEL"], 3, "cannot be read"),
+        (["kg", "facts", "BROKEN", "--model", "MODEL"], 3, "not Python"),
+        (["kg", "facts", "EMPTY", "--model", "MODEL"], 3, "no functions, classes or statements"),
+        (["kg", "facts", "BROKEN", "--model", "no-such-model"], 4, "no model 'no-such-model'"),
+        (["kg", "facts", "BROKEN", "--model", "MODEL", "--relation", "likes"], 3, "no relation 'likes'"),
+        (["kg", "facts", "BROKEN", "--model", "MODEL", "--device", "abacus"], 2, "no such device"),
+    ],
+)
+def test_what_is_refused(
+    arguments: list[str],
+    code: int,
+    message: str,
+    dataset: Path,
+    trained: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "broken.py").write_text("def f(:\n")
+    (tmp_path / "empty.py").write_text("\n")
+    places = {
+        "TREE": dataset.parent / "tree",
+        "DATA": dataset,
+        "MODEL": trained,
+        "OUT": tmp_path / "out",
+        "BROKEN": tmp_path / "broken.py",
+        "EMPTY": tmp_path / "empty.py",
+    }
+    capsys.readouterr()
+    assert main([str(places.get(part, part)) for part in arguments]) == code
+    error = capsys.readouterr().err
+    assert message in error
+    assert "Traceback" not in error
+    assert len(error.strip().splitlines()) == 1
+
+
+def test_a_vocabulary_that_does_not_fit_the_checkpoint(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = write_tree(tmp_path / "tree", NAMES)
+    other = tmp_path / "data"
+    build = ["--vocab-size", "350", "--valid-percent", "15", "--test-percent", "25", "--no-stubs", "--quiet"]
+    assert main(["kg", "build", str(tree), "-o", str(other), *build]) == 0
+    capsys.readouterr()
+    assert main(["kg", "eval", str(other), "--model", str(trained), "--device", "cpu"]) == 4
+    assert "a vocabulary of 420 tokens; the data set's has 350" in capsys.readouterr().err

@@ -1,0 +1,165 @@
+"""Answers: beam search against an exhaustive one, scores, tries, mask-predict."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import pytest
+import torch
+
+from weft.errors import ConfigError, ShapeError
+from weft.kg.config import graphmert, weft_kg
+from weft.kg.model.decode import Queries, mask_predict, score_tails, spell
+from weft.kg.model.leafy_chain import LeafyChainModel
+from weft.kg.model.trie import Trie
+from weft.kg.read.tokens import END, PAD
+
+
+def tiny(**changes: object) -> LeafyChainModel:
+    config = weft_kg(9, 4, hidden_size=16, layers=2, heads=2, leaves=3, roots=8, **changes)
+    model = LeafyChainModel(config).eval()
+    # Spread the probabilities, so that the order of answers is no accident of rounding.
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(3)
+    return model
+
+
+def queries(rows: int = 2, count: int = 3) -> Queries:
+    generator = torch.Generator().manual_seed(3)
+    roots = torch.randint(5, 9, (rows, 8), generator=generator)
+    roots[1, 6:] = PAD
+    return Queries(
+        roots,
+        torch.ones(rows, count, dtype=torch.bool),
+        torch.randint(1, 4, (rows, count), generator=generator),
+        torch.randint(0, 6, (rows, count), generator=generator),
+        torch.ones(rows, count, dtype=torch.int64),
+    )
+
+
+def all_tails() -> list[tuple[int, ...]]:
+    """Every tail of at most three of the four ordinary tokens."""
+    return [tail for length in range(4) for tail in itertools.product(range(5, 9), repeat=length)]
+
+
+def exhaustive(model: LeafyChainModel, asked: Queries, row: int, query: int) -> dict[tuple[int, ...], float]:
+    tails = all_tails()
+    one = slice(query, query + 1)
+    many = Queries(
+        asked.roots[row : row + 1],
+        torch.ones(1, len(tails), dtype=torch.bool),
+        asked.relation[row : row + 1, one].expand(1, len(tails)),
+        asked.head_start[row : row + 1, one].expand(1, len(tails)),
+        asked.head_length[row : row + 1, one].expand(1, len(tails)),
+    )
+    ids = torch.tensor([[list(tail) + [PAD] * (3 - len(tail)) for tail in tails]])
+    scores = score_tails(model, many, ids, torch.tensor([[len(tail) for tail in tails]]))
+    return dict(zip(tails, scores[0].tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"copy_path": False}, {"decay": "weights"}, {"position": "absolute"}]
+)
+def test_probabilities_of_all_tails_sum_to_one(changes: dict[str, object]) -> None:
+    scores = exhaustive(tiny(**changes), queries(), 1, 0)
+    assert torch.tensor(list(scores.values())).exp().sum() == pytest.approx(1, abs=1e-4)
+
+
+@pytest.mark.parametrize("copy_path", [True, False])
+def test_a_wide_beam_finds_what_exhaustive_search_finds(copy_path: bool) -> None:
+    model, asked = tiny(copy_path=copy_path), queries()
+    found = spell(model, asked, beams=85)
+    for row in range(2):
+        for query in range(3):
+            expected = sorted(exhaustive(model, asked, row, query).items(), key=lambda item: -item[1])
+            for rank, (tail, value) in enumerate(expected[:5]):
+                assert found.tail(row, query, rank) == tail
+                assert float(found.log_probability[row, query, rank]) == pytest.approx(value, abs=1e-4)
+
+
+def test_a_narrow_beam_is_ordered_and_scored_exactly() -> None:
+    model, asked = tiny(), queries()
+    found = spell(model, asked, beams=3)
+    assert (found.log_probability.diff(dim=-1) <= 0).all()
+    for rank in range(3):
+        tokens = found.tokens[:, :, rank]
+        scores = score_tails(model, asked, tokens, (tokens != PAD).sum(dim=-1))
+        assert torch.allclose(scores, found.log_probability[:, :, rank], atol=1e-4)
+
+
+def test_queries_of_one_pass_equal_queries_alone() -> None:
+    model, asked = tiny(), queries()
+    together = spell(model, asked, beams=4)
+    for query in range(3):
+        part = slice(query, query + 1)
+        single = Queries(
+            asked.roots,
+            asked.there[:, part],
+            asked.relation[:, part],
+            asked.head_start[:, part],
+            asked.head_length[:, part],
+        )
+        alone = spell(model, single, beams=4)
+        assert torch.allclose(alone.log_probability[:, 0], together.log_probability[:, query], atol=1e-4)
+        assert torch.equal(alone.tokens[:, 0, 0], together.tokens[:, query, 0])
+
+
+def test_questions_that_do_not_exist_change_nothing() -> None:
+    model, asked = tiny(), queries()
+    there = asked.there.clone()
+    there[0, 1] = False
+    found, whole = spell(model, replace(asked, there=there), beams=2), spell(model, asked, beams=2)
+    assert float(found.log_probability[0, 1].max()) < -1e8
+    assert torch.equal(found.tokens[there], whole.tokens[there])
+
+
+def test_tries_allow_their_tails_only() -> None:
+    model, asked = tiny(), queries(2, 1)
+    tails = [[(5, 6), (7,), (8, 8, 8)], [(6,), (6, 5)]]
+    found = spell(model, asked, beams=4, tries=[[Trie(row)] for row in tails])
+    for row in range(2):
+        answers = [
+            found.tail(row, 0, rank) for rank in range(4) if found.log_probability[row, 0, rank] > -1e8
+        ]
+        assert sorted(answers) == sorted(tails[row])
+        scores = exhaustive(model, asked, row, 0)
+        assert answers == sorted(answers, key=lambda tail: -scores[tail])
+
+
+def test_a_trie() -> None:
+    trie = Trie([(5, 6), (5,), (7,)])
+    assert trie.following([]) == [5, 7]
+    assert trie.following([5]) == sorted([6, END])
+    assert trie.following([5, 6]) == [END]
+    assert trie.following([9]) == []
+
+
+@pytest.mark.parametrize("official", [False, True])
+def test_mask_predict(official: bool) -> None:
+    config = graphmert(30, 4, official=official, hidden_size=16, num_hidden_layers=1, num_attention_heads=2)
+    model = LeafyChainModel(config).eval()
+    asked = queries()
+    for iterations in (1, 3):
+        found = mask_predict(model, asked, length=2 if official else None, iterations=iterations)
+        assert found.tokens.shape == (2, 3, 1, 7)
+        assert not ((found.tokens > PAD) & (found.tokens < END)).any()
+        real = (found.tokens != PAD).long()
+        assert (real.diff(dim=-1) <= 0).all()
+        if official:
+            assert (real.sum(dim=-1) == 2).all()
+
+
+def test_decoding_fits_the_model() -> None:
+    masked = LeafyChainModel(graphmert(30, 4, hidden_size=16, num_hidden_layers=1, num_attention_heads=2))
+    with pytest.raises(ConfigError, match="spelling needs 'causal'"):
+        spell(masked, queries())
+    with pytest.raises(ConfigError, match="mask-predict needs"):
+        mask_predict(tiny(), queries())
+    with pytest.raises(ConfigError, match="0 beams"):
+        spell(tiny(), queries(), beams=0)
+    with pytest.raises(ConfigError, match="0 iterations"):
+        mask_predict(masked, queries(), iterations=0)
+    with pytest.raises(ShapeError, match="queries have shapes"):
+        replace(queries(), there=torch.ones(2, 4, dtype=torch.bool))

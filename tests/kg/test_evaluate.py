@@ -1,0 +1,179 @@
+"""Views, scores against brute force, baselines, confidence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from weft.errors import CheckpointError, InputError
+from weft.kg.evaluate.baselines import (
+    Counts,
+    baseline_scores,
+    by_head_name,
+    nearest_word,
+    prior,
+    prior_in_text,
+)
+from weft.kg.evaluate.confidence import FILE, Confidence
+from weft.kg.evaluate.scores import Ranking, answer, evaluate, score
+from weft.kg.evaluate.views import View, make_views
+from weft.kg.model.leafy_chain import LeafyChainModel
+from weft.kg.read.tokens import MASK
+from weft.kg.represent.dataset import Dataset
+
+
+@pytest.fixture
+def views(dataset: Dataset) -> dict[str, View]:
+    return make_views(dataset, "test", limit=25)
+
+
+def test_views_hold_what_their_names_say(dataset: Dataset) -> None:
+    corpus = dataset.corpus
+    for name, view in make_views(dataset, "test").items():
+        for _, queries in view.batches(corpus, 16):
+            assert (queries.roots != 0).any(dim=1).all()
+        for number, triple in enumerate(view.triple.tolist()):
+            chunk = int(corpus.chunk[triple])
+            assert int(corpus.split[chunk]) == 2
+            text = {dataset.tokenizer.text([t]) for t in corpus.ids[chunk].tolist() if t}
+            words = corpus.words[chunk]
+            present = [corpus.ids[chunk][words == w].tolist() for w in range(60)]
+            inside = [any(run[: len(gold)] == list(gold) for run in present) for gold in view.gold[number]]
+            assert text
+            if name == "absent":
+                assert not any(inside)
+            if name == "visible":
+                assert any(inside)
+    assert set(make_views(dataset, "test")) == {"visible", "hidden", "absent"}
+
+
+def test_hidden_tails_are_gone_and_heads_are_not(dataset: Dataset) -> None:
+    view, corpus = make_views(dataset, "test")["hidden"], dataset.corpus
+    for index, queries in view.batches(corpus, 8):
+        for row, number in enumerate(index.tolist()):
+            roots = queries.roots[row].tolist()
+            assert MASK in roots
+            for gold in view.gold[number]:
+                runs = [roots[i : i + len(gold)] == list(gold) for i in range(len(roots))]
+                # A one-token tail may be part of a longer word; a longer one may not stand there at all.
+                assert len(gold) == 1 or not any(runs)
+            triple = int(view.triple[number])
+            start, length = int(queries.head_start[row, 0]), int(queries.head_length[row, 0])
+            first = int(corpus.head_start[triple])
+            expected = corpus.ids[corpus.chunk[triple], first : first + length]
+            assert roots[start : start + length] == expected.tolist()
+
+
+def test_limits_draw_the_same_queries_again(dataset: Dataset) -> None:
+    first, again = (make_views(dataset, "test", limit=5, seed=3) for _ in range(2))
+    for name, view in first.items():
+        assert len(view) <= 5
+        assert torch.equal(view.triple, again[name].triple)
+    with pytest.raises(KeyError):
+        make_views(dataset, "absent")
+
+
+def rankings_for(view: View) -> list[Ranking]:
+    """Right at rank 1, at rank 3, or never, in turn."""
+    result: list[Ranking] = []
+    for number, gold in enumerate(view.gold):
+        right = sorted(gold)[0]
+        wrong: Ranking = [((900 + i,), 0.3 - i / 100) for i in range(4)]
+        result.append([[(right, 0.9), *wrong], [*wrong[:2], (right, 0.1)], wrong][number % 3])
+    return result
+
+
+def test_scores_equal_brute_force(dataset: Dataset, views: dict[str, View]) -> None:
+    view = views["visible"]
+    rankings = rankings_for(view)
+    result = score(view, rankings, dataset.corpus, dataset.schema.names)
+    n = len(view)
+    firsts = [number % 3 == 0 for number in range(n)]
+    assert result.precision_at_1.estimate == pytest.approx(np.mean(firsts))
+    assert result.hit_at_10.estimate == pytest.approx(np.mean([number % 3 != 2 for number in range(n)]))
+    precisions = [[1.0, 1 / 3, 0.0][i % 3] / min(len(view.gold[i]), 10) for i in range(n)]
+    assert result.mean_average_precision == pytest.approx(np.mean(precisions))
+    recalls = [(i % 3 != 2) / len(view.gold[i]) for i in range(n)]
+    assert result.recall_at_10 == pytest.approx(np.mean(recalls))
+    pairs = [(p, tail in gold) for r, gold in zip(rankings, view.gold, strict=True) for tail, p in r]
+    total = sum(len(gold) for gold in view.gold)
+    best = 0.0
+    for threshold in {p for p, _ in pairs}:
+        taken = [hit for p, hit in pairs if p >= threshold]
+        best = max(best, 2 * sum(taken) / (len(taken) + total))
+    assert result.best_f1 == pytest.approx(best)
+    several = [first for first, gold in zip(firsts, view.gold, strict=True) if all(len(t) > 1 for t in gold)]
+    assert result.multi_token == pytest.approx(np.mean(several))
+    assert sum(count for count, _, _ in result.by_relation.values()) == n
+    assert result.macro_precision_at_1 == pytest.approx(np.mean([v[1] for v in result.by_relation.values()]))
+    record = result.record()
+    assert (
+        record["precision_at_1_interval"][0]
+        <= record["precision_at_1"]
+        <= record["precision_at_1_interval"][1]
+    )
+
+
+def test_a_model_answers_every_query_once(
+    dataset: Dataset, model: LeafyChainModel, views: dict[str, View]
+) -> None:
+    view = views["visible"]
+    together = answer(model, dataset.corpus, view, beams=3, batch_size=32)
+    one_by_one = answer(model, dataset.corpus, view, beams=3, batch_size=1)
+    assert len(together) == len(view)
+    for first, second in zip(together, one_by_one, strict=True):
+        assert first[0][0] == second[0][0]
+        assert first[0][1] == pytest.approx(second[0][1], rel=1e-3)
+        assert len({tail for tail, _ in first}) == len(first)
+    scores = evaluate(model, dataset.corpus, views, dataset.schema.names, beams=2, shuffle_relations=True)
+    assert scores.keys() == views.keys()
+
+
+def test_baselines(dataset: Dataset) -> None:
+    corpus, counts, view = dataset.corpus, Counts(dataset.corpus), make_views(dataset, "test")["visible"]
+    returned = {
+        name: function(counts, corpus, view)
+        for name, function in (("p", prior), ("t", prior_in_text), ("h", by_head_name))
+    }
+    returned["n"] = nearest_word(corpus, view)
+    relations = corpus.relation[view.triple].tolist()
+    for number, relation in enumerate(relations):
+        best = counts.by_relation[relation].most_common(1)
+        assert [tail for tail, _ in returned["p"][number][:1]] == [tail for tail, _ in best]
+        chunk = int(corpus.chunk[view.triple[number]])
+        ids = corpus.ids[chunk].tolist()
+        for name in ("t", "n"):
+            for tail, _ in returned[name][number]:
+                assert any(ids[i : i + len(tail)] == list(tail) for i in range(len(ids)))
+    assert len(returned["n"][0]) > 3
+    table = baseline_scores(dataset, {"visible": view})
+    assert (
+        table["prior in the text"]["visible"].precision_at_1.estimate
+        >= table["nearest word"]["visible"].precision_at_1.estimate
+    )
+
+
+def test_confidence_is_the_precision_of_such_answers(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    answers = []
+    for relation, power in (("calls", 1.0), ("raises", 3.0), ("rare", 1.0)):
+        drawn = generator.random(4000 if relation != "rare" else 20)
+        answers += [(relation, float(p), bool(generator.random() < p**power)) for p in drawn]
+    confidence = Confidence.fit(answers)
+    assert set(confidence.by_relation) == {"calls", "raises"}
+    assert confidence("calls", 0.5) == pytest.approx(0.5, abs=0.06)
+    assert confidence("raises", 0.5) == pytest.approx(0.125, abs=0.06)
+    assert confidence("rare", 0.5) == confidence.pooled(np.array([0.5]))[0]
+    confidence.save(tmp_path)
+    again = Confidence.load(tmp_path)
+    assert again is not None
+    assert again("raises", 0.7) == confidence("raises", 0.7)
+    (tmp_path / FILE).write_text("[]")
+    with pytest.raises(CheckpointError, match="not a calibration"):
+        Confidence.load(tmp_path)
+    with pytest.raises(InputError, match="no answers"):
+        Confidence.fit([])
+    assert Confidence.load(tmp_path / "absent") is None
