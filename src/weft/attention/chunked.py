@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from weft.attention.chunks import CHUNK_ELEMENTS, Chunk, Part, chunks, parts
+from weft.attention.chunks import CHUNK_BYTES, Chunk, Part, chunks, parts
 from weft.attention.problem import Problem
 
 LONG = 512
@@ -64,7 +64,10 @@ def chunked(problem: Problem, chunk_elements: int | None = None) -> Tensor:
     decay, quasi = problem.terms.decay, problem.terms.quasi
     alpha = 1.0 if quasi is None else quasi.alpha
     allowed = problem.allowed()
-    default = CHUNK_ELEMENTS.get(problem.query.device.type, CHUNK_ELEMENTS["cuda"])
+    batch, heads, rows, _ = problem.query.shape
+    keys = problem.key.shape[2]
+    room = CHUNK_BYTES.get(problem.query.device.type, CHUNK_BYTES["cuda"]) // problem.query.element_size()
+    room = room if chunk_elements is None else chunk_elements
     plan = _Plan(
         scale=problem.scale,
         prefix_length=problem.prefix_length,
@@ -76,10 +79,11 @@ def chunked(problem: Problem, chunk_elements: int | None = None) -> Tensor:
         dropout_p=problem.dropout_p,
         has_blind_rows=allowed is not None and problem.prefix_length == 0 and _any_blind(allowed),
         seed=int(torch.randint(2**61, ()).item()) if problem.dropout_p else 0,
-        chunk_elements=default if chunk_elements is None else chunk_elements,
+        chunk_elements=room,
         # The maps are as wide as the products that make them; fp16 alone is widened, for its range.
         dtype=torch.float32 if problem.query.dtype == torch.float16 else problem.query.dtype,
-        parts=parts(allowed, problem.query.shape[0], problem.key.shape[2]),
+        # Where one entry does not fill a chunk, chunks of several entries gain more than keys left out.
+        parts=parts(allowed, batch, keys, whole=heads * rows * keys < room),
     )
     dtype = problem.query.dtype
     return _Chunked.apply(
@@ -278,9 +282,12 @@ def _new_gradient(name: str, tensor: Tensor, inputs: _Inputs, plan: _Plan) -> Te
     if name in ("query", "context_query"):
         return torch.empty_like(tensor)
     tokens = inputs.keys.shape[2] - plan.prefix_length
-    everything = (*inputs.query.shape[:3], tokens)
-    if name == "factor" and tensor.shape == everything and all(part.keys == tokens for part in plan.parts):
-        return torch.empty_like(tensor, memory_format=torch.contiguous_format)
+    if name == "factor" and tensor.shape == (*inputs.query.shape[:3], tokens):
+        # Chunks write it, and never reach the keys that were left out.
+        gradient = torch.empty_like(tensor, memory_format=torch.contiguous_format)
+        for part in plan.parts:
+            gradient[part.batch, ..., part.keys :] = 0.0
+        return gradient
     return torch.zeros_like(tensor, memory_format=torch.contiguous_format)
 
 

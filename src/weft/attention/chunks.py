@@ -9,8 +9,8 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-CHUNK_ELEMENTS = {"cpu": 1 << 18, "cuda": 1 << 25}
-"""Scores per chunk: 1 MiB of fp32 on a CPU, about a core's second-level cache (measured in docs/log.md)."""
+CHUNK_BYTES = {"cpu": 1 << 20, "cuda": 1 << 27}
+"""Bytes of scores per chunk: on a CPU about a core's second-level cache (measured in docs/log.md)."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Chunk:
 def chunks(query: Tensor, keys: int, budget: int) -> Iterator[Chunk]:
     """Cut (batch, heads, rows) so that one chunk's scores stay within ``budget`` elements."""
     batch, heads, rows, _ = query.shape
-    row_step = max(1, min(rows, budget // keys))
+    row_step = _even(rows, max(1, min(rows, budget // keys)))
     head_step = max(1, min(heads, budget // (row_step * keys)))
     batch_step = max(1, min(batch, budget // (head_step * row_step * keys))) if head_step == heads else 1
     index = 0
@@ -67,6 +67,14 @@ def chunks(query: Tensor, keys: int, budget: int) -> Iterator[Chunk]:
                     slice(row, row + row_step),
                 )
                 index += 1
+
+
+def _even(length: int, most: int) -> int:
+    """A step of at most ``most`` that cuts ``length`` into nearly equal pieces, a multiple of 16 if it can be."""
+    pieces = -(-length // most)
+    step = -(-length // pieces)
+    rounded = -(-step // 16) * 16
+    return rounded if rounded <= most else step
 
 
 @dataclass(frozen=True)
@@ -84,8 +92,8 @@ class Part:
         return share.narrow(key_dim, 0, self.keys + extra)
 
 
-def parts(allowed: Tensor | None, batch: int, keys: int) -> tuple[Part, ...]:
-    """Cut the batch by how far its masks let it see.
+def parts(allowed: Tensor | None, batch: int, keys: int, *, whole: bool) -> tuple[Part, ...]:
+    """Cut the batch by how far its masks let it see; with ``whole``, one part that sees as far as any entry.
 
     On a GPU, where reading the masks would wait for the device, it is one part with every key.
     """
@@ -93,5 +101,7 @@ def parts(allowed: Tensor | None, batch: int, keys: int) -> tuple[Part, ...]:
         return (Part(slice(0, batch), keys),)
     visible = allowed.any(dim=2).any(dim=1).expand(-1, keys)
     last = (visible * torch.arange(1, keys + 1)).amax(dim=1).clamp(min=1).expand(batch).tolist()
+    if whole:
+        return (Part(slice(0, batch), max(last)),)
     starts = [0, *(i for i in range(1, batch) if last[i] != last[i - 1]), batch]
     return tuple(Part(slice(a, b), last[a]) for a, b in pairwise(starts))
