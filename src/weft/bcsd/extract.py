@@ -8,6 +8,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
@@ -173,7 +174,7 @@ def extract(
 
     Args:
         paths: Files and folders.
-        output: The table to write; None to count only.
+        output: The table to write, unless every file fails; None to count only.
         options: How.
         progress: Called after each file.
 
@@ -198,11 +199,12 @@ def extract(
         ]
         outcomes = run_bounded(work_on, jobs, workers=options.workers, limits=options.limits)
         tables = _parts(outcomes, reports, progress)
-        if output is not None:
-            write_tables(tables, output, schema(name))
-        else:
-            for _ in tables:
-                pass
+        first = next(tables, None)
+        if output is not None and (first is not None or any(report.counts for report in reports)):
+            # Nothing is written where every file failed: an older table stays.
+            write_tables(chain([] if first is None else [first], tables), output, schema(name))
+        for _ in tables:
+            pass
     return reports
 
 

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
+from weft.bcsd.disassemble.architecture import immediate
 from weft.bcsd.disassemble.bounds import sub_name
 from weft.bcsd.disassemble.interface import (
     Block,
@@ -52,7 +53,12 @@ class AngrDisassembler(Disassembler):
         graph = project.analyses.CFGFast(normalize=True)
         for address in sorted(graph.kb.functions):
             found = graph.kb.functions[address]
-            if found.is_plt or found.is_simprocedure or found.alignment or image.code_map.at(address) is None:
+            if (
+                found.is_plt
+                or found.is_simprocedure
+                or found.is_alignment
+                or image.code_map.at(address) is None
+            ):
                 continue
             function = _translate(image, found)
             if function is not None:
@@ -146,10 +152,9 @@ def _refer(
     place: dict[int, int],
 ) -> None:
     """Direct jumps by position, direct calls as internal or external."""
-    last = operands.rpartition(", ")[2].lstrip("#")
-    if not last.startswith("0x"):
+    target = immediate(operands.rpartition(", ")[2])
+    if target is None:
         return
-    target = int(last, 16)
     word = mnemonic.rpartition(" ")[2]
     if word in ("call", "bl"):
         if target == found.addr:

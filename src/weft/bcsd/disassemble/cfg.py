@@ -153,6 +153,7 @@ class _Builder:
         address, size, _, _ = self.instructions[index]
         if target == address + size:
             # Not a call: i386 code that asks for its own address.
+            self.references[index] = Reference(ReferenceKind.CODE, target)
             return False
         return self.reach(index, target, ReferenceKind.CALL_INTERNAL, ReferenceKind.CALL_EXTERNAL)
 

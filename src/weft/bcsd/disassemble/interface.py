@@ -37,6 +37,7 @@ class ReferenceKind(IntEnum):
     DATA_CONSTANT = 7
     DATA_WRITABLE = 8
     SLOT = 9  # a pointer that the loader fills
+    UNMAPPED = 10  # relative to the instruction, but outside of the file
 
 
 class Flag(StrEnum):

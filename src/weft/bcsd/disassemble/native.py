@@ -26,12 +26,13 @@ from weft.errors import LimitError
 Raw = tuple[int, int, str, str]
 
 #: Raised whenever the same file would give other functions, blocks or edges.
-EXTRACTOR_VERSION = 2
-#: Bytes of one function beyond which it is cut and flagged.
-FUNCTION_BYTES = 1 << 21
+EXTRACTOR_VERSION = 3
+#: Bytes and instructions of one function beyond which it is cut and flagged.
+FUNCTION_BYTES = 1 << 20
+FUNCTION_INSTRUCTIONS = 1 << 18
 #: Bytes decoded, as a multiple of the file's code: overlapping symbols can otherwise make work quadratic.
-DECODE_FACTOR = 6
-_DECODE_FLOOR = 1 << 24
+DECODE_FACTOR = 4
+_DECODE_FLOOR = 1 << 22
 #: Undecodable stretches skipped in one function before the rest of it is given up.
 _RESUMES = 64
 _EXPLORE_STEP = 4096
@@ -119,19 +120,23 @@ class _Run:
                 where=self.image.path,
             )
         decoder = self.architecture.decoder(start)
-        instructions = list(decoder.disasm_lite(code, start))
+        instructions = list(decoder.disasm_lite(code, start, FUNCTION_INSTRUCTIONS))
         gaps: set[int] = set()
         reached = instructions[-1][0] + instructions[-1][1] if instructions else start
         for _ in range(_RESUMES):
-            if reached >= start + len(code):
+            if reached >= start + len(code) or len(instructions) >= FUNCTION_INSTRUCTIONS:
                 break
             if instructions:
                 gaps.add(len(instructions) - 1)
             reached += self.architecture.step
-            more = list(decoder.disasm_lite(code[reached - start :], reached))
+            room = FUNCTION_INSTRUCTIONS - len(instructions)
+            more = list(decoder.disasm_lite(code[reached - start :], reached, room))
             instructions += more
             if more:
                 reached = more[-1][0] + more[-1][1]
+        full = len(instructions) >= FUNCTION_INSTRUCTIONS
+        if full:
+            code = code[: reached - start]
         damaged = bool(gaps) or reached < start + len(code)
         constants = self.architecture.literals(instructions)
         if constants:
@@ -143,6 +148,7 @@ class _Run:
         instructions, gaps, code, damaged = self.decode(bounds.start, end)
         if not instructions or instructions[0][0] != bounds.start:
             return None, set()
+        end = bounds.start + len(code)
         graph = build_graph(instructions, gaps, bounds.start, end, self.around)
         flags = set(graph.flags)
         if damaged:

@@ -54,9 +54,8 @@ def data_references(
             taken.append(address)
         if index in references:
             continue
-        kind = classify(image, address)
-        if kind is not None:
-            references[index] = Reference(kind, address)
+        # Whatever lies there, an address is no number: it must not reach the constant slot.
+        references[index] = Reference(classify(image, address) or ReferenceKind.UNMAPPED, address)
     return taken
 
 
@@ -125,7 +124,7 @@ def _page_use(
     found: list[tuple[int, int]], pages: dict[str, int], index: int, mnemonic: str, operands: str
 ) -> None:
     parts = tables_arm64.split_operands(operands)
-    memory = next((part for part in parts if part[0] == "["), None)
+    memory = next((part for part in parts if part.startswith("[")), None)
     if memory is not None:
         base, _, offset = memory.strip("[]!").partition(", ")
         low = immediate(offset) if offset else 0

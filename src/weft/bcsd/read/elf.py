@@ -23,6 +23,8 @@ _ARCHITECTURES: dict[str, ArchitectureName] = {
 }
 _STUB_SECTIONS = frozenset({".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt", ".MIPS.stubs"})
 _FUNCTION_TYPES = (lief.ELF.Symbol.TYPE.FUNC, lief.ELF.Symbol.TYPE.GNU_IFUNC)
+#: Bytes of a 32-bit file header.
+_SMALLEST = 52
 _TAG = lief.ELF.DynamicEntry.TAG
 
 
@@ -45,7 +47,7 @@ def read_elf(path: str, content: memoryview) -> Image:
     Raises:
         InputError: It is not a linked ELF file of a known architecture.
     """
-    binary = parse_elf(path)
+    binary = parse_elf(path) if len(content) >= _SMALLEST else None
     if binary is None:
         raise InputError("an ELF file whose header cannot be parsed", where=path)
     header = binary.header

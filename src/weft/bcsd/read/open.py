@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import mmap
 import os
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -54,7 +55,10 @@ def open_image(path: str | os.PathLike[str]) -> Image:
     if kind is None:
         hint = "unpack the archive first" if bytes(content[:7]) == b"!<arch>" else None
         raise InputError("not an ELF, PE or Mach-O file", where=place, hint=hint)
-    image = _reader(kind)(place, content)
+    with warnings.catch_warnings():
+        # lief warns of every number in a damaged header that is no member of its enumeration.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        image = _reader(kind)(place, content)
     if image.code_size == 0:
         raise InputError("no code in the file", where=place)
     _refuse_packed(image, content)

@@ -41,6 +41,7 @@ _ADDRESSES = {
     ReferenceKind.DATA_CONSTANT: "@const",
     ReferenceKind.DATA_WRITABLE: "@data",
     ReferenceKind.SLOT: "@slot",
+    ReferenceKind.UNMAPPED: "@data",
 }
 _TAKERS = {"x86_64": x86_parts, "i386": x86_parts, "aarch64": arm64_parts}
 
@@ -139,10 +140,11 @@ class Normaliser:
         return self._row(parts)
 
     def _aimed(self, row: Row, index: int, target: int) -> Row:
-        """The row of a jump, its open target filled in."""
-        position, distance = self.vocabulary.jump(target), self.vocabulary.distance(target - index)
+        """The row of a jump, its open target filled in; a tested bit keeps the constant slot."""
+        position = self.vocabulary.jump(target)
         first, second, third = (position if slot == self._far else slot for slot in row[1:4])
-        return row[0], first, second, third, distance
+        constant = self.vocabulary.distance(target - index) if row[4] == self._none else row[4]
+        return row[0], first, second, third, constant
 
     def _half(self, mnemonic: str, operands: str, halves: dict[str, int]) -> Row:
         """AArch64 builds a wide constant in 16-bit pieces: the last piece's row carries the whole value."""

@@ -78,7 +78,7 @@ def x86_parts(mnemonic: str, operands: str, address: str | None) -> Parts:
     if "{" in operands:
         operands = _DECORATION.sub("", operands)
     for text in operands.split(", ") if operands else ():
-        if text[-1] == "]":
+        if text.endswith("]"):
             parts.operands.append(_x86_memory(text, address, parts))
             continue
         number = immediate(text)
@@ -116,12 +116,12 @@ def arm64_parts(mnemonic: str, operands: str, address: str | None) -> Parts:
         # csel, ccmp and their family: the condition belongs to the operation.
         parts.mnemonic = f"{mnemonic}.{texts.pop()}"
     for position, text in enumerate(texts):
-        if text[0] == "[":
+        if text.startswith("["):
             parts.operands.append(_bracketed(text, address, parts))
             continue
         number = immediate(text)
         if number is not None:
-            if address is not None:
+            if address is not None and position == len(texts) - 1:
                 parts.operands.append(address)
             else:
                 parts.immediates.append(signed(number))
@@ -159,12 +159,13 @@ def _bracketed(text: str, address: str | None, parts: Parts) -> str:
 def plain_parts(mnemonic: str, operands: str, address: str | None) -> Parts:
     """Take an ARM or MIPS instruction apart; ``address`` as in :func:`x86_parts`."""
     parts = Parts(mnemonic)
-    for text in split_operands(operands) if operands else ():
-        if text[0] == "[":
+    texts = split_operands(operands) if operands else []
+    for position, text in enumerate(texts):
+        if text.startswith("["):
             parts.operands.append(_bracketed(text, address, parts))
             continue
         number = immediate(text)
-        if number is not None and address is not None:
+        if number is not None and address is not None and position == len(texts) - 1:
             parts.operands.append(address)
             continue
         if number is not None:

@@ -1,0 +1,148 @@
+"""`weft bcsd extract`, `show` and `dataset` as a person types them: results, failures in one line, exit codes."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from weft.bcsd.table import read_table
+from weft.cli.main import main
+
+
+def weft(*arguments):
+    return main(["bcsd", *map(str, arguments)])
+
+
+def one_line(text):
+    assert text.strip()
+    assert "\n" not in text.strip()
+    assert "Traceback" not in text
+    return text.strip()
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys; from weft.cli.main import main; main(['bcsd', '--help']);"
+        "heavy = {'torch', 'lief', 'capstone', 'pyarrow', 'numpy'} & set(sys.modules); print(heavy)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("set()\n")
+    assert "extract" in done.stdout
+
+
+def test_extract_a_folder_with_a_bad_file_goes_through_and_lists_it(files, tmp_path, capsys):
+    folder = tmp_path / "in"
+    (folder / "deep").mkdir(parents=True)
+    shutil.copy(files / "gcc-O2-x86_64.so", folder / "deep" / "good.so")
+    (folder / "bad.so").write_bytes((files / "gcc-O2-x86_64.so").read_bytes()[:60])
+    (folder / "notes.txt").write_text("no binary")
+    (folder / "link.so").symlink_to(folder / "deep" / "good.so")
+    output = tmp_path / "out.parquet"
+    assert weft("extract", folder, "-o", output, "--workers", 1) == 9
+    captured = capsys.readouterr()
+    assert "18 functions" in captured.out
+    assert "from 1 of 2 files" in captured.out
+    assert "cfg_incomplete" in captured.out
+    assert one_line(captured.err).startswith(f"failed: {folder / 'bad.so'}: ")
+    assert read_table(output).num_rows == 18
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "out.parquet"]
+
+
+def test_extract_json_and_min_blocks(files, tmp_path, capsys):
+    output = tmp_path / "out.parquet"
+    arguments = (
+        "extract",
+        files / "gcc-O2-aarch64.so",
+        "-o",
+        output,
+        "--min-blocks",
+        5,
+        "--json",
+        "--workers",
+        1,
+    )
+    assert weft(*arguments) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    document = json.loads(line)
+    (file,) = document["files"]
+    assert document["schema"] == 1
+    assert document["failures"] == []
+    assert file["functions"] == read_table(output).num_rows == 5
+    assert file["left_out"] == 12
+    assert min(read_table(output).column("num_blocks").to_pylist()) >= 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["extract", "/none"], 3, "/none: no such file"),
+        (["extract", "/etc/passwd", "--workers", "1"], 3, "not an ELF, PE or Mach-O file"),
+        (["extract", "/bin/true", "--workers", "0"], 2, "--workers is 0; it must be at least 1"),
+        (["extract", "/bin/true", "--timeout", "0"], 2, "--timeout is 0.0; it must be above 0"),
+        (["extract", "/bin/true", "--disassembler", "ida"], 2, "disassembler 'ida'"),
+        (["extract", "/bin/true", "-o", "/none/x.parquet"], 3, "no such folder"),
+        (["show", "/none:main"], 3, "no such file"),
+        (["dataset", "build", "/none.yaml"], 2, "no such file"),
+        (["dataset", "stats", "/none.parquet"], 3, "no such file"),
+    ],
+)
+def test_failures_are_one_line_and_a_code(arguments, code, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert weft(*arguments) == code
+    assert message in one_line(capsys.readouterr().err)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_without_binaries_is_named(tmp_path, capsys):
+    (tmp_path / "a.txt").write_text("text")
+    assert weft("extract", tmp_path, "-o", tmp_path / "x.parquet") == 3
+    assert "no binary among 1 files" in one_line(capsys.readouterr().err)
+
+
+def test_extract_replays_saved_functions(files, functions_of, tmp_path):
+    from weft.bcsd.disassemble.frozen import save_functions
+
+    _, functions = functions_of("gcc-O2-x86_64.so")
+    saved, output = tmp_path / "saved.json", tmp_path / "out.parquet"
+    save_functions(list(functions.values())[:3], saved, "native")
+    file = files / "gcc-O2-x86_64.so"
+    assert weft("extract", file, "-o", output, "--disassembler", saved, "--workers", 1, "--quiet") == 0
+    table = read_table(output)
+    assert table.num_rows == 3
+    assert table.schema.metadata[b"weft.disassembler"] == b"frozen"
+
+
+def test_show_lists_functions_and_one_function(files, tmp_path, capsys):
+    file = files / "gcc-O2-x86_64.so"
+    assert weft("show", file) == 0
+    listing = capsys.readouterr().out
+    assert "dense" in listing
+    assert "18 functions, 0 with an indirect jump left unresolved (cfg_incomplete)" in listing
+    assert weft("show", f"{file}:larger", "--dot", tmp_path / "g.dot") == 0
+    shown = capsys.readouterr().out
+    assert "3 blocks, 3 edges" in shown
+    assert "block 0 → 1 (fall-through), 2 (taken)" in shown
+    assert (tmp_path / "g.dot").read_text().startswith("digraph cfg {")
+    assert weft("show", f"{file}:dense", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["name"] == "dense"
+    assert {edge["kind"] for edge in document["edges"]} == {"fall_through", "taken", "switch"}
+    assert isinstance(document["address"], int)
+    assert len(document["instructions"]) == document["blocks"][-1]["end"]
+
+
+def test_show_names_near_functions_and_refuses_to_draw_a_file(files, capsys):
+    file = files / "gcc-O2-x86_64.so"
+    assert weft("show", f"{file}:dens") == 3
+    assert "no function 'dens' (near: dense" in one_line(capsys.readouterr().err)
+    assert weft("show", file, "--svg", "x.svg") == 2
+    assert "name it: FILE:FUNCTION" in one_line(capsys.readouterr().err)
+    assert weft("unknown") == 2
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="graphviz' dot is not installed")
+def test_show_draws(files, tmp_path):
+    assert weft("show", f"{files / 'clang-O2-aarch64.so'}:weigh", "--svg", tmp_path / "g.svg") == 0
+    assert "<svg" in (tmp_path / "g.svg").read_text()

@@ -1,0 +1,223 @@
+"""Data sets: configuration, labels, the matrix run without a compiler, the split, the counts."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from weft.bcsd.dataset import build as build_module
+from weft.bcsd.dataset.assemble import assemble, dataset_schema
+from weft.bcsd.dataset.build import build_all, known_builds, part_path
+from weft.bcsd.dataset.compile import compile_flags, source_files
+from weft.bcsd.dataset.config import DatasetConfig, Package, Variant, load_config
+from weft.bcsd.dataset.label import label_build
+from weft.bcsd.dataset.source import Tree
+from weft.bcsd.dataset.stats import dataset_stats
+from weft.bcsd.table import read_table
+from weft.cli.main import main
+from weft.errors import ConfigError, InputError
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "bcsd" / "dataset.yaml"
+
+
+def test_the_shipped_configuration_keeps_the_split():
+    config = load_config(EXAMPLE)
+    sides = {role: [p.name for p in config.packages if p.role == role] for role in ("train", "valid", "test")}
+    assert sides["test"] == ["zlib", "lz4", "bzip2", "libpng"]
+    assert len(sides["train"]) >= 24
+    assert sides["valid"]
+    assert len(config.variants) == 20
+    # What comes first is what later groups are checked against.
+    roles = [package.role for package in config.packages]
+    assert roles == sorted(roles, key=["test", "valid", "train"].index)
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"packages": []}, "packages is [];"),
+        ({"packages": [{"name": "a", "role": "test"}], "jbos": 2}, "unknown key 'jbos'"),
+        ({"packages": [{"name": "a", "role": "holdout"}]}, "role is 'holdout'; it must be one of train"),
+        ({"packages": [{"name": "a"}]}, "missing 1 required positional argument: 'role'"),
+        ({"packages": [{"name": "a", "role": "test"}], "levels": ["O9"]}, "levels is ('O9',)"),
+        ({"packages": [{"name": "a", "role": "test"}, {"name": "a", "role": "train"}]}, "distinct names"),
+        ({"packages": ["zlib"]}, "'zlib' where a mapping is needed"),
+        ([1], "not a mapping of settings"),
+    ],
+)
+def test_configurations_that_break_a_rule(tmp_path, document, message):
+    path = tmp_path / "c.yaml"
+    path.write_text(yaml.safe_dump(document))
+    with pytest.raises(ConfigError) as caught:
+        load_config(path)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_source_files_are_what_the_globs_say(tmp_path):
+    for name in ("a.c", "b.c", "test.c", "lib/c.c", "lib/h.h"):
+        place = tmp_path / name
+        place.parent.mkdir(exist_ok=True)
+        place.write_text("")
+    package = Package("p", "train", files=("*.c", "lib/*.c"), exclude=("test.c",))
+    assert [str(path) for path in source_files(package, tmp_path)] == ["a.c", "b.c", "lib/c.c"]
+    with pytest.raises(InputError, match=r"no file matches 'src/\*.c'"):
+        source_files(Package("p", "train", files=("src/*.c",)), tmp_path)
+
+
+def test_labels_are_the_symbols_of_the_unstripped_file(files):
+    package = Package("sample", "train", min_functions=5)
+    variant = Variant("gcc", "O2", "x86_64")
+    found = label_build(package, variant, files / "gcc-O2-x86_64.so", files / "gcc-O2-x86_64-stripped.so")
+    names = found.table.column("name").to_pylist()
+    assert len(names) == 17
+    assert not [name for name in names if name.endswith(".cold") or name.startswith("sub_")]
+    assert found.derived == 1
+    assert found.missed == 0
+    assert set(found.table.column("group").to_pylist()) == {f"sample/{name}" for name in names}
+    with pytest.raises(InputError, match="17 functions, fewer than 50"):
+        label_build(
+            Package("sample", "train", min_functions=50),
+            variant,
+            files / "gcc-O2-x86_64.so",
+            files / "gcc-O2-x86_64-stripped.so",
+        )
+
+
+CONFIG = DatasetConfig(
+    packages=(
+        Package("tested", "test", min_functions=5),
+        Package("trained", "train", min_functions=5),
+        Package("broken", "train", min_functions=5),
+    ),
+    compilers=("gcc", "clang"),
+    levels=("O0", "O2"),
+    targets=("x86_64", "aarch64"),
+)
+
+
+@pytest.fixture
+def without_compiler(monkeypatch, files):
+    """The matrix on committed files: fetching and compiling are replaced, everything after is real."""
+    made = []
+
+    def fetch(package, folder):
+        if package.name == "broken":
+            raise InputError("exit code 100: not there", where="apt-get source broken")
+        return Tree(folder, "1.0", "abc")
+
+    def compile_build(package, variant, tree, trees, folder, *, jobs):
+        made.append((package.name, str(variant)))
+        folder.mkdir(parents=True, exist_ok=True)
+        if variant.level == "O0" and package.name == "trained" and variant.compiler == "clang":
+            raise InputError("exit code 1: error: no", where="trained/a.c")
+        source = files / f"{variant}.so"
+        shutil.copy(source, folder / "library.so")
+        shutil.copy(source, folder / "stripped.so")
+
+    monkeypatch.setattr(build_module, "fetch", fetch)
+    monkeypatch.setattr(build_module, "compile_build", compile_build)
+    monkeypatch.setattr(build_module, "compiler_version", lambda command: f"{command[0]} 1")
+    return made
+
+
+def test_the_matrix_is_resumable_and_failures_have_a_reason(without_compiler, tmp_path, monkeypatch):
+    reports = build_all(CONFIG, tmp_path)
+    assert len(reports) == 24
+    failed = {(r.package, r.build): r.error for r in reports if r.error}
+    assert failed["trained", "clang-O0-x86_64"] == "trained/a.c: exit code 1: error: no"
+    assert failed["broken", "gcc-O0-x86_64"].startswith("apt-get source broken: exit code 100")
+    assert len(failed) == 10
+    first = list(without_compiler)
+    without_compiler.clear()
+    again = build_all(CONFIG, tmp_path)
+    # Only what failed is tried again.
+    assert sorted(without_compiler) == [("trained", "clang-O0-aarch64"), ("trained", "clang-O0-x86_64")]
+    assert [r for r in again if not r.error] == [r for r in reports if not r.error]
+    assert len(first) == 16
+    # A new extraction makes the rows anew and compiles nothing.
+    without_compiler.clear()
+    monkeypatch.setattr(build_module, "EXTRACTOR_VERSION", 999)
+    part = part_path(tmp_path, "tested", "gcc-O2-x86_64")
+    part.write_bytes(b"old")
+    build_all(CONFIG, tmp_path)
+    assert sorted(without_compiler) == [("trained", "clang-O0-aarch64"), ("trained", "clang-O0-x86_64")]
+    assert part.stat().st_size > 1000
+
+
+def test_no_copy_of_a_test_function_is_trained_on(without_compiler, tmp_path):
+    build_all(CONFIG, tmp_path)
+    reports = known_builds(CONFIG, tmp_path)
+    output = tmp_path / "functions.parquet"
+    assembly = assemble(CONFIG, reports, tmp_path, output)
+    # Both packages are the same source here: everything that tells is left out of training.
+    table = read_table(output)
+    assert table.schema.equals(dataset_schema(), check_metadata=False)
+    rows = table.to_pylist()
+    trained = {row["name"] for row in rows if row["role"] == "train"}
+    tested = {row["name"] for row in rows if row["role"] == "test" and row["num_blocks"] >= 3}
+    assert not trained & tested
+    assert assembly.leaked > 8
+    assert assembly.groups["test"] == 17
+    manifest = json.loads((tmp_path / "functions.parquet.manifest.json").read_text())
+    assert len(manifest["builds"]) == len(reports)
+    assert manifest["builds"][0]["flags"] == list(compile_flags(CONFIG.packages[0], CONFIG.variants[0]))
+    assert len(manifest["builds"][0]["library_sha256"]) == 64
+    assert manifest["vocabulary"] == table.schema.metadata[b"weft.vocabulary"].decode()
+
+
+def test_equal_code_under_two_names_is_marked(without_compiler, tmp_path):
+    config = DatasetConfig(
+        packages=CONFIG.packages[:1], compilers=("gcc",), levels=("O2",), targets=("x86_64",), min_builds=1
+    )
+    build_all(config, tmp_path)
+    output = tmp_path / "functions.parquet"
+    assemble(config, known_builds(config, tmp_path), tmp_path, output)
+    rows = read_table(output).to_pylist()
+    digests = [row["token_digest"] for row in rows]
+    for row in rows:
+        if row["duplicate"]:
+            assert digests.count(row["token_digest"]) > 1
+    assert len({row["token_digest"] for row in rows if not row["duplicate"]}) == len(set(digests))
+
+
+def test_stats_count_what_is_there(without_compiler, tmp_path, capsys):
+    build_all(CONFIG, tmp_path)
+    output = tmp_path / "functions.parquet"
+    assemble(CONFIG, known_builds(CONFIG, tmp_path), tmp_path, output)
+    stats = dataset_stats(output)
+    assert stats["roles"]["test"] == {
+        "packages": 1,
+        "rows": 17 * 8,
+        "groups": 17,
+        "groups_4_builds": 17,
+        "groups_5_blocks": stats["roles"]["test"]["groups_5_blocks"],
+    }
+    assert stats["packages"]["tested"]["builds"] == 8
+    assert set(stats["truncated"]) == {"O0", "O2"}
+    assert main(["bcsd", "dataset", "stats", str(output)]) == 0
+    shown = capsys.readouterr().out
+    assert "tested            test" in shown
+    assert main(["bcsd", "dataset", "stats", str(output), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == stats
+
+
+def test_the_command_builds_joins_and_reports(without_compiler, tmp_path, capsys):
+    path = tmp_path / "c.yaml"
+    document = {
+        "packages": [{"name": p.name, "role": p.role, "min_functions": 5} for p in CONFIG.packages],
+        "levels": ["O2"],
+    }
+    path.write_text(yaml.safe_dump(document))
+    work = tmp_path / "work"
+    assert main(["bcsd", "dataset", "build", str(path), "--work", str(work), "--quiet"]) == 9
+    captured = capsys.readouterr()
+    assert "17 test" in captured.out
+    assert all(line.startswith("failed: broken ") for line in captured.err.strip().splitlines())
+    assert main(["bcsd", "dataset", "join", str(path), "--work", str(work), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["groups"]["test"] == 17
+    assert main(["bcsd", "dataset", "join", str(path), "--work", str(work), "--only", "x"]) == 2
+    assert main(["bcsd", "dataset", "join", str(path), "--work", str(tmp_path / "none")]) == 3
+    assert "nothing is built" in capsys.readouterr().err

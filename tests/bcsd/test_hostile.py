@@ -1,0 +1,139 @@
+"""A fixed sample of the hostile campaign: 100 damaged files, each made again from its number."""
+
+from pathlib import Path
+
+import pytest
+
+from weft.bcsd.read import open_image
+from weft.bench.hostile import LIMITS, MUTATIONS, mutants, run_campaign
+from weft.errors import InputError
+
+BASES = sorted((Path(__file__).parent / "files").iterdir())
+
+
+def test_a_hundred_damaged_files_harm_nothing():
+    # One base per architecture and format, every kind of damage.
+    bases = [path for path in BASES if "O2" in path.name and "stripped" not in path.name]
+    campaign = run_campaign(bases, 100, workers=1)
+    assert campaign.files == 100
+    assert campaign.crashed == []
+    assert campaign.over == []
+    assert campaign.unclear == []
+    assert campaign.slowest < LIMITS.seconds
+    # Damage is survivable more often than not, and some of it is not.
+    assert 30 < campaign.read < 100
+    assert sum(campaign.reasons.values()) == 100 - campaign.read
+
+
+def test_mutants_are_the_same_every_time():
+    one = [(m.number, m.kind, m.content) for m in mutants(BASES, 40)]
+    two = [(m.number, m.kind, m.content) for m in mutants(BASES, 40)]
+    assert one == two
+    kinds = {m.kind for m in mutants(BASES, len(BASES) * len(MUTATIONS))}
+    assert kinds == {mutation.__name__ for mutation in MUTATIONS}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "an empty file"),
+        (b"#!/bin/sh\necho no\n", "not an ELF, PE or Mach-O file"),
+        (b"!<arch>\nsome archive", "unpack the archive first"),
+        (b"\x7fELF", "an ELF file whose header cannot be parsed"),
+        (b"MZ" + bytes(100), "a PE file whose header cannot be parsed"),
+        (b"\xcf\xfa\xed\xfe" + bytes(20), "a Mach-O file for ANY (known: aarch64, x86_64)"),
+        (b"\xca\xfe\xba\xbe\x00\x00\x00\x41" + bytes(50), "not an ELF, PE or Mach-O file"),
+    ],
+)
+def test_what_is_no_binary_is_named(tmp_path, content, message):
+    path = tmp_path / "thing"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        open_image(path)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert caught.value.exit_code == 3
+
+
+def test_missing_files_folders_and_other_machines(tmp_path, files):
+    with pytest.raises(InputError, match="no such file"):
+        open_image(tmp_path / "none")
+    with pytest.raises(InputError, match="not a regular file"):
+        open_image(tmp_path)
+    content = bytearray((files / "gcc-O2-x86_64.so").read_bytes())
+    content[18:20] = (243).to_bytes(2, "little")
+    riscv = tmp_path / "riscv"
+    riscv.write_bytes(content)
+    with pytest.raises(InputError, match=r"an ELF file for RISCV.*known: aarch64"):
+        open_image(riscv)
+    content[18:20] = (62).to_bytes(2, "little")
+    content[16:18] = (1).to_bytes(2, "little")
+    relocatable = tmp_path / "object.o"
+    relocatable.write_bytes(content)
+    with pytest.raises(InputError, match=r"of type REL .link it first"):
+        open_image(relocatable)
+
+
+def test_packed_code_is_refused(tmp_path, files):
+    import random
+
+    content = bytearray((files / "gcc-O2-x86_64.so").read_bytes())
+    import lief
+
+    text = lief.ELF.parse(str(files / "gcc-O2-x86_64.so")).get_section(".text")
+    # A section that says it is long, full of noise.
+    noise = random.Random(1).randbytes(1 << 16)
+    offset = len(content)
+    content += noise
+    import struct
+
+    (headers,) = struct.unpack_from("<Q", content, 0x28)
+    (count,) = struct.unpack_from("<H", content, 0x3C)
+    (segments,) = struct.unpack_from("<Q", content, 0x20)
+    (loads,) = struct.unpack_from("<H", content, 0x38)
+    for number in range(count):
+        place = headers + 64 * number
+        if struct.unpack_from("<Q", content, place + 16)[0] == text.virtual_address:
+            struct.pack_into("<QQQ", content, place + 16, 0x100000, offset, len(noise))
+    # The stack's own entry becomes a loaded, executable segment.
+    places = [segments + 56 * number for number in range(loads)]
+    (place,) = [p for p in places if struct.unpack_from("<I", content, p)[0] == 0x6474E551]
+    struct.pack_into("<II", content, place, 1, 5)
+    struct.pack_into("<QQQQQ", content, place + 8, offset, 0x100000, 0x100000, len(noise), len(noise))
+    packed = tmp_path / "packed.so"
+    packed.write_bytes(content)
+    with pytest.raises(InputError, match="looks packed or encrypted"):
+        open_image(packed)
+    upx = tmp_path / "upx"
+    plain = bytearray((files / "gcc-O2-x86_64.so").read_bytes())
+    plain[0x200:0x204] = b"UPX!"
+    upx.write_bytes(plain)
+    with pytest.raises(InputError, match="packed with UPX"):
+        open_image(upx)
+
+
+def test_a_function_of_a_million_instructions_takes_bounded_time(tmp_path):
+    from weft.bcsd.disassemble.native import FUNCTION_INSTRUCTIONS, NativeDisassembler
+    from weft.bcsd.read.image import Image, Region, Symbol
+
+    code = b"\x90" * (3 << 20) + b"\xc3"
+    region = Region(".text", 0x1000, memoryview(code), len(code), True, False)
+    image = Image("huge", "elf", "x86_64", False, False, [region], [region])
+    image.symbols = [Symbol("huge", 0x1000, len(code))]
+    (function,) = NativeDisassembler().functions(image)
+    assert "truncated" in function.flags
+    assert len(function.instructions) == FUNCTION_INSTRUCTIONS
+
+
+def test_overlapping_symbols_cannot_make_the_work_quadratic():
+    from weft.bcsd.disassemble.native import NativeDisassembler
+    from weft.bcsd.read.image import Image, Region, Symbol
+    from weft.errors import LimitError
+
+    code = b"\x90" * (1 << 19)
+    region = Region(".text", 0x1000, memoryview(code), len(code), True, False)
+    image = Image("overlapping", "elf", "x86_64", False, False, [region], [region])
+    image.symbols = [Symbol(f"f{i}", 0x1000 + i, len(code) - i) for i in range(1000)]
+    with pytest.raises(LimitError, match="symbols overlap"):
+        for _ in NativeDisassembler().functions(image):
+            pass

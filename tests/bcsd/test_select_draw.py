@@ -1,0 +1,91 @@
+"""Naming one function, and drawing it."""
+
+import re
+import shutil
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from weft.bcsd.disassemble.interface import Block, Edge, EdgeKind, Function
+from weft.bcsd.draw import DRAWN_BLOCKS, to_dot, to_svg
+from weft.bcsd.read.elf import printable
+from weft.bcsd.select import find_function, parse_selector
+from weft.errors import ConfigError, InputError
+
+
+def test_selectors_split_after_the_file(tmp_path):
+    plain = tmp_path / "lib.so"
+    odd = tmp_path / "lib:with@signs.so"
+    for path in (plain, odd):
+        path.write_bytes(b"x")
+    assert parse_selector(str(plain)) == (str(plain), None)
+    assert parse_selector(f"{plain}:main") == (str(plain), "main")
+    assert parse_selector(f"{plain}@0x40") == (str(plain), "0x40")
+    assert parse_selector(str(odd)) == (str(odd), None)
+    assert parse_selector(f"{odd}:f") == (str(odd), "f")
+    with pytest.raises(InputError, match="no such file"):
+        parse_selector(str(tmp_path / "none:main"))
+
+
+def test_functions_are_found_by_name_alias_and_address(functions_of):
+    _, functions = functions_of("odd-x86_64.so")
+    listed = list(functions.values())
+    assert listed[find_function(listed, "alias_two", "f")].name == "alias_one"
+    assert listed[find_function(listed, "falls", "f")].name == "falls"
+    address = functions["falls"].address
+    assert listed[find_function(listed, hex(address), "f")].name == "falls"
+    assert listed[find_function(listed, f"{address:x}", "f")].name == "falls"
+    with pytest.raises(InputError, match=r"near: .*to_entry"):
+        find_function(listed, "to_entri", "f")
+    twice = [listed[0], listed[0]]
+    with pytest.raises(InputError, match=r"2 functions named .*name one by address: 0x"):
+        find_function(twice, listed[0].name, "f")
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.binary(max_size=40))
+def test_any_name_is_shown_safely(raw):
+    for name in (raw, raw.decode("utf-8", "surrogateescape")):
+        shown = printable(name)
+        assert shown.isascii()
+        assert shown.isprintable() or shown == ""
+        assert "\x1b" not in shown
+
+
+def drawn(blocks, name="f"):
+    instructions = [(4 * i, 4, "nop", "") for i in range(blocks)]
+    return Function(
+        name,
+        0,
+        4 * blocks,
+        instructions,
+        [Block(i, i + 1) for i in range(blocks)],
+        [Edge(i, i + 1, EdgeKind.FALL_THROUGH) for i in range(blocks - 1)],
+    )
+
+
+def test_dot_has_a_box_per_block_and_an_arrow_per_edge(functions_of):
+    _, functions = functions_of("gcc-O2-x86_64.so")
+    dense = functions["dense"]
+    dot = to_dot(dense)
+    assert len(re.findall(r"^  b\d+ \[label=", dot, re.MULTILINE)) == len(dense.blocks)
+    assert len(re.findall(r" -> ", dot)) == len(dense.edges)
+    hostile = to_dot(drawn(2, name='x"]; evil [label="\\'))
+    assert 'label="x\\"]; evil [label=\\"\\\\ at 0x0"' in hostile
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="graphviz' dot is not installed")
+def test_svg_is_drawn(functions_of):
+    _, functions = functions_of("gcc-O2-aarch64.so")
+    svg = to_svg(functions["weigh"])
+    assert svg.count('class="node"') == len(functions["weigh"].blocks)
+    assert svg.count('class="edge"') == len(functions["weigh"].edges)
+
+
+def test_without_dot_or_with_too_many_blocks_it_says_so(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(ConfigError, match=r"`dot` is not installed \(apt install graphviz"):
+        to_svg(drawn(2))
+    with pytest.raises(InputError, match="too many to draw"):
+        to_svg(drawn(DRAWN_BLOCKS + 1))
