@@ -8,7 +8,8 @@ important first. Every finished job appends one line to ``OUT/results.jsonl``, s
 short still gives data; a job that would not fit into the remaining time is not begun.
 
 Plans: ``screen`` compares settings on a fixed 15 % of SentiHood train; ``table`` trains every model with
-three seeds and evaluates on dev (settings from ``--settings``, or the defaults below); ``all`` screens
+three seeds and evaluates on dev (settings from ``--settings``, or the defaults below); ``short`` is the
+table with fewer epochs and seeds, for one processor core and an hour; ``all`` screens
 with 40 % of the time, takes the best setting, and goes on with the table. The shipped model is seed 0 of
 the table's first row, with its temperature fitted on dev.
 """
@@ -86,9 +87,9 @@ class Job:
 
 ABSA = Job(
     "weft-absa",
-    options={"target_layers": 2, "frozen_layers": 0, "similarity_layers": 3, "aspect_dropout": 0.2},
+    options={"target_layers": 2, "frozen_layers": 2, "similarity_layers": 4, "aspect_dropout": 0.2},
     train={"epochs": 16, "batch_size": 32, "learning_rate": 3e-4, "layer_decay": 0.8},
-    learning={"augmentation": {"concatenate": 0.4, "swap": 0.3}},
+    learning={"augmentation": {"concatenate": 0.5, "swap": 0.5}},
 )
 PAIR = Job(
     "pair",
@@ -182,11 +183,38 @@ def table(absa: Job) -> list[Job]:
     return jobs
 
 
+def short(absa: Job) -> list[Job]:
+    """What one processor core can do in an hour: the same models, fewer epochs, fewer seeds."""
+    absa = changed(absa, "weft-absa", train={"epochs": 8})
+    few = {"epochs": 2}
+    qacg = Job("qacg, 2 epochs", frequent=True, options={"kind": "qacg"}, train={**QUASI, **few})
+    equal = changed(absa, "weft-absa, 2 epochs, 4 aspects", frequent=True, train=few)
+    official = changed(qacg, "qacg-official, 2 epochs", options={"kind": "qacg-official"})
+    semeval = Job(
+        "semeval weft-absa", corpus="semeval", options={**absa.options, "target_layers": 0}, train=absa.train
+    )
+    return [
+        replace(absa, save=True, ship=True),
+        replace(absa, seed=1, save=True),
+        changed(PAIR, "pair, 2 epochs", train=few, save=True),
+        changed(absa, "without safety", left_out="safety", train=few),
+        changed(absa, "without general", left_out="general", train=few),
+        qacg,
+        equal,
+        official,
+        changed(absa, "without price", left_out="price", train=few),
+        changed(absa, "without transit-location", left_out="transit-location", train=few),
+        replace(absa, seed=2, save=True),
+        *(replace(job, seed=seed) for seed in (1, 2) for job in (qacg, equal, official)),
+        semeval,
+    ]
+
+
 def work(tasks: Any, done: Any, data: Path, start: Path, out: Path, quick: bool) -> None:
     """A worker process: loads the start once, then trains what it is given."""
     import torch
 
-    from weft.absa.vocabulary import prune_vocabulary
+    from weft.absa.represent.vocabulary import prune_vocabulary
     from weft.encoder.checkpoint.pretrained import load_pretrained
 
     torch.set_num_threads(1)
@@ -207,15 +235,16 @@ def run(job: Job, start: Any, data: Path, out: Path, quick: bool) -> dict[str, A
     """Train and evaluate one job."""
     import torch
 
-    from weft.absa.augment import Augmentation
     from weft.absa.config import ModelOptions
-    from weft.absa.deletion import deletion_scores
-    from weft.absa.evaluate import report, score
-    from weft.absa.explain import Method
-    from weft.absa.metrics import aspect_aucs
-    from weft.absa.sentihood import TARGETS
-    from weft.absa.store import load, save
-    from weft.absa.training import Learning, train
+    from weft.absa.evaluate.metrics import aspect_aucs
+    from weft.absa.evaluate.report import report, score
+    from weft.absa.explain.attribution import Method
+    from weft.absa.explain.deletion import deletion_scores
+    from weft.absa.learn.augment import Augmentation
+    from weft.absa.learn.training import Learning, train
+    from weft.absa.read.sentihood import TARGETS
+    from weft.absa.use.store import load, save
+    from weft.attention.attend import cpu_multiplies_bf16
     from weft.train.config import TrainConfig
 
     corpus, held = corpora(job, data, quick)
@@ -227,13 +256,17 @@ def run(job: Job, start: Any, data: Path, out: Path, quick: bool) -> dict[str, A
     if quick:
         settings["epochs"] = 1
     device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cpu" and cpu_multiplies_bf16():
+        settings["precision"] = "bf16"
     trained = train(
         corpus,
         start,
         ModelOptions(**job.options),
-        TrainConfig(**settings, metric="score", mode="max", restore_best=False, device=device),
+        TrainConfig(**settings, metric="score", mode="max", restore_best=False, device=device, keep=1),
         learning=Learning(Augmentation(**augmentation), **learning),
-        dev=held,
+        # On a CPU an evaluation costs a fifth of an epoch, and it decides nothing: the last weights count.
+        dev=held if device == "cuda" else None,
+        directory=out / "runs" / job.key,
         teacher=None if job.teacher is None else load(out / "models" / job.teacher),
         targets=TARGETS if job.corpus == "sentihood" else (),
     )
@@ -259,9 +292,9 @@ def run(job: Job, start: Any, data: Path, out: Path, quick: bool) -> dict[str, A
 
 def corpora(job: Job, data: Path, quick: bool) -> tuple[Any, Any]:
     """The sentences to train on and those to evaluate on."""
-    from weft.absa.semeval import read_semeval
-    from weft.absa.sentihood import ALL_ASPECTS, FREQUENT_ASPECTS, read_sentihood
-    from weft.absa.training import split
+    from weft.absa.learn.training import split
+    from weft.absa.read.semeval import read_semeval
+    from weft.absa.read.sentihood import ALL_ASPECTS, FREQUENT_ASPECTS, read_sentihood
 
     if job.corpus == "semeval":
         rest, test = split(read_semeval(data / "semeval2014/Restaurants_Train.xml"), 0.15, seed=0)
@@ -290,7 +323,8 @@ def execute(jobs: list[Job], deadline: float, workers: int, arguments: argparse.
     pool = [context.Process(target=work, args=places, daemon=True) for _ in range(min(workers, len(jobs)))]
     for process in pool:
         process.start()
-    waiting, running, finished = list(jobs), 0, {}
+    finished = results(arguments.out / "results.jsonl")
+    waiting, running = [job for job in jobs if not finished.get(job.key)], 0
     longest = 0.0
     begun: dict[str, float] = {}
     while True:
@@ -325,6 +359,14 @@ def execute(jobs: list[Job], deadline: float, workers: int, arguments: argparse.
     return finished
 
 
+def results(path: Path) -> dict[str, Any]:
+    """The final results of earlier runs, by job: a run that was cut short goes on where it stopped."""
+    if not path.exists():
+        return {}
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return {f"{record['job']['name']}/{record['job']['seed']}": record.get("final") for record in records}
+
+
 def ready(waiting: list[Job], finished: dict[str, Any]) -> Job | None:
     """The first waiting job whose teacher, if it has one, is trained."""
     return next((job for job in waiting if job.teacher is None or finished.get(job.teacher)), None)
@@ -353,9 +395,9 @@ def main() -> int:
     parser.add_argument("--start", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--plan", choices=("screen", "table", "all"), default="all")
+    parser.add_argument("--plan", choices=("screen", "table", "short", "all"), default="all")
     parser.add_argument("--settings", type=json.loads, help="changes to the default setting, as JSON")
-    parser.add_argument("--only", help="run only jobs whose name begins with one of these, comma-separated")
+    parser.add_argument("--only", help="run only jobs whose name or name/seed begins with one of these")
     parser.add_argument("--workers", type=int, default=max(1, min(8, (os.cpu_count() or 2) // 2)))
     parser.add_argument("--quick", action="store_true", help="a few sentences and one epoch: a smoke test")
     arguments = parser.parse_args()
@@ -369,13 +411,15 @@ def main() -> int:
         setting = best_setting(execute(wanted(screening(), chosen), last, arguments.workers, arguments))
     if arguments.plan in ("table", "all"):
         execute(wanted(table(setting), chosen), deadline, arguments.workers, arguments)
+    if arguments.plan == "short":
+        execute(wanted(short(setting), chosen), deadline, arguments.workers, arguments)
     print(f"{time.monotonic() - begun:.0f} s; results in {arguments.out / 'results.jsonl'}", flush=True)
     return 0
 
 
 def wanted(jobs: list[Job], names: list[str]) -> list[Job]:
-    """The jobs whose names begin with one of these; all without any."""
-    return [job for job in jobs if not names or any(job.name.startswith(name) for name in names)]
+    """The jobs whose keys begin with one of these; all without any."""
+    return [job for job in jobs if not names or any(job.key.startswith(name) for name in names)]
 
 
 if __name__ == "__main__":

@@ -4,14 +4,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from weft.absa.asker import Asker
-from weft.absa.build import build_model
 from weft.absa.config import AbsaConfig, ModelOptions
+from weft.absa.model.build import build_model
+from weft.absa.use.asker import Asker
+from weft.encoder.checkpoint.pretrained import Pretrained
+from weft.encoder.checkpoint.tokenizer import load_tokenizer
 from weft.encoder.config import EncoderConfig
 from weft.encoder.encoder import Encoder
 from weft.encoder.pooling import ClsPooler
-from weft.encoder.checkpoint.pretrained import Pretrained
-from weft.encoder.checkpoint.tokenizer import load_tokenizer
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "absa"
 WORDS = """

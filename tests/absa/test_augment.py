@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from weft.absa.augment import Augmentation, Augmenter, join, rename
+from weft.absa.learn.augment import Augmentation, Augmenter, join, rename
 from weft.absa.records import Context, Sentence
 from weft.errors import ConfigError
 
@@ -40,24 +40,41 @@ def test_joining_keeps_the_answers_apart():
     }
 
 
-def test_every_single_target_text_is_joined_when_asked():
+def test_the_single_target_texts_of_a_batch_are_joined_in_pairs():
     augment = Augmenter([SAFE, DEAR, BOTH], Augmentation(concatenate=1.0, placeholders=NAMES))
-    drawn = augment([0, 1, 2] * 20, torch.Generator().manual_seed(0))
-    for index, found in enumerate(drawn):
+    generator = torch.Generator().manual_seed(0)
+    drawn = [found for _ in range(20) for found in augment([0, 1, 2], generator)]
+    assert len(drawn) == 40
+    for found in drawn:
         assert {context.target for context in found.contexts} == set(NAMES)
         assert all(name in found.text for name in NAMES)
-        assert (found == BOTH) == (index % 3 == 2)
-    # Neither name is tied to first place.
-    assert len({found.text.index("LOCATION1") < found.text.index("LOCATION2") for found in drawn[::3]}) == 2
+    joined = [found for found in drawn if found != BOTH]
+    assert len(joined) == 20
+    # Neither name is tied to first place, neither text to a name.
+    assert len({found.text.index("LOCATION1") < found.text.index("LOCATION2") for found in joined}) == 2
+    assert len({found.text for found in joined}) > 4
+
+
+def test_a_text_without_a_partner_stays():
+    augment = Augmenter([SAFE, DEAR, BOTH], Augmentation(concatenate=1.0, placeholders=NAMES))
+    assert augment([0, 2], torch.Generator().manual_seed(0)) == [SAFE, BOTH]
+    assert len(augment([0, 0, 1], torch.Generator().manual_seed(0))) == 2
+
+
+def test_batches_are_joined_as_often_as_asked():
+    augment = Augmenter([SAFE, DEAR], Augmentation(concatenate=0.3, placeholders=NAMES))
+    generator = torch.Generator().manual_seed(0)
+    joined = [len(augment([0, 1], generator)) == 1 for _ in range(500)]
+    assert 0.24 < sum(joined) / 500 < 0.36
 
 
 def test_real_names_are_joined_only_when_they_differ():
     corvo, lark = (sentence(f"The {name} is fine", {(name, "price"): "none"}) for name in ("Corvo", "Lark"))
     generator = torch.Generator().manual_seed(0)
-    augment = Augmenter([corvo, corvo], Augmentation(concatenate=1.0))
-    assert augment([0], generator) == [corvo]
-    joined = Augmenter([corvo, lark], Augmentation(concatenate=1.0))([0] * 20, generator)
-    assert {len(found.contexts) for found in joined} == {1, 2}
+    augment = Augmenter([corvo, lark], Augmentation(concatenate=1.0))
+    assert augment([0, 0], generator) == [corvo, corvo]
+    (joined,) = augment([0, 1], generator)
+    assert {context.target for context in joined.contexts} == {"Corvo", "Lark"}
 
 
 def test_the_same_generator_gives_the_same_texts():

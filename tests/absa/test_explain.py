@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from weft.absa.deletion import deletion_scores
-from weft.absa.explain import attribute, backward_gradient, explain
-from weft.absa.heatmap import heatmap
+from weft.absa.explain.attribution import attribute, backward_gradient, explain
+from weft.absa.explain.deletion import deletion_scores
+from weft.absa.explain.heatmap import heatmap
 from weft.absa.records import Context, Corpus, Sentence
 from weft.errors import ConfigError, InputError
 

@@ -3,15 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.absa.evaluate import (
-    calibration_error,
-    controls,
-    cross_calibrated,
-    fit_temperature,
-    scored,
-    tempered,
-)
-from weft.absa.metrics import (
+from weft.absa.evaluate.metrics import (
     Scored,
     aspect_auc,
     floors,
@@ -22,6 +14,14 @@ from weft.absa.metrics import (
     sentiment_accuracy,
     sentiment_auc,
     strict_accuracy,
+)
+from weft.absa.evaluate.report import (
+    calibration_error,
+    controls,
+    cross_calibrated,
+    fit_temperature,
+    scored,
+    tempered,
 )
 from weft.absa.records import Context, Corpus, Sentence
 from weft.errors import InputError

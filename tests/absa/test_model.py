@@ -3,7 +3,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from weft.absa.context_pooling import ContextBlock, TargetDistance
+from weft.absa.model.context_pooling import ContextBlock, TargetDistance
 from weft.absa.records import Context, Sentence
 from weft.encoder.layer import EncoderLayer
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weft.absa.evaluate import scored
-from weft.absa.labelled import Columns, read_labelled
-from weft.absa.metrics import floors
+from weft.absa.evaluate.metrics import floors
+from weft.absa.evaluate.report import scored
+from weft.absa.read.labelled import Columns, read_labelled
+from weft.absa.read.semeval import CATEGORIES, read_semeval
+from weft.absa.read.sentihood import ALL_ASPECTS, read_sentihood
 from weft.absa.records import Context, Corpus, Problems, Sentence
-from weft.absa.semeval import CATEGORIES, read_semeval
-from weft.absa.sentihood import ALL_ASPECTS, read_sentihood
 from weft.errors import ConfigError, InputError
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "absa"

@@ -1,7 +1,7 @@
 import pytest
 
 from weft.absa.records import SENTIHOOD_POLARITIES, Context, Sentence
-from weft.absa.represent import Representation, aspect_words, target_positions
+from weft.absa.represent.batch import Representation, aspect_words, target_positions
 from weft.errors import ConfigError, InputError
 
 TEXT = "LOCATION1 is cheap but LOCATION2 is dear"

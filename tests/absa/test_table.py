@@ -4,7 +4,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from weft.absa.table import TableWriter, format_of, read_rows
+from weft.absa.read.table import TableWriter, format_of, read_rows
 from weft.errors import ConfigError, InputError
 
 RECORDS = [{"text": 'a, "b"\nc', "n": 1}, {"text": "日本 😀", "n": 2}]

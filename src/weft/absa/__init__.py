@@ -1,6 +1,6 @@
 """Targeted aspect sentiment: what does this text feel about that aspect of this target?
 
-read (sentihood, semeval, labelled, table) → represent → model → use (asker, explain) → evaluate.
+read → represent → model → learn → use → explain → evaluate; `records` and `config` belong to all of them.
 
 ::
 
@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 from weft.absa.records import Context, Corpus, Sentence
 
 if TYPE_CHECKING:
-    from weft.absa.asker import Asker
-    from weft.absa.store import load, save
-    from weft.absa.training import train
+    from weft.absa.learn.training import train
+    from weft.absa.use.asker import Asker
+    from weft.absa.use.store import load, save
 
 __all__ = ["Asker", "Context", "Corpus", "Sentence", "load", "save", "train"]
 
 # Reading tables and labelled data needs no torch, so that bad input is refused before it is loaded.
-_LAZY = {"Asker": "asker", "load": "store", "save": "store", "train": "training"}
+_LAZY = {"Asker": "use.asker", "load": "use.store", "save": "use.store", "train": "learn.training"}
 
 
 def __getattr__(name: str) -> Any:

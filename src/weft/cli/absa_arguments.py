@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from weft.errors import ConfigError
 
 if TYPE_CHECKING:
-    from weft.absa.asker import Asker
+    from weft.absa.use.asker import Asker
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +32,7 @@ def load_asker(arguments: argparse.Namespace) -> Asker:
     """
     import torch
 
-    from weft.absa.store import load
+    from weft.absa.use.store import load
 
     if arguments.threads is not None:
         if arguments.threads < 1:

@@ -11,7 +11,7 @@ from weft.cli.absa_report import print_report
 from weft.errors import InputError, PartialFailure
 
 if TYPE_CHECKING:
-    from weft.absa.explain import Method
+    from weft.absa.explain.attribution import Method
 
 
 def parser() -> argparse.ArgumentParser:
@@ -40,10 +40,10 @@ def parser() -> argparse.ArgumentParser:
 def run(argv: list[str]) -> int:
     """Run the command."""
     arguments = parser().parse_args(argv)
-    from weft.absa.evaluate import report
-    from weft.absa.labelled import Columns
-    from weft.absa.sentihood import FREQUENT_ASPECTS
-    from weft.absa.setup import DataFiles, DataFormat
+    from weft.absa.evaluate.report import report
+    from weft.absa.learn.setup import DataFiles, DataFormat
+    from weft.absa.read.labelled import Columns
+    from weft.absa.read.sentihood import FREQUENT_ASPECTS
 
     form = arguments.format
     if form is None:
@@ -61,8 +61,8 @@ def run(argv: list[str]) -> int:
         raise InputError("no usable sentence", where=arguments.input)
     results = report(asker, corpus)
     if arguments.explanations > 0:
-        from weft.absa.deletion import deletion_scores
-        from weft.absa.explain import Method as Methods
+        from weft.absa.explain.attribution import Method as Methods
+        from weft.absa.explain.deletion import deletion_scores
 
         has_quasi = asker.config.kind.startswith("qacg")
         names = [name for name in get_args(Methods) if name != "quasi" or has_quasi]

@@ -35,8 +35,8 @@ def run(argv: list[str]) -> int:
     arguments = parser().parse_args(argv)
     if not arguments.text.strip():
         raise InputError("the text is empty")
-    from weft.absa.explain import DEFAULT_METHOD, Method, explain
-    from weft.absa.heatmap import heatmap
+    from weft.absa.explain.attribution import DEFAULT_METHOD, Method, explain
+    from weft.absa.explain.heatmap import heatmap
     from weft.absa.records import Context
 
     asker = load_asker(arguments)

@@ -12,9 +12,9 @@ from weft.cli.absa_arguments import add_machine, add_model, load_asker
 from weft.errors import ConfigError, InputError, PartialFailure
 
 if TYPE_CHECKING:
-    from weft.absa.asker import Asker
-    from weft.absa.predict import Asked
-    from weft.absa.table import Format
+    from weft.absa.read.table import Format
+    from weft.absa.use.asker import Asker
+    from weft.absa.use.predict import Asked
 
 _SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".txt")
 
@@ -70,8 +70,8 @@ def _lines(path: Path | None) -> list[str]:
 def _one(arguments: argparse.Namespace, aspects: list[str]) -> int:
     if not arguments.input.strip():
         raise InputError("the text is empty")
-    from weft.absa.predict import Asked, records
-    from weft.absa.table import TableRow
+    from weft.absa.read.table import TableRow
+    from weft.absa.use.predict import Asked, records
 
     asked = Asked(tuple(aspects), tuple(arguments.target))
     sentence = asked.sentence(TableRow(1, {"text": arguments.input}), "the text")
@@ -91,8 +91,8 @@ def _write(found: list[dict[str, Any]], output: str | None) -> None:
     if output is None:
         print(json.dumps(found, ensure_ascii=False, indent=1))
         return
-    from weft.absa.predict import flat
-    from weft.absa.table import TableWriter
+    from weft.absa.read.table import TableWriter
+    from weft.absa.use.predict import flat
 
     rows = [flat(record) for record in found]
     with TableWriter(output, list(rows[0])) as writer:
@@ -100,9 +100,9 @@ def _write(found: list[dict[str, Any]], output: str | None) -> None:
 
 
 def _table(arguments: argparse.Namespace, aspects: list[str]) -> int:
-    from weft.absa.predict import Asked
+    from weft.absa.read.table import read_rows
     from weft.absa.records import Problems
-    from weft.absa.table import read_rows
+    from weft.absa.use.predict import Asked
 
     asked = Asked(
         tuple(aspects),
@@ -135,8 +135,8 @@ def _stream(
     from rich.console import Console
     from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
-    from weft.absa.predict import flat, stream
-    from weft.absa.table import TableWriter
+    from weft.absa.read.table import TableWriter
+    from weft.absa.use.predict import flat, stream
 
     names = ["row", "text", "target", "aspect", "polarity", "target_found"]
     nested = arguments.output is None or arguments.output.endswith((".jsonl", ".ndjson"))

@@ -27,7 +27,7 @@ def run(argv: list[str]) -> int:
 
     from jsonargparse import ArgumentParser
 
-    from weft.absa.setup import Setup, run_setup
+    from weft.absa.learn.setup import Setup, run_setup
 
     # jsonargparse leaves its own signatures partly untyped.
     parser: Any = ArgumentParser(prog="weft absa train", exit_on_error=False)

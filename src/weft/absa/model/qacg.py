@@ -6,10 +6,10 @@ import torch
 from torch import Tensor, nn
 
 from weft.absa.config import AbsaConfig
-from weft.absa.context_gate import ContextGate
-from weft.absa.context_pooling import ContextVector
-from weft.absa.model import Answer, inner_tokens, masked_mean
-from weft.absa.represent import Pairs, Questions
+from weft.absa.model.context_gate import ContextGate
+from weft.absa.model.context_pooling import ContextVector
+from weft.absa.model.weft_absa import Answer, inner_tokens, masked_mean
+from weft.absa.represent.batch import Pairs, Questions
 from weft.condition.quasi import QuasiConfig, QuasiContext, QuasiStructure
 from weft.encoder.embeddings import TokenInputs
 from weft.encoder.encoder import PLAIN, Encoder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from weft.absa.explain import Explanation
+from weft.absa.explain.attribution import Explanation
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>weft absa: explanations</title>

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import torch
 
-from weft.absa.asker import Asker
-from weft.absa.explain import Method, attribute
+from weft.absa.explain.attribution import Method, attribute
 from weft.absa.records import NONE, Corpus, Sentence
+from weft.absa.use.asker import Asker
 from weft.errors import InputError
 
 

@@ -6,9 +6,9 @@ import copy
 from typing import TypeAlias
 
 from weft.absa.config import AbsaConfig
-from weft.absa.model import WeftAbsa
-from weft.absa.pair import PairBert
-from weft.absa.qacg import Qacg, QacgOfficial
+from weft.absa.model.pair import PairBert
+from weft.absa.model.qacg import Qacg, QacgOfficial
+from weft.absa.model.weft_absa import WeftAbsa
 from weft.encoder.encoder import Encoder
 from weft.encoder.pooling import ClsPooler
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.absa.asker import Asker
-from weft.absa.labelled import optional_cell, text_cell
+from weft.absa.read.labelled import optional_cell, text_cell
+from weft.absa.read.table import TableRow
 from weft.absa.records import NONE, Context, Problems, Sentence
-from weft.absa.table import TableRow
+from weft.absa.use.asker import Asker
 from weft.errors import ConfigError, InputError
 
 

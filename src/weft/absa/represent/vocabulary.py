@@ -9,9 +9,9 @@ from dataclasses import replace
 import torch
 from tokenizers import Tokenizer
 
+from weft.encoder.checkpoint.pretrained import Pretrained
 from weft.encoder.embeddings import TokenEmbeddings
 from weft.encoder.encoder import Encoder
-from weft.encoder.checkpoint.pretrained import Pretrained
 from weft.errors import ConfigError
 
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from weft.absa.build import AnyModel
+from weft.absa.model.build import AnyModel
 from weft.absa.records import Context, Sentence
-from weft.absa.represent import Pairs, Questions, Representation, aspect_words, target_positions
+from weft.absa.represent.batch import Pairs, Questions, Representation, aspect_words, target_positions
 from weft.errors import InputError
 
 Floats = NDArray[np.float64]

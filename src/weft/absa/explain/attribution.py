@@ -7,7 +7,7 @@
 ``random``     noise: what the others must beat
 
 e_j is token j's embedding. A map shows where a model looks, which need not be what it decides by;
-:mod:`weft.absa.deletion` measures that.
+:mod:`weft.absa.explain.deletion` measures that.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Any, Literal, TypeAlias, get_args
 import torch
 from torch import Tensor
 
-from weft.absa.asker import Asker, Question, as_context
-from weft.absa.build import AnyModel
+from weft.absa.model.build import AnyModel
 from weft.absa.records import Context, Sentence
-from weft.absa.represent import Pairs, Questions
+from weft.absa.represent.batch import Pairs, Questions
+from weft.absa.use.asker import Asker, Question, as_context
 from weft.errors import ConfigError, InputError, MissingExtraError
 
 Method: TypeAlias = Literal["gradient", "integrated", "attention", "quasi", "random"]

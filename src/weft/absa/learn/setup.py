@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from weft.absa.config import ModelOptions
-from weft.absa.evaluate import fit_temperature, report, score
-from weft.absa.labelled import Columns, read_labelled
+from weft.absa.evaluate.report import fit_temperature, report, score
+from weft.absa.learn.training import Learning, split, train
+from weft.absa.read.labelled import Columns, read_labelled
+from weft.absa.read.semeval import read_semeval
+from weft.absa.read.sentihood import ALL_ASPECTS, TARGETS, read_sentihood
 from weft.absa.records import Corpus
-from weft.absa.semeval import read_semeval
-from weft.absa.sentihood import ALL_ASPECTS, TARGETS, read_sentihood
-from weft.absa.store import load, save
-from weft.absa.training import Learning, split, train
-from weft.absa.vocabulary import prune_vocabulary
+from weft.absa.represent.vocabulary import prune_vocabulary
+from weft.absa.use.store import load, save
 from weft.encoder.checkpoint.pretrained import load_pretrained
 from weft.errors import ConfigError
 from weft.train.config import TrainConfig

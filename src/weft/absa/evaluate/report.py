@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.absa.asker import Asker
-from weft.absa.metrics import Scored, floors, semeval_metrics, sentihood_metrics
+from weft.absa.evaluate.metrics import Scored, floors, semeval_metrics, sentihood_metrics
 from weft.absa.records import SEMEVAL_POLARITIES, Context, Corpus, Sentence
+from weft.absa.use.asker import Asker
 from weft.objective.metrics import expected_calibration_error
 
 Floats = NDArray[np.float64]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from weft.absa.read.table import Format, read_rows
 from weft.absa.records import NONE, Context, Corpus, Problems, Sentence
-from weft.absa.table import Format, read_rows
 from weft.errors import InputError
 
 

@@ -10,13 +10,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from weft.absa.asker import Asker
-from weft.absa.augment import Augmentation, Augmenter
-from weft.absa.build import build_model
 from weft.absa.config import AbsaConfig, ModelOptions
-from weft.absa.evaluate import score, summary
+from weft.absa.evaluate.report import score, summary
+from weft.absa.learn.augment import Augmentation, Augmenter
+from weft.absa.model.build import build_model
 from weft.absa.records import Corpus, Sentence
-from weft.absa.represent import Pairs, Questions, Representation
+from weft.absa.represent.batch import Pairs, Questions, Representation
+from weft.absa.use.asker import Asker
 from weft.encoder.checkpoint.pretrained import Pretrained
 from weft.errors import CheckpointError, ConfigError, InputError
 from weft.train.batching import Batches, LengthBuckets

@@ -5,8 +5,8 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from weft.absa.config import AbsaConfig
-from weft.absa.model import Answer
-from weft.absa.represent import Pairs
+from weft.absa.model.weft_absa import Answer
+from weft.absa.represent.batch import Pairs
 from weft.encoder.embeddings import TokenInputs
 from weft.encoder.encoder import Encoder
 from weft.encoder.heads import ClassificationHead
@@ -35,7 +35,7 @@ class PairBert(nn.Module):
         self.head.dropout.p = options.classifier_dropout
 
     def forward(self, pairs: Pairs, embedded: Tensor | None = None, need_maps: bool = False) -> Answer:
-        """Answer a batch; arguments as :meth:`weft.absa.model.WeftAbsa.forward`."""
+        """Answer a batch; arguments as :meth:`weft.absa.model.weft_absa.WeftAbsa.forward`."""
         inputs = TokenInputs(pairs.input_ids, pairs.token_type_ids) if embedded is None else embedded
         output = self.encoder(inputs, pairs.attention_mask, need_maps=need_maps)
         pooled: Tensor = self.pooler(output.last_hidden_state, pairs.attention_mask)

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from weft.absa.asker import Asker
-from weft.absa.build import AnyModel, build_model
 from weft.absa.config import AbsaConfig
+from weft.absa.model.build import AnyModel, build_model
+from weft.absa.use.asker import Asker
 from weft.encoder.checkpoint.storage import load_model, save_model
 from weft.encoder.checkpoint.tensors import own_tensors
 from weft.encoder.checkpoint.tokenizer import load_tokenizer

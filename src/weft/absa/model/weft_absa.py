@@ -10,8 +10,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from weft.absa.config import AbsaConfig
-from weft.absa.context_pooling import ContextBlock, ContextVector, TargetDistance
-from weft.absa.represent import Questions
+from weft.absa.model.context_pooling import ContextBlock, ContextVector, TargetDistance
+from weft.absa.represent.batch import Questions
 from weft.attention.attend import Maps
 from weft.encoder.encoder import Encoder
 from weft.encoder.heads import ClassificationHead

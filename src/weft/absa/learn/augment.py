@@ -24,7 +24,9 @@ class Augmentation:
     """How often each change is made.
 
     Args:
-        concatenate: Probability that a text with one target is joined with another such text.
+        concatenate: Probability that a batch's texts with one target are joined in pairs. Whole batches
+            are, because their texts are of similar length: a joined text among single ones would double
+            the padding of all.
         swap: Probability that the two placeholder names are exchanged in text and questions.
         placeholders: Two target names that mean nothing by themselves, such as LOCATION1 and LOCATION2;
             empty where targets are real names. Then only texts with different targets are joined.
@@ -58,23 +60,26 @@ class Augmenter:
     def __init__(self, sentences: Sequence[Sentence], augmentation: Augmentation) -> None:
         self.sentences = sentences
         self.augmentation = augmentation
-        self._single = [i for i, sentence in enumerate(sentences) if _single_target(sentence) is not None]
 
     def __call__(self, indices: Sequence[int], generator: torch.Generator) -> list[Sentence]:
-        """The sentences at ``indices``, changed at random."""
-        return [self._draw(index, generator) for index in indices]
+        """The sentences at ``indices``, changed at random; fewer where they are joined."""
+        plan = self.augmentation
+        drawn = [self.sentences[index] for index in indices]
+        if _chance(plan.concatenate, generator):
+            drawn = self._joined(drawn, generator)
+        names = dict(zip(plan.placeholders, reversed(plan.placeholders), strict=True))
+        return [rename(sentence, names) if _chance(plan.swap, generator) else sentence for sentence in drawn]
 
-    def _draw(self, index: int, generator: torch.Generator) -> Sentence:
-        plan, sentence = self.augmentation, self.sentences[index]
-        dice = torch.rand(2, generator=generator).tolist()
-        if self._single and _single_target(sentence) is not None and dice[0] < plan.concatenate:
-            other = self.sentences[self._single[_integer(len(self._single), generator)]]
-            sentence = self._join(sentence, other, generator) or sentence
-        if dice[1] < plan.swap:
-            sentence = rename(
-                sentence, dict(zip(plan.placeholders, reversed(plan.placeholders), strict=True))
-            )
-        return sentence
+    def _joined(self, sentences: Sequence[Sentence], generator: torch.Generator) -> list[Sentence]:
+        single = [i for i, sentence in enumerate(sentences) if _single_target(sentence) is not None]
+        order = [single[i] for i in torch.randperm(len(single), generator=generator).tolist()]
+        found = dict(enumerate(sentences))
+        for first, second in zip(order[::2], order[1::2], strict=False):
+            pair = self._join(found[first], found[second], generator)
+            if pair is not None:
+                found[first] = pair
+                del found[second]
+        return list(found.values())
 
     def _join(self, first: Sentence, second: Sentence, generator: torch.Generator) -> Sentence | None:
         placeholders = self.augmentation.placeholders
@@ -90,6 +95,10 @@ class Augmenter:
         if _integer(2, generator):
             first, second = second, first
         return join(first, second, _JOINTS[_integer(len(_JOINTS), generator)])
+
+
+def _chance(probability: float, generator: torch.Generator) -> bool:
+    return float(torch.rand((), generator=generator)) < probability
 
 
 def _integer(bound: int, generator: torch.Generator) -> int:

@@ -1,0 +1,1 @@
+"""The published metrics, their floors, the wrong-context controls, calibration."""

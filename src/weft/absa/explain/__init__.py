@@ -1,0 +1,1 @@
+"""Which words made the answer, whether that is true, and how it looks."""

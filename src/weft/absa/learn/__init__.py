@@ -1,0 +1,1 @@
+"""From labelled sentences to a model: augmentation, loss, training runs."""

@@ -1,0 +1,1 @@
+"""The five models, each a visible assembly of encoder, conditioning and head."""
