@@ -12,10 +12,10 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from weft.condition.gat import GATEncoder
+from weft.encoder.checkpoint.pretrained import Pretrained, load_pretrained
 from weft.encoder.config import EncoderConfig
 from weft.encoder.graph_prefix import BERTWithGraphPrefix, as_boolean_mask
 from weft.encoder.heads import MLMHead
-from weft.encoder.checkpoint.pretrained import Pretrained, load_pretrained
 from weft.errors import ConfigError, InputError, ShapeError
 from weft.graph.graph import GraphBatch
 
