@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 from weft.absa.records import check_polarities
@@ -159,6 +161,27 @@ class AbsaConfig:
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values."""
         return asdict(self)
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> Self:
+        """Read the configuration from a JSON file.
+
+        Raises:
+            ConfigError: The file cannot be read, is not a JSON object, or breaks a rule.
+        """
+        try:
+            values = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ConfigError(f"cannot be read: {error.strerror}", where=str(path)) from error
+        except ValueError as error:
+            raise ConfigError(f"is not JSON: {error}", where=str(path)) from error
+        if not isinstance(values, dict):
+            raise ConfigError(f"holds a {type(values).__name__}; a JSON object is needed", where=str(path))
+        return cls.from_dict(values)
+
+    def to_json(self, path: str | Path) -> None:
+        """Write the configuration as a JSON object."""
+        Path(path).write_text(json.dumps(self.to_dict(), indent=2) + "\n", encoding="utf-8")
 
 
 def _check_keys(cls: type[AbsaConfig] | type[ModelOptions], values: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -161,6 +161,15 @@ class QuasiContext(Conditioner):
             _QuasiLayer(config) for _ in range(config.num_layers - config.first_layer)
         )
 
+    def fold(self) -> None:
+        """Join W_c with Z_Q and Z_K for inference, exactly; training, and ``train()``, undo it.
+
+        C_Q = h·(Z_Q·W_h)ᵀ + (W_e·E_c + b + E_c)·Z_Qᵀ, with W_c = [W_e ; W_h]: one product of the hidden
+        states and a constant per context instead of two products in turn; C_K likewise.
+        """
+        for layer in self.layers:
+            cast(_QuasiLayer, layer).fold()
+
     def prepare(self, structure: QuasiStructure) -> QuasiStructure:
         """Check the structure.
 
@@ -237,6 +246,7 @@ class _QuasiLayer(nn.Module):
         self.lambda_context_query = nn.Linear(width, 1, bias=config.lambda_bias)
         self.lambda_context_key = nn.Linear(width, 1, bias=config.lambda_bias)
         self.dropout = nn.Dropout(config.dropout)
+        self.folded: Tensor | None = None
         for name, module in self.named_children():
             if isinstance(module, nn.Linear):
                 std = config.lambda_range if name.startswith("lambda") else config.initializer_range
@@ -248,18 +258,38 @@ class _QuasiLayer(nn.Module):
         self, hidden: Tensor, context: Tensor, query: Tensor, key: Tensor
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """C_Q and C_K ``(batch, heads, seq, D)``, λ_Q and λ_K ``(batch, heads, seq)``."""
-        mixed = self._context(hidden, context)
-        context_query = self.dropout(self._split(self.context_query(mixed)))
-        context_key = self.dropout(self._split(self.context_key(mixed)))
+        wide_query, wide_key = self._queries_and_keys(hidden, context)
+        context_query = self.dropout(self._split(wide_query))
+        context_key = self.dropout(self._split(wide_key))
         lambda_query = torch.sigmoid(self.lambda_query(query) + self.lambda_context_query(context_query))
         lambda_key = torch.sigmoid(self.lambda_key(key) + self.lambda_context_key(context_key))
         return context_query, context_key, lambda_query.squeeze(-1), lambda_key.squeeze(-1)
 
-    def _context(self, hidden: Tensor, context: Tensor) -> Tensor:
-        """C: the half of W_c that meets E_c is applied once per text, not once per token."""
-        of_context, of_hidden = self.context_layer.weight.split(context.shape[-1], dim=1)
+    @torch.no_grad()
+    def fold(self) -> None:
+        """[Z_Q·W_h ; Z_K·W_h], kept beside the parameters, not among them."""
+        of_hidden = self.context_layer.weight.chunk(2, dim=1)[1]
+        self.folded = torch.cat([self.context_query.weight @ of_hidden, self.context_key.weight @ of_hidden])
+
+    def train(self, mode: bool = True) -> _QuasiLayer:
+        """Set the mode; training changes the weights that were folded."""
+        if mode:
+            self.folded = None
+        return super().train(mode)
+
+    def _queries_and_keys(self, hidden: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
+        """C·Z_Qᵀ and C·Z_Kᵀ; the half of W_c that meets E_c is applied once per text, not once per token."""
+        of_context, of_hidden = self.context_layer.weight.chunk(2, dim=1)
         constant = F.linear(context, of_context, self.context_layer.bias) + context
-        return F.linear(hidden, of_hidden) + constant.unsqueeze(1)
+        if self.folded is None:
+            mixed = F.linear(hidden, of_hidden) + constant.unsqueeze(1)
+            return self.context_query(mixed), self.context_key(mixed)
+        # A plain attribute does not move with the module.
+        self.folded = self.folded.to(hidden)
+        query, key = F.linear(hidden, self.folded).chunk(2, dim=-1)
+        return query + self.context_query(constant).unsqueeze(1), key + self.context_key(constant).unsqueeze(
+            1
+        )
 
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)

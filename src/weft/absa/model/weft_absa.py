@@ -16,6 +16,7 @@ from weft.attention.attend import Maps
 from weft.encoder.encoder import Encoder
 from weft.encoder.heads import ClassificationHead
 from weft.encoder.layer import EncoderLayer
+from weft.errors import ShapeError
 
 
 class Answer(NamedTuple):
@@ -23,6 +24,16 @@ class Answer(NamedTuple):
 
     logits: Tensor
     maps: tuple[Maps, ...] = ()
+
+    def loss(self, labels: Tensor) -> Tensor:
+        """Mean cross-entropy of gold classes ``(contexts,)``.
+
+        Raises:
+            ShapeError: Another number of labels than of questions.
+        """
+        if labels.shape != self.logits.shape[:1]:
+            raise ShapeError(f"labels {tuple(labels.shape)} for logits {tuple(self.logits.shape)}")
+        return F.cross_entropy(self.logits, labels)
 
 
 class Similarity(NamedTuple):

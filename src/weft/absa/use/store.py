@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from weft.absa.config import AbsaConfig
 from weft.absa.model.build import AnyModel, build_model
 from weft.absa.use.asker import Asker
+from weft.condition.quasi import QuasiContext
 from weft.encoder.checkpoint.storage import load_model, save_model
 from weft.encoder.checkpoint.tensors import own_tensors
 from weft.encoder.checkpoint.tokenizer import load_tokenizer
@@ -97,6 +98,9 @@ def load(name_or_dir: str | Path = DEFAULT_MODEL) -> Asker:
     if tokenizer is None:
         raise CheckpointError("has no tokenizer", where=str(directory))
     model.eval()
+    conditioner = model.encoder.conditioner
+    if isinstance(conditioner, QuasiContext):
+        conditioner.fold()
     return Asker(model, tokenizer)
 
 
