@@ -303,12 +303,12 @@ def test_initialisation():
         elif "norm" in name:
             assert torch.equal(parameter, torch.ones_like(parameter))
         elif parameter.numel() >= 500:
-            assert float(parameter.std()) == pytest.approx(0.02, rel=0.15), name
+            assert float(parameter.detach().std()) == pytest.approx(0.02, rel=0.15), name
     lambdas = torch.cat([p.flatten() for n, p in model.named_parameters() if "lambda" in n and "weight" in n])
-    assert float(lambdas.std()) == pytest.approx(0.01, rel=0.2)
+    assert float(lambdas.detach().std()) == pytest.approx(0.01, rel=0.2)
     published = QacgOfficial(config(shape=shape), published_initialisation=True)
     norms = [p for n, p in published.named_parameters() if "norm" in n]
-    assert float(torch.cat(norms).abs().max()) < 0.1  # γ from N(0, 0.02²) too, as the review's code
+    assert float(torch.cat(norms).detach().abs().max()) < 0.1  # γ from N(0, 0.02²) too, as the review's code
 
 
 def test_the_context_learns_from_the_start():
@@ -453,7 +453,8 @@ def test_fault_the_quasi_part_grows_with_the_text():
 def test_fault_the_context_is_ignored():
     """In ``qacg`` the question is no part of the text: the context is the only path to it."""
     torch.manual_seed(0)
-    model = Qacg(config("qacg")).double().eval()
+    # Small weights: at large ones the sigmoids are saturated, and hardly anything changes anything.
+    model = Qacg(config("qacg", replace(SHAPE, initializer_range=0.2))).double().eval()
     for name, parameter in model.named_parameters():
         if "lambda" in name:
             torch.nn.init.normal_(parameter)
