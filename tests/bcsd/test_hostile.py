@@ -80,7 +80,8 @@ def test_packed_code_is_refused(tmp_path, files):
     content = bytearray((files / "gcc-O2-x86_64.so").read_bytes())
     import lief
 
-    text = lief.ELF.parse(str(files / "gcc-O2-x86_64.so")).get_section(".text")
+    binary = lief.ELF.parse(str(files / "gcc-O2-x86_64.so"))
+    text = binary.get_section(".text")
     # A section that says it is long, full of noise.
     noise = random.Random(1).randbytes(1 << 16)
     offset = len(content)

@@ -39,7 +39,8 @@ def test_a_truncated_table_gives_what_stands_before_the_cut(files):
     binary = (files / "gcc-O0-x86_64.so").read_bytes()
     import lief
 
-    section = lief.ELF.parse(str(files / "gcc-O0-x86_64.so")).get_section(".eh_frame")
+    parsed = lief.ELF.parse(str(files / "gcc-O0-x86_64.so"))
+    section = parsed.get_section(".eh_frame")
     data = binary[section.file_offset : section.file_offset + section.size]
     whole = read_eh_frame(data, section.virtual_address, pointer_size=8, big_endian=False)
     half = read_eh_frame(data[: len(data) // 2], section.virtual_address, pointer_size=8, big_endian=False)

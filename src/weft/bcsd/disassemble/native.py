@@ -26,7 +26,7 @@ from weft.errors import LimitError
 Raw = tuple[int, int, str, str]
 
 #: Raised whenever the same file would give other functions, blocks or edges.
-EXTRACTOR_VERSION = 3
+EXTRACTOR_VERSION = 4
 #: Bytes and instructions of one function beyond which it is cut and flagged.
 FUNCTION_BYTES = 1 << 20
 FUNCTION_INSTRUCTIONS = 1 << 18

@@ -13,7 +13,8 @@ from collections.abc import Callable
 
 from weft.bcsd.disassemble.architecture import immediate
 from weft.bcsd.disassemble.backward import Backward
-from weft.bcsd.disassemble.tables_x86 import BOUNDED_ENTRIES, UNBOUNDED_ENTRIES, Table
+from weft.bcsd.disassemble.index_bound import Step, StepKind, index_bound
+from weft.bcsd.disassemble.tables_x86 import UNBOUNDED_ENTRIES, Table
 from weft.bcsd.read.image import Image
 
 Raw = tuple[int, int, str, str]
@@ -48,6 +49,31 @@ def find_table(
 ) -> Table | None:
     """The targets of the indirect jump at index ``jump``; see :func:`weft.bcsd.disassemble.tables_x86.find_table`."""
     return _Search(image, instructions, backward, is_code).from_jump(jump)
+
+
+def step(instruction: Raw) -> Step:
+    """What an instruction says about a table's index."""
+    _, _, mnemonic, operands = instruction
+    if mnemonic in _ABOVE:
+        return Step(StepKind.ABOVE, value=_ABOVE[mnemonic])
+    parts = split_operands(operands)
+    target = register(parts[0]) or parts[0]
+    last = immediate(parts[-1])
+    source = (register(parts[1]) or parts[1]) if len(parts) > 1 else ""
+    if mnemonic == "cmp" and last is not None:
+        return Step(StepKind.COMPARE, target, value=last)
+    if mnemonic == "subs" and last is not None:
+        # clang at -O0 compares by subtracting, after it has stored the index away.
+        return Step(StepKind.COMPARE, source, value=last)
+    if mnemonic in ("and", "ands") and last is not None and len(parts) == 3:
+        return Step(StepKind.MASK, target, value=last)
+    if mnemonic.startswith("st") and len(parts) == 2:
+        return Step(StepKind.COPY, source, target)
+    if (mnemonic in _COPIES or mnemonic.startswith("ld")) and len(parts) == 2 and last is None:
+        return Step(StepKind.COPY, target, source)
+    if mnemonic.startswith(_STORES):
+        return Step(StepKind.OTHER)
+    return Step(StepKind.OTHER, target)
 
 
 class _Search:
@@ -193,50 +219,5 @@ class _Search:
         return None
 
     def _bound(self, index_register: str, load: int) -> int | None:
-        """How many entries: from the comparison, or the mask, of what became the index."""
-        tracked = {index_register}
-        places: set[str] = set()
-        above: int | None = None
-        compared: tuple[str | None, int] | None = None
-        for index in self.backward.walk(load, 64):
-            _, _, mnemonic, operands = self.instructions[index]
-            if mnemonic in _ABOVE:
-                above = _ABOVE[mnemonic]
-                continue
-            parts = split_operands(operands)
-            first = register(parts[0])
-            if mnemonic == "cmp" and above is not None:
-                value = immediate(parts[1])
-                if first in tracked and value is not None and 0 <= value < BOUNDED_ENTRIES:
-                    return value + above
-                above = None
-                continue
-            if mnemonic == "subs" and above is not None and len(parts) >= 3:
-                # clang at -O0 compares by subtracting, after it has stored the index away.
-                value = immediate(parts[2])
-                if value is not None and 0 <= value < BOUNDED_ENTRIES:
-                    if register(parts[1]) in tracked:
-                        return value + above
-                    compared = (register(parts[1]), value + above)
-                above = None
-                continue
-            if mnemonic in ("str", "strb", "strh", "stur") and parts[1] in places and first is not None:
-                if compared is not None and compared[0] == first:
-                    return compared[1]
-                tracked.add(first)
-                continue
-            if first not in tracked or mnemonic.startswith(_STORES):
-                continue
-            if mnemonic == "and" and len(parts) == 3:
-                value = immediate(parts[2])
-                if value is not None and 0 <= value < 256:
-                    return value + 1
-            if mnemonic.startswith("ldr") and "[" in parts[1]:
-                places.add(parts[1])
-            elif mnemonic in _COPIES:
-                source = register(parts[1])
-                if source is not None:
-                    tracked.add(source)
-            elif mnemonic in ("ubfx", "and") and register(parts[1]) is not None:
-                tracked.add(register(parts[1]) or "")
-        return None
+        steps = (step(self.instructions[index]) for index in self.backward.walk(load, 64))
+        return index_bound(steps, {index_register} - {""})

@@ -13,14 +13,13 @@ from typing import NamedTuple
 
 from weft.bcsd.disassemble.architecture import immediate
 from weft.bcsd.disassemble.backward import Backward
+from weft.bcsd.disassemble.index_bound import Step, StepKind, index_bound
 from weft.bcsd.read.image import Image
 
 Raw = tuple[int, int, str, str]
 
 #: Entries read from a table whose bound was not found.
 UNBOUNDED_ENTRIES = 1024
-#: Entries believed from a bound: a larger one belongs to another comparison.
-BOUNDED_ENTRIES = 1 << 14
 _LOAD_WINDOW = 24
 _WHOLE_FUNCTION = 4096
 
@@ -105,6 +104,36 @@ def find_table(
         return search.absolute(memory, jump)
     register = family(operand)
     return search.through_register(register, jump) if register is not None else None
+
+
+def step(instruction: Raw) -> Step:
+    """What an instruction says about a table's index."""
+    _, _, mnemonic, operands = instruction
+    if mnemonic in _UNSIGNED_ABOVE:
+        return Step(StepKind.ABOVE, value=_UNSIGNED_ABOVE[mnemonic])
+    left, _, right = operands.partition(", ")
+    target = _name(left)
+    number = immediate(right)
+    if mnemonic in ("cmp", "sub") and number is not None:
+        # clang at -O0 compares by subtracting from a copy.
+        return Step(StepKind.COMPARE, target, value=number)
+    if mnemonic == "and" and number is not None:
+        return Step(StepKind.MASK, target, value=number)
+    if mnemonic in ("mov", "movzx", "movsx", "movsxd") and number is None:
+        return Step(StepKind.COPY, target, _name(right))
+    memory = parse_memory(right) if mnemonic == "lea" else None
+    if memory is not None and memory.base is None and memory.scaled is not None and memory.displacement == 0:
+        return Step(StepKind.COPY, target, _name(memory.scaled))
+    if mnemonic in ("cmp", "test", "push", "call") or mnemonic[0] == "j":
+        return Step(StepKind.OTHER)
+    if mnemonic in ("cdqe", "nop"):
+        return Step(StepKind.OTHER)
+    return Step(StepKind.OTHER, target)
+
+
+def _name(operand: str) -> str:
+    """A register's family, or a memory operand without its size."""
+    return family(operand) or operand.rpartition(" ptr ")[2]
 
 
 class _Search:
@@ -245,44 +274,8 @@ class _Search:
         return None
 
     def _bound(self, memory: Memory, index_register: str, load: int) -> int | None:
-        """How many entries: from the unsigned comparison, or the mask, of what became the index."""
-        tracked = {index_register} | ({family(memory.base)} if memory.base else set())
-        tracked.discard("")
-        tracked.discard(None)
-        places: set[str] = set()
-        above: int | None = None
-        for index in self.backward.walk(load, 64):
-            _, _, mnemonic, operands = self.instructions[index]
-            destination, _, source = operands.partition(", ")
-            if mnemonic in _UNSIGNED_ABOVE:
-                above = _UNSIGNED_ABOVE[mnemonic]
-                continue
-            if mnemonic in ("cmp", "sub") and above is not None:
-                # clang at -O0 compares by subtracting from a copy.
-                value = immediate(source)
-                same = family(destination) in tracked or destination in places
-                if same and value is not None and 0 <= value < BOUNDED_ENTRIES:
-                    return value + above
-                above = None
-                continue
-            if family(destination) not in tracked:
-                if destination in places and mnemonic == "mov" and family(source) is not None:
-                    tracked.add(family(source))
-                continue
-            if mnemonic == "and":
-                value = immediate(source)
-                if value is not None and 0 <= value < 256:
-                    return value + 1
-            elif mnemonic in ("mov", "movzx", "movsxd", "movsx"):
-                if family(source) is not None:
-                    tracked.add(family(source))
-                elif "[" in source:
-                    places.add(source)
-            elif mnemonic == "lea":
-                inner = parse_memory(source)
-                if inner is not None and inner.displacement == 0:
-                    tracked.update(family(r) for r in (inner.base, inner.scaled) if r and family(r))
-        return None
+        names = {index_register, family(memory.base or "") or ""} - {""}
+        return index_bound((step(self.instructions[index]) for index in self.backward.walk(load, 64)), names)
 
     def _read(self, base: int, size: int, bound: int | None, *, relative_to: int | None) -> Table | None:
         """Read entries; with a bound every one must be code, without it they end at the first that is not."""

@@ -1,0 +1,200 @@
+"""Extraction against what is known: symbols, unwind data, the compiler's own jump tables, other tools.
+
+What needs a built data set reads it from the folder that ``WEFT_BCSD_WORK`` names
+(`weft bcsd dataset build … --work`); what needs angr runs where angr is installed. Without them those rows
+are left out.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from weft.bcsd.disassemble.native import NativeDisassembler
+from weft.bcsd.extract import Extraction, build_table, extract
+from weft.bcsd.read import open_image
+from weft.bcsd.workers import Limits
+from weft.bench.table import Row
+from weft.errors import WeftError
+
+TEST_PACKAGES = ("zlib", "lz4", "bzip2", "libpng")
+_SYSTEM = Path("/usr/lib/x86_64-linux-gnu")
+_CROSS = Path("/usr/aarch64-linux-gnu/lib")
+
+
+@dataclass
+class Coverage:
+    """Functions found against functions named, summed over files."""
+
+    files: int = 0
+    named: int = 0
+    found: int = 0
+    extra: int = 0
+    same_size: int = 0
+
+    def add(self, other: Coverage) -> None:
+        """Sum."""
+        self.files += other.files
+        self.named += other.named
+        self.found += other.found
+        self.extra += other.extra
+        self.same_size += other.same_size
+
+
+def coverage(symbols_from: Path, extract_from: Path) -> Coverage:
+    """Compare the functions found in one file with the function symbols of another, or of the same one."""
+    reference = open_image(symbols_from)
+    named = {s.address: s.size for s in reference.symbols if not reference.in_stubs(s.address)}
+    found = {f.address: f.size for f in NativeDisassembler().functions(open_image(extract_from))}
+    shared = named.keys() & found.keys()
+    return Coverage(
+        files=1,
+        named=len(named),
+        found=len(shared),
+        extra=len(found.keys() - named.keys()),
+        same_size=sum(not named[a] or named[a] == found[a] for a in shared),
+    )
+
+
+def builds(work: Path, packages: Iterable[str]) -> list[Path]:
+    """The folders of the finished builds of some packages."""
+    return sorted(
+        folder
+        for package in packages
+        for folder in (work / "builds" / package).glob("*")
+        if (folder / "library.so").is_file() and (folder / "stripped.so").is_file()
+    )
+
+
+def dataset_work() -> Path | None:
+    """The folder of the built data set, if there is one."""
+    named = os.environ.get("WEFT_BCSD_WORK")
+    return Path(named) if named and Path(named).is_dir() else None
+
+
+def symbol_rows(work: Path) -> list[Row]:
+    """Functions found in the test packages: with symbols, and after ``strip``."""
+    whole = Coverage()
+    bare = {"x86_64": Coverage(), "aarch64": Coverage()}
+    for folder in builds(work, TEST_PACKAGES):
+        library, stripped = folder / "library.so", folder / "stripped.so"
+        whole.add(coverage(library, library))
+        bare[folder.name.rpartition("-")[2]].add(coverage(library, stripped))
+    rows = [_coverage_row("functions found, with symbols", "test packages", whole, 0.995)]
+    for architecture, counted in bare.items():
+        target = 0.99 if architecture == "x86_64" else 0.97
+        rows.append(_coverage_row("functions found, stripped", architecture, counted, target))
+        variant = f"{architecture}: not among the symbols, of all found"
+        total = counted.found + counted.extra
+        rows.append(Row("functions found, stripped: extra", variant, "-", "functions", counted.extra, total))
+    return rows
+
+
+def _coverage_row(name: str, what: str, counted: Coverage, target: float) -> Row:
+    variant = f"{what}, {counted.files} files, {counted.same_size} of the same size"
+    return Row(name, variant, "-", "functions", counted.found, counted.named, better="higher", target=target)
+
+
+def system_rows(limit: int) -> list[Row]:
+    """Functions found against the exported and local symbols of system libraries."""
+    counted = Coverage()
+    names: list[str] = []
+    for path in [*sorted(_CROSS.glob("*.so*")), *sorted(_SYSTEM.glob("*.so*"))]:
+        if path.is_symlink() or not 50_000 < path.stat().st_size < 3_000_000 or len(names) == limit:
+            continue
+        try:
+            one = coverage(path, path)
+        except WeftError:
+            continue
+        if one.named >= 100:
+            counted.add(one)
+            names.append(path.name)
+    return [_coverage_row("functions found, with symbols", "system libraries", counted, 0.995)]
+
+
+def scaling_rows(files: list[str]) -> list[Row]:
+    """Wall-clock time of the same files with one worker and with two."""
+    seconds: list[float] = []
+    for workers in (1, 2):
+        begun = time.monotonic()
+        extract(files, None, Extraction(workers=workers))
+        seconds.append(time.monotonic() - begun)
+    variant = f"{len(files)} files, two workers against one"
+    one_over_two = seconds[0] / seconds[1] if seconds[1] else 0.0
+    return [Row("extraction speed-up", variant, "-", "x", one_over_two, 1.0, better="higher", target=1.7)]
+
+
+def size_rows(paths: list[Path]) -> list[Row]:
+    """Seconds of processor time per MB of code, small file against large one, and the memory of the large one."""
+    rows: list[Row] = []
+    rates: list[float] = []
+    for path in paths:
+        begun = time.process_time()
+        builder, counts = build_table(str(path))
+        for _ in builder.tables():
+            pass
+        spent = time.process_time() - begun
+        megabytes = open_image(path).code_size / 1e6
+        rates.append(spent / megabytes)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        variant = (
+            f"{path.name}: {path.stat().st_size / 1e6:.0f} MB, {counts.functions} functions, {spent:.1f} s"
+        )
+        rows.append(Row("extraction, peak memory", variant, "-", "MiB", peak, 2048.0, target=1.0))
+    if len(rates) > 1:
+        variant = f"{paths[-1].name} against {paths[0].name}, per MB of code"
+        rows.append(Row("extraction, time per size", variant, "-", "s/MB", rates[-1], rates[0], target=1.5))
+    return rows
+
+
+def sweep(folders: list[Path], *, most: int, workers: int) -> tuple[int, dict[str, int], float]:
+    """Every binary below some folders, up to a size, through extraction.
+
+    Returns:
+        Files, outcome → files, and the seconds of the slowest one.
+    """
+    seen: set[tuple[int, int]] = set()
+    files: list[str] = []
+    for folder in folders:
+        for place, _, names in os.walk(folder):
+            for name in names:
+                path = os.path.join(place, name)
+                if os.path.islink(path) or not os.path.isfile(path):
+                    continue
+                status = os.stat(path)
+                key = (status.st_dev, status.st_ino)
+                with open(path, "rb") as file:
+                    if file.read(4) != b"\x7fELF" or status.st_size > most or key in seen:
+                        continue
+                seen.add(key)
+                files.append(path)
+    outcomes: dict[str, int] = {}
+    slowest = 0.0
+    options = Extraction(workers=workers, limits=Limits(seconds=300.0, mebibytes=4096))
+    for report in extract(sorted(files), None, options):
+        slowest = max(slowest, report.seconds)
+        outcome = "functions extracted" if report.error is None else report.error.what
+        outcomes[outcome] = outcomes.get(outcome, 0) + 1
+    return len(files), outcomes, slowest
+
+
+def rows(quick: bool) -> list[Row]:
+    """Everything that this machine has the inputs for."""
+    found = system_rows(5 if quick else 20)
+    work = dataset_work()
+    if work is not None:
+        from weft.bench.bcsd_tables import table_rows
+
+        found += symbol_rows(work)
+        found += table_rows(work, TEST_PACKAGES if quick else (*TEST_PACKAGES, "sqlite"))
+    small = [str(path) for path in sorted(_SYSTEM.glob("*.so*")) if not path.is_symlink()]
+    small = [path for path in small if 200_000 < os.path.getsize(path) < 1_000_000][: 8 if quick else 40]
+    found += scaling_rows(small)
+    large = _SYSTEM / "libLLVM-14.so.1"
+    if not quick and large.is_file():
+        found += size_rows([_SYSTEM / "libcrypto.so.3", large])
+    return found
