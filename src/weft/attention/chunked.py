@@ -281,6 +281,8 @@ def _new_gradient(name: str, tensor: Tensor, inputs: _Inputs, plan: _Plan) -> Te
         return tensor.new_zeros(tensor.transpose(-2, -1).shape).transpose(-2, -1)
     if name in ("query", "context_query"):
         return torch.empty_like(tensor)
+    if name in ("keys", "values", "context_key"):
+        return torch.zeros_like(tensor)
     tokens = inputs.keys.shape[2] - plan.prefix_length
     if name == "factor" and tensor.shape == (*inputs.query.shape[:3], tokens):
         # Chunks write it, and never reach the keys that were left out.
