@@ -133,6 +133,16 @@ def _timed(
     yield Row(name, f"{variant}, forward+backward", dtype, "ms", mine, theirs, target=bound)
 
 
+def _memory(
+    name: str, shape: _Shape, dtype: str, ours: Callable[[], Tensor], baseline: Callable[[], Tensor],
+    leaves: list[Tensor], target: float | None,
+) -> Iterator[Row]:  # fmt: skip
+    """Peak memory of one layer's forward and backward, where the system tells it."""
+    if can_measure_memory():
+        mine, theirs = (extra_memory(_step(run, leaves, layers=1)) for run in (ours, baseline))
+        yield Row(name, f"{shape}, extra memory", dtype, "MiB", mine, theirs, target=target)
+
+
 def _prefix(
     dtype: str, shape: _Shape, target: float, repeats: int, *, against_literal: bool
 ) -> Iterator[Row]:
@@ -156,6 +166,7 @@ def _prefix(
             return literal_prefix(query, key, value, prefix_key, prefix_value)
 
         yield from _timed("prefix vs literal", str(shape), dtype, ours, literal, leaves, repeats, 1 / 2.2)
+        yield from _memory("prefix vs literal", shape, dtype, ours, literal, leaves, None)
 
 
 def _decay(dtype: str, shape: _Shape, repeats: int) -> Iterator[Row]:
@@ -205,6 +216,7 @@ def _quasi_inputs(
 def _quasi(dtype: str, shape: _Shape, repeats: int) -> Iterator[Row]:
     leaves, ours, literal = _quasi_inputs(dtype, shape)
     yield from _timed("quasi vs literal", str(shape), dtype, ours, literal, leaves, repeats, 1 / 1.4)
+    yield from _memory("quasi vs literal", shape, dtype, ours, literal, leaves, None)
 
 
 def _quasi_memory(dtype: str, shape: _Shape) -> Iterator[Row]:
