@@ -185,12 +185,8 @@ def _decay(dtype: str, shape: _Shape, repeats: int) -> Iterator[Row]:
     yield from _timed(
         "decay on scores vs literal", str(shape), dtype, ours, literal, leaves, repeats, 1 / 2.2
     )
-    if can_measure_memory():
-        mine, theirs = (extra_memory(_step(run, leaves, layers=1)) for run in (ours, literal))
-        bound = 0.35 if dtype == "fp32" else None
-        yield Row(
-            "decay on scores vs literal", f"{shape}, extra memory", dtype, "MiB", mine, theirs, target=bound
-        )
+    bound = 0.35 if dtype == "fp32" else None
+    yield from _memory("decay on scores vs literal", shape, dtype, ours, literal, leaves, bound)
 
 
 def _quasi_inputs(
