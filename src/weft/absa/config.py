@@ -17,6 +17,12 @@ Kind = Literal["weft-absa", "pair", "qacg", "qacg-official", "cg"]
 Pooling = Literal["cls", "gate"]
 Gate = Literal["row", "pair"]
 
+# The options of each kind that count layers of the encoder.
+_DEPTHS: dict[Kind, tuple[str, ...]] = {
+    "weft-absa": ("pooler_blocks", "target_layers", "frozen_layers", "similarity_layers"),
+    "qacg": ("context_from",),
+}
+
 
 @dataclass(frozen=True)
 class ModelOptions:
@@ -120,11 +126,11 @@ class AbsaConfig:
         if not self.temperature > 0:
             raise ConfigError(f"AbsaConfig.temperature is {self.temperature!r}; it must be positive")
         layers, longest = self.encoder.num_hidden_layers, self.encoder.max_length
-        for name in ("pooler_blocks", "target_layers", "frozen_layers", "similarity_layers", "context_from"):
+        for name in _DEPTHS.get(self.kind, ()):
             value = getattr(self.options, name)
             if value > layers:
                 raise ConfigError(f"ModelOptions.{name} is {value}; the encoder has {layers} layers")
-        if self.options.frozen_layers + self.options.target_layers > layers:
+        if self.kind == "weft-absa" and self.options.frozen_layers + self.options.target_layers > layers:
             raise ConfigError(
                 f"ModelOptions.frozen_layers is {self.options.frozen_layers} and target_layers is "
                 f"{self.options.target_layers}; the encoder has {layers} layers"

@@ -35,7 +35,7 @@ def run(argv: list[str]) -> int:
     parser.add_class_arguments(Setup)
     try:
         parsed: Any = parser.parse_args(["--config", argv[0], *rest])
-        built: Any = parser.instantiate_classes(parsed)
+        built: Any = parser.instantiate(parsed)
     except (argparse.ArgumentError, TypeError, ValueError) as error:
         raise ConfigError(str(error).replace("\n", " "), where=argv[0]) from error
     setup = Setup(**{entry.name: getattr(built, entry.name) for entry in fields(Setup)})

@@ -1,0 +1,277 @@
+"""The `weft absa` commands: train, predict, explain, eval, and one clear line for everything bad."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pyarrow.parquet
+import pytest
+from tests.absa.conftest import EXAMPLES
+
+from weft.cli.main import main
+
+TEXT = "LOCATION1 is cheap but not very safe"
+CPU = ("--device", "cpu", "--quiet")
+
+
+@pytest.fixture
+def absa(trained, capfd):
+    """Run a command with the trained model: exit code, what it printed, what it said."""
+
+    def command(name, *arguments, model=True):
+        extra = ["--model", str(trained), *CPU] if model and name != "train" else []
+        code = main(["absa", name, *map(str, arguments), *extra])
+        out, err = capfd.readouterr()
+        assert "Traceback" not in err
+        return code, out, err
+
+    return command
+
+
+def test_train_leaves_a_calibrated_model_and_goes_on_when_asked_again(
+    trained, bert_directory, labelled_csv, capsys
+):
+    assert {"config.json", "model.safetensors", "tokenizer.json"} <= {p.name for p in trained.iterdir()}
+    stored = json.loads((trained / "config.json").read_text())
+    assert "temperature" in json.dumps(stored)
+    arguments = [
+        *("--start", str(bert_directory), "--out", str(trained), "--data.train", str(labelled_csv)),
+        *(
+            "--data.dev_share",
+            "0.3",
+            "--train.epochs",
+            "2",
+            "--train.batch_size",
+            "4",
+            "--train.device",
+            "cpu",
+        ),
+        *("--model.target_layers", "1", "--model.max_length", "32", "--int8", "true", "--quiet", "--json"),
+    ]
+    assert main(["absa", "train", str(EXAMPLES / "train.yaml"), *arguments]) == 0
+    assert "strict" in json.loads(capsys.readouterr().out)
+
+
+def test_predict_one_text(absa):
+    arguments = (TEXT, "--target", "LOCATION1", "--aspect", "price", "--aspect", "safety")
+    code, out, _ = absa("predict", *arguments)
+    assert code == 0
+    assert [line.split(":")[0] for line in out.splitlines()] == ["LOCATION1 / price", "LOCATION1 / safety"]
+    code, out, _ = absa("predict", *arguments, "--json")
+    first, second = json.loads(out)
+    assert (first["text"], first["target"], first["aspect"]) == (TEXT, "LOCATION1", "price")
+    assert set(second["probabilities"]) == {"none", "positive", "negative"}
+
+
+def test_a_target_that_the_text_does_not_mention(absa):
+    code, out, _ = absa("predict", "the rent is good", "--target", "Hotel", "--aspect", "price")
+    assert code == 0
+    assert "none" in out
+    assert "[the text does not mention Hotel]" in out
+
+
+def test_threshold(absa):
+    for threshold, opinion in (("0", True), ("1", False)):
+        _, out, _ = absa("predict", TEXT, "--aspect", "price", "--threshold", threshold, "--json")
+        assert (json.loads(out)[0]["polarity"] != "none") is opinion
+    code, _, err = absa("predict", TEXT, "--aspect", "price", "--threshold", "2")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "--threshold is 2.0; it must be in [0, 1]" in err
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_predict_a_table(absa, tmp_path, suffix):
+    """The example with its own target column, in and out; a row without target asks about the whole text."""
+    output = tmp_path / f"out.{suffix}"
+    code, _, _ = absa(
+        *("predict", EXAMPLES / "reviews.csv", "--text-column", "review", "--target-column", "place"),
+        *("--aspects", EXAMPLES / "aspects.txt", "-o", output),
+    )
+    # Row 2 has fewer fields than the header: it is named, the others go through.
+    assert code in (0, 9)
+    if suffix == "csv":
+        with output.open(newline="", encoding="utf-8") as file:
+            found = list(csv.DictReader(file))
+    elif suffix == "jsonl":
+        found = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
+    else:
+        found = pyarrow.parquet.read_table(output).to_pylist()
+    assert [int(row["row"]) for row in found][:3] == [1, 1, 1]
+    assert [row["aspect"] for row in found[:3]] == ["price", "quiet", "transit location"]
+    assert found[0]["target"] == "Hotel Aurora"
+
+
+def test_predict_standard_input(trained):
+    command = [
+        sys.executable,
+        "-m",
+        "weft",
+        "absa",
+        "predict",
+        "-",
+        "--aspect",
+        "price",
+        "--model",
+        str(trained),
+    ]
+    done = subprocess.run(
+        [*command, *CPU],
+        input="LOCATION1 is cheap\n\nquiet\n",
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [record["row"] for record in found] == [1, 3]
+    assert done.returncode == 9
+    assert "standard input row 2: column 'text' is empty" in done.stderr
+
+
+def test_a_broken_row_is_named_and_the_rest_goes_through(absa, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_bytes(
+        b"text,n\nfine,1\nshort\nbad \xff,2\n,3\n" + "日本 😀,4\n".encode() + b"word " * 10_000 + b",5\n"
+    )
+    code, out, err = absa("predict", table, "--aspect", "price")
+    assert code == 9
+    assert [json.loads(line)["row"] for line in out.splitlines()] == [1, 5, 6]
+    for line in ("row 2: 1 fields", "row 3: column 'text' is not UTF-8", "row 4: column 'text' is empty"):
+        assert f"{table} {line}" in err
+    assert "3 rows could not be used" in err
+
+
+def test_a_failed_table_leaves_no_output(absa, tmp_path):
+    output = tmp_path / "out.csv"
+    code, _, _ = absa("predict", tmp_path / "absent.csv", "--aspect", "price", "-o", output)
+    assert code == 3
+    assert not output.exists()
+
+
+BAD = [
+    (("predict", "", "--aspect", "price"), 3, "the text is empty"),
+    (("predict", "  ", "--aspect", "price"), 3, "the text is empty"),
+    (("predict", TEXT), 2, "give aspects"),
+    (("predict", TEXT, "--aspect", " "), 3, "the aspect is ' '"),
+    (("predict", TEXT, "--aspect", "price", "--target", ""), 3, "the target is ''"),
+    (("predict", "absent.csv", "--aspect", "price"), 3, "absent.csv: cannot read it"),
+    (
+        ("predict", EXAMPLES / "reviews.csv", "--aspect", "price"),
+        3,
+        "no column 'text'; there are 'id', 'review'",
+    ),
+    (("predict", TEXT, "--aspects", "absent.txt"), 3, "absent.txt: cannot read it"),
+    (("predict", TEXT, "--aspect", "price", "--threads", "0"), 2, "--threads is 0"),
+    (("predict", TEXT, "--aspect", "price", "--device", "abacus"), 2, "--device is 'abacus'"),
+    (("predict", TEXT, "--aspect", "price", "--model", "absent"), 4, "absent: no such model"),
+    (("explain", "", "--aspect", "price"), 3, "the text is empty"),
+    (("explain", TEXT, "--aspect", "price", "--polarity", "great"), 3, "polarity 'great'"),
+    (("explain", TEXT, "--aspect", "price", "--method", "quasi"), 2, "no quasi-attention"),
+    (("explain", TEXT, "--aspect", "price", "--html", "absent/page.html"), 3, "cannot write it"),
+    (("eval", "absent.json"), 3, "absent.json"),
+    (("train",), 2, "usage"),
+    (("train", "--quiet"), 2, "must be the configuration file"),
+    (("train", "absent.yaml"), 2, "absent.yaml"),
+    (("dance",), 2, "no command 'dance'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "code", "what"), BAD, ids=lambda value: str(value)[:40])
+def test_bad_input_is_one_line_and_its_exit_code(absa, tmp_path, monkeypatch, arguments, code, what):
+    monkeypatch.chdir(tmp_path)
+    given = [str(argument) for argument in arguments]
+    found, out, err = absa(
+        *given, model="--model" not in given and "--device" not in given and given[0] != "dance"
+    )
+    assert found == code
+    assert what in err + out
+    assert (err + out).count("\n") == 1 or what == "usage"
+
+
+def test_an_output_that_is_the_input(absa, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("text\na\n")
+    code, _, err = absa("predict", table, "--aspect", "price", "-o", table)
+    assert code == 2
+    assert "the output is the input" in err
+    assert table.read_text() == "text\na\n"
+
+
+def test_bad_training_files(absa, tmp_path, bert_directory):
+    for text, what in (
+        ("nonsense: 1\n", "nonsense"),
+        ("data: {train: absent.csv}\nstart: x\nout: y\n", "absent.csv"),
+        ("data: {train: a.csv}\nstart: x\nout: y\nmodel: {kind: word2vec}\n", "kind"),
+        ("data: [", "bad.yaml"),
+    ):
+        path = tmp_path / "bad.yaml"
+        path.write_text(text)
+        code, _, err = absa("train", path, "--quiet")
+        assert code in (2, 3)
+        assert what in err
+        assert err.count("\n") == 1
+
+
+def test_explain(absa, tmp_path):
+    page = tmp_path / "page.html"
+    arguments = (TEXT, "--target", "LOCATION1", "--aspect", "price", "--method", "gradient")
+    code, out, _ = absa("explain", *arguments, "--html", page)
+    assert code == 0
+    assert out.startswith("LOCATION1 / price: ")
+    assert "cheap" in page.read_text(encoding="utf-8")
+    code, out, _ = absa("explain", *arguments, "--json", "--polarity", "negative")
+    (found,) = json.loads(out)
+    assert (found["polarity"], found["method"]) == ("negative", "gradient")
+    assert [word["text"] for word in found["words"]] == TEXT.split()
+
+
+def test_eval(absa, labelled_csv):
+    code, out, _ = absa("eval", labelled_csv, "--target-column", "target", "--explanations", "3")
+    assert code == 0
+    for line in (
+        "strict accuracy",
+        "floor: strict accuracy of all none",
+        "calibration error",
+        "deletion, gradient",
+    ):
+        assert line in out
+    code, out, _ = absa("eval", labelled_csv, "--target-column", "target", "--json")
+    assert 0 <= json.loads(out)["strict"] <= 1
+
+
+def test_help_needs_no_torch_and_answers_quickly():
+    code = "import sys; from weft.cli.main import main; main(['absa', *sys.argv[1:]]); sys.exit('torch' in sys.modules)"
+    environment = {**os.environ, "COLUMNS": "100"}
+    for arguments in (["--help"], ["train", "--help"]):
+        times = []
+        for _ in range(3):
+            start = time.perf_counter()
+            done = subprocess.run(
+                [sys.executable, "-c", code, *arguments], capture_output=True, check=False, env=environment
+            )
+            times.append(time.perf_counter() - start)
+            assert done.returncode == 0
+        assert min(times) < 0.5  # measured 0.1 s; the bound is for a busy machine
+
+
+def test_reading_a_table_needs_no_extra(trained, tmp_path):
+    """CSV in, CSV out, and the gradient explanation, with pyarrow and captum out of reach."""
+    (tmp_path / "t.csv").write_text("text\nLOCATION1 is cheap\n")
+    code = (
+        "import sys; sys.modules['pyarrow'] = sys.modules['captum'] = None\n"
+        "from weft.cli.main import main\n"
+        "model = ['--model', sys.argv[1], '--device', 'cpu', '--quiet']\n"
+        "assert main(['absa', 'predict', 't.csv', '--aspect', 'price', '-o', 'out.csv', *model]) == 0\n"
+        "assert main(['absa', 'explain', 'a cheap rent', '--aspect', 'price', '--method', 'gradient', *model]) == 0\n"
+        "assert main(['absa', 'predict', 't.csv', '--aspect', 'price', '-o', 'out.parquet', *model]) == 5\n"
+        "assert main(['absa', 'explain', 'a cheap rent', '--aspect', 'price', '--method', 'integrated', *model]) == 5\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(trained)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("pip install 'weft[absa]'") == 2
+    assert (tmp_path / "out.csv").read_text().startswith("row,text,")

@@ -1,0 +1,177 @@
+"""Training: every kind learns a tiny set, listens to what it is asked, stops, resumes, and is taught."""
+
+import pytest
+import torch
+
+from weft.absa.config import ModelOptions
+from weft.absa.evaluate.report import score, summary
+from weft.absa.learn.augment import Augmentation
+from weft.absa.learn.setup import DataFiles, Setup, fixed_targets, run_setup
+from weft.absa.learn.training import Learning, class_weights, split, train
+from weft.absa.read.labelled import Columns
+from weft.absa.records import Context, Corpus, Sentence
+from weft.encoder.checkpoint.pretrained import Pretrained
+from weft.errors import CheckpointError, ConfigError, InputError, Interrupted
+from weft.train.config import TrainConfig
+
+TARGETS = ("LOCATION1", "LOCATION2")
+
+
+def options(kind="weft-absa", **changes):
+    small = {"max_length": 32, "similarity_layers": 1, "context_from": 1, "aspect_dropout": 0.0}
+    return ModelOptions(kind=kind, **{**small, "classifier_dropout": 0.0, **changes})
+
+
+def settings(**changes):
+    plan = {"epochs": 30, "batch_size": 4, "learning_rate": 5e-3, "schedule": "constant", "device": "cpu"}
+    return TrainConfig(**{**plan, "metric": "score", "mode": "max", "restore_best": False, **changes})
+
+
+@pytest.mark.parametrize("kind", ["weft-absa", "pair", "qacg", "qacg-official", "cg"])
+def test_every_kind_overfits_and_listens_to_the_question(start, corpus, kind):
+    trained = train(corpus, start, options(kind), settings(), targets=TARGETS)
+    assert summary(score(trained.asker, corpus), corpus)["strict"] == 1.0
+    losses = trained.history.losses
+    assert sum(losses[-4:]) < 0.2 * sum(losses[:4])
+    # The same texts and answers under the other question: what was learnt is of no use.
+    mixed = tuple(Sentence(s.text, s.contexts[::-1], s.polarities, s.where) for s in corpus.sentences)
+    wrong = Corpus(mixed, corpus.polarities)
+    assert summary(score(trained.asker, wrong), wrong)["strict"] < 0.3
+
+
+def test_the_same_seed_gives_the_same_model(start, corpus):
+    first, second = (
+        train(corpus, start, options(aspect_dropout=0.3), settings(epochs=2, seed=3)).history.losses
+        for _ in range(2)
+    )
+    assert first == second
+    assert first != train(corpus, start, options(), settings(epochs=2, seed=4)).history.losses
+
+
+def test_early_stopping_and_the_best_weights(start, corpus):
+    plan = settings(epochs=30, patience=2, learning_rate=1e-12, restore_best=True)
+    trained = train(corpus, start, options(), plan, dev=corpus)
+    assert trained.history.stopped == "early"
+    assert len(trained.history.evaluations) == 3
+
+
+def test_a_run_goes_on_where_it_stopped(start, corpus, tmp_path):
+    plan = settings(epochs=4)
+    whole = train(corpus, start, options(), plan)
+    calls = []
+
+    class StopAfterThree(type(whole.asker.module)):
+        def forward(self, *arguments, **keywords):
+            calls.append(1)
+            if len(calls) == 4:
+                raise KeyboardInterrupt
+            return super().forward(*arguments, **keywords)
+
+    original = type(whole.asker.module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("weft.absa.model.build.WeftAbsa", StopAfterThree)
+        with pytest.raises((KeyboardInterrupt, Interrupted)):
+            train(corpus, start, options(), plan, directory=tmp_path)
+    resumed = train(corpus, start, options(), plan, directory=tmp_path)
+    assert resumed.history.first_step > 0
+    assert isinstance(resumed.asker.module, original)
+    for (name, ours), theirs in zip(
+        whole.asker.module.state_dict().items(), resumed.asker.module.state_dict().values(), strict=True
+    ):
+        assert torch.allclose(ours, theirs, atol=1e-6), name
+
+
+def test_a_teacher_is_followed(start, corpus):
+    teacher = train(corpus, start, options("pair"), settings(epochs=20)).asker
+    wrong = Corpus(
+        tuple(Sentence(s.text, s.contexts, ("none", "none"), s.where) for s in corpus.sentences),
+        corpus.polarities,
+    )
+    learnt = train(
+        wrong, start, options(), settings(epochs=30), learning=Learning(distillation=1.0), teacher=teacher
+    ).asker
+    assert summary(score(learnt, corpus), corpus)["strict"] >= 0.75
+    other = Corpus((Sentence("a", (Context("price"),), ("good",)),), ("none", "good"))
+    with pytest.raises(InputError, match="teacher's classes"):
+        train(other, start, options(), settings(), teacher=teacher)
+
+
+def test_class_weights(corpus):
+    gold = corpus.gold()
+    assert torch.equal(class_weights(corpus, 0.0), torch.ones(3))
+    weights = class_weights(corpus, 1.0)
+    # Every class counts as much as every other, and the mean over the rows is 1.
+    shares = [float(weights[c]) * gold.count(c) for c in range(3)]
+    assert shares == pytest.approx([len(gold) / 3] * 3, rel=1e-5)
+
+
+def test_smoothing_and_balance_change_the_loss(start, corpus):
+    first = [
+        train(corpus, start, options(), settings(epochs=1), learning=learning).history.losses[0]
+        for learning in (Learning(), Learning(label_smoothing=0.3), Learning(class_balance=1.0))
+    ]
+    assert len({round(loss, 6) for loss in first}) == 3
+
+
+def test_split_keeps_texts_together():
+    sentences = tuple(Sentence(f"text {number // 2}", (Context("price"),), ("none",)) for number in range(40))
+    corpus = Corpus(sentences, ("none", "positive"))
+    rest, held = split(corpus, 0.25, seed=1)
+    assert len(held.sentences) == 10
+    assert not {s.text for s in rest.sentences} & {s.text for s in held.sentences}
+    assert split(corpus, 0.25, seed=1)[1] == held
+    assert split(corpus, 0.25, seed=2)[1] != held
+    with pytest.raises(InputError, match="cannot be split"):
+        split(corpus.subset([0]), 0.5)
+
+
+def test_bad_starts_and_settings(start, corpus):
+    nameless = Pretrained(start.encoder, None, None, None)
+    with pytest.raises(CheckpointError, match="no tokenizer"):
+        train(corpus, nameless, options(), settings())
+    with pytest.raises(InputError, match="no sentences"):
+        train(Corpus((), ("none", "positive")), start, options(), settings())
+    for values, what in (
+        ({"label_smoothing": 1.5}, "label_smoothing is 1.5"),
+        ({"distillation": -1}, "distillation is -1"),
+        ({"class_balance": -1}, "class_balance is -1"),
+        ({"distillation_temperature": 0}, "temperature must be positive"),
+    ):
+        with pytest.raises(ConfigError, match=what):
+            Learning(**values)
+    with pytest.raises(ConfigError, match=r"DataFiles.format is 'word'"):
+        DataFiles("a.csv", format="word")
+    with pytest.raises(ConfigError, match=r"dev_share is 1"):
+        DataFiles("a.csv", dev_share=1)
+
+
+def test_fixed_targets(corpus):
+    assert fixed_targets(corpus) == TARGETS
+    many = Corpus(
+        tuple(Sentence("a", (Context("price", f"place {n}"),), ("none",)) for n in range(1001)),
+        corpus.polarities,
+    )
+    assert len(fixed_targets(many.subset(range(5)))) == 5
+    with pytest.raises(ConfigError, match="1001 targets"):
+        fixed_targets(many)
+
+
+def test_a_setup_from_file_to_model(bert_directory, labelled_csv, tmp_path):
+    """Reads, trains, calibrates on the held-out texts, saves; the temperature is stored with the model."""
+    from weft.absa import load
+
+    setup = Setup(
+        DataFiles(str(labelled_csv), columns=Columns(target="target"), dev_share=0.3),
+        str(bert_directory),
+        str(tmp_path / "model"),
+        options(),
+        settings(epochs=12),
+        Learning(Augmentation(concatenate=0.5)),
+    )
+    outcome = run_setup(setup, quiet=True)
+    asker = load(tmp_path / "model")
+    assert asker.config.aspects == ("price", "safety")
+    assert asker.config.temperature != 1.0
+    assert 0.05 <= asker.config.temperature <= 20
+    assert outcome.results["nll"] > 0
+    assert outcome.problems == ()

@@ -1,0 +1,150 @@
+"""Asking: shapes, thresholds, streams, and everything that a text can be."""
+
+import numpy as np
+import pytest
+
+from weft.absa.read.table import TableRow
+from weft.absa.records import Context, Problems, Sentence
+from weft.absa.use.predict import Asked, choose, flat, records, stream
+from weft.errors import ConfigError, InputError
+
+TEXT = "LOCATION1 is cheap but not very safe"
+
+
+def rows(texts):
+    return [TableRow(number, {"text": text}) for number, text in enumerate(texts, start=1)]
+
+
+def test_shapes_of_the_interface(make):
+    asker = make()
+    questions = ["price", ("LOCATION1", "safety"), Context("quiet")]
+    found = asker.predict([TEXT, "quiet"], questions)
+    assert found.shape == (2, 3, 3)
+    assert found.dtype == np.float64
+    assert np.allclose(found.sum(axis=-1), 1)
+    by_row = asker.predict_proba([(TEXT, questions[1]), ("quiet", questions[0])])
+    assert by_row.shape == (2, 3)
+    assert np.allclose(by_row, [found[0, 1], found[1, 0]], atol=1e-6)
+    assert asker.classes_ == ("none", "positive", "negative")
+    assert asker.predict([], questions).shape == (0, 3, 3)
+    assert asker.predict_proba([]).shape == (0, 3)
+
+
+def test_batches_change_nothing(make):
+    asker = make()
+    sentences = [Sentence("quiet " * n, (Context("price"), Context("safety", "quiet"))) for n in range(1, 12)]
+    for found, expected in zip(asker.answer(sentences, 3), asker.answer(sentences), strict=True):
+        assert np.allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("the rent is good", False),  # a text without the target
+        ("LOCATION1 " + "good " * 10_000, True),  # ten thousand words
+        ("good " * 10_000 + "LOCATION1", True),
+        ("😀 🏠 LOCATION1 👍🏽", True),
+        ("東京は静かで安全です LOCATION1", True),
+        ("Это место", False),
+        ("\u202eLOCATION1 \u0000 \ufffd", True),
+        ("." * 500, False),
+        ("a", False),
+    ],
+)
+def test_any_text_has_a_defined_answer(make, text, found):
+    (record,) = records(make(), [Sentence(text, (Context("price", "LOCATION1"),))])
+    assert record["target_found"] is found
+    assert sum(record["probabilities"].values()) == pytest.approx(1, abs=1e-5)
+    if not found:
+        assert record["polarity"] == "none"
+
+
+def test_text_that_is_no_text(make):
+    asker = make()
+    for text in ("", "   ", "\n\t"):
+        with pytest.raises(InputError, match="text 2: the text is empty"):
+            asker.predict(["fine", text], ["price"])
+    with pytest.raises(InputError, match="text 1: a NoneType, not a text"):
+        asker.predict([None], ["price"])
+    with pytest.raises(InputError, match="no questions"):
+        asker.predict(["fine"], [])
+    with pytest.raises(InputError, match="is no question"):
+        asker.predict(["fine"], [3])
+    for question in ("", ("", "price"), ("LOCATION1", " ")):
+        with pytest.raises(InputError, match=r"the (aspect|target) is"):
+            asker.predict(["fine"], [question])
+
+
+def test_thresholds_by_hand():
+    shares = np.array([[0.6, 0.1, 0.3], [0.2, 0.5, 0.3], [0.9, 0.06, 0.04]])
+    assert choose(shares, None).tolist() == [0, 1, 0]
+    assert choose(shares, 0.3).tolist() == [2, 1, 0]
+    assert choose(shares, 0.0).tolist() == [2, 1, 1]
+    assert choose(shares, 1.0).tolist() == [0, 0, 0]
+    for wrong in (-0.1, 1.1):
+        with pytest.raises(ConfigError, match="threshold"):
+            choose(shares, wrong)
+
+
+def test_a_stream_names_bad_rows_and_goes_on(make):
+    problems = Problems()
+    given = [*rows(["LOCATION1 is cheap", " ", "quiet"]), TableRow(4, {}, "3 fields; the header has 1")]
+    given.append(TableRow(5, {"text": 7}))
+    asked = Asked(("price", "safety"), ("LOCATION1",))
+    found = [
+        record
+        for chunk in stream(make(), given, asked, problems, source="a.csv", chunk=2)
+        for record in chunk
+    ]
+    assert [record["row"] for record in found] == [1, 1, 3, 3]
+    assert [record["aspect"] for record in found] == ["price", "safety"] * 2
+    assert list(problems.lines()) == [
+        "a.csv row 2: column 'text' is empty",
+        "a.csv row 4: 3 fields; the header has 1",
+        "a.csv row 5: column 'text' holds 7, not text",
+    ]
+
+
+def test_a_stream_reads_no_further_than_it_must(make):
+    read = []
+
+    def endless():
+        number = 0
+        while True:
+            number += 1
+            read.append(number)
+            yield TableRow(number, {"text": "quiet"})
+
+    chunks = stream(make(), endless(), Asked(("price",)), Problems(), chunk=4)
+    assert len(next(chunks)) == 4
+    assert len(read) == 4
+    chunks.close()
+
+
+def test_many_problems_are_counted_and_few_kept(make):
+    problems = Problems(keep=3)
+    assert [len(chunk) for chunk in stream(make(), rows([""] * 10), Asked(("price",)), problems)] == [0]
+    lines = list(problems.lines())
+    assert len(lines) == 4
+    assert lines[-1] == "… and 7 more"
+
+
+def test_columns_of_a_row():
+    row = TableRow(1, {"text": "a", "place": "LOCATION1", "what": "price"})
+    asked = Asked(text_column="text", target_column="place", aspect_column="what")
+    assert asked.columns == ["text", "place", "what"]
+    assert asked.sentence(row, "").contexts == (Context("price", "LOCATION1"),)
+    for values, what in (
+        ({}, "give aspects"),
+        ({"aspects": ("price",), "aspect_column": "what"}, "give aspects"),
+        ({"aspects": ("price",), "targets": ("a",), "target_column": "place"}, "not both"),
+    ):
+        with pytest.raises(ConfigError, match=what):
+            Asked(**values)
+
+
+def test_flat_records(make):
+    (record,) = records(make(), [Sentence(TEXT, (Context("price", "LOCATION1"),))])
+    plain = flat(record)
+    assert "probabilities" not in plain
+    assert plain["p_positive"] == record["probabilities"]["positive"]
