@@ -145,7 +145,8 @@ def test_several_triples_of_a_head_in_the_compact_form_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("roots", "message"), [([], "empty chunk"), ([1, 2, 3], "3 root tokens for R = 2"), ([1, 0], "padding id 0")]
+    ("roots", "message"),
+    [([], "empty chunk"), ([1, 2, 3], "3 root tokens for R = 2"), ([1, 0], "padding id 0")],
 )
 def test_chunks_that_are_none(roots: list[int], message: str) -> None:
     with pytest.raises(GraphError, match=message):

@@ -113,7 +113,9 @@ def test_relation_ids_name_each_leaf_and_zero_is_none(graph: LeafyChainGraph) ->
 
 def test_position_table_of_the_dense_form() -> None:
     """The design's 1024 positions: a configuration that the encoder accepts."""
-    config = graphmert(97, 4, max_position_embeddings=1024, hidden_size=16, num_attention_heads=2, num_hidden_layers=1)
+    config = graphmert(
+        97, 4, max_position_embeddings=1024, hidden_size=16, num_attention_heads=2, num_hidden_layers=1
+    )
     assert LeafyChainModel(config).encoder.config.max_position_embeddings == 1024
 
 
@@ -142,7 +144,9 @@ def test_mlm_masks_roots_only(graph: LeafyChainGraph) -> None:
     tensors = graph.to_tensors()
     vocabulary = MaskVocabulary(97, 2, (0, 1, 2, 3, 4))
     ids = tensors["input_ids"].expand(64, -1)
-    masked = mask_spans(ids, vocabulary, torch.Generator().manual_seed(0), maskable=~tensors["is_leaf"].expand(64, -1))
+    masked = mask_spans(
+        ids, vocabulary, torch.Generator().manual_seed(0), maskable=~tensors["is_leaf"].expand(64, -1)
+    )
     assert torch.equal(masked.input_ids[:, 128:], ids[:, 128:])
     assert (masked.labels[:, 128:] == IGNORED).all()
     share = (masked.labels[:, :100] != IGNORED).float().mean()
@@ -153,7 +157,9 @@ def test_mnm_masks_whole_leaves_only(graph: LeafyChainGraph) -> None:
     tensors = graph.to_tensors()
     vocabulary = MaskVocabulary(97, 2, (0, 1, 2, 3, 4))
     node = torch.arange(1024)
-    tails = torch.where((node >= 128) & tensors["attention_mask"].bool(), (node - 128) // 7, -1).expand(200, -1)
+    tails = torch.where((node >= 128) & tensors["attention_mask"].bool(), (node - 128) // 7, -1).expand(
+        200, -1
+    )
     ids = tensors["input_ids"].expand(200, -1)
     masked = mask_tails(ids, tails.contiguous(), vocabulary, torch.Generator().manual_seed(0))
     assert torch.equal(masked.input_ids[:, :128], ids[:, :128])
@@ -176,7 +182,9 @@ def test_model_loads_and_processes_the_format(graph: LeafyChainGraph, official: 
 def test_hgat_changes_leaves_from_their_heads_not_roots(graph: LeafyChainGraph) -> None:
     """Deviation: the design lets roots attend to leaves; the paper, and this, fuse the head into the leaf."""
     torch.manual_seed(0)
-    model = LeafyChainModel(graphmert(97, 4, hidden_size=32, num_attention_heads=2, num_hidden_layers=1)).eval()
+    model = LeafyChainModel(
+        graphmert(97, 4, hidden_size=32, num_attention_heads=2, num_hidden_layers=1)
+    ).eval()
     batch = dense_batch([graph])
     conditioner = model.encoder.conditioner
     assert conditioner is not None

@@ -15,6 +15,8 @@ from weft.kg.represent.corruption import hide_words, mask_spans
 from weft.kg.represent.dataset import Corpus
 from weft.train.batching import Batches, LengthBuckets
 
+_MULTIPLE = 8
+
 
 @dataclass(frozen=True)
 class SamplingConfig:
@@ -24,7 +26,8 @@ class SamplingConfig:
         batch_size: Chunks of a batch.
         leaf_columns: Most leaves of a chunk in one batch; a random part of its triples where it has more.
         candidates: Most triples of a chunk that are considered for one batch.
-        hide_share: Share of chunks in which the tails of one query are hidden from the text.
+        hide_share: Share of chunks in which the tails of some queries are hidden from the text.
+        hidden_queries: How many of such a chunk's queries, far apart.
         mlm_share: Share of chunks whose roots are masked.
         mask_share: Share of a masked chunk's root tokens.
         mnm_share: Share of tails that are hidden, for ``decoding="masked"``.
@@ -37,6 +40,7 @@ class SamplingConfig:
     leaf_columns: int = 64
     candidates: int = 24
     hide_share: float = 0.4
+    hidden_queries: int = 1
     mlm_share: float = 0.3
     mask_share: float = 0.15
     mnm_share: float = 0.15
@@ -48,7 +52,7 @@ class SamplingConfig:
         for name in ("hide_share", "mlm_share", "mask_share", "mnm_share"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ConfigError(f"SamplingConfig.{name} is {getattr(self, name)}; it must be in [0, 1]")
-        for name in ("batch_size", "leaf_columns", "candidates", "oversampling"):
+        for name in ("batch_size", "leaf_columns", "candidates", "oversampling", "hidden_queries"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"SamplingConfig.{name} is {getattr(self, name)}; it must be at least 1")
 
@@ -93,7 +97,9 @@ class Sampler:
 
     def batches(self) -> Batches[ChainBatch]:
         """Epochs of batches for :func:`weft.train.fit`, of similar length each."""
-        lengths = (self.root_lengths + self.leaf_lengths)[self.order]
+        # Chunks of as many root columns together, those of similar leaves among them: least padding.
+        columns = -(-self.root_lengths // _MULTIPLE) * (self.config.leaf_columns + 1)
+        lengths = (columns + self.leaf_lengths)[self.order]
         plan = LengthBuckets(
             lengths.tolist(),
             min(self.config.batch_size, len(self.order)),
@@ -116,7 +122,7 @@ class Sampler:
         """
         corpus, config = self.corpus, self.config
         R = _rounded(int(self.root_lengths[chunks].max()), corpus.roots)
-        L = _rounded(int(self.leaf_lengths[chunks].max()) + self.model.leaves, config.leaf_columns)
+        L = _rounded(int(self.leaf_lengths[chunks].max()), config.leaf_columns)
         chunks = chunks.to(self.device)
         ids, words = corpus.ids[chunks, :R].long(), corpus.words[chunks, :R].long()
         triple, there = self._draw_triples(chunks, generator)
@@ -166,12 +172,14 @@ class Sampler:
     def _hide(
         self, ids: Tensor, words: Tensor, triple: Tensor, there: Tensor, generator: torch.Generator
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Hide the tails of each chosen chunk's first query; also which words are gone, ``(B, 256)``."""
+        """Hide the tails of some queries of each chosen chunk; also which words are gone, ``(B, 256)``."""
         corpus = self.corpus
         chosen = (self._uniform(len(ids), generator) < self.config.hide_share) & there[:, 0]
         query, tail_word = corpus.query[triple], corpus.tail_word[triple]
-        same = there & chosen[:, None] & (query == query[:, :1])
-        same &= (tail_word != NO_WORD) & (tail_word != corpus.head_word[triple])
+        count, parts = there.sum(dim=1, keepdim=True), self.config.hidden_queries
+        apart = torch.arange(parts, device=self.device) * count // parts
+        same = (query[:, :, None] == query.gather(1, apart)[:, None]).any(dim=2)
+        same &= there & chosen[:, None] & (tail_word != NO_WORD) & (tail_word != corpus.head_word[triple])
         gone = torch.zeros(len(ids), NO_WORD + 1, dtype=torch.bool, device=self.device)
         row, column = torch.nonzero(same, as_tuple=True)
         gone[row, tail_word[row, column]] = True
@@ -303,5 +311,5 @@ def prompts(model: ModelConfig, device: torch.device) -> tuple[Tensor, Tensor]:
 
 
 def _rounded(length: int, most: int) -> int:
-    """Up to a multiple of 16, so that few shapes occur."""
-    return min(-(-max(length, 1) // 16) * 16, -(-most // 16) * 16)
+    """Up to a multiple of a few columns, so that few shapes occur."""
+    return min(-(-max(length, 1) // _MULTIPLE) * _MULTIPLE, -(-most // _MULTIPLE) * _MULTIPLE)
