@@ -43,6 +43,11 @@ class AngrDisassembler(Disassembler):
 
     def functions(self, image: Image) -> Iterator[Function]:
         """See the base class."""
+        _, graph = self.analyse(image)
+        yield from self.translate(image, graph)
+
+    def analyse(self, image: Image) -> tuple[Any, Any]:
+        """Angr's project and its control-flow graph of the whole file: the part that takes the time."""
         for noisy in ("angr", "cle", "pyvex"):
             logging.getLogger(noisy).setLevel(logging.ERROR)
         options: dict[str, Any] = {}
@@ -50,7 +55,10 @@ class AngrDisassembler(Disassembler):
             # angr moves position-independent files; we want the file's own addresses.
             options["main_opts"] = {"base_addr": 0}
         project = self._angr.Project(image.path, auto_load_libs=False, **options)
-        graph = project.analyses.CFGFast(normalize=True)
+        return project, project.analyses.CFGFast(normalize=True)
+
+    def translate(self, image: Image, graph: Any) -> Iterator[Function]:
+        """The functions of angr's graph, as ours."""
         for address in sorted(graph.kb.functions):
             found = graph.kb.functions[address]
             if (
@@ -120,7 +128,10 @@ def _translate(image: Image, found: Any) -> Function | None:
 
 
 def joined_starts(entry: int, code: dict[int, Any], successors: dict[int, list[tuple[int, str]]]) -> set[int]:
-    """Starts that remain once a block is joined with the one that only its call's return leads to."""
+    """Starts that remain once a block is joined with the one that only runs into it.
+
+    angr ends a block at a call, and at the size limit of its intermediate language.
+    """
     arrivals: dict[int, list[tuple[int, str]]] = {}
     for source, targets in successors.items():
         for target, kind in targets:
@@ -128,11 +139,17 @@ def joined_starts(entry: int, code: dict[int, Any], successors: dict[int, list[t
     starts = {entry}
     for address in code:
         found = arrivals.get(address, [])
-        only_returns = len(found) == 1 and found[0][1] == "fake_return"
-        follows = only_returns and found[0][0] in code and found[0][0] + code[found[0][0]].size == address
-        if not follows:
+        source = found[0][0] if len(found) == 1 else None
+        follows = source in code and source + code[source].size == address
+        if not follows or (found[0][1] != "fake_return" and _jumps(code[source])):
             starts.add(address)
     return starts
+
+
+def _jumps(block: Any) -> bool:
+    """Whether the block ends in a jump, taken or not."""
+    word = block.capstone.insns[-1].mnemonic.rpartition(" ")[2]
+    return word[0] == "j" or word in ("b", "br", "cbz", "cbnz", "tbz", "tbnz") or word.startswith("b.")
 
 
 def _kind(block: Any, target: int, kind: str, count: int) -> EdgeKind:
