@@ -79,7 +79,7 @@ def test_train_eval_facts(
     assert main([*evaluate, "--model", str(trained), "--calibrate", "--json"]) == 0
     table = json.loads(capsys.readouterr().out)
     assert set(table) == {"prior", "prior in the text", "nearest word", "model"}
-    assert set(table["model"]) == {"visible", "hidden", "absent"}
+    assert set(table["model"]) == {"visible", "hidden", "absent", "natural"}
     assert (trained / "calibration.json").is_file()
     assert main([*evaluate, "--by-relation", "--model", str(trained)]) == 0
     assert "prior in the text" in capsys.readouterr().out
@@ -94,6 +94,10 @@ def test_train_eval_facts(
     assert types[0]["agrees"] is None
     lines = source.read_text().splitlines()
     assert all(fact["head"] in lines[fact["line"] - 1] for fact in found)
+    assert main([*facts, "--json", "--precision", "0.9"]) == 0
+    sure = [fact["confidence"] for fact in json.loads(capsys.readouterr().out)]
+    assert len(sure) < len(found)
+    assert sum(sure) >= 0.9 * len(sure)
     assert main([*facts, "--relation", "raises", "--limit", "1"]) == 0
     printed = capsys.readouterr().out
     assert "grow raises" in printed

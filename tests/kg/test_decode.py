@@ -12,8 +12,12 @@ from weft.errors import ConfigError, ShapeError
 from weft.kg.config import graphmert, weft_kg
 from weft.kg.model.decode import Queries, mask_predict, score_tails, spell
 from weft.kg.model.leafy_chain import LeafyChainModel
+from weft.kg.model.memory import encode_leaves, remember
+from weft.kg.model.training import named_config
 from weft.kg.model.trie import Trie
 from weft.kg.read.tokens import END, PAD
+from weft.kg.represent.dataset import Dataset
+from weft.kg.represent.sampling import Sampler, SamplingConfig
 
 
 def tiny(**changes: object) -> LeafyChainModel:
@@ -163,3 +167,27 @@ def test_decoding_fits_the_model() -> None:
         mask_predict(masked, queries(), iterations=0)
     with pytest.raises(ShapeError, match="queries have shapes"):
         replace(queries(), there=torch.ones(2, 4, dtype=torch.bool))
+
+
+@pytest.mark.parametrize(
+    "choice", [{}, {"fusion": "embedding"}, {"position": "absolute"}, {"fusion": "words"}]
+)
+def test_remembered_roots_change_nothing(dataset: Dataset, choice: dict[str, str]) -> None:
+    torch.manual_seed(0)
+    config = named_config("weft-kg", dataset, hidden_size=32, layers=2, heads=2, **choice)
+    model = LeafyChainModel(config).eval()
+    sampler = Sampler(dataset.corpus, config, SamplingConfig(batch_size=6))
+    batch = sampler.make(sampler.order[:6], torch.Generator().manual_seed(1))
+    memory = remember(model, batch)
+    with torch.no_grad():
+        whole = model(batch)
+    apart = encode_leaves(model, batch, memory)
+    assert (whole - apart)[batch.real].abs().max() <= 2e-5
+
+
+def test_roots_that_fade_are_not_remembered(dataset: Dataset) -> None:
+    config = named_config("weft-kg", dataset, hidden_size=32, layers=1, heads=2, decay="scores")
+    model = LeafyChainModel(config).eval()
+    sampler = Sampler(dataset.corpus, config, SamplingConfig(batch_size=2))
+    with pytest.raises(ConfigError, match="without decay"):
+        remember(model, sampler.make(sampler.order[:2], torch.Generator()))

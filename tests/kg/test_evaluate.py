@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from weft.errors import CheckpointError, InputError
+from weft.errors import CheckpointError, ConfigError, InputError
 from weft.kg.evaluate.baselines import (
     Counts,
     baseline_scores,
@@ -17,7 +17,7 @@ from weft.kg.evaluate.baselines import (
     prior,
     prior_in_text,
 )
-from weft.kg.evaluate.confidence import FILE, Confidence
+from weft.kg.evaluate.confidence import FILE, Confidence, threshold_at
 from weft.kg.evaluate.scores import Ranking, answer, evaluate, score
 from weft.kg.evaluate.views import View, make_views
 from weft.kg.model.leafy_chain import LeafyChainModel
@@ -47,7 +47,7 @@ def test_views_hold_what_their_names_say(dataset: Dataset) -> None:
                 assert not any(inside)
             if name == "visible":
                 assert any(inside)
-    assert set(make_views(dataset, "test")) == {"visible", "hidden", "absent"}
+    assert set(make_views(dataset, "test")) == {"visible", "hidden", "absent", "natural"}
 
 
 def test_hidden_tails_are_gone_and_heads_are_not(dataset: Dataset) -> None:
@@ -177,3 +177,26 @@ def test_confidence_is_the_precision_of_such_answers(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no answers"):
         Confidence.fit([])
     assert Confidence.load(tmp_path / "absent") is None
+
+
+def test_as_many_answers_as_keep_a_precision() -> None:
+    confidences = [0.5, 1.0, 0.8, 0.8, 0.9]
+    assert threshold_at(confidences, 0.9) == 0.9
+    # The two of 0.8 come together or not at all: the mean of the first four is 0.875.
+    assert threshold_at(confidences, 0.875) == 0.8
+    assert threshold_at(confidences, 0.5) == 0.5
+    assert threshold_at([0.3], 0.9) == float("inf")
+    assert threshold_at([], 0.9) == float("inf")
+    with pytest.raises(ConfigError, match="precision is 1"):
+        threshold_at(confidences, 1.5)
+
+
+def test_confidence_replaces_probabilities_and_no_answer(dataset: Dataset, model: LeafyChainModel) -> None:
+    views = {"visible": make_views(dataset, "test", limit=12)["visible"]}
+    confidence = Confidence.fit([("calls", 0.2, False), ("calls", 0.9, True)])
+    raw, calibrated = (
+        evaluate(model, dataset.corpus, views, dataset.schema.names, beams=2, confidence=given)["visible"]
+        for given in (None, confidence)
+    )
+    assert raw.precision_at_1 == calibrated.precision_at_1
+    assert raw.calibration_error != calibrated.calibration_error

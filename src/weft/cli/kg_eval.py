@@ -47,6 +47,7 @@ def run(argv: list[str]) -> int:
     from weft.errors import ConfigError
     from weft.kg.evaluate.baselines import baseline_scores
     from weft.kg.evaluate.calibrate import calibrate
+    from weft.kg.evaluate.confidence import Confidence
     from weft.kg.evaluate.scores import evaluate
     from weft.kg.evaluate.views import make_views
     from weft.kg.model.leafy_chain import LeafyChainModel
@@ -67,11 +68,17 @@ def run(argv: list[str]) -> int:
         )
         corpus = dataset.corpus.to(device)
         names = dataset.schema.names
-        table["model"] = evaluate(
-            model, corpus, views, names, beams=arguments.beams, shuffle_relations=arguments.shuffle_relations
-        )
         if arguments.calibrate:
             calibrate(model, dataset, corpus, limit=arguments.limit).save(arguments.model)
+        table["model"] = evaluate(
+            model,
+            corpus,
+            views,
+            names,
+            beams=arguments.beams,
+            shuffle_relations=arguments.shuffle_relations,
+            confidence=Confidence.load(arguments.model),
+        )
     if arguments.json:
         print(
             json.dumps(

@@ -30,6 +30,9 @@ def parser() -> argparse.ArgumentParser:
         "--relation", action="append", metavar="NAME", help="only this relation; may be repeated"
     )
     result.add_argument("--at-least", type=float, default=0.0, metavar="P", help="least confidence (0)")
+    result.add_argument(
+        "--precision", type=float, metavar="P", help="as many facts as together are right this often"
+    )
     result.add_argument("--limit", type=int, metavar="N", help="print at most N facts, the surest")
     result.add_argument("--beams", type=int, default=4, metavar="N", help="hypotheses of a tail (4)")
     result.add_argument("--json", action="store_true", help="print JSON")
@@ -40,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
 def run(argv: list[str]) -> int:
     """Run ``weft kg facts``."""
     arguments = parser().parse_args(argv)
+    from weft.kg.evaluate.confidence import threshold_at
     from weft.kg.extract import Extractor
     from weft.kg.schema import PYTHON
 
@@ -61,7 +65,10 @@ def run(argv: list[str]) -> int:
         found = [fact for fact in found if fact.relation in arguments.relation]
     judged = [fact for fact in found if fact.agrees is not None]
     right = sum(fact.agrees is True for fact in judged)
-    shown = [fact for fact in found if fact.confidence >= arguments.at_least]
+    least = arguments.at_least
+    if arguments.precision is not None:
+        least = max(least, threshold_at([fact.confidence for fact in found], arguments.precision))
+    shown = [fact for fact in found if fact.confidence >= least]
     if arguments.limit is not None:
         surest = sorted(shown, key=lambda fact: -fact.confidence)[: arguments.limit]
         shown = [fact for fact in shown if fact in surest]

@@ -8,8 +8,8 @@ from weft.kg.evaluate.views import make_views
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.represent.dataset import Corpus, Dataset
 
-_NATURAL = ("visible", "absent", "parameter types", "return types")
-"""Views of text as it is; hidden tails occur in no real chunk."""
+_NATURAL = ("natural", "parameter types", "return types")
+"""What is asked of text as it is: hidden tails occur in no real chunk."""
 
 
 def calibrate(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from weft.errors import CheckpointError, InputError
+from weft.errors import CheckpointError, ConfigError, InputError
 from weft.objective.calibration import Calibration, fit_isotonic, from_json, to_json
 
 FILE = "calibration.json"
@@ -83,6 +83,32 @@ class Confidence:
             return Confidence(from_json(record["pooled"], str(path)), relations)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise CheckpointError(f"not a calibration: {error}", where=str(path)) from error
+
+
+def threshold_at(confidences: Sequence[float], precision: float) -> float:
+    """The lowest confidence to accept, for the accepted to be right this often together.
+
+    The surest answers are accepted as long as the mean of their confidences is at least the precision: for
+    calibrated confidences that mean is the expected share of right ones.
+
+    Args:
+        confidences: Of all answers.
+        precision: The share of right ones that is wanted.
+
+    Returns:
+        The threshold; above 1 where no answer is sure enough.
+
+    Raises:
+        ConfigError: A precision outside (0, 1].
+    """
+    if not 0.0 < precision <= 1.0:
+        raise ConfigError(f"precision is {precision}; it must be in (0, 1]")
+    surest = np.sort(np.asarray(confidences, dtype=np.float64))[::-1]
+    means = np.cumsum(surest) / np.arange(1, len(surest) + 1)
+    # Answers of equal confidence are accepted together or not at all.
+    last = np.append(surest[1:] < surest[:-1], True) if len(surest) else np.zeros(0, dtype=bool)
+    enough = np.flatnonzero(last & (means >= precision - 1e-12))
+    return float(surest[enough[-1]]) if len(enough) else float("inf")
 
 
 def _isotonic(pairs: list[tuple[float, bool]]) -> Calibration:

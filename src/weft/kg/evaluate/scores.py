@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from weft.kg.evaluate.confidence import Confidence, threshold_at
 from weft.kg.evaluate.views import Tail, View
 from weft.kg.model.decode import mask_predict, spell
 from weft.kg.model.leafy_chain import LeafyChainModel
@@ -19,6 +20,9 @@ from weft.objective.metrics import expected_calibration_error, threshold_curve
 
 DEPTH = 10
 """Answers of a query that count."""
+
+TARGET = 0.9
+"""The precision that accepted answers are to have."""
 
 Ranking = list[tuple[Tail, float]]
 """Tails of one query with their probabilities, best first."""
@@ -37,6 +41,8 @@ class Score:
         best_f1: Highest F1 over thresholds on the probability of every answer, all queries together.
         best_threshold: Where it is.
         calibration_error: ECE of the first answers' probabilities.
+        accepted: Share of the first answers that :func:`threshold_at` accepts for a precision of 0.9.
+        accepted_precision: Share right of those; NaN where none is accepted.
         multi_token: Share right of first answers to queries whose right tails all have several tokens.
         macro_precision_at_1: Mean of P@1 over relations.
         macro_hit_at_10: Mean of Hit@10 over relations.
@@ -51,20 +57,24 @@ class Score:
     best_f1: float
     best_threshold: float
     calibration_error: float
+    accepted: float
+    accepted_precision: float
     multi_token: float
     macro_precision_at_1: float
     macro_hit_at_10: float
     by_relation: dict[str, tuple[int, float, float]] = field(default_factory=dict)
 
     def record(self) -> dict[str, object]:
-        """As JSON."""
+        """As JSON; what is not defined is null."""
         values: dict[str, object] = {}
         for name, value in vars(self).items():
             if isinstance(value, Interval):
                 values[name] = round(value.estimate, 4)
                 values[name + "_interval"] = [round(value.low, 4), round(value.high, 4)]
             else:
-                values[name] = round(value, 4) if isinstance(value, float) else value
+                values[name] = value
+                if isinstance(value, float):
+                    values[name] = None if math.isnan(value) else round(value, 4)
         return values
 
 
@@ -110,7 +120,6 @@ def score(
     rankings: Sequence[Ranking],
     corpus: Corpus,
     names: Sequence[str],
-    calibrate: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None,
 ) -> Score:
     """Compare answers with the right ones.
 
@@ -119,7 +128,6 @@ def score(
         rankings: Answers to each query.
         corpus: Holds the relations and documents of the queries.
         names: Relation names by id.
-        calibrate: From raw probabilities to calibrated ones, for the calibration error and thresholds.
     """
     found = [[tail in gold for tail, _ in ranking] for ranking, gold in zip(rankings, view.gold, strict=True)]
     first = np.array([bool(hits) and hits[0] for hits in found], dtype=np.float64)
@@ -134,9 +142,8 @@ def score(
     raw = np.array([value for ranking in rankings for _, value in ranking])
     labels = np.array([hit for hits in found for hit in hits])
     leading = np.array([ranking[0][1] if ranking else 0.0 for ranking in rankings])
-    if calibrate is not None:
-        raw, leading = calibrate(raw), calibrate(leading)
     curve = threshold_curve(raw, labels, positives=int(sizes.sum())) if len(raw) else None
+    taken = leading >= threshold_at(leading.tolist(), TARGET)
     several = np.array([all(len(tail) > 1 for tail in gold) for gold in view.gold])
     relation = corpus.relation[view.triple.to(corpus.relation.device)].cpu().numpy()
     document = corpus.document[corpus.chunk[view.triple.to(corpus.chunk.device)]].cpu().numpy()
@@ -158,6 +165,8 @@ def score(
         best_f1=float(curve.f1[curve.best]) if curve else 0.0,
         best_threshold=float(curve.thresholds[curve.best]) if curve else 1.0,
         calibration_error=expected_calibration_error(leading.clip(0, 1), first.astype(bool)),
+        accepted=float(taken.mean()),
+        accepted_precision=float(first[taken].mean()) if taken.any() else float("nan"),
         multi_token=float(first[several].mean()) if several.any() else float("nan"),
         macro_precision_at_1=float(np.mean([value[1] for value in by_relation.values()])),
         macro_hit_at_10=float(np.mean([value[2] for value in by_relation.values()])),
@@ -174,6 +183,7 @@ def evaluate(
     beams: int = DEPTH,
     batch_size: int = 32,
     shuffle_relations: bool = False,
+    confidence: Confidence | None = None,
 ) -> dict[str, Score]:
     """Answer and score every view.
 
@@ -185,6 +195,7 @@ def evaluate(
         beams: Hypotheses of the beam search.
         batch_size: Queries at a time.
         shuffle_relations: Ask for random relations: a control.
+        confidence: Replaces probabilities by how often such answers are right.
     """
     model.eval()
     results = {}
@@ -194,5 +205,11 @@ def evaluate(
             generator = torch.Generator().manual_seed(0)
             relation = torch.randint(1, len(names), (len(view),), generator=generator)
         rankings = answer(model, corpus, view, beams=beams, batch_size=batch_size, relation=relation)
+        if confidence is not None:
+            relations = [names[number] for number in corpus.relation[view.triple].tolist()]
+            rankings = [
+                [(tail, confidence(relation_name, value)) for tail, value in ranking]
+                for relation_name, ranking in zip(relations, rankings, strict=True)
+            ]
         results[name] = score(view, rankings, corpus, names)
     return results

@@ -3,7 +3,8 @@
 - *visible*: a right tail stands in the text;
 - *hidden*: the same queries, every occurrence of their right tails replaced by one mask;
 - *absent*: no right tail stands in the text;
-- *parameter types*, *return types*: right tails from the typeshed, which the text never states.
+- *parameter types*, *return types*: right tails from the typeshed, which the text never states;
+- *natural*: visible and absent queries as often as they occur.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from weft.kg.read.tokens import NO_WORD, PAD
 from weft.kg.represent.corruption import hide_words
 from weft.kg.represent.dataset import SPLITS, Corpus, Dataset
 
-VIEWS = ("visible", "hidden", "absent", "parameter types", "return types")
+VIEWS = ("visible", "hidden", "absent", "parameter types", "return types", "natural")
 
 Tail = tuple[int, ...]
 
@@ -107,7 +108,9 @@ def make_views(
         first = group[0]
         if origin[first] == 1:
             found["return types" if relation[first] == returns else "parameter types"].append(group)
-        elif (tail_word[group] == NO_WORD).all():
+            continue
+        found["natural"].append(group)
+        if (tail_word[group] == NO_WORD).all():
             found["absent"].append(group)
         else:
             found["visible"].append(group)

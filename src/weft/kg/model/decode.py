@@ -13,6 +13,7 @@ from torch import Tensor
 
 from weft.errors import ConfigError, ShapeError
 from weft.kg.model.leafy_chain import LeafyChainModel
+from weft.kg.model.memory import RootMemory, can_remember, encode_leaves, remember
 from weft.kg.model.trie import Trie
 from weft.kg.read.tokens import END, MASK, PAD
 from weft.kg.represent.batch import IGNORED, ChainBatch
@@ -89,9 +90,14 @@ def spell(
     tokens = torch.full((B, Q, 1, K), PAD, dtype=torch.int64, device=device)
     score = torch.zeros(B, Q, 1, device=device)
     done = torch.zeros(B, Q, 1, dtype=torch.bool, device=device)
+    memory = None
+    if can_remember(model):
+        memory = remember(
+            model, _batch(model, queries, tokens[:, :, 0], torch.zeros_like(queries.relation))[0]
+        )
     for step in range(K):
         W = tokens.shape[2]
-        following = _next_log_probability(model, queries, tokens, step)
+        following = _next_log_probability(model, queries, tokens, step, memory)
         if tries is not None:
             following = following.masked_fill(~_allowed(tries, tokens, step, following.shape[-1]), _LOWEST)
         best, token = following.topk(min(beams, following.shape[-1]), dim=-1)
@@ -208,7 +214,9 @@ def next_token_log_probability(
     return log_vocabulary
 
 
-def _next_log_probability(model: LeafyChainModel, queries: Queries, tokens: Tensor, step: int) -> Tensor:
+def _next_log_probability(
+    model: LeafyChainModel, queries: Queries, tokens: Tensor, step: int, memory: RootMemory | None
+) -> Tensor:
     """The log-probability of every next token of every hypothesis, ``(B, Q, W, vocab)``."""
     B, Q, W, K = tokens.shape
     spread = Queries(
@@ -220,7 +228,7 @@ def _next_log_probability(model: LeafyChainModel, queries: Queries, tokens: Tens
     )
     length = torch.full_like(spread.relation, step)
     batch, start = _batch(model, spread, tokens.view(B, Q * W, K), length)
-    hidden = model(batch)
+    hidden = model(batch) if memory is None else encode_leaves(model, batch, memory)
     before = prompts(model.config, tokens.device)[1][spread.relation]
     column = (batch.num_roots + start + before + step).clamp(max=hidden.shape[1] - 1)
     leaves = hidden.gather(1, column[..., None].expand(-1, -1, hidden.shape[2]))

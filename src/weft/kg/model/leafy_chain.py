@@ -126,8 +126,8 @@ class LeafyChainModel(nn.Module):
         """``(vocab, hidden)``."""
         return self.encoder.embeddings.word_embeddings.weight  # type: ignore[union-attr, return-value]  # TokenEmbeddings
 
-    def forward(self, batch: ChainBatch, path: AttentionPath = "auto") -> Tensor:
-        """Hidden states ``(B, N, hidden)``.
+    def forward(self, batch: ChainBatch, path: AttentionPath = "auto", layers: slice = slice(None)) -> Tensor:
+        """Hidden states ``(B, N, hidden)``; those of the embeddings with ``layers=slice(0, 0)``.
 
         Raises:
             InputError: Ids outside the vocabulary, an empty batch.
@@ -147,6 +147,7 @@ class LeafyChainModel(nn.Module):
             structure=structure or None,
             position_ids=batch.root if config.encoder.position != "none" else None,
             mask=batch.one_way(config.decoding == "causal") if config.one_way else None,
+            layers=layers,
             path=path,
         )
         return output.last_hidden_state
