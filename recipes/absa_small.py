@@ -60,6 +60,7 @@ class Job:
         train: Of ``TrainConfig``.
         learning: Of ``Learning``; ``augmentation`` of ``Augmentation``.
         teacher: Name and seed of the job whose model teaches, ``name/seed``.
+        begin: Name and seed of the job whose model this one goes on from.
         save: Keep the model under ``OUT/models``.
         ship: Also write it as the shipped model.
         deletion: Questions on which explanations are tested by deletion.
@@ -75,6 +76,7 @@ class Job:
     train: dict[str, Any] = field(default_factory=dict)
     learning: dict[str, Any] = field(default_factory=dict)
     teacher: str | None = None
+    begin: str | None = None
     save: bool = False
     ship: bool = False
     deletion: int = 0
@@ -192,8 +194,18 @@ def short(absa: Job) -> list[Job]:
     equal = changed(absa, "weft-absa, 1 epoch, 4 aspects", frequent=True, train=one)
     pair = changed(PAIR, "pair, 1 epoch", train=one)
     left_out = [changed(absa, f"without {name}", left_out=name, train=one) for name in ASPECTS_HELD_OUT]
+    longer = changed(
+        absa,
+        "weft-absa, 8 + 7 epochs",
+        begin="weft-absa/0",
+        train={"epochs": 7, "learning_rate": 2e-4},
+        seed=7,
+        save=True,
+        ship=True,
+    )
     return [
-        replace(absa, save=True, ship=True),
+        replace(absa, save=True),
+        longer,
         *left_out[:2],
         *(equal, qacg, pair, official),
         *left_out[2:],
@@ -260,6 +272,7 @@ def run(job: Job, start: Any, data: Path, out: Path, quick: bool) -> dict[str, A
         dev=held if device == "cuda" else None,
         directory=out / "runs" / job.key,
         teacher=None if job.teacher is None else load(out / "models" / job.teacher),
+        begin=None if job.begin is None else load(out / "models" / job.begin),
         targets=TARGETS if job.corpus == "sentihood" else (),
     )
     final: dict[str, Any] = report(trained.asker, held)
@@ -360,8 +373,11 @@ def results(path: Path) -> dict[str, Any]:
 
 
 def ready(waiting: list[Job], finished: dict[str, Any]) -> Job | None:
-    """The first waiting job whose teacher, if it has one, is trained."""
-    return next((job for job in waiting if job.teacher is None or finished.get(job.teacher)), None)
+    """The first waiting job whose teacher and beginning, if it has any, are trained."""
+    for job in waiting:
+        if all(finished.get(needed) for needed in (job.teacher, job.begin) if needed is not None):
+            return job
+    return None
 
 
 def share(job: Job, jobs: list[Job]) -> float:

@@ -96,6 +96,18 @@ def test_a_teacher_is_followed(start, corpus):
         train(other, start, options(), settings(), teacher=teacher)
 
 
+def test_a_model_goes_on_from_another(start, corpus):
+    """Its weights are the beginning; what it knew stays known; another shape is refused."""
+    begin = train(corpus, start, options(), settings()).asker
+    still = train(
+        corpus.only(["price"]), start, options(), settings(epochs=1, learning_rate=1e-12), begin=begin
+    ).asker
+    assert still.config.aspects == begin.config.aspects == ("price", "safety")
+    assert summary(score(still, corpus), corpus)["strict"] == 1.0
+    with pytest.raises(InputError, match="has options"):
+        train(corpus, start, options(pooler_blocks=2), settings(), begin=begin)
+
+
 def test_class_weights(corpus):
     gold = corpus.gold()
     assert torch.equal(class_weights(corpus, 0.0), torch.ones(3))

@@ -13,6 +13,7 @@ from torch import Tensor
 from weft.absa.config import AbsaConfig, ModelOptions
 from weft.absa.evaluate.report import score, summary
 from weft.absa.learn.augment import Augmentation, Augmenter
+from weft.absa.learn.similarity import fit_similarity
 from weft.absa.model.build import build_model
 from weft.absa.records import Corpus, Sentence
 from weft.absa.represent.batch import Pairs, Questions, Representation
@@ -80,6 +81,7 @@ def train(
     learning: Learning | None = None,
     dev: Corpus | None = None,
     teacher: Asker | None = None,
+    begin: Asker | None = None,
     targets: Sequence[str] = (),
     directory: Path | None = None,
     quiet: bool = True,
@@ -98,13 +100,14 @@ def train(
         dev: Sentences for the evaluation after every epoch; with ``config.patience`` they also decide
             when to stop.
         teacher: A trained model whose probabilities are also learnt.
+        begin: A trained model of the same options and classes to go on from; its aspects stay known.
         targets: The target names of the fixed contexts, for ``qacg-official`` and ``cg``.
         directory: Of checkpoints and log; None keeps nothing on disk.
         quiet: No progress bar.
 
     Raises:
         CheckpointError: The start has no tokenizer.
-        InputError: Nothing to train on, or a teacher with other classes.
+        InputError: Nothing to train on, or a teacher or a beginning that does not fit.
     """
     chosen = learning or Learning()
     if start.tokenizer is None:
@@ -119,10 +122,12 @@ def train(
         encoder=start.encoder.config,
         options=options,
         polarities=corpus.polarities,
-        aspects=corpus.aspects,
+        aspects=corpus.aspects if begin is None else _both(begin.config.aspects, corpus.aspects),
         targets=tuple(targets),
     )
     asker = Asker(build_model(model_config, start.encoder, start.pooler), start.tokenizer)
+    if begin is not None:
+        _take_over(asker, begin)
     augment = Augmenter(corpus.sentences, chosen.augmentation)
     weights = class_weights(corpus, chosen.class_balance).to(_device(config.device))
 
@@ -169,6 +174,7 @@ def train(
         quiet=quiet,
     )
     asker.module.eval()
+    fit_similarity(asker, corpus)
     return Trained(asker, history)
 
 
@@ -198,6 +204,25 @@ def split(corpus: Corpus, share: float, seed: int = 0) -> tuple[Corpus, Corpus]:
     if not inside or not outside:
         raise InputError(f"{len(texts)} texts cannot be split with a share of {share}")
     return corpus.subset(outside), corpus.subset(inside)
+
+
+def _both(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *second)))
+
+
+def _take_over(asker: Asker, begin: Asker) -> None:
+    """The weights of another model of the same shape.
+
+    Raises:
+        InputError: Other options, classes or words.
+    """
+    for name in ("options", "polarities", "encoder"):
+        mine, theirs = getattr(asker.config, name), getattr(begin.config, name)
+        if mine != theirs:
+            raise InputError(f"the model to go on from has {name} {theirs}, not {mine}")
+    if asker.tokenizer.get_vocab() != begin.tokenizer.get_vocab():
+        raise InputError("the model to go on from has another vocabulary than the start")
+    asker.module.load_state_dict(begin.module.state_dict())
 
 
 def _length(representation: Representation, sentence: Sentence) -> int:

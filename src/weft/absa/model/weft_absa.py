@@ -16,7 +16,7 @@ from weft.attention.attend import Maps
 from weft.encoder.encoder import Encoder
 from weft.encoder.heads import ClassificationHead
 from weft.encoder.layer import EncoderLayer
-from weft.errors import ShapeError
+from weft.errors import ConfigError, ShapeError
 
 
 class Answer(NamedTuple):
@@ -161,6 +161,17 @@ class WeftAbsa(nn.Module):
         """The embeddings ``(texts, seq, hidden)`` that :meth:`forward` takes as ``embedded``."""
         embedded: Tensor = self.encoder.embeddings(questions.input_ids)
         return embedded
+
+    def similarity_features(self, questions: Questions) -> Tensor:
+        """``(contexts, 2)``, the cosines by which an unseen aspect is recognised, for known ones as well."""
+        depth = slice(0, max(0, self.options.frozen_layers))
+        text = self.encoder(questions.input_ids, questions.attention_mask, layers=depth)
+        words = self.encoder(questions.aspect_ids, questions.aspect_mask, layers=depth)
+        everything = torch.ones_like(questions.slot_mask)
+        found = self._similarity(questions, everything, text.last_hidden_state, words.last_hidden_state)
+        if found is None:
+            raise ConfigError("a model with similarity_layers = -1 compares no aspect with the text")
+        return found.features[questions.context_view, questions.context_slot]
 
     def _encode(self, inputs: Tensor, mask: Tensor, stop: int) -> tuple[Tensor, Tensor]:
         """The states after layer ``stop``, and on the way those after the frozen layers."""

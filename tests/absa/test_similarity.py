@@ -1,0 +1,63 @@
+"""The similarity weights, fitted last: an optimum, used for unseen aspects only, and worth having."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from weft.absa.learn.similarity import fit_similarity
+from weft.errors import ConfigError
+
+
+def test_the_fit_is_an_optimum(make, corpus):
+    """The gradient of the loss by the fitted numbers, through the model itself, vanishes."""
+    asker = make(aspects=("price", "safety"))
+    fit_similarity(asker, corpus)
+    head = asker.module.similarity_head
+    assert head.weight.abs().max() > 0.01
+    batch = asker.represent(corpus.sentences)
+    batch = replace(batch, aspect_known=torch.zeros_like(batch.aspect_known))
+    F.cross_entropy(asker.module(batch).logits, batch.labels).backward()
+    features = asker.module.similarity_features(batch)
+    # What is left is the ridge, which pulls on the standardised weights.
+    ridge = 2e-3 * (head.weight * features.std(dim=0)).abs().max() / features.std(dim=0).min()
+    assert head.weight.grad.abs().max() < 2 * ridge * features.std(dim=0).max() + 1e-3
+    assert head.bias.grad.abs().max() < 1e-3
+
+
+def test_the_features_by_hand(make, corpus):
+    asker = make()
+    batch = asker.represent(corpus.sentences[:3])
+    found = asker.module.similarity_features(batch)
+    states = asker.module.encoder.embeddings(batch.input_ids)
+    words = asker.module.encoder.embeddings(batch.aspect_ids)
+    (layer,) = asker.module.anchor
+    states, words = layer(states, batch.attention_mask)[0], layer(words, batch.aspect_mask)[0]
+    for row, (text, aspect) in enumerate(zip(batch.context_text, batch.context_aspect, strict=True)):
+        real = int(batch.attention_mask[text].sum())
+        mean = words[aspect, 1 : int(batch.aspect_mask[aspect].sum()) - 1].mean(dim=0)
+        tokens = states[text, 1 : real - 1]
+        each = [float(torch.cosine_similarity(token, mean, dim=0).detach()) for token in tokens]
+        whole = float(torch.cosine_similarity(tokens.mean(dim=0), mean, dim=0).detach())
+        assert found[row].tolist() == pytest.approx([whole, max(each)], abs=1e-5)
+
+
+def test_known_aspects_are_answered_as_before(make, corpus):
+    asker = make(aspects=("price", "safety"))
+    before = asker.predict(["LOCATION1 is cheap"], ["price", "safety", "green nature"])[0]
+    fit_similarity(asker, corpus)
+    after = asker.predict(["LOCATION1 is cheap"], ["price", "safety", "green nature"])[0]
+    assert np.allclose(before[:2], after[:2])
+    assert not np.allclose(before[2], after[2])
+
+
+def test_models_without_similarity_are_left_alone(make, corpus):
+    for asker in (make("pair"), make(similarity_layers=-1)):
+        state = {name: tensor.clone() for name, tensor in asker.module.state_dict().items()}
+        fit_similarity(asker, corpus)
+        assert all(torch.equal(tensor, state[n]) for n, tensor in asker.module.state_dict().items())
+    batch = make(similarity_layers=-1)
+    with pytest.raises(ConfigError, match="compares no aspect"):
+        batch.module.similarity_features(batch.represent(corpus.sentences))
