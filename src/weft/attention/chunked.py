@@ -122,11 +122,6 @@ class _Inputs:
     lambda_key: Tensor | None
     alpha: Tensor | None
 
-    def scaled(self, scale: float) -> _Inputs:
-        """The same inputs with both queries multiplied by the scale of the logits."""
-        context = None if self.context_query is None else self.context_query * scale
-        return replace(self, query=self.query * scale, context_query=context)
-
     def of_part(self, part: Part, plan: _Plan) -> _Inputs:
         """The same inputs for a part of the batch, keys that nobody sees left out; views."""
         return _Inputs(**_share(vars(self), part, plan))  # pyright: ignore[reportArgumentType] - as in self
@@ -168,7 +163,7 @@ class _Weights:
 def _weights(plan: _Plan, inputs: _Inputs, chunk: Chunk, *, keep_scores: bool) -> _Weights:
     """Compute the maps of one chunk; the caller owns every tensor in the result."""
     length = plan.prefix_length
-    scores = chunk.product(inputs.query, inputs.keys).to(plan.dtype)
+    scores = chunk.product(inputs.query, inputs.keys, plan.scale).to(plan.dtype)
     before, factor, blind = None, None, None
     if inputs.factor is not None:
         factor = chunk.of(inputs.factor)
@@ -192,7 +187,7 @@ def _weights(plan: _Plan, inputs: _Inputs, chunk: Chunk, *, keep_scores: bool) -
         weights.masked_fill_(blind, 0.0)
     if inputs.context_query is None or inputs.context_key is None:
         return _Weights(before, factor, weights, None, None)
-    sigmoid = chunk.product(inputs.context_query, inputs.context_key).to(plan.dtype).sigmoid_()
+    sigmoid = chunk.product(inputs.context_query, inputs.context_key, plan.scale).to(plan.dtype).sigmoid_()
     if inputs.bias is not None:
         sigmoid.mul_(chunk.of(inputs.bias).exp())
     return _Weights(before, factor, weights, sigmoid, _gate(plan, inputs, chunk))
@@ -230,9 +225,8 @@ class _Chunked(torch.autograd.Function):
         # Laid out as (batch, query, heads, D), so that merging the heads afterwards is a view.
         output = values.new_empty((batch, rows, heads, values.shape[3])).transpose(1, 2)
         with torch.autocast(values.device.type, enabled=False):
-            scaled = inputs.scaled(plan.scale)
             for number, part in enumerate(plan.parts):
-                _forward_part(plan.of_part(number), scaled.of_part(part, plan), part.of(output))
+                _forward_part(plan.of_part(number), inputs.of_part(part, plan), part.of(output))
         return output
 
     @staticmethod
@@ -250,16 +244,12 @@ class _Chunked(torch.autograd.Function):
             if tensor is not None and wanted[name]
         }
         with torch.autocast(inputs.query.device.type, enabled=False):
-            scaled = inputs.scaled(plan.scale)
             for number, part in enumerate(plan.parts):
                 ours = {n: g for n, g in _share(gradients, part, plan).items() if g is not None}
-                here, of_part = scaled.of_part(part, plan), plan.of_part(number)
+                here, of_part = inputs.of_part(part, plan), plan.of_part(number)
                 d_output = part.of(grad_outputs[0])
                 for chunk in chunks(here.query, here.keys.shape[2], plan.chunk_elements):
                     _backward_chunk(of_part, here, chunk, d_output, ours)
-            for name in ("query", "context_query"):
-                if name in gradients:
-                    gradients[name].mul_(plan.scale)
         return (None, *(gradients.get(name) for name in vars(inputs)))
 
 
@@ -274,18 +264,20 @@ def _forward_part(plan: _Plan, inputs: _Inputs, output: Tensor) -> None:
 
 
 def _new_gradient(name: str, tensor: Tensor, inputs: _Inputs, plan: _Plan) -> Tensor:
-    """Room for one gradient, zeroed where chunks add to it, laid out as its product is fastest."""
-    if name in ("keys", "values", "context_key") and tensor.shape[2] >= LONG:
-        # (D × rows)·(rows × keys) runs a quarter faster than (keys × rows)·(rows × D), which for long
-        # inputs outweighs one transposing copy at the end.
-        return tensor.new_zeros(tensor.transpose(-2, -1).shape).transpose(-2, -1)
+    """Room for one gradient: zeroed where chunks add to it, else to be written, its unseen keys zeroed."""
+    tokens = inputs.keys.shape[2] - plan.prefix_length
     if name in ("query", "context_query"):
         return torch.empty_like(tensor)
     if name in ("keys", "values", "context_key"):
-        return torch.zeros_like(tensor)
-    tokens = inputs.keys.shape[2] - plan.prefix_length
+        extra = tensor.shape[2] - tokens
+        # (D × rows)·(rows × keys) runs a quarter faster than (keys × rows)·(rows × D), which for long
+        # inputs outweighs one transposing copy at the end.
+        transposed = tensor.shape[2] >= LONG
+        gradient = tensor.new_empty(tensor.mT.shape).mT if transposed else torch.empty_like(tensor)
+        for part in plan.parts:
+            gradient[part.batch, :, extra + part.keys :] = 0.0
+        return gradient
     if name == "factor" and tensor.shape == (*inputs.query.shape[:3], tokens):
-        # Chunks write it, and never reach the keys that were left out.
         gradient = torch.empty_like(tensor, memory_format=torch.contiguous_format)
         for part in plan.parts:
             gradient[part.batch, ..., part.keys :] = 0.0
@@ -318,7 +310,7 @@ def _backward_chunk(
             _backward_factor(chunk.of(gradients["factor"]), d_tokens, maps)
         if plan.decay_mode == "scores":
             d_tokens.mul_(maps.factor)
-    _backward_product(chunk, d_scores.to(dtype), inputs, "query", "keys", gradients)
+    _backward_product(plan.scale, chunk, d_scores.to(dtype), inputs, "query", "keys", gradients)
 
 
 def _backward_factor(target: Tensor, d_tokens: Tensor, maps: _Weights) -> None:
@@ -348,7 +340,7 @@ def _backward_quasi(
     product.addcmul_(product, maps.sigmoid, value=-1.0)
     product.mul_(maps.gate)
     _backward_product(
-        chunk, product.to(inputs.query.dtype), inputs, "context_query", "context_key", gradients
+        plan.scale, chunk, product.to(inputs.query.dtype), inputs, "context_query", "context_key", gradients
     )
 
 
@@ -376,10 +368,17 @@ def _backward_gate(
 
 
 def _backward_product(
-    chunk: Chunk, d_scores: Tensor, inputs: _Inputs, query: str, keys: str, gradients: dict[str, Tensor]
+    scale: float,
+    chunk: Chunk,
+    d_scores: Tensor,
+    inputs: _Inputs,
+    query: str,
+    keys: str,
+    gradients: dict[str, Tensor],
 ) -> None:
-    """Gradients of query · keysᵀ, the query already scaled: its own gradient is scaled at the end."""
+    """Gradients of scale · query · keysᵀ."""
     if query in gradients:
-        chunk.of(gradients[query]).copy_(torch.matmul(d_scores, chunk.keys_of(getattr(inputs, keys))))
+        product = torch.matmul(d_scores, chunk.keys_of(getattr(inputs, keys)))
+        chunk.of(gradients[query]).copy_(product.mul_(scale))
     if keys in gradients:
-        chunk.add_product(gradients[keys], d_scores, chunk.of(getattr(inputs, query)))
+        chunk.add_product(gradients[keys], d_scores, chunk.of(getattr(inputs, query)), scale)

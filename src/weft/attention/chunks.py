@@ -33,17 +33,25 @@ class Chunk:
         """The chunk's part of ``(batch, …)``."""
         return tensor[self.batch]
 
-    def product(self, query: Tensor, keys: Tensor) -> Tensor:
-        """The product query · keysᵀ over the chunk, ``(…, rows, keys)``."""
-        return torch.matmul(self.of(query), self.keys_of(keys).transpose(-2, -1))
+    def product(self, query: Tensor, keys: Tensor, scale: float = 1.0) -> Tensor:
+        """The product scale · query · keysᵀ over the chunk, ``(…, rows, keys)``."""
+        # Scaling the chunk's queries stays in the cache; scaling them all at once costs fresh memory.
+        return torch.matmul(self.of(query) * scale, self.keys_of(keys).mT)
 
-    def add_product(self, gradient: Tensor, weights: Tensor, rows: Tensor) -> None:
-        """Add weightsᵀ · rows to the chunk's part of a gradient ``(batch, heads, key, D)``."""
+    def add_product(self, gradient: Tensor, weights: Tensor, rows: Tensor, scale: float = 1.0) -> None:
+        """Add scale · weightsᵀ · rows to the chunk's part of a gradient ``(batch, heads, key, D)``.
+
+        The first rows of a block write what the next ones add to, so that nothing need be zeroed before.
+        """
         target = self.keys_of(gradient)
         if target.stride(-1) == 1:
-            target.add_(torch.matmul(weights.transpose(-2, -1), rows))
+            product = torch.matmul(weights.mT, rows)
         else:
-            target.transpose(-2, -1).add_(torch.matmul(rows.transpose(-2, -1), weights))
+            product, target = torch.matmul(rows.mT, weights), target.mT
+        if self.rows.start == 0:
+            target.copy_(product.mul_(scale))
+        else:
+            target.add_(product, alpha=scale)
 
     def keys_of(self, tensor: Tensor) -> Tensor:
         """The chunk's part of ``(batch, heads, key, …)``: every key."""
