@@ -5,7 +5,7 @@ read → represent → model → learn → use → explain → evaluate; `record
 ::
 
     model = weft.absa.load("absa-small")
-    model.predict(["LOCATION1 is pricey but safe"], [("LOCATION1", "price"), ("LOCATION1", "safety")])
+    model.predict(["LOCATION1 is dear, but safe"], [("LOCATION1", "price"), ("LOCATION1", "safety")])
 """
 
 from __future__ import annotations

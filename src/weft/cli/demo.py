@@ -7,6 +7,7 @@ import sys
 from importlib import import_module
 
 DEMOS = {
+    "absa": "three questions about two texts, asked of the shipped model",
     "attention": "what a prefix, a decay and a quasi-attention do to the weights of one sentence",
 }
 

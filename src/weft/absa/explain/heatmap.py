@@ -7,6 +7,9 @@ from html import escape
 
 from weft.absa.explain.attribution import Explanation
 
+# Attributions by gradients are changes of a log-probability: a text whose words hardly change it stays pale.
+_FULL_COLOUR = 0.5
+
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>weft absa: explanations</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -15,13 +18,14 @@ body {{ font: 16px/1.6 system-ui, sans-serif; max-width: 50rem; margin: 2rem aut
 h1 {{ font-size: 1.3rem }} article {{ border-top: 1px solid #ccc; padding: 1rem 0 }}
 h2 {{ font-size: 1rem; margin: 0 }} .text {{ font-size: 1.1rem; white-space: pre-wrap }}
 .text span {{ border-radius: .2rem }} small {{ color: #555 }}
+small.name {{ display: inline-block; width: 7rem }}
 .bar {{ display: inline-block; height: .6rem; background: #777; vertical-align: middle }}
 .key span {{ padding: 0 .4rem }}
 </style></head><body>
 <h1>What the words did</h1>
 <p class="key"><span style="background:rgba(0,120,60,.6)">speaks for the answer</span>
 <span style="background:rgba(200,30,30,.6)">speaks against it</span>
-<small>The stronger the colour, the stronger the word, within each text.</small></p>
+<small>The stronger the colour, the stronger the word; a text whose words hardly matter stays pale.</small></p>
 {body}
 </body></html>
 """
@@ -37,7 +41,7 @@ def _article(explanation: Explanation) -> str:
         escape(part) for part in (explanation.context.target, explanation.context.aspect) if part
     )
     bars = "".join(
-        f"<div><small>{escape(name)} {share:.2f}</small> "
+        f'<div><small class="name">{escape(name)} {share:.2f}</small> '
         f'<span class="bar" style="width:{12 * share:.2f}rem"></span></div>'
         for name, share in explanation.probabilities.items()
     )
@@ -50,6 +54,8 @@ def _article(explanation: Explanation) -> str:
 
 def _coloured(explanation: Explanation) -> str:
     strongest = max((abs(word.score) for word in explanation.words), default=0.0) or 1.0
+    if explanation.method in ("gradient", "integrated"):
+        strongest = max(strongest, _FULL_COLOUR)
     parts: list[str] = []
     end = 0
     for word in explanation.words:

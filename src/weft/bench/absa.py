@@ -1,0 +1,109 @@
+"""`weft bench absa`: many questions in one pass against sentence pairs, and a long table in a stream."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+
+from weft.absa.model.build import build_model
+from weft.absa.records import Context, Sentence
+from weft.absa.use.asker import Asker
+from weft.absa.use.store import DEFAULT_MODEL, load
+from weft.bench.measure import medians
+from weft.bench.table import Row
+
+_TEXTS = (
+    "My cousin moved to {a} last year and finds it pricey, but says the streets around {b} feel less safe at night.",
+    "If you want to live close to work, {a} has decent tube links, while {b} is cheaper and a bit further out.",
+    "We looked at flats in {a} and in {b}; the first has better cafes, the second has the park.",
+    "{a} has changed a lot, rents are going up fast, and {b} next door is following.",
+    "I would avoid {a} after dark. {b} on the other hand is lively, friendly and full of good places to eat.",
+)
+_TARGETS = ("LOCATION1", "LOCATION2")
+_ASPECTS = (
+    *("price", "safety", "transit-location", "general", "dining", "green-nature", "live", "multicultural"),
+    *("nightlife", "quiet", "shopping", "touristy", "schools", "parking", "noise", "neighbours"),
+)
+_RATE = 1500.0
+
+
+def rows(quick: bool = False) -> Iterator[Row]:
+    """Every row of the table; ``quick`` runs few repetitions and a short table, for a look."""
+    torch.manual_seed(0)
+    ours = load(DEFAULT_MODEL)
+    pair = _pair_model(ours)
+    for aspects, target in ((4, 4.5), (16, 8.0)):
+        yield _against_pairs(ours, pair, _ASPECTS[:aspects], target, repeats=3 if quick else 7)
+    yield from _tables(4_000 if quick else 100_000)
+
+
+def _pair_model(asker: Asker) -> Asker:
+    """A sentence-pair model of the same encoder; what its weights are does not change how long it takes."""
+    options = replace(asker.config.options, kind="pair")
+    return Asker(build_model(replace(asker.config, options=options)).eval(), asker.tokenizer)
+
+
+def _texts(count: int) -> list[str]:
+    names = dict(zip("ab", _TARGETS, strict=True))
+    return [_TEXTS[number % len(_TEXTS)].format(**names) for number in range(count)]
+
+
+def _against_pairs(ours: Asker, pair: Asker, aspects: tuple[str, ...], target: float, repeats: int) -> Row:
+    contexts = tuple(Context(aspect, name) for name in _TARGETS for aspect in aspects)
+    sentences = [Sentence(text, contexts) for text in _texts(16)]
+    times = medians(lambda: ours.answer(sentences), lambda: pair.answer(sentences), repeats, warmup=1)
+    one_pass, pair_passes = (len(sentences) * 1e3 / milliseconds for milliseconds in times)
+    variant = f"{len(contexts)} contexts (2 targets), {len(sentences)} texts"
+    return Row(
+        "absa: one pass / pair passes", variant, "fp32", "texts/s", one_pass, pair_passes, "higher", target
+    )
+
+
+@dataclass(frozen=True)
+class _Passage:
+    """One run of ``weft absa predict`` over a table."""
+
+    seconds: float
+    megabytes: float
+
+
+def _tables(count: int) -> Iterator[Row]:
+    """A table of ``count`` texts against one of a tenth: the rate, and whether memory stays where it is."""
+    with tempfile.TemporaryDirectory() as folder:
+        short, long = (_predict(Path(folder), size) for size in (count // 10, count))
+    # What both need (start, loading) is subtracted: the rate is that of the stream.
+    rate = 4 * (count - count // 10) / (long.seconds - short.seconds)
+    variant = f"{count:,} texts × 4 questions, CSV, {torch.get_num_threads()} threads"
+    yield Row("absa: questions per second", variant, "fp32", "1/s", rate, 1.0, "higher", _RATE)
+    variant = f"{count:,} texts against {count // 10:,}"
+    yield Row(
+        "absa: peak memory of a table", variant, "fp32", "MiB", long.megabytes, short.megabytes, target=1.1
+    )
+
+
+def _predict(folder: Path, count: int) -> _Passage:
+    """Time and peak memory of a process that does nothing else."""
+    table, output = folder / f"{count}.csv", folder / f"{count}-out.csv"
+    lines = (f'"{number} {text}"\n' for number, text in enumerate(_texts(count)))
+    with table.open("w", encoding="utf-8") as file:
+        file.write("text\n")
+        file.writelines(lines)
+    aspects = [part for aspect in _ASPECTS[:4] for part in ("--aspect", aspect)]
+    threads = ["--threads", str(torch.get_num_threads()), "--device", "cpu", "--quiet"]
+    arguments = ["absa", "predict", str(table), "-o", str(output), *aspects, *threads]
+    start = time.perf_counter()
+    process = subprocess.Popen([sys.executable, "-m", "weft", *arguments])
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, "weft absa predict")
+    return _Passage(seconds, usage.ru_maxrss / 1024)

@@ -1,0 +1,98 @@
+"""Models on disk: what is saved is loaded, in eight bits as well; damage and absence are one clear error."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from weft.absa import load, save
+from weft.absa.use.store import Int8Storage, find, shipped_models
+from weft.encoder.checkpoint.tensors import own_tensors
+from weft.errors import CheckpointError
+
+TEXT = "LOCATION1 is cheap but not very safe"
+QUESTIONS = [("LOCATION1", "price"), ("LOCATION1", "safety")]
+
+
+@pytest.mark.parametrize("kind", ["weft-absa", "pair", "qacg", "qacg-official", "cg"])
+def test_what_is_saved_is_loaded(make, tmp_path, kind):
+    asker = make(kind).calibrated(1.7)
+    save(tmp_path / "model", asker)
+    loaded = load(tmp_path / "model")
+    assert loaded.config == asker.config
+    assert np.allclose(loaded.predict([TEXT], QUESTIONS), asker.predict([TEXT], QUESTIONS), atol=1e-6)
+
+
+def test_eight_bits_are_a_quarter_and_nearly_the_same(make, tmp_path):
+    asker = make()
+    save(tmp_path / "whole", asker)
+    save(tmp_path / "small", asker, int8=True)
+    sizes = [(tmp_path / name / "model.safetensors").stat().st_size for name in ("whole", "small")]
+    assert sizes[1] < 0.6 * sizes[0]  # the sixteen-wide rows here spend a fifth on their scales
+    found = load(tmp_path / "small").predict([TEXT], QUESTIONS)
+    assert np.abs(found - asker.predict([TEXT], QUESTIONS)).max() < 0.05
+
+
+def test_eight_bits_by_hand(make):
+    module = make().module
+    storage = dict(Int8Storage(own_tensors(module)).named_buffers())
+    weight = module.head.classifier.weight
+    for row, stored, scale in zip(
+        weight, storage["head/classifier/weight"], storage["head/classifier/weight/scale"], strict=True
+    ):
+        assert stored.dtype == torch.int8
+        assert float(scale) == pytest.approx(float(row.detach().abs().max()) / 127)
+        assert torch.equal(stored, (row / scale).round().to(torch.int8))
+    assert storage["head/classifier/bias"].dtype == torch.float32
+
+
+def test_a_row_of_zeros_survives_eight_bits(make, tmp_path):
+    asker = make()
+    torch.nn.init.zeros_(asker.module.head.classifier.weight)
+    save(tmp_path, asker, int8=True)
+    assert not load(tmp_path).module.head.classifier.weight.any()
+
+
+def test_no_such_model(tmp_path):
+    with pytest.raises(CheckpointError, match="no such model"):
+        load(tmp_path / "absent")
+    with pytest.raises(CheckpointError, match="no such model"):
+        find("absa-huge")
+
+
+def test_damage(make, tmp_path):
+    folder = tmp_path / "model"
+    save(folder, make())
+    tokenizer = (folder / "tokenizer.json").read_bytes()
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(CheckpointError, match="tokenizer"):
+        load(folder)
+    (folder / "tokenizer.json").write_bytes(tokenizer[:100])
+    with pytest.raises(CheckpointError):
+        load(folder)
+    (folder / "tokenizer.json").write_bytes(tokenizer)
+    weights = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(weights[: len(weights) // 2])
+    with pytest.raises(CheckpointError):
+        load(folder)
+    (folder / "model.safetensors").write_bytes(weights)
+    load(folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "kind": "bcsd"}))
+    with pytest.raises(CheckpointError):
+        load(folder)
+
+
+def test_the_shipped_model():
+    """It is there, small enough, has its card, and answers the questions of the documentation."""
+    folder = shipped_models()["absa-small"]
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 30e6
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    for word in ("CC-BY-4.0", "SentiHood", "recipes/absa_small.py", "seed"):
+        assert word in card
+    answers = load("absa-small").predict(
+        ["LOCATION1 is a bit pricey, but it is safe and well connected"],
+        [("LOCATION1", "price"), ("LOCATION1", "safety"), ("LOCATION1", "nightlife")],
+    )
+    assert answers.argmax(axis=-1).tolist() == [[2, 1, 0]]
