@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 BENCHES = {
+    "absa": "many questions in one pass against sentence pairs; a long table as a stream",
     "attention": "the paths of attend against plain SDPA and the literal forms",
     "encoder": "the encoder against transformers' BERT, with and without a prefix",
     "gnn": "graph attention against PyG, triple fusion against a loop",
