@@ -120,5 +120,5 @@ def test_disassemblers_by_name(monkeypatch):
 
     for name in ("angr", "smda"):
         monkeypatch.setitem(sys.modules, name, None)
-        with pytest.raises(MissingExtraError, match=rf"pip install 'weft\[bcsd-{name}\]'"):
+        with pytest.raises(MissingExtraError, match=rf"pip install 'weft\[{name}\]'"):
             choose_disassembler(name)

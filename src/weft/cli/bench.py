@@ -10,8 +10,10 @@ from pathlib import Path
 BENCHES = {
     "absa": "many questions in one pass against sentence pairs; a long table as a stream",
     "attention": "the paths of attend against plain SDPA and the literal forms",
+    "bcsd": "extraction against symbols, unwind data, the compiler's jump tables; speed-up and memory",
     "encoder": "the encoder against transformers' BERT, with and without a prefix",
     "gnn": "graph attention against PyG, triple fusion against a loop",
+    "hostile": "thousands of damaged binaries through the whole extraction",
     "kg": "compact leafy chains against dense ones, one pass against one per query",
 }
 

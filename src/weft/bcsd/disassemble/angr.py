@@ -1,4 +1,4 @@
-"""angr as a disassembler, behind the extra ``bcsd-angr``.
+"""angr as a disassembler, behind the extra ``angr``.
 
 angr splits blocks at calls; they are joined again here, so that a block means the same everywhere.
 """
@@ -38,7 +38,7 @@ class AngrDisassembler(Disassembler):
         try:
             import angr  # pyright: ignore[reportMissingImports] - an extra
         except ImportError as error:
-            raise MissingExtraError("angr", "bcsd-angr") from error
+            raise MissingExtraError("angr", "angr") from error
         self._angr = angr
 
     def functions(self, image: Image) -> Iterator[Function]:

@@ -60,8 +60,6 @@ class Architecture(ABC):
     step: int = 1
     #: Instructions executed after a jump before it takes effect (MIPS).
     delay: int = 0
-    #: Addresses of functions are multiples of this.
-    alignment: int = 1
     padding: frozenset[str] = frozenset({"nop"})
 
     def __init__(self, image: Image) -> None:

@@ -22,7 +22,6 @@ class Arm(Architecture):
     """ARM; Thumb where a function symbol's lowest bit says so."""
 
     step = 2
-    alignment = 2
 
     def __init__(self, image: Image) -> None:
         super().__init__(image)

@@ -20,7 +20,6 @@ class Arm64(Architecture):
     """AArch64, always little-endian in code."""
 
     step = 4
-    alignment = 4
     padding = frozenset({"nop", "udf"})
 
     def __init__(self, image: Image) -> None:

@@ -17,7 +17,6 @@ class Mips(Architecture):
 
     step = 4
     delay = 1
-    alignment = 4
 
     def __init__(self, image: Image) -> None:
         super().__init__(image)

@@ -1,4 +1,4 @@
-"""smda as a disassembler, behind the extra ``bcsd-smda``: x86 only, and at home in files without any tables."""
+"""smda as a disassembler, behind the extra ``smda``: x86 only, and at home in files without any tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SmdaDisassembler(Disassembler):
         try:
             from smda.Disassembler import Disassembler as Smda  # pyright: ignore[reportMissingImports] - an extra
         except ImportError as error:
-            raise MissingExtraError("smda", "bcsd-smda") from error
+            raise MissingExtraError("smda", "smda") from error
         self._smda = Smda
 
     def functions(self, image: Image) -> Iterator[Function]:

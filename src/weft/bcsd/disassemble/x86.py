@@ -21,8 +21,6 @@ _ZERO_LEA = re.compile(r"^(\w+), \[(\1)(?: \+ 0| \+ \w+\*1)?\]$")
 class X86(Architecture):
     """x86 in 64-bit or 32-bit mode."""
 
-    alignment = 16
-
     def __init__(self, image: Image) -> None:
         super().__init__(image)
         mode = capstone.CS_MODE_64 if image.architecture == "x86_64" else capstone.CS_MODE_32
