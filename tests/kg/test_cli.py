@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 from pathlib import Path
@@ -175,3 +176,13 @@ def test_a_vocabulary_that_does_not_fit_the_checkpoint(
     capsys.readouterr()
     assert main(["kg", "eval", str(other), "--model", str(trained), "--device", "cpu"]) == 4
     assert "a vocabulary of 420 tokens; the data set's has 350" in capsys.readouterr().err
+
+
+def test_the_shipped_model_reads_a_module_that_it_never_saw(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["kg", "facts", csv.__file__, "--json", "--device", "cpu"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    judged = [fact for fact in found if fact["agrees"] is not None]
+    assert len(judged) >= 15
+    assert sum(fact["agrees"] for fact in judged) >= 0.6 * len(judged)
+    sure = [fact["agrees"] for fact in judged if fact["confidence"] >= 0.9]
+    assert sum(sure) >= 0.8 * len(sure)

@@ -28,7 +28,7 @@ def show(console: Console) -> None:
     facts = extractor.facts(source, beams=2)
     console.print(
         "[bold]A knowledge graph from code.[/] The module csv was held out of the model's training. For every "
-        "(head, relation) the model spells the tail;\nthe syntax tree is the judge, and silent about types "
+        "(head, relation) the model spells the tail; the syntax tree is the judge, and silent about types "
         "that are nowhere written.\n"
     )
     table = Table(show_edge=False, header_style="bold")
