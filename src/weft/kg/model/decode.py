@@ -97,15 +97,21 @@ def spell(
         )
     for step in range(K):
         W = tokens.shape[2]
-        following = _next_log_probability(model, queries, tokens, step, memory)
+        live = queries.there[..., None] & ~done
+        if not bool(live.any()):
+            break
+        following = _next_log_probability(model, queries, tokens, step, live, memory)
         if tries is not None:
-            following = following.masked_fill(~_allowed(tries, tokens, step, following.shape[-1]), _LOWEST)
-        best, token = following.topk(min(beams, following.shape[-1]), dim=-1)
+            allowed = _allowed(tries, tokens, step, following.shape[-1])[live]
+            following = following.masked_fill(~allowed, _LOWEST)
+        branches = min(beams, following.shape[-1])
+        best = following.new_full((B, Q, W, branches), _LOWEST)
+        token = torch.full((B, Q, W, branches), PAD, dtype=torch.int64, device=device)
+        best[live], token[live] = following.topk(branches, dim=-1)
         # A finished hypothesis has one continuation: itself.
         going = torch.where(done[..., None], _LOWEST, score[..., None] + best).flatten(2)
         total = torch.cat([going, torch.where(done, score, _LOWEST)], dim=2)
         score, choice = total.topk(min(beams, total.shape[2]), dim=2)
-        branches = best.shape[-1]
         extended = choice < W * branches
         source = torch.where(extended, choice // branches, choice - W * branches)
         added = token.flatten(2).gather(2, choice.clamp(max=W * branches - 1))
@@ -113,8 +119,6 @@ def spell(
         ended = extended & (added == END)
         tokens[..., step] = torch.where(extended & ~ended, added, PAD)
         done = ~extended | ended
-        if bool(done.all()):
-            break
     return Answers(tokens, torch.where(queries.there[..., None], score, _LOWEST))
 
 
@@ -193,7 +197,7 @@ def _fill(model: LeafyChainModel, queries: Queries, shown: Tensor) -> tuple[Tens
 
 
 def next_token_log_probability(
-    model: LeafyChainModel, leaves: Tensor, hidden: Tensor, batch: ChainBatch
+    model: LeafyChainModel, leaves: Tensor, hidden: Tensor, batch: ChainBatch, wanted: Tensor | None = None
 ) -> Tensor:
     """The log-probability of every token at some leaves, ``(B, n, vocab)`` float32.
 
@@ -202,28 +206,37 @@ def next_token_log_probability(
         leaves: ``(B, n, hidden)``, hidden states of the leaves.
         hidden: ``(B, N, hidden)``, all hidden states.
         batch: The batch that they are of.
+        wanted: ``(B, n)`` bool; where given, the result is ``(m, vocab)`` for the m leaves that it names.
     """
-    log_vocabulary = model.log_vocabulary(leaves)
+    picked = torch.ones_like(leaves[..., 0], dtype=torch.bool) if wanted is None else wanted
+    log_vocabulary = model.log_vocabulary(leaves[picked])
     if model.copy_path is not None:
         roots = batch.input_ids[:, : batch.num_roots]
         log_copy, gate = model.copy_path(leaves, hidden[:, : batch.num_roots], roots >= END + 1)
         copied = torch.zeros_like(log_vocabulary)
-        copied.scatter_add_(2, roots[:, None].expand(-1, leaves.shape[1], -1), log_copy.exp())
-        mixed = F.logsigmoid(gate)[..., None] + copied.clamp(min=1e-30).log()
-        log_vocabulary = torch.logaddexp(F.logsigmoid(-gate)[..., None] + log_vocabulary, mixed)
-    return log_vocabulary
+        gate, token = gate[picked][:, None], roots[:, None].expand(-1, leaves.shape[1], -1)[picked]
+        copied.scatter_add_(1, token, log_copy[picked].exp())
+        mixed = F.logsigmoid(gate) + copied.clamp(min=1e-30).log()
+        log_vocabulary = torch.logaddexp(F.logsigmoid(-gate) + log_vocabulary, mixed)
+    return log_vocabulary if wanted is not None else log_vocabulary.unflatten(0, leaves.shape[:2])
 
 
 def _next_log_probability(
-    model: LeafyChainModel, queries: Queries, tokens: Tensor, step: int, memory: RootMemory | None
+    model: LeafyChainModel,
+    queries: Queries,
+    tokens: Tensor,
+    step: int,
+    live: Tensor,
+    memory: RootMemory | None,
 ) -> Tensor:
-    """The log-probability of every next token of every hypothesis, ``(B, Q, W, vocab)``."""
+    """The log-probability of every next token of the n live hypotheses, ``(n, vocab)``."""
     B, Q, W, K = tokens.shape
     spread = Queries(
         queries.roots,
+        live.flatten(1),
         *(
             getattr(queries, name)[..., None].expand(-1, -1, W).reshape(B, Q * W)
-            for name in ("there", "relation", "head_start", "head_length")
+            for name in ("relation", "head_start", "head_length")
         ),
     )
     length = torch.full_like(spread.relation, step)
@@ -232,7 +245,7 @@ def _next_log_probability(
     before = prompts(model.config, tokens.device)[1][spread.relation]
     column = (batch.num_roots + start + before + step).clamp(max=hidden.shape[1] - 1)
     leaves = hidden.gather(1, column[..., None].expand(-1, -1, hidden.shape[2]))
-    return next_token_log_probability(model, leaves, hidden, batch).view(B, Q, W, -1)
+    return next_token_log_probability(model, leaves, hidden, batch, live.flatten(1))
 
 
 def _batch(
