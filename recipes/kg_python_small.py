@@ -118,7 +118,8 @@ def train(dataset: Dataset, arguments: argparse.Namespace, results: Path) -> Lea
         if part == 0 and "second" not in plan:
             speed = max(len(history.losses), 1) / (time.time() - begin)
             # A margin, for the machine may be busier later.
-            plan["second"] = max(int(0.9 * speed * (plan["end"] - time.time())), 1)
+            left = int(0.9 * speed * (plan["end"] - time.time()))
+            plan["second"] = arguments.second_steps or max(left, 1)
     model.save(arguments.out / "model", dataset.tokenizer, dtype=torch.float16)
     return model
 
@@ -130,6 +131,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=48.0, help="of training")
     parser.add_argument("--first-steps", type=int, default=1000, help="steps of the first part")
+    parser.add_argument("--second-steps", type=int, help="of the second, instead of what time is left")
     parser.add_argument("--batch-size", type=int, default=48)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=int, default=1500, help="queries of each view")
