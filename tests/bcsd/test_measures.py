@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from weft.bcsd.disassemble.angr import joined_starts
-from weft.bcsd.disassemble.index_bound import Step, StepKind, index_bound
+from weft.bcsd.disassemble.jump_tables.index_bound import Step, StepKind, index_bound
 from weft.bench.bcsd import coverage
 from weft.bench.bcsd_tables import read_tables
 

@@ -10,7 +10,6 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
-from weft.bcsd.disassemble.architecture import immediate
 from weft.bcsd.disassemble.bounds import sub_name
 from weft.bcsd.disassemble.interface import (
     Block,
@@ -22,6 +21,7 @@ from weft.bcsd.disassemble.interface import (
     Reference,
     ReferenceKind,
 )
+from weft.bcsd.disassemble.isa.architecture import immediate
 from weft.bcsd.disassemble.references import data_references
 from weft.bcsd.read.image import Image
 from weft.errors import MissingExtraError
@@ -140,8 +140,8 @@ def joined_starts(entry: int, code: dict[int, Any], successors: dict[int, list[t
     for address in code:
         found = arrivals.get(address, [])
         source = found[0][0] if len(found) == 1 else None
-        follows = source in code and source + code[source].size == address
-        if not follows or (found[0][1] != "fake_return" and _jumps(code[source])):
+        follows = source is not None and source in code and source + code[source].size == address
+        if source is None or not follows or (found[0][1] != "fake_return" and _jumps(code[source])):
             starts.add(address)
     return starts
 

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from weft.bcsd.disassemble.architecture import TERMINAL, Architecture, FlowKind
-from weft.bcsd.disassemble.arm import Arm
-from weft.bcsd.disassemble.arm64 import Arm64
 from weft.bcsd.disassemble.bounds import Bounds, Frontier, known_bounds, sub_name
 from weft.bcsd.disassemble.cfg import NO_RETURN_NAMES, Graph, Surroundings, build_graph
 from weft.bcsd.disassemble.interface import Disassembler, Flag, Function
-from weft.bcsd.disassemble.mips import Mips
-from weft.bcsd.disassemble.x86 import X86
+from weft.bcsd.disassemble.isa.architecture import TERMINAL, Architecture, FlowKind
+from weft.bcsd.disassemble.isa.arm import Arm
+from weft.bcsd.disassemble.isa.arm64 import Arm64
+from weft.bcsd.disassemble.isa.mips import Mips
+from weft.bcsd.disassemble.isa.x86 import X86
 from weft.bcsd.read.image import Image
 from weft.errors import LimitError
 

@@ -7,9 +7,9 @@ plain immediates.
 
 from __future__ import annotations
 
-from weft.bcsd.disassemble import tables_arm64, tables_x86
-from weft.bcsd.disassemble.architecture import immediate
 from weft.bcsd.disassemble.interface import Reference, ReferenceKind
+from weft.bcsd.disassemble.isa.architecture import immediate
+from weft.bcsd.disassemble.jump_tables import tables_arm64, tables_x86
 from weft.bcsd.read.image import Image
 
 Raw = tuple[int, int, str, str]

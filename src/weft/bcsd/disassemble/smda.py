@@ -10,7 +10,7 @@ from typing import Any
 from weft.bcsd.disassemble.bounds import sub_name
 from weft.bcsd.disassemble.cfg import Surroundings, build_graph
 from weft.bcsd.disassemble.interface import Disassembler, Function
-from weft.bcsd.disassemble.x86 import X86
+from weft.bcsd.disassemble.isa.x86 import X86
 from weft.bcsd.read.image import Image
 from weft.errors import InputError, MissingExtraError
 

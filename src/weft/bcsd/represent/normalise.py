@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from weft.bcsd.disassemble.architecture import immediate
 from weft.bcsd.disassemble.interface import Function, Reference, ReferenceKind
+from weft.bcsd.disassemble.isa.architecture import immediate
 from weft.bcsd.read.image import ArchitectureName
 from weft.bcsd.represent.operands import Parts, arm64_parts, plain_parts, x86_parts
 from weft.bcsd.represent.vocabulary import Vocabulary, load_vocabulary

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from weft.bcsd.disassemble.architecture import immediate
-from weft.bcsd.disassemble.tables_arm64 import split_operands
-from weft.bcsd.disassemble.tables_x86 import family, parse_memory
+from weft.bcsd.disassemble.isa.architecture import immediate
+from weft.bcsd.disassemble.jump_tables.tables_arm64 import split_operands
+from weft.bcsd.disassemble.jump_tables.tables_x86 import family, parse_memory
 
 _SIZES = {
     "byte": "m8",

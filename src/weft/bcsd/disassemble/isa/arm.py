@@ -6,7 +6,7 @@ import re
 
 import capstone
 
-from weft.bcsd.disassemble.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind, immediate
+from weft.bcsd.disassemble.isa.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind, immediate
 from weft.bcsd.read.image import Image
 
 _CONDITIONS = "eq|ne|hs|lo|cs|cc|mi|pl|vs|vc|hi|ls|ge|lt|gt|le"

@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from weft.bcsd.disassemble.architecture import immediate
-from weft.bcsd.disassemble.backward import Backward
-from weft.bcsd.disassemble.index_bound import Step, StepKind, index_bound
-from weft.bcsd.disassemble.tables_x86 import UNBOUNDED_ENTRIES, Table
+from weft.bcsd.disassemble.isa.architecture import immediate
+from weft.bcsd.disassemble.jump_tables.backward import Backward
+from weft.bcsd.disassemble.jump_tables.index_bound import Step, StepKind, index_bound
+from weft.bcsd.disassemble.jump_tables.tables_x86 import UNBOUNDED_ENTRIES, Table
 from weft.bcsd.read.image import Image
 
 Raw = tuple[int, int, str, str]
@@ -47,7 +47,7 @@ def split_operands(operands: str) -> list[str]:
 def find_table(
     image: Image, instructions: list[Raw], jump: int, backward: Backward, is_code: Callable[[int], bool]
 ) -> Table | None:
-    """The targets of the indirect jump at index ``jump``; see :func:`weft.bcsd.disassemble.tables_x86.find_table`."""
+    """The targets of the indirect jump at index ``jump``, as ``find_table`` of ``tables_x86`` gives them."""
     return _Search(image, instructions, backward, is_code).from_jump(jump)
 
 

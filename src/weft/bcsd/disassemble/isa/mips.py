@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import capstone
 
-from weft.bcsd.disassemble.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind, immediate
+from weft.bcsd.disassemble.isa.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind, immediate
 from weft.bcsd.read.image import Image
 
 _CALLS = frozenset({"jal", "bal", "bgezal", "bltzal", "jalx"})

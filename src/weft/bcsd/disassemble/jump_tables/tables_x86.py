@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from weft.bcsd.disassemble.architecture import immediate
-from weft.bcsd.disassemble.backward import Backward
-from weft.bcsd.disassemble.index_bound import Step, StepKind, index_bound
+from weft.bcsd.disassemble.isa.architecture import immediate
+from weft.bcsd.disassemble.jump_tables.backward import Backward
+from weft.bcsd.disassemble.jump_tables.index_bound import Step, StepKind, index_bound
 from weft.bcsd.read.image import Image
 
 Raw = tuple[int, int, str, str]
@@ -29,11 +29,11 @@ _UNSIGNED_ABOVE = {"ja": 1, "jbe": 1, "jae": 0, "jb": 0}
 
 _FAMILIES: dict[str, str] = {}
 for _letter in "abcd":
-    for _name in (f"r{_letter}x", f"e{_letter}x", f"{_letter}x", f"{_letter}l", f"{_letter}h"):
-        _FAMILIES[_name] = f"r{_letter}x"
+    for _alias in (f"r{_letter}x", f"e{_letter}x", f"{_letter}x", f"{_letter}l", f"{_letter}h"):
+        _FAMILIES[_alias] = f"r{_letter}x"
 for _stem in ("si", "di", "bp", "sp"):
-    for _name in (f"r{_stem}", f"e{_stem}", _stem, f"{_stem}l"):
-        _FAMILIES[_name] = f"r{_stem}"
+    for _alias in (f"r{_stem}", f"e{_stem}", _stem, f"{_stem}l"):
+        _FAMILIES[_alias] = f"r{_stem}"
 for _number in range(8, 16):
     for _suffix in ("", "d", "w", "b"):
         _FAMILIES[f"r{_number}{_suffix}"] = f"r{_number}"

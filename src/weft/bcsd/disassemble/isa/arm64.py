@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import capstone
 
-from weft.bcsd.disassemble.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind, immediate
+from weft.bcsd.disassemble.isa.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind, immediate
 from weft.bcsd.read.image import Image, unpack_words
 
 _RETURNS = frozenset({"ret", "retaa", "retab", "eret", "drps"})

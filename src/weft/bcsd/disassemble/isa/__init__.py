@@ -1,0 +1,1 @@
+"""What differs from one instruction set to the next."""
