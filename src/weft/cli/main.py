@@ -20,7 +20,9 @@ class Command:
 
 
 COMMANDS: dict[str, Command] = {
-    "absa": Command("weft.cli.absa", "what texts feel about aspects of targets: predict, explain, train, eval"),
+    "absa": Command(
+        "weft.cli.absa", "what texts feel about aspects of targets: predict, explain, train, eval"
+    ),
     "bcsd": Command("weft.cli.bcsd", "find which function of one binary is which function of another"),
     "bench": Command("weft.cli.bench", "measure speed and memory as ratios against named baselines"),
     "demo": Command("weft.cli.demo", "see the mechanisms and the applications at work on real input"),

@@ -11,7 +11,9 @@ from weft.errors import ConfigError
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of ``weft models``."""
-    result = argparse.ArgumentParser(prog="weft models", description="List the shipped models, or print one's card.")
+    result = argparse.ArgumentParser(
+        prog="weft models", description="List the shipped models, or print one's card."
+    )
     result.add_argument("name", nargs="?", metavar="NAME", help="print this model's card")
     result.add_argument("--json", action="store_true", help="print the list as JSON")
     return result

@@ -100,6 +100,7 @@ def save_model(
         partial = directory / f".{name}.{os.getpid()}.part"
         staged.append((partial, directory / name))
         write(partial)
+        partial.chmod(0o644)  # safetensors writes for its owner alone
         _sync(partial)
         return _digest(partial)
 

@@ -7,13 +7,13 @@ from importlib import import_module
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "build": (
-        "weft.cli.kg_build",
+        "weft.cli.kg.build",
         "source trees to a data set: chunks, facts, a vocabulary; prints the funnel",
     ),
-    "train": ("weft.cli.kg_train", "train a leafy chain model on a data set; resumable"),
-    "eval": ("weft.cli.kg_eval", "score a model and the baselines on held-out modules"),
+    "train": ("weft.cli.kg.train", "train a leafy chain model on a data set; resumable"),
+    "eval": ("weft.cli.kg.eval", "score a model and the baselines on held-out modules"),
     "facts": (
-        "weft.cli.kg_facts",
+        "weft.cli.kg.facts",
         "facts of a Python file, each with its confidence, beside the syntax tree's",
     ),
 }

@@ -6,9 +6,9 @@ import sys
 from importlib import import_module
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "extract": ("weft.cli.bcsd_extract", "binaries to a table of functions: graphs and tokens"),
-    "show": ("weft.cli.bcsd_show", "a file's functions, or one function's blocks, edges and tokens"),
-    "dataset": ("weft.cli.bcsd_dataset", "build labelled functions from source packages; count them"),
+    "extract": ("weft.cli.bcsd.extract", "binaries to a table of functions: graphs and tokens"),
+    "show": ("weft.cli.bcsd.show", "a file's functions, or one function's blocks, edges and tokens"),
+    "dataset": ("weft.cli.bcsd.dataset", "build labelled functions from source packages; count them"),
 }
 
 

@@ -7,7 +7,7 @@ import sys
 from dataclasses import fields
 from typing import Any
 
-from weft.cli.absa_report import print_report
+from weft.cli.absa.report import print_report
 from weft.errors import ConfigError, PartialFailure
 
 

@@ -8,10 +8,10 @@ from importlib import import_module
 from weft.errors import ConfigError
 
 _COMMANDS = {
-    "predict": ("weft.cli.absa_predict", "what texts feel about aspects of targets"),
-    "explain": ("weft.cli.absa_explain", "which words made the answer"),
-    "train": ("weft.cli.absa_train", "train a model by a configuration file"),
-    "eval": ("weft.cli.absa_eval", "measure a model on labelled texts"),
+    "predict": ("weft.cli.absa.predict", "what texts feel about aspects of targets"),
+    "explain": ("weft.cli.absa.explain", "which words made the answer"),
+    "train": ("weft.cli.absa.train", "train a model by a configuration file"),
+    "eval": ("weft.cli.absa.eval", "measure a model on labelled texts"),
 }
 
 
