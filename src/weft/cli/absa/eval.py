@@ -6,8 +6,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, cast, get_args
 
-from weft.cli.absa.arguments import add_machine, add_model, load_asker
+from weft.cli.absa.arguments import add_model, load_asker
 from weft.cli.absa.report import print_report
+from weft.cli.machine import add_machine
 from weft.errors import InputError, PartialFailure
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 from typing import cast
 
-from weft.cli.absa.arguments import add_machine, add_model, load_asker
+from weft.cli.absa.arguments import add_model, load_asker
+from weft.cli.machine import add_machine
 from weft.errors import InputError
 
 _METHODS = ("gradient", "integrated", "attention", "quasi")

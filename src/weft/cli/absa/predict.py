@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from weft.cli.absa.arguments import add_machine, add_model, load_asker
+from weft.cli.absa.arguments import add_model, load_asker
+from weft.cli.machine import add_machine
 from weft.errors import ConfigError, InputError, PartialFailure
 
 if TYPE_CHECKING:

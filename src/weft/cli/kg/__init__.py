@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
+from weft.cli.subcommands import run_subcommand
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "build": (
@@ -19,20 +18,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
-def usage() -> str:
-    """The text of ``weft kg --help``."""
-    lines = ["usage: weft kg COMMAND [ARGUMENT...]", "", "Knowledge graphs from code.", "", "commands:"]
-    lines += [f"  {name:<8} {summary}" for name, (_, summary) in COMMANDS.items()]
-    return "\n".join([*lines, "", "`weft kg COMMAND --help` for a command's own arguments"])
-
-
 def run(argv: list[str]) -> int:
     """Find the subcommand, import it, run it."""
-    if not argv or argv[0] in ("-h", "--help"):
-        print(usage())
-        return 0 if argv else 2
-    name, *rest = argv
-    if name not in COMMANDS:
-        print(f"weft kg: no command {name!r} (one of: {', '.join(COMMANDS)})", file=sys.stderr)
-        return 2
-    return int(import_module(COMMANDS[name][0]).run(rest))
+    return run_subcommand("kg", "Knowledge graphs from code.", COMMANDS, argv)

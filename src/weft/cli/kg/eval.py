@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.cli.kg.machine import add_machine, device_of
+from weft.cli.machine import add_machine, device_of
 
 if TYPE_CHECKING:
     from weft.kg.evaluate.scores import Score

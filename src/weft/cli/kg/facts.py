@@ -8,7 +8,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.cli.kg.machine import add_machine, device_of
+from weft.cli.machine import add_machine, device_of
 from weft.errors import CheckpointError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from weft.cli.kg.machine import add_machine, device_of
+from weft.cli.machine import add_machine, device_of
 
 
 def parser() -> argparse.ArgumentParser:

@@ -1,4 +1,4 @@
-"""Arguments that the ``weft kg`` commands share."""
+"""Arguments that say where a command runs, shared by every command that computes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def add_machine(parser: argparse.ArgumentParser) -> None:
     """Where it runs and what it says."""
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, … (auto)")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, … (auto)")
     parser.add_argument("--threads", type=int, help="threads of the CPU; all by default")
     parser.add_argument("--quiet", action="store_true", help="no progress")
 
