@@ -3,6 +3,8 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 out=../files
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
 small=(-shared -nostdlib -g0 -w -Wl,-z,noseparate-code -Wl,-z,max-page-size=4096 -Wl,--build-id=none)
 for level in O0 O1 O2 O3 Os; do
   gcc -"$level" -fPIC "${small[@]}" sample.c -o "$out/gcc-$level-x86_64.so"
@@ -18,18 +20,17 @@ gcc "${small[@]}" odd_x86_64.s -o "$out/odd-x86_64.so"
 strip -o "$out/gcc-O2-x86_64-stripped.so" "$out/gcc-O2-x86_64.so"
 aarch64-linux-gnu-strip -o "$out/gcc-O2-aarch64-stripped.so" "$out/gcc-O2-aarch64.so"
 other() {  # NAME FLAG...
-  clang "${@:2}" -O2 -ffreestanding -w -c sample.c -o /tmp/sample.o
-  ld.lld --unresolved-symbols=ignore-all -e entry -z noseparate-code /tmp/sample.o -o "$out/clang-O2-$1"
+  clang "${@:2}" -O2 -ffreestanding -w -c sample.c -o "$work/sample.o"
+  ld.lld --unresolved-symbols=ignore-all -e entry -z noseparate-code "$work/sample.o" -o "$out/clang-O2-$1"
 }
 other i386 --target=i386-linux-gnu -fno-pic
 other arm --target=arm-linux-gnueabihf
 other thumb --target=arm-linux-gnueabihf -march=armv7-a -mthumb
 other mips --target=mips-linux-gnu
 other mipsel --target=mipsel-linux-gnu
-clang --target=x86_64-pc-windows-msvc -O2 -ffreestanding -w -c sample.c -o /tmp/sample.obj
-lld-link /dll /noentry /force:unresolved /export:entry /export:dense /timestamp:0 /tmp/sample.obj "/out:$out/clang-O2-x86_64.dll" 2>/dev/null
+clang --target=x86_64-pc-windows-msvc -O2 -ffreestanding -w -c sample.c -o "$work/sample.obj"
+lld-link /dll /noentry /force:unresolved /export:entry /export:dense /timestamp:0 "$work/sample.obj" "/out:$out/clang-O2-x86_64.dll" 2>/dev/null
 rm -f "$out/clang-O2-x86_64.lib"
-clang --target=x86_64-apple-darwin -O2 -ffreestanding -w -c sample.c -o /tmp/sample.o
+clang --target=x86_64-apple-darwin -O2 -ffreestanding -w -c sample.c -o "$work/sample.o"
 "$(dirname "$(readlink -f "$(command -v ld.lld)")")/ld64.lld" -arch x86_64 -platform_version macos 11 11 -dylib \
-  -undefined dynamic_lookup -o "$out/clang-O2-x86_64.dylib" /tmp/sample.o
-rm -f /tmp/sample.o /tmp/sample.obj
+  -undefined dynamic_lookup -o "$out/clang-O2-x86_64.dylib" "$work/sample.o"
