@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import resource
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -33,7 +34,10 @@ from weft.errors import WeftError
 
 @dataclass(frozen=True)
 class BuildReport:
-    """What became of one build; ``error`` is empty where it went well."""
+    """What became of one build; ``error`` is empty where it went well.
+
+    ``seconds`` are of the clock, ``cpu_seconds`` of the processor, compilers included.
+    """
 
     package: str
     role: str
@@ -49,6 +53,7 @@ class BuildReport:
     missed: int = 0
     library_sha256: str = ""
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
     error: str = ""
 
 
@@ -114,7 +119,7 @@ def _one(package: Package, variant: Variant, tree: Tree, work: Path, jobs: int) 
     reusable = known.get("compiled") == compiled and library.is_file() and stripped.is_file()
     if reusable and known.get("labelled") == labelled and part.is_file():
         return _report(known["report"]), False
-    begun = time.monotonic()
+    begun, spent = time.monotonic(), _processor_time()
     try:
         if not reusable:
             record.unlink(missing_ok=True)
@@ -133,12 +138,19 @@ def _one(package: Package, variant: Variant, tree: Tree, work: Path, jobs: int) 
         missed=rows.missed,
         library_sha256=hash_file(str(library)),
         seconds=round(time.monotonic() - begun, 2),
+        cpu_seconds=round(_processor_time() - spent, 2),
     )
     partial = record.with_suffix(".part")
     document = {"compiled": compiled, "labelled": labelled, "report": asdict(report)}
     partial.write_text(json.dumps(document, indent=1), encoding="utf-8")
     os.replace(partial, record)
     return report, True
+
+
+def _processor_time() -> float:
+    """Of this process and of those it has waited for."""
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def _report(record: dict[str, Any]) -> BuildReport:
