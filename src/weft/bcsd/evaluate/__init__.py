@@ -1,0 +1,1 @@
+"""Retrieval across compilers, levels and architectures, beside the baselines."""

@@ -1,0 +1,159 @@
+"""Functions as the model's tensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from weft.bcsd.disassemble.interface import EdgeKind
+from weft.bcsd.model.config import ModelConfig
+from weft.bcsd.represent.arrays import FunctionArrays, spans
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+NUM_EDGE_TYPES = 2 * len(EdgeKind)
+"""Every kind of edge, and the reverse of each."""
+NUM_BLOCK_FACTS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """Some functions of a batch, padded to one length.
+
+    Args:
+        index: ``(functions, seq)`` int64, rows of ``FunctionBatch.tokens``; 0 where padded.
+        attention_mask: ``(functions, seq)`` bool, True = an instruction.
+    """
+
+    index: Tensor
+    attention_mask: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionBatch:
+    """A batch of functions.
+
+    The instructions that either branch reads stand once, in order; blocks are bags of them, sequences are
+    indices into them. Sequences are grouped by length: padding is paid for within a group only, while the
+    loss sees the whole batch.
+
+    Args:
+        tokens: ``(instructions, 5)`` int64.
+        block_first: ``(blocks,)`` int64, the first row of each block; the rows up to the next are its own.
+        block_facts: ``(blocks, NUM_BLOCK_FACTS)`` float32: what a block is, beside its instructions.
+        function_first: ``(functions,)`` int64, the first row of each function.
+        graph: ``(blocks,)`` int64, the function of each block.
+        edge_index: ``(2, edges)`` int64, reverse edges included.
+        edge_type: ``(edges,)`` int64 below :data:`NUM_EDGE_TYPES`.
+        sequences: All functions, in groups, in the order of the batch.
+    """
+
+    tokens: Tensor
+    block_first: Tensor
+    block_facts: Tensor
+    function_first: Tensor
+    graph: Tensor
+    edge_index: Tensor
+    edge_type: Tensor
+    sequences: tuple[Sequences, ...]
+
+    @property
+    def num_functions(self) -> int:
+        """Functions of the batch."""
+        return self.function_first.shape[0]
+
+
+def collate(
+    arrays: FunctionArrays, chosen: NDArray[np.int64], config: ModelConfig, groups: int = 1
+) -> FunctionBatch:
+    """Make a batch of the chosen functions.
+
+    Args:
+        arrays: All functions.
+        chosen: ``(functions,)``, in the order of the batch; by length, if ``groups`` is more than 1.
+        config: The budgets.
+        groups: Into how many groups of equal size the sequences are cut.
+    """
+    lengths = arrays.num_instructions[chosen]
+    blocks = arrays.num_blocks[chosen]
+    rows = spans(arrays.first_instruction, chosen)
+    position = rows - np.repeat(arrays.first_instruction[chosen], lengths)
+    function = np.repeat(np.arange(len(chosen)), lengths)
+    # Block of each instruction, counted over the batch, and place in that block.
+    block_rows = spans(arrays.first_block, chosen)
+    first_of = np.cumsum(lengths) - lengths
+    starts = arrays.block_start[block_rows] + np.repeat(first_of, blocks)
+    sizes = np.diff(starts, append=len(rows))
+    block = np.repeat(np.arange(len(starts)), sizes)
+    place = np.arange(len(rows)) - starts[block]
+    number = np.arange(len(starts)) - np.repeat(np.cumsum(blocks) - blocks, blocks)
+    in_graph = number < config.max_blocks
+    kept = (position < config.max_instructions) | (in_graph[block] & (place < config.max_block_instructions))
+    new_row = np.cumsum(kept) - 1
+    seen_blocks = np.flatnonzero(in_graph)
+    new_block = np.cumsum(in_graph) - 1
+    source, target, kind = _edges(arrays, chosen, blocks, in_graph, new_block)
+    in_sequence = position < config.max_instructions
+    return FunctionBatch(
+        tokens=torch.from_numpy(arrays.tokens[rows[kept]].astype(np.int64)),
+        block_first=torch.from_numpy(new_row[starts[seen_blocks]]),
+        block_facts=_facts(sizes[seen_blocks], number[seen_blocks], source, target),
+        function_first=torch.from_numpy(new_row[first_of]),
+        graph=torch.from_numpy(np.repeat(np.arange(len(chosen)), np.minimum(blocks, config.max_blocks))),
+        edge_index=torch.from_numpy(
+            np.stack([np.concatenate([source, target]), np.concatenate([target, source])])
+        ),
+        edge_type=torch.from_numpy(np.concatenate([kind, kind + len(EdgeKind)])),
+        sequences=tuple(
+            _sequences(part, new_row[in_sequence], function[in_sequence], position[in_sequence])
+            for part in np.array_split(np.arange(len(chosen)), min(groups, len(chosen)))
+        ),
+    )
+
+
+def _edges(
+    arrays: FunctionArrays,
+    chosen: NDArray[np.int64],
+    blocks: NDArray[np.int64],
+    in_graph: NDArray[np.bool_],
+    new_block: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Source, target and kind of the edges between blocks that are seen, counted over the batch."""
+    rows = spans(arrays.first_edge, chosen)
+    shift = np.repeat(np.cumsum(blocks) - blocks, arrays.first_edge[chosen + 1] - arrays.first_edge[chosen])
+    edges = arrays.edges[rows].astype(np.int64)
+    source, target = edges[:, 0] + shift, edges[:, 1] + shift
+    seen = in_graph[source] & in_graph[target]
+    return new_block[source[seen]], new_block[target[seen]], edges[seen, 2]
+
+
+def _facts(
+    sizes: NDArray[np.int64], number: NDArray[np.int64], source: NDArray[Any], target: NDArray[Any]
+) -> Tensor:
+    """Per block: size, edges out and in, whether it is the entry, an exit, the target of a backward edge."""
+    out = np.bincount(source, minlength=len(sizes))
+    into = np.bincount(target, minlength=len(sizes))
+    loops = np.bincount(target[target <= source], minlength=len(sizes)) > 0
+    facts = np.stack([np.log1p(sizes), np.log1p(out), np.log1p(into), number == 0, out == 0, loops], axis=1)
+    return torch.from_numpy(facts.astype(np.float32))
+
+
+def _sequences(
+    part: NDArray[np.int64],
+    row: NDArray[np.int64],
+    function: NDArray[np.int64],
+    position: NDArray[np.int64],
+) -> Sequences:
+    begin, end = np.searchsorted(function, [part[0], part[-1] + 1])
+    place, owner = position[begin:end], function[begin:end] - part[0]
+    shape = (len(part), int(place.max()) + 1)
+    index = np.zeros(shape, np.int64)
+    mask = np.zeros(shape, bool)
+    index[owner, place] = row[begin:end]
+    mask[owner, place] = True
+    return Sequences(torch.from_numpy(index), torch.from_numpy(mask))

@@ -1,0 +1,115 @@
+"""The shape of the function model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, Self, get_args
+
+from weft.bcsd.represent.vocabulary import JUMP_POSITIONS, VOCABULARY_SIZE
+from weft.encoder.config import EncoderConfig
+from weft.errors import ConfigError
+
+PrefixSource = Literal["graph", "register", "none"]
+Branches = Literal["both", "sequence", "graph"]
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Sizes and options; those that are not sizes exist to be compared.
+
+    Args:
+        hidden_size: Width of instructions, blocks and the embedding.
+        layers: Encoder layers.
+        heads: Attention heads of the encoder and of the graph encoder.
+        intermediate_size: Width of the encoder's feed-forward part.
+        max_instructions: Instructions that the sequence branch reads, the first of the function.
+        max_blocks: Blocks that the graph branch reads; it bounds time and memory, nothing else.
+        max_block_instructions: Instructions of a block that its features average over.
+        graph_layers: Layers of the graph encoder.
+        prefix: Where the prefix comes from: the graph, a learned constant (a control), or nowhere.
+        prefix_tokens: Keys and values that the prefix adds in every layer.
+        gated: Whether a learned factor per layer and head multiplies the prefix's values.
+        edges: Whether the graph encoder sees the edges; without them a graph is a bag of blocks.
+        branches: Which of them make the embedding. ``"both"``: the sequence, conditioned by the graph, with
+            the graph's summary beside it; ``"sequence"``: without the summary beside it; ``"graph"``: no
+            sequence at all.
+        token_bag: Whether the bag of all tokens of the graph branch enters the embedding as well.
+        share_jump_positions: Whether the token of a jump's target is the position embedding of the target
+            instruction, as in jTrans.
+        dropout: Dropout probability everywhere.
+
+    Raises:
+        ConfigError: A field breaks its rule.
+    """
+
+    hidden_size: int = 128
+    layers: int = 3
+    heads: int = 4
+    intermediate_size: int = 512
+    max_instructions: int = 128
+    max_blocks: int = 2048
+    max_block_instructions: int = 64
+    graph_layers: int = 2
+    prefix: PrefixSource = "graph"
+    prefix_tokens: int = 4
+    gated: bool = False
+    edges: bool = True
+    branches: Branches = "both"
+    token_bag: bool = True
+    share_jump_positions: bool = False
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in (
+            "max_instructions",
+            "max_blocks",
+            "max_block_instructions",
+            "graph_layers",
+            "prefix_tokens",
+        ):
+            value = getattr(self, name)
+            self._require(name, type(value) is int and value >= 1, "an integer of at least 1")
+        self._require(
+            "max_instructions", self.max_instructions <= JUMP_POSITIONS, f"at most {JUMP_POSITIONS}"
+        )
+        self._require("max_blocks", self.max_blocks >= self.max_instructions, "at least max_instructions")
+        for name, choices in (("prefix", get_args(PrefixSource)), ("branches", get_args(Branches))):
+            self._require(name, getattr(self, name) in choices, f"one of {', '.join(choices)}")
+        _ = self.encoder
+
+    @property
+    def encoder(self) -> EncoderConfig:
+        """The configuration of the sequence branch."""
+        return EncoderConfig(
+            vocab_size=VOCABULARY_SIZE,
+            hidden_size=self.hidden_size,
+            num_hidden_layers=self.layers,
+            num_attention_heads=self.heads,
+            intermediate_size=self.intermediate_size,
+            # One for each position that a jump can name, so that jumps may share them.
+            max_position_embeddings=JUMP_POSITIONS,
+            type_vocab_size=1,
+            hidden_dropout_prob=self.dropout,
+            attention_probs_dropout_prob=self.dropout,
+        )
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build the configuration from a mapping of field names.
+
+        Raises:
+            ConfigError: A key that is no field, or a field that breaks its rule.
+        """
+        unknown = [key for key in values if key not in {entry.name for entry in fields(cls)}]
+        if unknown:
+            raise ConfigError(f"ModelConfig has no key {unknown[0]!r}")
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain values."""
+        return asdict(self)
+
+    def _require(self, name: str, holds: bool, rule: str) -> None:
+        if not holds:
+            raise ConfigError(f"ModelConfig.{name} is {getattr(self, name)!r}; it must be {rule}")

@@ -1,0 +1,185 @@
+"""The model that embeds functions: graph encoder, conditioned encoder, one vector."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from weft.bcsd.model.batch import NUM_BLOCK_FACTS, NUM_EDGE_TYPES, FunctionBatch
+from weft.bcsd.model.config import ModelConfig
+from weft.bcsd.model.instructions import InstructionEmbeddings, Instructions
+from weft.condition.conditioner import Conditioner
+from weft.condition.gat import GATEncoder
+from weft.condition.prefix import KVPrefix, Register
+from weft.encoder.encoder import Encoder
+from weft.encoder.heads import MLMHead
+from weft.encoder.layer import NeedMaps
+from weft.encoder.pooling import MeanPooler
+
+
+@dataclass(frozen=True)
+class FunctionOutput:
+    """What the model gives for a batch.
+
+    Args:
+        embeddings: ``(functions, hidden)``, L2-normalised.
+        graph_summary: ``(functions, hidden)``; None where the model has no graph branch.
+        mlm_logits: ``(masked, vocab)``, scores of the mnemonic at masked instructions, in the order of
+            ``mlm_labels``; None where nothing was asked for.
+        mlm_labels: ``(masked,)``.
+        prefix_weights: For each group of sequences ``(layers, functions, heads, seq)``: the weight on the
+            prefix; None where nothing was asked for.
+    """
+
+    embeddings: Tensor
+    graph_summary: Tensor | None = None
+    mlm_logits: Tensor | None = None
+    mlm_labels: Tensor | None = None
+    prefix_weights: tuple[Tensor, ...] | None = None
+
+
+class FunctionModel(nn.Module):
+    """From instructions and control-flow graph to an embedding.
+
+        x_n = LayerNorm(mean of the instructions of block n + W_f · facts_n)
+        g   = GAT(x, typed and reversed edges)                              all blocks
+        h   = Encoder(instructions; prefix keys and values from g)          the first max_instructions
+        b   = mean over instructions of GELU(W_b · LayerNorm(word))         all blocks
+        e   = normalise(W_h · mean(h) + W_g · g + W_t · b)
+
+    The same weights serve every function; a pair is two rows of one batch.
+
+    Args:
+        config: Sizes, and which of these parts there are.
+
+    Source:
+        The model contract, "Joint Model API".
+
+    Differs from the spec:
+        One position per instruction, and the mean of all positions instead of ``[CLS]``; the graph's summary
+        and the bag of all instructions stand beside it. :class:`weft.bcsd.contract.BCSModel` is the
+        contract's own form.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        width = config.hidden_size
+        has_sequence = config.branches != "graph"
+        has_graph = config.prefix == "graph" or config.branches != "sequence"
+        embeddings = InstructionEmbeddings(config)
+        self.encoder = Encoder(config.encoder, embeddings, _conditioner(config))
+        if not has_sequence:
+            self.encoder.layers = nn.ModuleList()
+        self.embeddings = embeddings
+        self.graph = (
+            GATEncoder(
+                width,
+                width,
+                width,
+                num_layers=config.graph_layers,
+                heads=config.heads,
+                dropout=config.dropout,
+                num_edge_types=NUM_EDGE_TYPES,
+            )
+            if has_graph
+            else None
+        )
+        self.block_facts = nn.Linear(NUM_BLOCK_FACTS, width) if has_graph else None
+        self.block_norm = nn.LayerNorm(width) if has_graph else None
+        self.bag_norm = nn.LayerNorm(width) if config.token_bag else None
+        self.bag = nn.Linear(width, width) if config.token_bag else None
+        self.pooler = MeanPooler()
+        self.from_sequence = nn.Linear(width, width) if has_sequence else None
+        self.from_graph = nn.Linear(width, width, bias=False) if config.branches != "sequence" else None
+        self.from_bag = nn.Linear(width, width, bias=False) if config.token_bag else None
+        self.mlm_head = MLMHead(config.encoder) if has_sequence else None
+
+    def forward(
+        self, batch: FunctionBatch, labels: Tensor | None = None, need_maps: NeedMaps = False
+    ) -> FunctionOutput:
+        """Embed a batch.
+
+        Args:
+            batch: From :func:`weft.bcsd.model.batch.collate`.
+            labels: ``(instructions,)`` int64: the mnemonic of each masked instruction, −100 elsewhere.
+            need_maps: ``"prefix"`` for the weight on the prefix.
+        """
+        embedded = self.embeddings.embed(batch.tokens)
+        summary = self._summary(batch, embedded)
+        parts: list[Tensor] = []
+        if self.from_graph is not None and summary is not None:
+            parts.append(self.from_graph(summary))
+        if self.bag is not None and self.bag_norm is not None and self.from_bag is not None:
+            known = F.gelu(self.bag(self.bag_norm(embedded)))
+            parts.append(self.from_bag(_mean_of_bags(known, batch.function_first)))
+        logits, found, maps = None, None, None
+        if self.from_sequence is not None:
+            pooled, logits, found, maps = self._read(batch, embedded, summary, labels, need_maps)
+            parts.append(self.from_sequence(pooled))
+        total = torch.stack([part.float() for part in parts]).sum(dim=0)
+        return FunctionOutput(F.normalize(total, dim=-1), summary, logits, found, maps)
+
+    def _summary(self, batch: FunctionBatch, embedded: Tensor) -> Tensor | None:
+        """The graph's summary, ``(functions, hidden)``."""
+        if self.graph is None or self.block_facts is None or self.block_norm is None:
+            return None
+        x = self.block_norm(_mean_of_bags(embedded, batch.block_first) + self.block_facts(batch.block_facts))
+        edge_index, edge_type = batch.edge_index, batch.edge_type
+        if not self.config.edges:
+            edge_index, edge_type = edge_index[:, :0], edge_type[:0]
+        return self.graph(x, edge_index, batch.graph, edge_type, batch.num_functions)
+
+    def _read(
+        self,
+        batch: FunctionBatch,
+        embedded: Tensor,
+        summary: Tensor | None,
+        labels: Tensor | None,
+        need_maps: NeedMaps,
+    ) -> tuple[Tensor, Tensor | None, Tensor | None, tuple[Tensor, ...] | None]:
+        """Run the encoder over every group of sequences: pooled states, logits with their labels, maps."""
+        pooled, logits, found, maps = [], [], [], []
+        begin = 0
+        for part in batch.sequences:
+            end = begin + len(part.index)
+            structure = None
+            if self.encoder.conditioner is not None:
+                structure = summary[begin:end] if summary is not None else ()
+            output = self.encoder(
+                Instructions(embedded, part.index), part.attention_mask, structure, need_maps=need_maps
+            )
+            hidden = output.last_hidden_state
+            pooled.append(self.pooler(hidden, part.attention_mask))
+            if labels is not None and self.mlm_head is not None:
+                here = labels[part.index].masked_fill(~part.attention_mask, -100)
+                words = self.embeddings.word_embeddings.weight
+                logits.append(self.mlm_head(hidden, words, here >= 0))
+                found.append(here[here >= 0])
+            if need_maps:
+                maps.append(output.prefix_weights)
+            begin = end
+        return (
+            torch.cat(pooled),
+            torch.cat(logits) if logits else None,
+            torch.cat(found) if found else None,
+            tuple(maps) if need_maps else None,
+        )
+
+
+def _conditioner(config: ModelConfig) -> Conditioner | None:
+    if config.prefix == "none" or config.branches == "graph":
+        return None
+    heads, layers, tokens = config.heads, config.layers, config.prefix_tokens
+    if config.prefix == "register":
+        return Register(config.hidden_size, heads, layers, tokens)
+    return KVPrefix(config.hidden_size, config.hidden_size, heads, layers, tokens, gated=config.gated)
+
+
+def _mean_of_bags(rows: Tensor, first: Tensor) -> Tensor:
+    """The mean of the rows from each first one up to the next, ``(bags, hidden)``."""
+    everything = torch.arange(len(rows), device=rows.device)
+    return F.embedding_bag(everything, rows, first, mode="mean")

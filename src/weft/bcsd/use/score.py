@@ -1,0 +1,118 @@
+"""How alike two functions are: learned cosine, shared rare tokens, and a correction for hubs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from weft.errors import ConfigError, ShapeError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class ScoreWeights:
+    """The shares of the hybrid score; tuned on validation packages and stored with the model.
+
+    Args:
+        lexical: Weight of the TF-IDF cosine beside the learned one; 0 leaves it out.
+        hubness: Share h of the hubness correction; 0 leaves it out.
+        neighbours: How many of the nearest the correction averages over.
+
+    Raises:
+        ConfigError: A field breaks its rule.
+    """
+
+    lexical: float = 0.2
+    hubness: float = 0.5
+    neighbours: int = 10
+
+    def __post_init__(self) -> None:
+        for name in ("lexical", "hubness"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+                raise ConfigError(f"ScoreWeights.{name} is {value!r}; it must be a number of at least 0")
+        if type(self.neighbours) is not int or self.neighbours < 1:
+            raise ConfigError(
+                f"ScoreWeights.neighbours is {self.neighbours!r}; it must be an integer of at least 1"
+            )
+
+    @property
+    def total(self) -> float:
+        """The largest score that there is without the correction: 1 for the learned part, and the lexical one."""
+        return 1.0 + self.lexical
+
+
+def hybrid(
+    queries: NDArray[np.float32],
+    base: NDArray[np.float32],
+    queries_lexical: sparse.csr_matrix | None,
+    base_lexical: sparse.csr_matrix | None,
+    weights: ScoreWeights,
+) -> NDArray[np.float32]:
+    """Scores of all pairs: learned and lexical cosine together, then corrected for hubs.
+
+        s_ij  = (e_i · e_j + w · l_i · l_j) / (1 + w)
+        s'_ij = s_ij − h · (r_i + r_j) / 2
+        r_i   = mean of the k largest s_i· over the base        r_j likewise over the queries
+
+    A hub is a function that is somewhat near to everything; the correction takes its advantage away. It
+    looks at all queries of the call together: with fewer than k of them r_j is 0.
+
+    Args:
+        queries: e_i, ``(queries, dimension)``, L2-normalised rows.
+        base: e_j, ``(base, dimension)``, L2-normalised rows.
+        queries_lexical: l_i, ``(queries, features)``, L2-normalised rows; None leaves the part out.
+        base_lexical: l_j, ``(base, features)``; None leaves the part out.
+        weights: w, h and k.
+
+    Returns:
+        ``(queries, base)`` float32, higher is more alike.
+
+    Raises:
+        ShapeError: Rows or widths that do not fit.
+
+    Source:
+        Conneau et al. 2018, "Word Translation Without Parallel Data", §2.3 (CSLS).
+
+    Differs from the paper:
+        h scales the correction and is tuned; h = 1 is CSLS, halved.
+    """
+    _check(queries, base, queries_lexical, base_lexical)
+    scores = queries @ base.T
+    if weights.lexical and queries_lexical is not None and base_lexical is not None:
+        shared: Any = queries_lexical @ base_lexical.T
+        scores = (scores + weights.lexical * shared.toarray()) / weights.total
+    if weights.hubness and scores.size:
+        half = weights.hubness / 2
+        of_queries = _nearest_mean(scores, weights.neighbours)
+        corrected = scores - half * of_queries[:, None]
+        if len(scores) >= weights.neighbours:
+            corrected -= half * _nearest_mean(scores.T, weights.neighbours)
+        scores = corrected
+    return scores.astype(np.float32, copy=False)
+
+
+def _nearest_mean(scores: NDArray[Any], neighbours: int) -> NDArray[Any]:
+    """Mean of each row's largest entries."""
+    count = min(neighbours, scores.shape[1])
+    return np.partition(scores, scores.shape[1] - count, axis=1)[:, -count:].mean(axis=1)
+
+
+def _check(
+    queries: NDArray[Any],
+    base: NDArray[Any],
+    queries_lexical: sparse.csr_matrix | None,
+    base_lexical: sparse.csr_matrix | None,
+) -> None:
+    if queries.ndim != 2 or base.ndim != 2 or queries.shape[1] != base.shape[1]:
+        raise ShapeError(f"queries are {queries.shape} and base is {base.shape}; the widths must be equal")
+    for name, vectors, lexical in (("queries", queries, queries_lexical), ("base", base, base_lexical)):
+        rows = None if lexical is None else int(np.shape(lexical)[0])
+        if rows is not None and rows != len(vectors):
+            raise ShapeError(f"{rows} lexical rows for {len(vectors)} embeddings of the {name}")

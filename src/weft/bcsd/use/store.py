@@ -1,0 +1,147 @@
+"""Function models on disk: network, idf of the tokens and score weights in one checkpoint; found by name or folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from weft.bcsd.model.config import ModelConfig
+from weft.bcsd.model.function_model import FunctionModel
+from weft.bcsd.represent import NORMALISER_VERSION, load_vocabulary
+from weft.bcsd.represent.lexical import Lexical
+from weft.bcsd.use.score import ScoreWeights
+from weft.encoder.checkpoint.storage import load_model, read_config, save_model
+from weft.encoder.checkpoint.tensors import own_tensors
+from weft.errors import CheckpointError
+
+DEFAULT_MODEL = "bcsd-small"
+_KIND = "bcsd"
+
+
+class StoredModel(nn.Module):
+    """The tensors of a checkpoint: the network, and the idf of the tokens.
+
+    Args:
+        network: The model.
+        idf: ``(vocabulary,)``.
+    """
+
+    idf: Tensor
+
+    def __init__(self, network: FunctionModel, idf: Tensor) -> None:
+        super().__init__()
+        self.network = network
+        self.register_buffer("idf", idf)
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """A model with what belongs to it.
+
+    Args:
+        network: In ``eval`` mode.
+        lexical: The TF-IDF of its training packages.
+        weights: Of the hybrid score.
+        version: A digest of everything that an embedding or a lexical row depends on.
+    """
+
+    network: FunctionModel
+    lexical: Lexical
+    weights: ScoreWeights
+    version: str
+
+
+def save(
+    directory: str | Path,
+    network: FunctionModel,
+    lexical: Lexical,
+    weights: ScoreWeights,
+    *,
+    half: bool = False,
+) -> None:
+    """Save a model, atomically.
+
+    Args:
+        directory: Where to; made where absent.
+        network: The model.
+        lexical: Fitted on its training packages.
+        weights: Tuned on its validation packages.
+        half: Store floating tensors in half precision.
+
+    Raises:
+        CheckpointError: It cannot be written.
+    """
+    values = {
+        "model": network.config.to_dict(),
+        "weights": asdict(weights),
+        "normaliser": NORMALISER_VERSION,
+        "vocabulary": load_vocabulary().digest,
+    }
+    stored = StoredModel(network, torch.from_numpy(lexical.idf.copy()))
+    save_model(directory, stored, values, kind=_KIND, dtype=torch.float16 if half else None)
+
+
+def load(name_or_dir: str | Path = DEFAULT_MODEL) -> Loaded:
+    """Load a shipped model by its name, or a model from its directory.
+
+    Raises:
+        CheckpointError: There is none, it is damaged, or it reads other tokens than this version makes.
+    """
+    directory = find(name_or_dir)
+
+    def build(values: dict[str, Any]) -> StoredModel:
+        network = FunctionModel(ModelConfig.from_dict(values["model"]))
+        return StoredModel(network, torch.zeros(len(load_vocabulary())))
+
+    values = read_config(directory, _KIND)
+    if (values.get("normaliser"), values.get("vocabulary")) != (NORMALISER_VERSION, load_vocabulary().digest):
+        raise CheckpointError(
+            "reads tokens of another normaliser or vocabulary than this version makes", where=str(directory)
+        )
+    stored = load_model(directory, build, _KIND)
+    network = stored.network.eval()
+    lexical = Lexical(stored.idf.numpy().astype(np.float32))
+    return Loaded(network, lexical, ScoreWeights(**values["weights"]), version(network, lexical))
+
+
+def version(network: FunctionModel, lexical: Lexical) -> str:
+    """A digest of the weights, the configuration, the idf, and what the tokens mean; 16 hex digits."""
+    facts = [network.config.to_dict(), NORMALISER_VERSION, load_vocabulary().digest]
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
+    for name, tensor in sorted(own_tensors(network).items()):
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    digest.update(lexical.idf.tobytes())
+    return digest.hexdigest()[:16]
+
+
+def find(name_or_dir: str | Path) -> Path:
+    """The directory of a model: one of that path, or the shipped one of that name.
+
+    Raises:
+        CheckpointError: There is neither.
+    """
+    directory = Path(name_or_dir)
+    if directory.is_dir():
+        return directory
+    shipped = shipped_models()
+    if str(name_or_dir) in shipped:
+        return shipped[str(name_or_dir)]
+    known = ", ".join(shipped) or "none"
+    raise CheckpointError(
+        "no such model", where=str(name_or_dir), hint=f"give a directory, or a shipped model: {known}"
+    )
+
+
+def shipped_models() -> dict[str, Path]:
+    """The models of this kind that came with the package, by name."""
+    weights = Path(str(files("weft"))) / "weights"
+    return {path.parent.name: path.parent for path in sorted(weights.glob("bcsd-*/config.json"))}
