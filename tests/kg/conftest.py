@@ -10,7 +10,8 @@ import torch
 from weft.kg.config import ModelConfig
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.model.training import named_config
-from weft.kg.read.build import BuildConfig, Funnel, build_python
+from weft.kg.read.build import BuildConfig, build_python
+from weft.kg.read.funnel import Funnel
 from weft.kg.represent.dataset import Dataset, load_dataset
 
 MODULE = '''

@@ -10,8 +10,10 @@ import pytest
 from tests.kg.conftest import MODULE, write_tree
 
 from weft.errors import ConfigError, InputError
-from weft.kg.read.build import TEST, TRAIN, VALID, BuildConfig, Funnel, build_python, split_of
+from weft.kg.read.build import BuildConfig, build_python, split_of
 from weft.kg.read.chunks import cut
+from weft.kg.read.funnel import Funnel
+from weft.kg.read.split import TEST, TRAIN, VALID
 from weft.kg.read.tables import read_table
 from weft.kg.read.tokens import CodeTokenizer
 from weft.kg.represent.dataset import Dataset, load_dataset

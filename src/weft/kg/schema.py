@@ -1,15 +1,20 @@
-"""Relations: their names, directions and definitions."""
+"""Relations: their names, directions, definitions and the types that they join."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from weft.errors import ConfigError, InputError
 
 NONE = "none"
+_KEYS = ("definition", "direction", "head", "tail", "also")
+_ONE_WAY, _BOTH_WAYS = "one way", "both ways"
 
 
 @dataclass(frozen=True)
@@ -19,10 +24,34 @@ class Relation:
     Args:
         name: Its name, such as ``"raises"``.
         definition: One line that says when it holds.
+        both_ways: Whether (head, relation, tail) also states (tail, relation, head), as ``"sibling"`` does.
+        head_types: Types that a head may have; any where empty.
+        tail_types: Types that a tail may have; any where empty.
+        also: Other names that a seed or a corpus gives it: a Wikidata number, an IRI.
     """
 
     name: str
     definition: str
+    both_ways: bool = False
+    head_types: tuple[str, ...] = ()
+    tail_types: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+
+    def allows(self, head_type: str | None, tail_type: str | None) -> bool:
+        """Whether the types fit; a type that is not known (None) always does."""
+        return _fits(head_type, self.head_types) and _fits(tail_type, self.tail_types)
+
+    def record(self) -> str | dict[str, Any]:
+        """As in a schema file: the definition alone where there is nothing else to say."""
+        values = {
+            "definition": self.definition,
+            "direction": _BOTH_WAYS if self.both_ways else None,
+            "head": list(self.head_types),
+            "tail": list(self.tail_types),
+            "also": list(self.also),
+        }
+        said = {key: value for key, value in values.items() if value}
+        return self.definition if said.keys() <= {"definition"} else said
 
 
 @dataclass(frozen=True)
@@ -39,6 +68,8 @@ class Schema:
         names = [relation.name for relation in self.relations]
         if not names:
             raise ConfigError("a schema without relations")
+        if len(names) > 255:
+            raise ConfigError(f"a schema of {len(names)} relations; it may have 255")
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated or NONE in names:
             raise ConfigError(f"relation names must be unique and none of them {NONE!r}: {repeated or NONE}")
@@ -66,28 +97,78 @@ class Schema:
                 f"no relation {name!r} in the schema", hint=f"one of {', '.join(self.names[1:])}"
             ) from None
 
+    def ids(self) -> dict[str, int]:
+        """Every name of every relation to its id; a relation's own name before another's further name."""
+        further = {other: number for number, item in enumerate(self.relations, 1) for other in item.also}
+        return {**further, **{item.name: number for number, item in enumerate(self.relations, 1)}}
+
     def definitions(self) -> Mapping[str, str]:
         """Name to definition."""
         return {relation.name: relation.definition for relation in self.relations}
 
     def save(self, path: Path) -> None:
         """Write as JSON."""
-        path.write_text(json.dumps(self.definitions(), indent=1) + "\n", encoding="utf-8")
+        records = {relation.name: relation.record() for relation in self.relations}
+        path.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
 
     @staticmethod
     def load(path: Path) -> Schema:
-        """Read what :meth:`save` wrote.
+        """Read a schema file, JSON or YAML: an object of relation names.
+
+        The value of a name is its definition, or an object of ``definition``, ``direction`` (``one way``,
+        ``both ways``), ``head`` and ``tail`` (types), ``also`` (other names).
 
         Raises:
-            InputError: The file is no JSON object of strings.
+            InputError: The file cannot be read, or says what no schema says.
         """
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise InputError(f"no schema can be read: {error}", where=str(path)) from error
+            text = path.read_text(encoding="utf-8")
+            data = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+        except (OSError, ValueError, yaml.YAMLError) as error:
+            reason = str(error).replace("\n", " ")
+            raise InputError(f"no schema can be read: {reason}", where=str(path)) from error
         if not isinstance(data, dict):
             raise InputError("a schema is a JSON object of relation names and definitions", where=str(path))
-        return Schema(_relations((str(name), str(text)) for name, text in data.items()))
+        return Schema(tuple(_relation(str(name), value, str(path)) for name, value in data.items()))
+
+
+def _fits(given: str | None, allowed: tuple[str, ...]) -> bool:
+    return given is None or not allowed or given in allowed
+
+
+def _relation(name: str, value: Any, where: str) -> Relation:
+    if isinstance(value, str):
+        return Relation(name, value)
+    if not isinstance(value, dict):
+        raise InputError(f"relation {name!r} is neither a definition nor an object", where=where)
+    unknown = sorted(str(key) for key in value.keys() - set(_KEYS))
+    if unknown:
+        raise InputError(
+            f"relation {name!r} has no key {unknown[0]!r}", where=where, hint=f"one of {', '.join(_KEYS)}"
+        )
+    direction = value.get("direction", _ONE_WAY)
+    if direction not in (_ONE_WAY, _BOTH_WAYS):
+        raise InputError(
+            f"direction {direction!r} of relation {name!r}",
+            where=where,
+            hint=f"{_ONE_WAY!r} or {_BOTH_WAYS!r}",
+        )
+    return Relation(
+        name,
+        str(value.get("definition", "")),
+        direction == _BOTH_WAYS,
+        *(
+            _strings(value.get(key, ()), f"{key!r} of relation {name!r}", where)
+            for key in ("head", "tail", "also")
+        ),
+    )
+
+
+def _strings(value: Any, what: str, where: str) -> tuple[str, ...]:
+    values: Sequence[Any] = [value] if isinstance(value, str) else value
+    if not isinstance(values, list | tuple) or not all(isinstance(item, str) for item in values):
+        raise InputError(f"{what} is no string and no list of strings", where=where)
+    return tuple(values)
 
 
 def _relations(pairs: Iterable[tuple[str, str]]) -> tuple[Relation, ...]:

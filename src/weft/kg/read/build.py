@@ -8,24 +8,24 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import tokenize
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from weft.errors import ConfigError, InputError
 from weft.kg.read.chunks import Chunk, add_facts, cut, make_chunk
+from weft.kg.read.funnel import Funnel
 from weft.kg.read.overlap import Overlap
 from weft.kg.read.python_facts import facts
 from weft.kg.read.python_units import Function, SourceFile, Unit
+from weft.kg.read.split import TRAIN, part_of
 from weft.kg.read.stubs import Typeshed, stub_facts
 from weft.kg.read.tables import TableWriter
 from weft.kg.read.tokens import CodeTokenizer, Tokens
 from weft.kg.schema import PYTHON
 
-TRAIN, VALID, TEST = "train", "valid", "test"
 _SKIPPED_FOLDERS = frozenset(
     ("test", "tests", "testing", "idle_test", "__pycache__", "site-packages", "node_modules")
 )
@@ -68,23 +68,6 @@ class BuildConfig:
             raise ConfigError(
                 "BuildConfig.valid_percent and test_percent must leave at least 10 for training"
             )
-
-
-@dataclass
-class Funnel:
-    """What went in, what came out, and what was left out and why."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    listed: dict[str, list[str]] = field(default_factory=dict)
-
-    def leave_out(self, reason: str, what: str) -> None:
-        """Count an item that was left out and list it."""
-        self.counts[reason] += 1
-        self.listed.setdefault(reason, []).append(what)
-
-    def record(self) -> dict[str, object]:
-        """As JSON."""
-        return {"counts": dict(sorted(self.counts.items())), "left out": self.listed}
 
 
 @dataclass(frozen=True)
@@ -155,10 +138,7 @@ def build_python(
             per_package[package] += len(chunks)
             writer.add(document.path, document.module, TRAIN, document.text, chunks)
     funnel.counts["chunks"] = writer.chunks
-    (output / "build.json").write_text(
-        json.dumps({"config": asdict(config), **funnel.record()}, indent=1, ensure_ascii=False) + "\n",
-        encoding="utf-8",
-    )
+    funnel.save(output / "build.json", asdict(config))
     return funnel
 
 
@@ -188,7 +168,7 @@ def read_tree(tree: Path, config: BuildConfig | None, funnel: Funnel) -> Iterato
                 continue
             yield Document(str(relative), module, split, text)
         except InputError as error:
-            funnel.leave_out("files that cannot be read", str(error))
+            funnel.fail("files that cannot be read", str(error))
 
 
 def decode(data: bytes, name: str) -> str:
@@ -209,10 +189,7 @@ def split_of(module: str, valid_percent: int, test_percent: int) -> str:
 
     Sub-modules of one package resemble each other too much to be held out one by one.
     """
-    number = int.from_bytes(hashlib.sha1(module.split(".")[0].encode()).digest()[:4], "big") % 100
-    if number < test_percent:
-        return TEST
-    return VALID if number < test_percent + valid_percent else TRAIN
+    return part_of(module.split(".")[0], valid_percent, test_percent)
 
 
 def unit_chunks(
@@ -246,7 +223,7 @@ def _document_chunks(
     try:
         file = SourceFile(document.text, document.path)
     except InputError as error:
-        funnel.leave_out("files that cannot be read", str(error))
+        funnel.fail("files that cannot be read", str(error))
         return []
     units = list(file.units())
     kept: list[tuple[Unit, Tokens]] = []

@@ -34,6 +34,32 @@ class ChunkTriple(NamedTuple):
     origin: int = 0
 
 
+class ChunkMention(NamedTuple):
+    """Where a chunk of text mentions an entity.
+
+    Args:
+        word: Index of the entity among the chunk's words.
+        first: Index of the mention's first token in the chunk.
+        length: Number of its tokens.
+        entity: The entity's number.
+        name: Its name.
+        type: Its type; ``""`` where it is not known.
+        start: Offset of the mention in the document.
+        end: Offset after it.
+        text: The mention as it stands there.
+    """
+
+    word: int
+    first: int
+    length: int
+    entity: int
+    name: str
+    type: str
+    start: int
+    end: int
+    text: str
+
+
 @dataclass
 class Chunk:
     """At most R tokens of one document.
@@ -45,6 +71,7 @@ class Chunk:
         starts: ``(n,)`` offset in the document of each token's first character.
         ends: ``(n,)`` offset after its last.
         triples: Facts.
+        mentions: Entities in a chunk of text; none in code, where every identifier may be one.
     """
 
     ids: NDArray[np.int64]
@@ -53,6 +80,7 @@ class Chunk:
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
     triples: list[ChunkTriple] = field(default_factory=list)
+    mentions: list[ChunkMention] = field(default_factory=list)
 
 
 class Cuts(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 
@@ -40,7 +41,33 @@ TRIPLES = pa.schema(
         ("origin", pa.uint8()),
     ]
 )
+MENTIONS = pa.schema(
+    [
+        ("document", pa.int32()),
+        ("chunk", pa.int32()),
+        ("word", pa.uint8()),
+        ("first", pa.uint8()),
+        ("length", pa.uint8()),
+        ("entity", pa.int32()),
+        ("name", pa.string()),
+        ("type", pa.string()),
+        ("start", pa.int32()),
+        ("end", pa.int32()),
+        ("text", pa.string()),
+    ]
+)
+FACTS = pa.schema(
+    [
+        ("document", pa.int32()),
+        ("head", pa.int32()),
+        ("relation", pa.uint8()),
+        ("tail", pa.int32()),
+        ("chunks", pa.int32()),
+    ]
+)
 SCHEMAS = {"documents": DOCUMENTS, "chunks": CHUNKS, "triples": TRIPLES}
+TEXT_SCHEMAS = {**SCHEMAS, "mentions": MENTIONS, "facts": FACTS}
+"""Tables of a data set of text: where each entity is mentioned, and what is known of whole documents."""
 _ROWS = 20_000
 
 
@@ -49,22 +76,31 @@ class TableWriter:
 
     Args:
         folder: Where to write them; complete only after the writer is closed.
+        schemas: Which tables: :data:`SCHEMAS` or :data:`TEXT_SCHEMAS`.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, schemas: Mapping[str, pa.Schema] = SCHEMAS) -> None:
+        self.folder, self.schemas = folder, schemas
         self.chunks = 0
         self.documents = 0
-        self._rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in SCHEMAS}
+        self._rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in schemas}
         self._writers = {
             name: pq.ParquetWriter(
                 folder / f"{name}.parquet.part", schema, compression="zstd", compression_level=9
             )
-            for name, schema in SCHEMAS.items()
+            for name, schema in schemas.items()
         }
 
-    def add(self, path: str, module: str, split: str, text: str, chunks: list[Chunk]) -> None:
-        """Add a document with its chunks."""
+    def add(
+        self,
+        path: str,
+        module: str,
+        split: str,
+        text: str,
+        chunks: list[Chunk],
+        facts: Iterable[tuple[int, int, int, int]] = (),
+    ) -> None:
+        """Add a document with its chunks and, for text, its known facts ``(head, relation, tail, chunks)``."""
         self._put(
             "documents", (path, module, split, hashlib.sha256(text.encode(errors="replace")).hexdigest())
         )
@@ -84,7 +120,12 @@ class TableWriter:
                         triple.origin,
                     ),
                 )
+            if "mentions" in self.schemas:
+                for mention in chunk.mentions:
+                    self._put("mentions", (self.documents, self.chunks, *mention))
             self.chunks += 1
+        for fact in facts:
+            self._put("facts", (self.documents, *fact))
         self.documents += 1
 
     def _put(self, table: str, row: tuple[object, ...]) -> None:
@@ -93,7 +134,7 @@ class TableWriter:
             self._flush(table)
 
     def _flush(self, table: str) -> None:
-        rows, schema = self._rows[table], SCHEMAS[table]
+        rows, schema = self._rows[table], self.schemas[table]
         columns = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
         arrays = [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
         self._writers[table].write_table(pa.Table.from_arrays(arrays, schema=schema))
@@ -126,6 +167,6 @@ def read_table(folder: Path, name: str) -> pa.Table:
         raise InputError(
             f"no table can be read: {error}", where=str(path), hint="run `weft kg build`"
         ) from error
-    if table.schema.names != SCHEMAS[name].names:
-        raise InputError(f"columns {table.schema.names}, not {SCHEMAS[name].names}", where=str(path))
+    if table.schema.names != TEXT_SCHEMAS[name].names:
+        raise InputError(f"columns {table.schema.names}, not {TEXT_SCHEMAS[name].names}", where=str(path))
     return table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -113,12 +114,19 @@ class Dataset:
 SPLITS = {"train": 0, "valid": 1, "test": 2}
 
 
-def load_dataset(folder: Path, roots: int = 128, leaves: int = 7) -> Dataset:
+def load_dataset(folder: Path, roots: int | None = None, leaves: int | None = None) -> Dataset:
     """Read a data set that ``weft kg build`` made.
+
+    Args:
+        folder: Where it lies.
+        roots: R; what it was built with where None.
+        leaves: K, likewise.
 
     Raises:
         InputError: A table is missing, or its rows contradict each other.
     """
+    built = _built_with(folder)
+    roots, leaves = roots or built.get("roots", 128), leaves or built.get("longest_tail", 7)
     chunks, triples, documents = (read_table(folder, name) for name in ("chunks", "triples", "documents"))
     if len(chunks) == 0:
         raise InputError("no chunks", where=str(folder))
@@ -175,6 +183,17 @@ def load_dataset(folder: Path, roots: int = 128, leaves: int = 7) -> Dataset:
     if int(ids.max()) >= tokenizer.vocab_size:
         raise InputError("token ids outside the vocabulary", where=str(folder))
     return Dataset(folder, corpus, schema, tokenizer, documents["module"].to_pylist())
+
+
+def _built_with(folder: Path) -> dict[str, int]:
+    """The configuration of the build, for the sizes in it; nothing where it was not kept."""
+    path = folder / "build.json"
+    if not path.is_file():
+        return {}
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8"))["config"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"no record of a build: {error!r}", where=str(path)) from error
 
 
 def _lengths(column: pa.ChunkedArray) -> NDArray[np.int64]:

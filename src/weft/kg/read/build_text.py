@@ -1,0 +1,139 @@
+"""From documents of text to a data set: split by document, chunked, with entities and facts.
+
+The folder is that of :mod:`weft.kg.read.build` with two more tables: ``mentions.parquet``, where each entity
+stands, and ``facts.parquet``, what is known of whole documents, stated in a chunk or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from weft.errors import ConfigError, InputError
+from weft.kg.read.documents import TextDocument, without_repeats
+from weft.kg.read.funnel import Funnel
+from weft.kg.read.given_facts import add_given_facts
+from weft.kg.read.redocred import read_redocred, redocred_schema
+from weft.kg.read.split import TRAIN, part_of
+from weft.kg.read.tables import TEXT_SCHEMAS, TableWriter
+from weft.kg.read.text_chunks import text_chunks
+from weft.kg.read.tokens import CodeTokenizer
+from weft.kg.read.vocabulary import bert_vocabulary, learn_vocabulary
+from weft.kg.schema import Schema
+
+
+@dataclass(frozen=True)
+class TextBuildConfig:
+    """How a data set of text is made.
+
+    Args:
+        roots: R, tokens per chunk.
+        longest_tail: K, tokens per tail.
+        overlap: Most tokens, in whole sentences, that a chunk repeats of the one before.
+        vocab_size: Size of the vocabulary that is learnt from the training part.
+        valid_percent: Share of documents held out for validation, without a split file.
+        test_percent: Share of documents held out for the test.
+    """
+
+    roots: int = 128
+    longest_tail: int = 7
+    overlap: int = 0
+    vocab_size: int = 8192
+    valid_percent: int = 15
+    test_percent: int = 25
+
+    def __post_init__(self) -> None:
+        if not 8 <= self.roots <= 256:
+            raise ConfigError(f"TextBuildConfig.roots is {self.roots}; it must be in 8..256")
+        if not 1 <= self.longest_tail <= 31:
+            raise ConfigError(f"TextBuildConfig.longest_tail is {self.longest_tail}; it must be in 1..31")
+        if not 0 <= self.overlap < self.roots:
+            raise ConfigError(f"TextBuildConfig.overlap is {self.overlap}; it must be in 0..{self.roots - 1}")
+        if not 300 <= self.vocab_size <= 65_536:
+            raise ConfigError(f"TextBuildConfig.vocab_size is {self.vocab_size}; it must be in 300..65536")
+        if self.valid_percent < 0 or self.test_percent < 0 or self.valid_percent + self.test_percent > 90:
+            raise ConfigError(
+                "TextBuildConfig.valid_percent and test_percent must leave at least 10 for training"
+            )
+
+
+def build_redocred(
+    files: Sequence[Path],
+    output: Path,
+    config: TextBuildConfig | None = None,
+    *,
+    schema: Schema | None = None,
+    split: Mapping[str, str] | None = None,
+    vocabulary: Path | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Funnel:
+    """Make a data set of Re-DocRED files: given mentions, given facts.
+
+    Args:
+        files: JSON files.
+        output: The data set's folder; made where absent.
+        config: Sizes and shares.
+        schema: The relations to keep; all of Re-DocRED's where None.
+        split: Document id to part; by the documents' ids where None.
+        vocabulary: A BERT directory whose vocabulary to take; learnt from the training part where None.
+        say: Receives progress lines.
+
+    Returns:
+        The funnel, also written to ``build.json``.
+
+    Raises:
+        InputError: A file is no Re-DocRED, or none of its documents can be used.
+    """
+    config = config or TextBuildConfig()
+    schema = schema or redocred_schema()
+    funnel = Funnel()
+    documents = without_repeats(
+        (document for path in files for document in read_redocred(path, funnel)), funnel
+    )
+    if not documents:
+        raise InputError("no document that can be used", where=", ".join(map(str, files)))
+    parts = parts_of(documents, config, split, funnel)
+    say(f"{len(documents)} documents; making a vocabulary")
+    tokenizer = make_vocabulary(documents, parts, config, vocabulary)
+    output.mkdir(parents=True, exist_ok=True)
+    tokenizer.save(output / "tokenizer.json")
+    schema.save(output / "schema.json")
+    with TableWriter(output, TEXT_SCHEMAS) as writer:
+        for document, part in zip(documents, parts, strict=True):
+            chunks = text_chunks(
+                document, tokenizer.encode(document.text), config.roots, funnel, config.overlap
+            )
+            facts = add_given_facts(document, chunks, schema, config.longest_tail, funnel)
+            writer.add(document.id, document.id, part, document.text, chunks, facts)
+        funnel.counts["chunks"] = writer.chunks
+    funnel.save(output / "build.json", asdict(config))
+    return funnel
+
+
+def parts_of(
+    documents: Iterable[TextDocument],
+    config: TextBuildConfig,
+    split: Mapping[str, str] | None,
+    funnel: Funnel,
+) -> list[str]:
+    """The part of each document; one that a split file does not name is for training, counted and listed."""
+    parts: list[str] = []
+    for document in documents:
+        if split is None:
+            parts.append(part_of(document.id, config.valid_percent, config.test_percent))
+            continue
+        if document.id not in split:
+            funnel.leave_out("documents that the split does not name", document.id)
+        parts.append(split.get(document.id, TRAIN))
+    return parts
+
+
+def make_vocabulary(
+    documents: Sequence[TextDocument], parts: Sequence[str], config: TextBuildConfig, folder: Path | None
+) -> CodeTokenizer:
+    """A BERT directory's vocabulary, or one learnt from the training part (from all where it is empty)."""
+    if folder is not None:
+        return bert_vocabulary(folder)
+    texts = [item.text for item, part in zip(documents, parts, strict=True) if part == TRAIN]
+    return learn_vocabulary(texts or [item.text for item in documents], config.vocab_size)

@@ -1,0 +1,43 @@
+"""The funnel of a build: what went in, what came out, and what was left out and why."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Funnel:
+    """What went in, what came out, and what was left out and why.
+
+    Args:
+        counts: How many of each kind.
+        listed: Items that were left out, by reason.
+        failures: How many of them could not be read at all.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    listed: dict[str, list[str]] = field(default_factory=dict)
+    failures: int = 0
+
+    def leave_out(self, reason: str, what: str) -> None:
+        """Count an item that was left out and list it."""
+        self.counts[reason] += 1
+        self.listed.setdefault(reason, []).append(what)
+
+    def fail(self, reason: str, what: str) -> None:
+        """Count and list an item that could not be read."""
+        self.leave_out(reason, what)
+        self.failures += 1
+
+    def record(self) -> dict[str, object]:
+        """As JSON."""
+        return {"counts": dict(sorted(self.counts.items())), "left out": self.listed}
+
+    def save(self, path: Path, config: Mapping[str, object]) -> None:
+        """Write with the configuration of the build."""
+        text = json.dumps({"config": config, **self.record()}, indent=1, ensure_ascii=False)
+        path.write_text(text + "\n", encoding="utf-8")

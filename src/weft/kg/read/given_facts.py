@@ -1,0 +1,78 @@
+"""Given facts of a document as triples of its chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from weft.kg.read.chunks import Chunk, ChunkMention, ChunkTriple
+from weft.kg.read.documents import GivenFact, TextDocument
+from weft.kg.read.funnel import Funnel
+from weft.kg.read.text_chunks import entity_words
+from weft.kg.schema import Schema
+
+FactRow = tuple[int, int, int, int]
+"""Head, relation id, tail, and the number of chunks in which both stand."""
+
+
+def add_given_facts(
+    document: TextDocument, chunks: Sequence[Chunk], schema: Schema, longest_tail: int, funnel: Funnel
+) -> list[FactRow]:
+    """State each fact in every chunk that mentions both its entities.
+
+    The tail is spelled as its first mention there that has at most K tokens.
+
+    Args:
+        document: With its facts.
+        chunks: Of the document; triples are added to them.
+        schema: Relations by any of their names.
+        longest_tail: K.
+        funnel: Counts and lists facts that no chunk can state.
+
+    Returns:
+        The facts of the document whose relation is in the schema.
+    """
+    ids = schema.ids()
+    rows: list[FactRow] = []
+    by_chunk = [entity_words(chunk) for chunk in chunks]
+    stated: list[list[ChunkTriple]] = [[] for _ in chunks]
+    for fact in document.facts:
+        relation = ids.get(fact.relation)
+        if relation is None:
+            funnel.leave_out("facts whose relation is not in the schema", f"{document.id}: {fact.relation}")
+            continue
+        together = [
+            number for number, found in enumerate(by_chunk) if fact.head in found and fact.tail in found
+        ]
+        rows.append((fact.head, relation, fact.tail, len(together)))
+        spelled = 0
+        for number in together:
+            heads, tails = by_chunk[number][fact.head], by_chunk[number][fact.tail]
+            tail = next((mention for mention in tails if mention.length <= longest_tail), None)
+            if tail is None:
+                continue
+            spelled += 1
+            token_ids = chunks[number].ids[tail.first : tail.first + tail.length]
+            stated[number].append(
+                ChunkTriple(heads[0].word, relation, tuple(token_ids.tolist()), tail.word, heads[0].start)
+            )
+        _count(document, fact, len(together), spelled, funnel)
+    for chunk, triples in zip(chunks, stated, strict=True):
+        chunk.triples += triples
+        funnel.counts["triples"] += len(triples)
+    return rows
+
+
+def _count(document: TextDocument, fact: GivenFact, together: int, spelled: int, funnel: Funnel) -> None:
+    funnel.counts["facts"] += 1
+    if spelled:
+        funnel.counts["facts stated in a chunk"] += 1
+    elif together:
+        tail = next(item.name for item in document.mentions if item.entity == fact.tail)
+        funnel.leave_out("facts whose tail is too long", f"{document.id}: {fact.relation} {tail!r}")
+    else:
+        funnel.counts["facts whose entities share no chunk"] += 1
+
+
+def first_mentions(chunk: Chunk) -> list[ChunkMention]:
+    """The first mention of each entity of a chunk."""
+    return [mentions[0] for mentions in entity_words(chunk).values()]

@@ -1,0 +1,50 @@
+"""Where sentences start, by punctuation, line breaks and the letters around them."""
+
+from __future__ import annotations
+
+import re
+
+# After an end mark (and what closes with it) comes white space, unless the script is written without.
+_END = re.compile(
+    r"[.!?…؟۔।॥]+[\"'”’»)\]]*(?=\s)"  # a mark, closing quotes and brackets, then white space
+    r"|[。！？｡]+[”’」』）]*"  # scripts without spaces
+    r"|(?:\r?\n|\r)[ \t]*(?:\r?\n|\r)"  # an empty line
+)
+_OPENING = "\"'“‘«([¿¡-–—•*"
+_ABBREVIATIONS = frozenset(
+    re.findall(
+        r"\S+",
+        "mr mrs ms dr prof st mt no nos vs etc jr sr inc ltd co corp gen col lt sgt capt rev hon fig figs eq "
+        "al approx ca cf e.g i.e u.s u.k jan feb mar apr jun jul aug sep sept oct nov dec vol pp ed eds dept est",
+    )
+)
+_LAST_WORD = re.compile(r"[\w.]*\Z")
+
+
+def sentence_starts(text: str) -> tuple[int, ...]:
+    """Offsets at which sentences start, 0 first.
+
+    A full stop ends no sentence after an abbreviation or a single capital letter, nor before a lower-case
+    letter.
+    """
+    starts = [0]
+    for match in _END.finditer(text):
+        after = match.end()
+        while after < len(text) and text[after].isspace():
+            after += 1
+        if after < len(text) and (match[0][0] != "." or _ends(text, match.start(), after)):
+            starts.append(after)
+    return tuple(dict.fromkeys(starts))
+
+
+def _ends(text: str, stop: int, after: int) -> bool:
+    following = after
+    while following < len(text) - 1 and text[following] in _OPENING:
+        following += 1
+    if text[following].islower():
+        return False
+    found = _LAST_WORD.search(text, max(0, stop - 24), stop)
+    word = found[0] if found else ""
+    if len(word) == 1 and word.isupper():
+        return False
+    return word.lower() not in _ABBREVIATIONS

@@ -1,0 +1,180 @@
+"""Documents of text cut into chunks of at most R tokens at sentence ends, with exact offsets.
+
+In a chunk of text the *words* are entities first: all mentions of one entity in a chunk, however they are
+spelled, share one word index, so that an entity is hidden as a whole. Other words follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.kg.read.chunks import Chunk, ChunkMention
+from weft.kg.read.documents import Mention, TextDocument
+from weft.kg.read.funnel import Funnel
+from weft.kg.read.sentences import sentence_starts
+from weft.kg.read.tokens import NO_WORD, Tokens, is_word
+
+
+class Placed(NamedTuple):
+    """A mention and the tokens of its document that it takes up, ``first : stop``."""
+
+    mention: Mention
+    first: int
+    stop: int
+
+
+def text_chunks(
+    document: TextDocument, tokens: Tokens, roots: int, funnel: Funnel, overlap: int = 0
+) -> list[Chunk]:
+    """Chunks of a document with the mentions that stand in them.
+
+    Args:
+        document: With its mentions.
+        tokens: Of its text.
+        roots: R.
+        funnel: Counts and lists mentions that no tokens fit, and counts cuts inside sentences.
+        overlap: Most tokens, whole sentences of them, that a chunk repeats of the one before.
+    """
+    placed = place_mentions(document, tokens, funnel)
+    free = np.ones(len(tokens) + 1, dtype=bool)
+    free[1:-1] = tokens.words[1:] != tokens.words[:-1]
+    for item in placed:
+        free[item.first + 1 : item.stop] = False
+    starts = sentence_starts(document.text) if document.sentences is None else document.sentences
+    sentences = np.unique(np.searchsorted(tokens.starts, np.asarray(starts, dtype=np.int64)))
+    spans, hard = pack_sentences(len(tokens), sentences[free[sentences]], free, roots, overlap)
+    funnel.counts["cuts inside a sentence"] += hard
+    return [_chunk(document.text, tokens, span, placed) for span in spans]
+
+
+def place_mentions(document: TextDocument, tokens: Tokens, funnel: Funnel) -> list[Placed]:
+    """Mentions that are whole tokens, none over another, in order of their place.
+
+    Where mentions of two entities overlap the longer one stays.
+    """
+    found: list[Placed] = []
+    for mention in document.mentions:
+        first = int(np.searchsorted(tokens.starts, mention.start))
+        stop = int(np.searchsorted(tokens.ends, mention.end, side="right"))
+        if first < stop and tokens.starts[first] == mention.start and tokens.ends[stop - 1] == mention.end:
+            found.append(Placed(mention, first, stop))
+        else:
+            funnel.leave_out("mentions inside a token", _listed(document, mention))
+    found.sort(key=lambda item: (item.first - item.stop, item.first, item.mention.entity))
+    owner: dict[int, int] = {}
+    kept: list[Placed] = []
+    for item in found:
+        owners = {owner[place] for place in range(item.first, item.stop) if place in owner}
+        if not owners:
+            kept.append(item)
+            owner.update(dict.fromkeys(range(item.first, item.stop), item.mention.entity))
+        elif owners == {item.mention.entity}:
+            funnel.counts["mentions inside another of their entity"] += 1
+        else:
+            funnel.leave_out("mentions that overlap another", _listed(document, item.mention))
+    funnel.counts["mentions"] += len(kept)
+    return sorted(kept, key=lambda item: item.first)
+
+
+def pack_sentences(
+    total: int, sentences: NDArray[np.int64], free: NDArray[np.bool_], size: int, overlap: int = 0
+) -> tuple[list[tuple[int, int]], int]:
+    """Whole sentences together up to a size; a longer one is cut between words.
+
+    Args:
+        total: Number of tokens.
+        sentences: ``(n,)`` tokens at which a sentence starts, ascending.
+        free: ``(total + 1,)`` whether a cut may stand before each token.
+        size: Most tokens of a piece.
+        overlap: Most tokens of a piece that the next one repeats, in whole sentences.
+
+    Returns:
+        First token and token after the last of each piece, and how many cuts fell inside a sentence.
+    """
+    spans: list[tuple[int, int]] = []
+    hard, start = 0, 0
+    while start < total:
+        stop = min(start + size, total)
+        if stop < total:
+            usable = sentences[(sentences > start) & (sentences <= stop)]
+            if len(usable):
+                stop = int(usable[-1])
+            else:
+                hard += 1
+                between = np.flatnonzero(free[start + 1 : stop + 1])
+                stop = start + 1 + int(between[-1]) if len(between) else stop
+        spans.append((start, stop))
+        if stop == total:
+            break
+        again = sentences[(sentences > start) & (sentences >= stop - overlap) & (sentences < stop)]
+        start = int(again[0]) if len(again) else stop
+    return spans, hard
+
+
+def _chunk(text: str, tokens: Tokens, span: tuple[int, int], placed: Iterable[Placed]) -> Chunk:
+    start, stop = span
+    inside = [item for item in placed if start <= item.first and item.stop <= stop]
+    words = np.full(stop - start, NO_WORD, dtype=np.int64)
+    names: list[str] = []
+    numbers: dict[int, int] = {}
+    mentions: list[ChunkMention] = []
+    for item in inside:
+        mention = item.mention
+        if mention.entity not in numbers:
+            numbers[mention.entity] = len(names)
+            names.append(mention.name)
+        word, first = numbers[mention.entity], item.first - start
+        words[first : item.stop - start] = word
+        surface = text[mention.start : mention.end]
+        mentions.append(
+            ChunkMention(
+                word, first, item.stop - item.first, *mention[2:], mention.start, mention.end, surface
+            )
+        )
+    _number_words(text, tokens, span, words, names)
+    return Chunk(
+        tokens.ids[start:stop],
+        words,
+        names,
+        tokens.starts[start:stop],
+        tokens.ends[start:stop],
+        mentions=mentions,
+    )
+
+
+def _number_words(
+    text: str, tokens: Tokens, span: tuple[int, int], words: NDArray[np.int64], names: list[str]
+) -> None:
+    """Give the words outside mentions the numbers after the entities', as far as numbers go."""
+    start, stop = span
+    index: dict[str, int] = {}
+    edges = [0, *(np.flatnonzero(np.diff(tokens.words[start:stop])) + 1).tolist(), stop - start]
+    for begin, end in pairwise(edges):
+        if words[begin] != NO_WORD:
+            continue
+        name = text[tokens.starts[start + begin] : tokens.ends[start + end - 1]]
+        if not is_word(name):
+            continue
+        if name not in index:
+            if len(names) == NO_WORD:
+                continue
+            index[name] = len(names)
+            names.append(name)
+        words[begin:end] = index[name]
+
+
+def _listed(document: TextDocument, mention: Mention) -> str:
+    return f"{document.id}: {document.text[mention.start : mention.end]!r} at {mention.start}"
+
+
+def entity_words(chunk: Chunk) -> dict[int, Sequence[ChunkMention]]:
+    """The mentions of each entity of a chunk, in order."""
+    found: dict[int, list[ChunkMention]] = {}
+    for mention in chunk.mentions:
+        found.setdefault(mention.entity, []).append(mention)
+    return dict(found)
