@@ -32,6 +32,7 @@ class ModelFact:
         tail: What the model answered.
         confidence: How often such an answer is right; the raw probability for an uncalibrated model.
         line: Line of the head, from 1.
+        place: Characters of the head in the file.
         span: Characters of the chunk in the file.
         stated: The tails that the syntax tree states in this chunk; none where it is silent.
     """
@@ -41,6 +42,7 @@ class ModelFact:
     tail: str
     confidence: float
     line: int
+    place: tuple[int, int]
     span: tuple[int, int]
     stated: tuple[str, ...]
 
@@ -105,15 +107,30 @@ class Extractor:
             text = decode(path.read_bytes(), str(path))
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
-        file = SourceFile(text, str(path))
+        found = self.facts_of(text, str(path), beams=beams, batch_size=batch_size)
+        if not found:
+            raise InputError("no functions, classes or statements to ask about", where=str(path))
+        return found
+
+    def facts_of(self, text: str, where: str, *, beams: int = 4, batch_size: int = 16) -> list[ModelFact]:
+        """The facts of a source text, by line; none where there is nothing to ask about.
+
+        Args:
+            text: Python source.
+            where: What to call it in errors.
+            beams: Hypotheses of each tail.
+            batch_size: Chunks at a time.
+
+        Raises:
+            InputError: It is no Python.
+        """
+        file = SourceFile(text, where)
         limits = BuildConfig(
             roots=self.model.config.encoder.max_position_embeddings, longest_tail=self.model.config.leaves
         )
         chunks = unit_chunks(file, list(file.units()), self.tokenizer, limits, Counter())
         asked = [(chunk, questions(chunk, self.tokenizer)) for chunk in chunks]
         asked = [(chunk, found) for chunk, found in asked if found]
-        if not asked:
-            raise InputError("no functions, classes or statements to ask about", where=str(path))
         # Long chunks together: a batch is padded to its longest.
         asked.sort(key=lambda item: (len(item[0].ids), len(item[1])))
         result: list[ModelFact] = []
@@ -141,12 +158,14 @@ class Extractor:
             for number, question in enumerate(found):
                 name = PYTHON.names[question.relation]
                 probability = float(answers.log_probability[row, number, 0].exp())
+                start = int(chunk.starts[question.start])
                 yield ModelFact(
                     head=question.head,
                     relation=name,
                     tail=self.tokenizer.text(answers.tail(row, number, 0)),
                     confidence=probability if self.confidence is None else self.confidence(name, probability),
-                    line=text.count("\n", 0, int(chunk.starts[question.start])) + 1,
+                    line=text.count("\n", 0, start) + 1,
+                    place=(start, int(chunk.ends[question.start + question.length - 1])),
                     span=(int(chunk.starts.min()), int(chunk.ends.max())),
                     stated=question.stated,
                 )

@@ -112,6 +112,11 @@ class Graph:
     def __len__(self) -> int:
         return len(self.triples)
 
+    @property
+    def num_places(self) -> int:
+        """Rows of evidence, those of facts that are not kept among them."""
+        return len(self.evidence)
+
     @cached_property
     def entities(self) -> list[str]:
         """Every entity that a kept fact speaks of, in the order of the alphabet."""

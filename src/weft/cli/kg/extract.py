@@ -1,0 +1,112 @@
+"""``weft kg extract``: a corpus into a store, document by document."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from weft.cli.machine import add_machine, device_of
+from weft.errors import ConfigError, PartialFailure
+
+if TYPE_CHECKING:
+    from weft.kg.extract_corpus import Report
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of ``weft kg extract``."""
+    result = argparse.ArgumentParser(
+        prog="weft kg extract",
+        description="Read the facts of a corpus into a store. Documents that the store holds already, unchanged and "
+        "read by the same model, are skipped; a run that was stopped goes on.",
+    )
+    result.add_argument("corpus", type=Path, metavar="CORPUS", help="a folder of Python source, or a file")
+    result.add_argument(
+        "--model", default="kg-python-small", help="a shipped model or a folder (kg-python-small)"
+    )
+    result.add_argument("-o", "--output", type=Path, required=True, metavar="STORE")
+    result.add_argument(
+        "--precision",
+        type=float,
+        metavar="P",
+        help="keep as many facts as together are right this often; may be changed later, nothing is read again",
+    )
+    result.add_argument(
+        "--name", metavar="NAME", help="the corpus's name, which opens every document's (its folder's)"
+    )
+    result.add_argument(
+        "--prune", action="store_true", help="take out documents that the corpus does not hold any more"
+    )
+    result.add_argument("--workers", type=int, metavar="N", help="processes (one for each CPU)")
+    result.add_argument("--beams", type=int, default=4, metavar="N", help="hypotheses of a tail (4)")
+    result.add_argument("--json", action="store_true", help="print what was done as JSON")
+    add_machine(result)
+    return result
+
+
+def run(argv: list[str]) -> int:
+    """Run ``weft kg extract``; exit code 9 where documents could not be read."""
+    arguments = parser().parse_args(argv)
+    if arguments.beams < 1:
+        raise ConfigError(f"--beams is {arguments.beams}; it must be at least 1")
+    from weft.kg.extract_corpus import extract_corpus
+    from weft.kg.extract_model import find_model
+    from weft.kg.extract_python import PythonLoader, python_sources
+    from weft.kg.store.graph import Graph
+
+    device = device_of(arguments)
+    # One thread in each process, unless asked for: as fast with several, and the same to the last bit.
+    loader = PythonLoader(find_model(arguments.model), arguments.beams, str(device), arguments.threads or 1)
+    corpus = arguments.name or arguments.corpus.resolve().name
+    report = extract_corpus(
+        python_sources(arguments.corpus, corpus),
+        arguments.output,
+        loader,
+        corpus=corpus,
+        model=arguments.model,
+        workers=os.cpu_count() or 1 if arguments.workers is None else arguments.workers,
+        precision=arguments.precision,
+        prune=arguments.prune,
+        say=_Progress(arguments.quiet),
+    )
+    for document, message in report.failed:
+        print(f"not read: {document}: {message}", file=sys.stderr)
+    graph = Graph.load(arguments.output)
+    if arguments.json:
+        print(json.dumps({**report.record(), "kept": len(graph)}, ensure_ascii=False))
+    else:
+        _print(report, graph.num_places, len(graph))
+    if report.failed:
+        raise PartialFailure(f"{len(report.failed)} documents could not be read")
+    return 0
+
+
+def _print(report: Report, places: int, kept: int) -> None:
+    done = report.read + report.empty
+    print(
+        f"documents: {done} read ({report.replaced} of them anew, {report.empty} with nothing to ask about), "
+        f"{report.unchanged} unchanged, {len(report.failed)} failed"
+    )
+    if report.gone:
+        what = "taken out" if report.removed else "no longer in the corpus; --prune takes them out"
+        print(f"{len(report.gone)} documents {what}: {', '.join(report.gone[:5])}")
+    print(f"the store: {kept} facts kept, stated at {places} places in all")
+
+
+class _Progress:
+    """A line of progress, at most once a second."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._next = time.monotonic() + 1
+
+    def __call__(self, report: Report) -> None:
+        if self._quiet or time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + 1
+        done = report.read + report.empty + len(report.failed)
+        print(f"{done} documents, {report.facts} places with facts", file=sys.stderr)

@@ -1,0 +1,50 @@
+"""A trained model by name or folder, and the version that tells one state of it from another."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.resources import files
+from pathlib import Path
+
+from weft.errors import CheckpointError
+
+_FILES = ("config.json", "model.safetensors", "tokenizer.json", "schema.json", "calibration.json")
+
+
+def find_model(name_or_folder: str) -> Path:
+    """The folder of a model: one of that path, or the shipped one of that name.
+
+    Raises:
+        CheckpointError: There is neither.
+    """
+    shipped = Path(str(files("weft"))) / "weights" / name_or_folder
+    for folder in (Path(name_or_folder), shipped):
+        if (folder / "config.json").is_file():
+            return folder
+    if Path(name_or_folder).is_dir():
+        raise CheckpointError("has no config.json", where=name_or_folder, hint="is it a model's folder?")
+    raise CheckpointError(f"no model {name_or_folder!r}", hint="a folder, or a name that `weft models` lists")
+
+
+def model_version(folder: Path, *settings: object) -> str:
+    """Hash of weights, configuration, vocabulary and calibration, and of what else decides the answers.
+
+    Args:
+        folder: The model.
+        settings: Such as the number of beams.
+
+    Raises:
+        CheckpointError: A file cannot be read.
+    """
+    digest = hashlib.sha256(repr(settings).encode())
+    for name in _FILES:
+        path = folder / name
+        if not path.is_file():
+            continue
+        digest.update(name.encode())
+        try:
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+        except OSError as error:
+            raise CheckpointError(f"cannot be read: {error.strerror}", where=str(path)) from error
+    return digest.hexdigest()[:16]

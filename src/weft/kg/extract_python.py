@@ -1,0 +1,145 @@
+"""Python source trees as a corpus for the store, and the model that reads their files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from weft.errors import InputError
+from weft.kg.extract import Extractor
+from weft.kg.extract_corpus import Source
+from weft.kg.extract_model import model_version
+from weft.kg.read.build import decode
+from weft.kg.schema import PYTHON, Schema
+from weft.kg.store.layout import Evidence, Spelling
+
+_LEFT_OUT = frozenset(("__pycache__", "site-packages", "node_modules"))
+_DIGITS = 4
+"""Decimals of a confidence: rounding in the last bits of a float must not make two runs differ."""
+_AROUND = 150
+"""Most characters of a line that are kept on each side of the head."""
+
+
+@dataclass(frozen=True)
+class PythonLoader:
+    """Loads a model of Python source.
+
+    Args:
+        folder: The model.
+        beams: Hypotheses of each tail.
+        device: Where to compute.
+        threads: Of torch in each process.
+    """
+
+    folder: Path
+    beams: int = 4
+    device: str = "cpu"
+    threads: int = 1
+
+    def __call__(self) -> PythonReader:
+        """Load it in this process.
+
+        Raises:
+            CheckpointError: It is damaged, or no model of Python source.
+        """
+        torch.set_num_threads(self.threads)
+        return PythonReader(
+            Extractor.load(self.folder, self.device), self.beams, model_version(self.folder, self.beams)
+        )
+
+
+class PythonReader:
+    """Reads facts out of Python files.
+
+    Args:
+        extractor: The model.
+        beams: Hypotheses of each tail.
+        version: Hash of all that decides what it answers.
+    """
+
+    schema: Schema = PYTHON
+    spelling: Spelling = "exact"
+
+    def __init__(self, extractor: Extractor, beams: int, version: str) -> None:
+        self.extractor = extractor
+        self.beams = beams
+        self.version = version
+
+    def read(self, source: Source) -> list[Evidence]:
+        """The facts of one file.
+
+        Raises:
+            InputError: It is no Python, or no text in its declared encoding.
+        """
+        data = source.content
+        if not isinstance(data, bytes):
+            raise InputError("not the bytes of a file", where=source.document)
+        text = decode(data, source.document)
+        return [
+            Evidence(
+                head=fact.head,
+                relation=fact.relation,
+                tail=fact.tail,
+                confidence=round(fact.confidence, _DIGITS),
+                start=fact.place[0],
+                end=fact.place[1],
+                chunk_start=fact.span[0],
+                chunk_end=fact.span[1],
+                line=fact.line,
+                sentence=line_around(text, *fact.place),
+            )
+            for fact in self.extractor.facts_of(text, source.document, beams=self.beams)
+            if fact.tail.strip()
+        ]
+
+
+def python_sources(place: Path, corpus: str) -> Iterator[Source]:
+    """The Python files of a folder, or one file, in order.
+
+    Hidden folders, ``__pycache__``, ``site-packages`` and ``node_modules`` are left out.
+
+    Args:
+        place: A folder or a file.
+        corpus: The name of the corpus: the first part of every document's name.
+
+    Raises:
+        InputError: There is no such place, no Python file in it, or a file that cannot be opened.
+    """
+    if place.is_file():
+        yield _source(place, corpus)
+        return
+    if not place.is_dir():
+        raise InputError("no such file or folder", where=str(place))
+    found = False
+    for folder, below, names in os.walk(place):
+        below[:] = sorted(name for name in below if name not in _LEFT_OUT and not name.startswith("."))
+        for name in sorted(names):
+            path = Path(folder, name)
+            if name.endswith(".py") and path.is_file():
+                found = True
+                # Bytes that are no UTF-8 stay visible in a name that is.
+                inside = os.fsencode(path.relative_to(place).as_posix()).decode("utf-8", "backslashreplace")
+                yield _source(path, f"{corpus}/{inside}")
+    if not found:
+        raise InputError("no Python file", where=str(place))
+
+
+def line_around(text: str, start: int, end: int) -> str:
+    """The line of a span, at most 150 characters on each side of it, without white space around."""
+    begin = max(text.rfind("\n", 0, start) + 1, start - _AROUND)
+    stop = text.find("\n", end)
+    stop = min(len(text) if stop < 0 else stop, end + _AROUND)
+    return text[begin:stop].strip()
+
+
+def _source(path: Path, document: str) -> Source:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
+    return Source(document, hashlib.sha256(data).hexdigest(), data)
