@@ -1,0 +1,96 @@
+"""The configuration of the model that reads facts between the entities of a text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from weft.encoder.config import EncoderConfig
+from weft.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class EntityGraphConfig:
+    """A model of texts with entities.
+
+    Args:
+        encoder: The encoder's sizes.
+        num_relations: Relation ids with 0, "none".
+        types: Names of the entity types; the first is "", "not known".
+        shared_layers: Lower layers that read roots alone; leaves enter above them.
+        frozen: Whether embeddings and shared layers keep their weights.
+        encoder_rate: Learning rate of the encoder as a share of the other parts', which start from nothing.
+        leaves: A leaf for every entity, fused with its mentions by H-GAT.
+        context: A pair's context: the roots that the leaves of both its entities attend to.
+        pair_layers: Layers in which pairs with a common entity attend to each other.
+        pair_size: Width of a pair's state.
+        distances: Whether a pair knows how far apart its entities stand.
+        dropout: Dropout of the pairs' states.
+        relation_dropout: Dropout of H-GAT's parameters.
+
+    Raises:
+        ConfigError: A field breaks its rule.
+    """
+
+    encoder: EncoderConfig = field(default_factory=EncoderConfig)
+    num_relations: int = 2
+    types: tuple[str, ...] = ("",)
+    shared_layers: int = 0
+    frozen: bool = False
+    encoder_rate: float = 1.0
+    leaves: bool = True
+    context: bool = True
+    pair_layers: int = 1
+    pair_size: int = 128
+    distances: bool = True
+    dropout: float = 0.1
+    relation_dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name, least in (("num_relations", 2), ("pair_size", 1)):
+            if getattr(self, name) < least:
+                raise ConfigError(
+                    f"EntityGraphConfig.{name} is {getattr(self, name)}; it must be at least {least}"
+                )
+        if not self.types or self.types[0] or len(set(self.types)) < len(self.types):
+            raise ConfigError("EntityGraphConfig.types must begin with '' and hold no name twice")
+        if self.pair_size % PAIR_HEADS:
+            raise ConfigError(
+                f"EntityGraphConfig.pair_size is {self.pair_size}; it must be a multiple of {PAIR_HEADS}"
+            )
+        if not 0 <= self.shared_layers < self.encoder.num_hidden_layers:
+            raise ConfigError(
+                f"EntityGraphConfig.shared_layers is {self.shared_layers}; it must lie in "
+                f"[0, {self.encoder.num_hidden_layers})"
+            )
+        if self.pair_layers < 0:
+            raise ConfigError(f"EntityGraphConfig.pair_layers is {self.pair_layers}; it must be at least 0")
+        if self.context and not self.leaves:
+            raise ConfigError("EntityGraphConfig.context needs leaves: they are what attends")
+        if not self.encoder_rate > 0.0:
+            raise ConfigError(f"EntityGraphConfig.encoder_rate is {self.encoder_rate}; it must be above 0")
+        for name in ("dropout", "relation_dropout"):
+            if not 0.0 <= getattr(self, name) < 1.0:
+                raise ConfigError(f"EntityGraphConfig.{name} is {getattr(self, name)}; it must be in [0, 1)")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> EntityGraphConfig:
+        """Read :meth:`to_dict`'s values.
+
+        Raises:
+            ConfigError: An unknown key, or a field that breaks its rule.
+        """
+        unknown = sorted(values.keys() - {item.name for item in fields(cls)})
+        if unknown:
+            raise ConfigError(f"EntityGraphConfig has no key {unknown[0]!r}")
+        changed = {**values, "encoder": EncoderConfig.from_dict(values.get("encoder", {}))}
+        return cls(**{**changed, "types": tuple(values.get("types", ("",)))})
+
+
+PAIR_HEADS = 4
+"""Attention heads between pairs, and of leaves over the roots."""

@@ -1,0 +1,185 @@
+"""Facts between the entities of a text, as a trained model reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+
+from weft.errors import CheckpointError
+from weft.kg.evaluate.confidence import Confidence
+from weft.kg.model.entity_graph import EntityGraphModel
+from weft.kg.read.chunks import Chunk, ChunkMention
+from weft.kg.read.documents import TextDocument
+from weft.kg.read.funnel import Funnel
+from weft.kg.read.text_chunks import text_chunks
+from weft.kg.read.tokens import CodeTokenizer
+from weft.kg.represent.entities import EntityExample, entity_batch
+from weft.kg.represent.passages import passage, sentence_edges, windows
+from weft.kg.schema import Schema
+from weft.train.batching import to_device
+
+CHUNK = 128
+"""Tokens of a chunk; the model reads as many chunks at once as its positions allow."""
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class EntityFact:
+    """One fact that a model read out of a text.
+
+    Args:
+        head: Name of an entity of the text.
+        relation: Name of the relation.
+        tail: Name of an entity of the text.
+        confidence: How often such an answer is right; the raw probability for an uncalibrated model.
+        place: Characters of the head, where it stands nearest to the tail.
+        tail_place: Characters of the tail there.
+        span: Characters of the passage.
+    """
+
+    head: str
+    relation: str
+    tail: str
+    confidence: float
+    place: Span
+    tail_place: Span
+    span: Span
+
+    def record(self) -> dict[str, object]:
+        """As JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class EntityExtractor:
+    """A model of texts with its vocabulary, schema and calibration.
+
+    Args:
+        model: In eval mode.
+        tokenizer: The one that it was trained with.
+        schema: Its relations; those whose types do not fit a pair are not asked.
+        confidence: None for raw probabilities.
+    """
+
+    model: EntityGraphModel
+    tokenizer: CodeTokenizer
+    schema: Schema
+    confidence: Confidence | None
+
+    @staticmethod
+    def load(folder: Path, device: torch.device | str = "cpu") -> EntityExtractor:
+        """Read a model's folder.
+
+        Raises:
+            CheckpointError: It is damaged, or its vocabulary or relations do not fit.
+            InputError: It has no schema.
+        """
+        model = EntityGraphModel.load(folder).to(device).eval()
+        tokenizer, schema = CodeTokenizer.load(folder / "tokenizer.json"), Schema.load(folder / "schema.json")
+        found = (model.config.encoder.vocab_size, model.config.num_relations)
+        if found != (tokenizer.vocab_size, schema.size):
+            raise CheckpointError(
+                f"{found[0]} tokens and {found[1]} relation ids; its tokenizer has {tokenizer.vocab_size}, "
+                f"its schema {schema.size}",
+                where=str(folder),
+            )
+        return EntityExtractor(model, tokenizer, schema, Confidence.load(folder))
+
+    def facts_of(
+        self,
+        document: TextDocument,
+        *,
+        least: float = 0.05,
+        batch_size: int = 8,
+        funnel: Funnel | None = None,
+    ) -> list[EntityFact]:
+        """The facts between the mentioned entities of one document, each once, by place; none without two entities.
+
+        Args:
+            document: With its mentions.
+            least: Facts of a lower confidence are left out.
+            batch_size: Passages at a time.
+            funnel: Counts and lists mentions that no tokens fit.
+        """
+        tokens = self.tokenizer.encode(document.text)
+        if not len(tokens):
+            return []
+        chunks = text_chunks(document, tokens, CHUNK, funnel or Funnel())
+        edges = sentence_edges(self.tokenizer)
+        most = self.model.config.encoder.max_position_embeddings
+        room = most - sum(edge is not None for edge in edges)
+        kinds = {kind: number for number, kind in enumerate(self.model.config.types)}
+        asked: list[tuple[EntityExample, list[Chunk]]] = []
+        for first, stop in windows([len(chunk.ids) for chunk in chunks], room):
+            part = chunks[first:stop]
+            types = {
+                mention.entity: kinds.get(mention.type, 0) for chunk in part for mention in chunk.mentions
+            }
+            standing = [
+                [
+                    (mention.entity, mention.first, mention.first + mention.length)
+                    for mention in chunk.mentions
+                ]
+                for chunk in part
+            ]
+            ids = [chunk.ids.tolist() for chunk in part]
+            example = passage(0, ids, standing, types, set(), edges, most)
+            if len(example.types) > 1:
+                asked.append((example, part))
+        best: dict[tuple[str, str, str], EntityFact] = {}
+        for start in range(0, len(asked), batch_size):
+            for fact in self._ask(asked[start : start + batch_size], least):
+                key = fact.head, fact.relation, fact.tail
+                if key not in best or fact.confidence > best[key].confidence:
+                    best[key] = fact
+        return sorted(best.values(), key=lambda fact: (fact.place, fact.relation, fact.tail_place))
+
+    @torch.no_grad()
+    def _ask(self, part: Sequence[tuple[EntityExample, list[Chunk]]], least: float) -> Iterator[EntityFact]:
+        device = next(self.model.parameters()).device
+        batch = to_device(entity_batch([example for example, _ in part]), device)
+        scores = self.model(batch)
+        margin = (scores[..., 1:] - scores[..., :1]).masked_fill(~batch.pairs()[..., None], float("-inf"))
+        probability = margin.sigmoid().cpu()
+        # Confidences may be above or below the probability; nothing this unlikely ends above `least`.
+        for row, head, tail, number in torch.nonzero(probability >= min(least, 0.5) / 8).tolist():
+            example, chunks = part[row]
+            relation = self.schema.relations[number]
+            kinds = self.model.config.types
+            ends = [kinds[int(example.types[place])] or None for place in (head, tail)]
+            if not relation.allows(*ends):
+                continue
+            raw = float(probability[row, head, tail, number])
+            confidence = raw if self.confidence is None else self.confidence(relation.name, raw)
+            if confidence < least:
+                continue
+            first, second = nearest(
+                _mentions(chunks, int(example.entity[head])), _mentions(chunks, int(example.entity[tail]))
+            )
+            yield EntityFact(
+                head=first.name,
+                relation=relation.name,
+                tail=second.name,
+                confidence=confidence,
+                place=(first.start, first.end),
+                tail_place=(second.start, second.end),
+                span=(int(chunks[0].starts.min()), int(chunks[-1].ends.max())),
+            )
+
+
+def nearest(
+    heads: Sequence[ChunkMention], tails: Sequence[ChunkMention]
+) -> tuple[ChunkMention, ChunkMention]:
+    """The mentions of two entities that stand nearest to each other; the first such pair."""
+    return min(
+        ((head, tail) for head in heads for tail in tails),
+        key=lambda pair: (abs(pair[0].start - pair[1].start), pair[0].start),
+    )
+
+
+def _mentions(chunks: Sequence[Chunk], entity: int) -> list[ChunkMention]:
+    return [mention for chunk in chunks for mention in chunk.mentions if mention.entity == entity]

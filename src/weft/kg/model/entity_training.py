@@ -1,0 +1,193 @@
+"""Training a model of texts with entities: from scratch, or from a BERT directory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from weft.encoder.checkpoint.pretrained import Pretrained, load_pretrained
+from weft.encoder.config import EncoderConfig
+from weft.errors import CheckpointError, InputError
+from weft.kg.entity_config import EntityGraphConfig
+from weft.kg.model.entity_graph import EntityGraphModel, threshold_loss
+from weft.kg.read.tokens import MASK, UNKNOWN
+from weft.kg.represent.entities import EntityBatch, EntityExample, entity_batch
+from weft.kg.represent.passages import TextDataset
+from weft.train import History, TrainConfig, fit
+from weft.train.batching import Batches, LengthBuckets, to_device
+
+_CACHED_AT_ONCE = 8
+
+
+def from_scratch(
+    dataset: TextDataset, *, hidden_size: int = 256, layers: int = 4, heads: int = 4, **choices: Any
+) -> EntityGraphModel:
+    """A model with random weights for a data set's vocabulary and schema.
+
+    Args:
+        dataset: What the model is for.
+        hidden_size: Width.
+        layers: Layers.
+        heads: Attention heads.
+        choices: Further fields of :class:`weft.kg.entity_config.EntityGraphConfig`.
+    """
+    encoder = EncoderConfig(
+        vocab_size=dataset.tokenizer.vocab_size,
+        hidden_size=hidden_size,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=3 * hidden_size,
+        max_position_embeddings=max(512, max(len(passage.ids) for passage in dataset.passages)),
+        attention_probs_dropout_prob=0.0,
+    )
+    return EntityGraphModel(_config(encoder, dataset, choices))
+
+
+def from_pretrained(
+    dataset: TextDataset, directory: Path, *, shared_layers: int = 4, **choices: Any
+) -> EntityGraphModel:
+    """A model whose encoder starts from a BERT directory; its lower layers stay as they are.
+
+    Args:
+        dataset: What the model is for; its vocabulary must be the directory's.
+        directory: A checkpoint that :func:`weft.encoder.checkpoint.pretrained.load_pretrained` reads.
+        shared_layers: Lower layers that are kept; 0 trains everything.
+        choices: Further fields of :class:`weft.kg.entity_config.EntityGraphConfig`.
+
+    Raises:
+        CheckpointError: It is none, or of another vocabulary.
+    """
+    start = load_pretrained(directory)
+    encoder = start.encoder.config
+    if encoder.vocab_size != dataset.tokenizer.vocab_size:
+        raise CheckpointError(
+            f"a vocabulary of {encoder.vocab_size} tokens; the data set's has {dataset.tokenizer.vocab_size}",
+            where=str(directory),
+            hint="build the data set with `--init` and this directory",
+        )
+    settings = {
+        "shared_layers": shared_layers,
+        "frozen": shared_layers > 0,
+        "encoder_rate": 0.2,
+        **choices,
+    }
+    model = EntityGraphModel(_config(replace(encoder, attention_probs_dropout_prob=0.0), dataset, settings))
+    model.encoder.load_state_dict(start.encoder.state_dict())
+    _name_specials(model, start)
+    return model
+
+
+def with_frozen_states(model: EntityGraphModel, passages: Sequence[EntityExample]) -> list[EntityExample]:
+    """Passages with their roots after the frozen layers, computed once; as given where they are or none is frozen."""
+    if not model.config.frozen or all(passage.hidden is not None for passage in passages):
+        return list(passages)
+    model.eval()
+    device = next(model.parameters()).device
+    found: dict[int, EntityExample] = {}
+    order = sorted(range(len(passages)), key=lambda number: len(passages[number].ids))
+    for start in range(0, len(order), _CACHED_AT_ONCE):
+        part = order[start : start + _CACHED_AT_ONCE]
+        hidden = model.lower(to_device(entity_batch([passages[number] for number in part]), device)).cpu()
+        for row, number in enumerate(part):
+            kept = hidden[row, : len(passages[number].ids)].to(torch.bfloat16)
+            found[number] = replace(passages[number], hidden=kept.clone())
+    return [found[number] for number in range(len(passages))]
+
+
+def train_entities(
+    model: EntityGraphModel,
+    dataset: TextDataset,
+    config: TrainConfig,
+    *,
+    evaluate: Callable[[EntityGraphModel], Mapping[str, float]] | None = None,
+    directory: Path | None = None,
+    resume: bool | str = True,
+    quiet: bool = False,
+    shuffle_relations: bool = False,
+) -> History:
+    """Train a model; see :func:`weft.train.fit` for what is saved, resumed and raised.
+
+    Args:
+        model: Trained in place.
+        dataset: Its training part is used.
+        config: How to train.
+        evaluate: Called with the model; the loss on the validation part where None.
+        directory: Of checkpoints and the log.
+        resume: Go on from the newest checkpoint.
+        quiet: No progress bar.
+        shuffle_relations: Give every fact a random relation: a control.
+
+    Raises:
+        InputError: No passage to train on has two entities.
+    """
+    passages = [passage for passage in dataset.passages_of("train") if len(passage.types) > 1]
+    if not passages:
+        raise InputError("no passage with two entities in the training part", where=str(dataset.folder))
+    passages = with_frozen_states(model, passages)
+    size = min(config.batch_size, len(passages))
+    # Pairs grow with the square of the entities and cost more than tokens: entities first.
+    lengths = [1000 * len(item.types) + len(item.ids) for item in passages]
+    plan = LengthBuckets(lengths, size, seed=config.seed, drop_last=True)
+
+    def collate(indices: list[int], generator: torch.Generator) -> EntityBatch:
+        batch = entity_batch([passages[number] for number in indices])
+        if not shuffle_relations:
+            return batch
+        facts = batch.facts.clone()
+        facts[:, 2] = torch.randint(1, model.config.num_relations, (len(facts),), generator=generator)
+        return replace(batch, facts=facts)
+
+    held_out = with_frozen_states(
+        model, [item for item in dataset.passages_of("valid") if len(item.types) > 1]
+    )
+
+    def loss_on_validation(module: EntityGraphModel) -> Mapping[str, float]:
+        return {"loss": mean_loss(module, held_out or passages[:size], size)}
+
+    return fit(
+        model,
+        Batches(plan, collate, seed=config.seed),
+        entity_loss,
+        config,
+        evaluate=evaluate or loss_on_validation,
+        directory=directory,
+        resume=resume,
+        quiet=quiet,
+    )
+
+
+def entity_loss(model: EntityGraphModel, batch: EntityBatch) -> dict[str, Tensor]:
+    """The loss of one batch."""
+    scores = model(batch)
+    return {"loss": threshold_loss(scores, batch.labels(model.config.num_relations), batch.pairs())}
+
+
+@torch.no_grad()
+def mean_loss(model: EntityGraphModel, passages: Sequence[EntityExample], size: int) -> float:
+    """The mean loss over batches of passages, longest last."""
+    order = sorted(passages, key=lambda item: len(item.ids))
+    device = next(model.parameters()).device
+    batches = [entity_batch(order[start : start + size]) for start in range(0, len(order), size)]
+    return sum(float(entity_loss(model, to_device(batch, device))["loss"]) for batch in batches) / len(
+        batches
+    )
+
+
+def _config(encoder: EncoderConfig, dataset: TextDataset, choices: Mapping[str, Any]) -> EntityGraphConfig:
+    sizes = {"num_relations": dataset.schema.size, "types": dataset.types}
+    return EntityGraphConfig(encoder, **{**sizes, **choices})
+
+
+@torch.no_grad()
+def _name_specials(model: EntityGraphModel, start: Pretrained) -> None:
+    """Give our ids of masks and unknown tokens the embeddings that BERT's have."""
+    table = model.encoder.get_parameter("embeddings.word_embeddings.weight")
+    for ours, theirs in ((MASK, "[MASK]"), (UNKNOWN, "[UNK]")):
+        number = None if start.tokenizer is None else start.tokenizer.token_to_id(theirs)
+        if number is not None:
+            table[ours] = table[number]
