@@ -130,10 +130,10 @@ def test_loss_equals_a_loop() -> None:
     pairs = ~torch.eye(3, dtype=torch.bool)[None]
     expected = []
     for i, j in pairs[0].nonzero().tolist():
-        l, true = scores[0, i, j], labels[0, i, j].nonzero().flatten().tolist()
+        row, true = scores[0, i, j], labels[0, i, j].nonzero().flatten().tolist()
         others = [r for r in range(4) if r not in true]
-        above = -sum(float(l[r] - torch.logsumexp(l[[0, *true]], 0)) for r in true)
-        expected.append(above - float(l[0] - torch.logsumexp(l[others], 0)))
+        above = -sum(float(row[r] - torch.logsumexp(row[[0, *true]], 0)) for r in true)
+        expected.append(above - float(row[0] - torch.logsumexp(row[others], 0)))
     assert float(threshold_loss(scores, labels, pairs)) == pytest.approx(sum(expected) / len(expected))
 
 
