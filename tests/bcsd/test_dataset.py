@@ -4,6 +4,9 @@ import json
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -196,12 +199,29 @@ def test_stats_count_what_is_there(without_compiler, tmp_path, capsys):
         "groups_5_blocks": stats["roles"]["test"]["groups_5_blocks"],
     }
     assert stats["packages"]["tested"]["builds"] == 8
+    assert stats["across_split"] == {"names": 0, "codes": 0}
+    assert 0 < stats["groups_4_distinct"] <= stats["groups_4_builds"]
     assert set(stats["truncated"]) == {"O0", "O2"}
     assert main(["bcsd", "dataset", "stats", str(output)]) == 0
     shown = capsys.readouterr().out
     assert "tested            test" in shown
     assert main(["bcsd", "dataset", "stats", str(output), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == stats
+
+
+def test_stats_tell_what_crosses_the_split(without_compiler, tmp_path):
+    build_all(CONFIG, tmp_path)
+    output = tmp_path / "functions.parquet"
+    assemble(CONFIG, known_builds(CONFIG, tmp_path), tmp_path, output)
+    table = read_table(output).filter(pc.field("num_blocks") >= 3)
+    # The first two groups of the test package, given to training as well: what a broken split would look like.
+    names = sorted(set(table.column("name").to_pylist()))[:2]
+    copied = table.filter(pc.field("name").isin(names))
+    copied = copied.set_column(copied.schema.names.index("role"), "role", pa.array(["train"] * len(copied)))
+    pq.write_table(pa.concat_tables([table, copied]), output)
+    stats = dataset_stats(output)
+    assert stats["across_split"]["names"] == 2
+    assert stats["across_split"]["codes"] >= 2
 
 
 def test_the_command_builds_joins_and_reports(without_compiler, tmp_path, capsys):

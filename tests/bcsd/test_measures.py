@@ -2,8 +2,12 @@
 
 from dataclasses import dataclass
 
+import pytest
+
 from weft.bcsd.disassemble.angr import joined_starts
 from weft.bcsd.disassemble.jump_tables.index_bound import Step, StepKind, index_bound
+from weft.bcsd.disassemble.native import NativeDisassembler
+from weft.bcsd.read import open_image
 from weft.bench.bcsd import coverage
 from weft.bench.bcsd_tables import read_tables
 
@@ -107,3 +111,17 @@ def test_angrs_pieces_are_joined_where_only_a_call_or_a_size_limit_split_them():
         16: [(24, "transition"), (32, "transition")],
     }
     assert joined_starts(0, code, successors) == {0, 24, 32}
+
+
+@pytest.mark.parametrize("name", ["gcc-O2-x86_64-stripped.so", "gcc-O2-fixed-x86_64", "clang-O2-x86_64.dll"])
+def test_smda_sees_what_the_native_disassembler_sees(files, name):
+    pytest.importorskip("smda", reason="smda is an extra")
+    from weft.bcsd.disassemble.smda import SmdaDisassembler
+
+    image = open_image(files / name)
+    ours = {f.address: len(f.blocks) for f in NativeDisassembler().functions(image)}
+    theirs = {f.address: len(f.blocks) for f in SmdaDisassembler().functions(image)}
+    shared = ours.keys() & theirs.keys()
+    assert len(shared) >= 15
+    # It does not follow a computed goto, and one function's jump table differs.
+    assert sum(ours[address] != theirs[address] for address in shared) <= 2

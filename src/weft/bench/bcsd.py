@@ -17,7 +17,6 @@ from pathlib import Path
 from weft.bcsd.disassemble.native import NativeDisassembler
 from weft.bcsd.extract import Extraction, build_table, extract
 from weft.bcsd.read import open_image
-from weft.bcsd.workers import Limits
 from weft.bench.table import Row
 from weft.errors import WeftError
 
@@ -149,37 +148,6 @@ def size_rows(paths: list[Path]) -> list[Row]:
         variant = f"{paths[-1].name} against {paths[0].name}, per MB of code"
         rows.append(Row("extraction, time per size", variant, "-", "s/MB", rates[-1], rates[0], target=1.5))
     return rows
-
-
-def sweep(folders: list[Path], *, most: int, workers: int) -> tuple[int, dict[str, int], float]:
-    """Every binary below some folders, up to a size, through extraction.
-
-    Returns:
-        Files, outcome → files, and the seconds of the slowest one.
-    """
-    seen: set[tuple[int, int]] = set()
-    files: list[str] = []
-    for folder in folders:
-        for place, _, names in os.walk(folder):
-            for name in names:
-                path = os.path.join(place, name)
-                if os.path.islink(path) or not os.path.isfile(path):
-                    continue
-                status = os.stat(path)
-                key = (status.st_dev, status.st_ino)
-                with open(path, "rb") as file:
-                    if file.read(4) != b"\x7fELF" or status.st_size > most or key in seen:
-                        continue
-                seen.add(key)
-                files.append(path)
-    outcomes: dict[str, int] = {}
-    slowest = 0.0
-    options = Extraction(workers=workers, limits=Limits(seconds=300.0, mebibytes=4096))
-    for report in extract(sorted(files), None, options):
-        slowest = max(slowest, report.seconds)
-        outcome = "functions extracted" if report.error is None else report.error.what
-        outcomes[outcome] = outcomes.get(outcome, 0) + 1
-    return len(files), outcomes, slowest
 
 
 def rows(quick: bool) -> list[Row]:

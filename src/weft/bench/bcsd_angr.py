@@ -10,7 +10,9 @@ import json
 import random
 import sys
 import time
+from bisect import bisect_left
 from collections import Counter
+from collections.abc import Set
 from dataclasses import dataclass, field
 
 from weft.bcsd.disassemble.angr import AngrDisassembler
@@ -25,7 +27,12 @@ _SMALLEST = 3
 
 @dataclass
 class Agreement:
-    """What two disassemblers say about the same functions."""
+    """What two disassemblers say about the same functions.
+
+    ``shared`` counts blocks by function: a block of ours is theirs too if angr gives it to the function of the
+    same address. ``bytes_theirs`` and ``bytes_shared`` count by bytes: angr's blocks within the function's
+    bounds, whichever function angr gives them to.
+    """
 
     functions: int = 0
     equal_functions: int = 0
@@ -37,6 +44,8 @@ class Agreement:
     edges_shared: int = 0
     settled_ours: int = 0
     settled_shared: int = 0
+    bytes_theirs: int = 0
+    bytes_shared: int = 0
     classes: Counter[str] = field(default_factory=Counter)
     seconds: dict[str, float] = field(default_factory=lambda: {"native": 0.0, "angr": 0.0})
     found: dict[str, int] = field(default_factory=lambda: {"native": 0, "angr": 0})
@@ -53,14 +62,28 @@ def arrows(function: Function) -> set[tuple[int, int]]:
     return {(place[e.source], place[e.target]) for e in function.edges}
 
 
-def compare(ours: Function, theirs: Function, angr_starts: set[int], total: Agreement) -> None:
-    """Add one function; each block that only one of the two has falls into one class."""
+def compare(
+    ours: Function, theirs: Function, angr_starts: Set[int], angr_blocks: list[int], total: Agreement
+) -> None:
+    """Add one function; each block that only one of the two has falls into one class.
+
+    Args:
+        ours: The function as we see it.
+        theirs: As angr sees it.
+        angr_starts: Addresses of all functions of angr's.
+        angr_blocks: Addresses of all its blocks, sorted.
+        total: What to add to.
+    """
     mine, other = starts(ours), starts(theirs)
     shared = mine.keys() & other.keys()
     total.functions += 1
     total.ours += len(mine)
     total.theirs += len(other)
     total.shared += len(shared)
+    first, last = (bisect_left(angr_blocks, a) for a in (ours.address, ours.address + ours.size))
+    inside = set(angr_blocks[first:last])
+    total.bytes_theirs += len(inside)
+    total.bytes_shared += len(inside & mine.keys())
     my_edges, other_edges = arrows(ours), arrows(theirs)
     total.edges_ours += len(my_edges)
     total.edges_theirs += len(other_edges)
@@ -113,9 +136,10 @@ def measure(path: str, total: Agreement, dice: random.Random, most: int) -> None
     del project
     total.found["native"] += len(ours)
     total.found["angr"] += len(theirs)
+    blocks = sorted({start for function in theirs.values() for start in starts(function)})
     both = [a for a in sorted(ours.keys() & theirs.keys()) if len(ours[a].blocks) >= _SMALLEST]
     for address in dice.sample(both, min(most, len(both))):
-        compare(ours[address], theirs[address], set(theirs), total)
+        compare(ours[address], theirs[address], theirs.keys(), blocks, total)
 
 
 def main(paths: list[str]) -> int:
@@ -142,6 +166,11 @@ def main(paths: list[str]) -> int:
                     "blocks_where_angr_settled": {
                         "native": total.settled_ours,
                         "equal": total.settled_shared,
+                    },
+                    "blocks_by_bytes": {
+                        "native": total.ours,
+                        "angr": total.bytes_theirs,
+                        "equal": total.bytes_shared,
                     },
                     "edges": {
                         "native": total.edges_ours,

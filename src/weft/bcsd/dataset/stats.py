@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,11 @@ _COLUMNS = (
     "num_instructions",
     "flags",
     "duplicate",
+    "name",
+    "token_digest",
 )
+#: Functions of fewer blocks share names and code by chance (``init``, a getter): not counted across the split.
+_TELLING_BLOCKS = 3
 
 
 def dataset_stats(path: Path) -> dict[str, Any]:
@@ -43,16 +48,17 @@ def dataset_stats(path: Path) -> dict[str, Any]:
     frame = {name: table.column(name).to_numpy(zero_copy_only=False) for name in _COLUMNS if name != "flags"}
     blocks, lengths = frame["num_blocks"], frame["num_instructions"]
     kept = blocks >= 5
-    builds: dict[str, int] = {}
-    for group in frame["group"]:
-        builds[group] = builds.get(group, 0) + 1
+    builds = Counter(frame["group"])
+    distinct = Counter(frame["group"][~frame["duplicate"].astype(bool)])
     big = set(frame["group"][kept])
     incomplete = sum("cfg_incomplete" in flags for flags in table.column("flags").to_pylist())
     return {
         "rows": table.num_rows,
         "groups": len(builds),
         "groups_4_builds": sum(count >= 4 for count in builds.values()),
+        "groups_4_distinct": sum(count >= 4 for count in distinct.values()),
         "groups_5_blocks": len(big),
+        "across_split": _across_split(frame),
         "roles": {role: _side(frame, role, builds) for role in ("train", "valid", "test")},
         "packages": {
             str(package): {
@@ -77,7 +83,17 @@ def dataset_stats(path: Path) -> dict[str, Any]:
     }
 
 
-def _side(frame: dict[str, Any], role: str, builds: dict[str, int]) -> dict[str, int]:
+def _across_split(frame: dict[str, Any]) -> dict[str, int]:
+    """Names and token digests that functions for training share with those for validation or testing."""
+    telling = frame["num_blocks"] >= _TELLING_BLOCKS
+    training = frame["role"] == "train"
+    return {
+        key: len(set(frame[column][telling & training]) & set(frame[column][telling & ~training]))
+        for key, column in (("names", "name"), ("codes", "token_digest"))
+    }
+
+
+def _side(frame: dict[str, Any], role: str, builds: Counter[str]) -> dict[str, int]:
     mask = frame["role"] == role
     groups = set(frame["group"][mask])
     return {

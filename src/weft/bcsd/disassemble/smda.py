@@ -41,8 +41,9 @@ class SmdaDisassembler(Disassembler):
         if report is None or report.status != "ok":
             raise InputError(f"smda gave up: {getattr(report, 'message', 'no report')}", where=image.path)
         around = Surroundings(image, X86(image))
-        # smda maps position-independent files at its own base.
-        shift = image.data_map.regions[0].start - report.base_addr if image.data_map.regions else 0
+        # smda may map position-independent files at a base of its own.
+        moved = not image.fixed_base and image.data_map.regions
+        shift = image.data_map.regions[0].start - report.base_addr if moved else 0
         for found in report.getFunctions():
             function = _translate(image, found, shift, around)
             if function is not None:

@@ -103,6 +103,9 @@ def describe(stats: dict[str, Any]) -> str:
         f"{stats['rows']} functions, {stats['groups']} groups ({stats['groups_4_builds']} with at least 4 builds, "
         f"{stats['groups_5_blocks']} of at least 5 blocks), {stats['duplicates']} duplicates, "
         f"{stats['cfg_incomplete']} with an unresolved jump",
+        f"{stats['groups_4_distinct']} groups have at least 4 builds that are no duplicates; training shares "
+        f"{stats['across_split']['names']} names and {stats['across_split']['codes']} codes of at least 3 blocks with "
+        "validation and test",
         "",
         f"{'role':<8}{'packages':>9}{'rows':>9}{'groups':>8}{'≥4 builds':>11}{'≥5 blocks':>11}",
     ]
