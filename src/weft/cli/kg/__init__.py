@@ -15,6 +15,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "weft.cli.kg.facts",
         "facts of a Python file, each with its confidence, beside the syntax tree's",
     ),
+    "extract": ("weft.cli.kg.extract", "read a corpus into a store, document by document"),
+    "query": ("weft.cli.kg.query", "ask a store in SPARQL"),
+    "show": ("weft.cli.kg.show", "the facts of an entity, with the sentences that state them"),
+    "export": ("weft.cli.kg.export", "write a store as RDF, GraphML, CSV for Neo4j, JSONL or Parquet"),
+    "merge": ("weft.cli.kg.merge", "make two entities one"),
+    "unmerge": ("weft.cli.kg.unmerge", "undo a merge"),
+    "rm": ("weft.cli.kg.rm", "take documents and their facts out of a store"),
 }
 
 

@@ -1,0 +1,37 @@
+"""``weft kg merge``: make two entities one."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of ``weft kg merge``."""
+    result = argparse.ArgumentParser(
+        prog="weft kg merge",
+        description="Make OTHER another name of ENTITY: its facts become ENTITY's, in this run and every later one.",
+    )
+    result.add_argument("store", type=Path, metavar="STORE")
+    result.add_argument("entity", metavar="ENTITY", help="the one that stays")
+    result.add_argument("other", metavar="OTHER", help="the one that becomes its alias")
+    return result
+
+
+def run(argv: list[str]) -> int:
+    """Run ``weft kg merge``."""
+    arguments = parser().parse_args(argv)
+    from weft.kg.store.graph import Graph
+    from weft.kg.store.writer import open_writer
+
+    with open_writer(arguments.store) as writer:
+        graph = Graph.load(arguments.store)
+        entity, other = graph.entity(arguments.entity), graph.entity(arguments.other)
+        writer.merge(entity, other)
+        writer.finish()
+    after = Graph.load(arguments.store)
+    print(
+        f"{other} is {entity} now: {len(after.facts(after.entity(entity)))} facts "
+        f"({len(graph.facts(entity))} and {len(graph.facts(other))} before)"
+    )
+    return 0

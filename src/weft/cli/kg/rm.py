@@ -1,0 +1,43 @@
+"""``weft kg rm``: take documents and their facts out of a store."""
+
+from __future__ import annotations
+
+import argparse
+from difflib import get_close_matches
+from pathlib import Path
+
+from weft.errors import InputError
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of ``weft kg rm``."""
+    result = argparse.ArgumentParser(
+        prog="weft kg rm",
+        description="Take documents out of a store; facts that no other document states go with them.",
+    )
+    result.add_argument("store", type=Path, metavar="STORE")
+    result.add_argument("document", nargs="+", metavar="DOCUMENT", help="as `weft kg show` names it")
+    return result
+
+
+def run(argv: list[str]) -> int:
+    """Run ``weft kg rm``."""
+    arguments = parser().parse_args(argv)
+    from weft.kg.store.graph import Graph
+    from weft.kg.store.writer import open_writer
+
+    with open_writer(arguments.store) as writer:
+        for name in arguments.document:
+            if name not in writer.documents:
+                near = get_close_matches(name, list(writer.documents), n=3)
+                raise InputError(
+                    f"no document {name!r}; nothing was taken out",
+                    where=str(arguments.store),
+                    hint=f"near: {', '.join(near)}" if near else None,
+                )
+        before = len(Graph.load(arguments.store))
+        places = sum(writer.remove(name).facts for name in dict.fromkeys(arguments.document))
+        writer.finish()
+    after = len(Graph.load(arguments.store))
+    print(f"{places} places taken out: {before - after} facts fewer, {after} left")
+    return 0

@@ -1,0 +1,82 @@
+"""``weft kg show``: the facts of an entity, each with the sentence that states it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from weft.errors import ConfigError
+
+if TYPE_CHECKING:
+    from weft.kg.store.graph import Fact, Graph
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of ``weft kg show``."""
+    result = argparse.ArgumentParser(
+        prog="weft kg show", description="Print what a store knows of an entity, and where that is said."
+    )
+    result.add_argument("store", type=Path, metavar="STORE")
+    result.add_argument("entity", metavar="ENTITY", help="a name, an alias, another spelling")
+    result.add_argument("--limit", type=int, default=30, metavar="N", help="print the N surest facts (30)")
+    result.add_argument("--places", type=int, default=1, metavar="N", help="sentences of each fact (1)")
+    result.add_argument(
+        "--html", type=Path, metavar="FILE", help="write an interactive page of what lies around"
+    )
+    result.add_argument(
+        "--nodes", type=int, default=60, metavar="N", help="entities on the page, to 300 (60)"
+    )
+    result.add_argument("--depth", type=int, default=2, metavar="N", help="steps from the entity (2)")
+    result.add_argument("--json", action="store_true", help="print JSON")
+    return result
+
+
+def run(argv: list[str]) -> int:
+    """Run ``weft kg show``."""
+    arguments = parser().parse_args(argv)
+    for name in ("limit", "places"):
+        if getattr(arguments, name) < 1:
+            raise ConfigError(f"--{name} is {getattr(arguments, name)}; it must be at least 1")
+    from weft.kg.store.graph import Graph
+
+    graph = Graph.load(arguments.store)
+    entity = graph.entity(arguments.entity)
+    if arguments.html is not None:
+        from weft.kg.page.neighbourhood import neighbourhood
+        from weft.kg.page.write import write_page
+
+        around = neighbourhood(graph, entity, nodes=arguments.nodes, depth=arguments.depth)
+        write_page(graph, around, arguments.html)
+        print(f"{len(around.rings)} entities and {len(around.facts)} facts in {arguments.html}")
+        return 0
+    facts = graph.facts(entity)
+    if arguments.json:
+        from weft.kg.store.export.rows import fact_record
+
+        names = {"entity": entity, "also": graph.spellings(entity)}
+        records = [fact_record(graph, fact.row) for fact in facts[: arguments.limit]]
+        print(json.dumps({**names, "facts": records}, ensure_ascii=False))
+        return 0
+    _print(graph, entity, facts, arguments.limit, arguments.places)
+    return 0
+
+
+def _print(graph: Graph, entity: str, facts: list[Fact], limit: int, places: int) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+    also = graph.spellings(entity)
+    called = f" (also {', '.join(also[:8])})" if also else ""
+    console.print(Text.assemble((entity, "bold"), f"{called}: {len(facts)} facts"))
+    for fact in facts[:limit]:
+        line = Text.assemble(f"{fact.confidence:.2f}  {fact.head} ", (fact.relation, "cyan"), f" {fact.tail}")
+        console.print(line, overflow="fold")
+        for place in graph.places(fact.row)[:places]:
+            console.print(Text(f"      {place.sentence}", style="dim"), overflow="fold")
+            console.print(Text(f"      {place.document}:{place.line}", style="dim"), overflow="fold")
+    if len(facts) > limit:
+        console.print(f"and {len(facts) - limit} more (--limit)")

@@ -1,0 +1,32 @@
+"""``weft kg unmerge``: undo a merge."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of ``weft kg unmerge``."""
+    result = argparse.ArgumentParser(
+        prog="weft kg unmerge", description="Undo `weft kg merge`: OTHER is an entity of its own again."
+    )
+    result.add_argument("store", type=Path, metavar="STORE")
+    result.add_argument("entity", metavar="ENTITY", help="the one that stayed")
+    result.add_argument("other", metavar="OTHER", help="the one that became its alias")
+    return result
+
+
+def run(argv: list[str]) -> int:
+    """Run ``weft kg unmerge``."""
+    arguments = parser().parse_args(argv)
+    from weft.kg.store.graph import Graph
+    from weft.kg.store.writer import open_writer
+
+    with open_writer(arguments.store) as writer:
+        writer.unmerge(arguments.entity, arguments.other)
+        writer.finish()
+    graph = Graph.load(arguments.store)
+    counts = [len(graph.facts(graph.entity(name))) for name in (arguments.entity, arguments.other)]
+    print(f"{arguments.entity} has {counts[0]} facts, {arguments.other} {counts[1]}")
+    return 0

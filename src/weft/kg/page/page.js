@@ -1,0 +1,132 @@
+"use strict";
+// Everything that the corpus says goes through textContent: it is never read as markup.
+const data = JSON.parse(document.getElementById("data").textContent);
+const panel = document.getElementById("panel");
+const nameOf = (index) => data.nodes[index].name;
+const short = (text) => (text.length > 32 ? text.slice(0, 31) + "…" : text);
+
+function element(tag, text, className) {
+  const made = document.createElement(tag);
+  if (text !== undefined) made.textContent = text;
+  if (className) made.className = className;
+  return made;
+}
+
+function marked(sentence, names) {
+  const quote = element("blockquote");
+  const found = names
+    .filter((name) => name)
+    .map((name) => [sentence.indexOf(name), name.length])
+    .filter(([start]) => start >= 0)
+    .sort((a, b) => a[0] - b[0]);
+  let done = 0;
+  for (const [start, length] of found) {
+    if (start < done) continue;
+    quote.append(sentence.slice(done, start), element("mark", sentence.slice(start, start + length)));
+    done = start + length;
+  }
+  quote.append(sentence.slice(done));
+  return quote;
+}
+
+function title(fact) {
+  const line = element("span");
+  line.append(nameOf(fact.head) + " ", element("span", fact.relation, "relation"), " " + nameOf(fact.tail));
+  return line;
+}
+
+function showFact(index) {
+  const fact = data.facts[index];
+  const heading = element("h2");
+  heading.append(title(fact));
+  const places = fact.places.flatMap((place) => [
+    marked(place.sentence, place.names),
+    element("p", `${place.document}, line ${place.line}`, "quiet"),
+  ]);
+  const more = fact.evidence - fact.places.length;
+  if (more > 0) places.push(element("p", `and ${more} more`, "quiet"));
+  const sure = element("p", `confidence ${fact.confidence.toFixed(2)}, stated at ${fact.evidence} place(s)`, "quiet");
+  panel.replaceChildren(heading, sure, ...places);
+  graph.elements().removeClass("chosen");
+  graph.getElementById(`f${index}`).addClass("chosen");
+}
+
+function showNode(index) {
+  const list = element("ul");
+  const least = Number(document.getElementById("slider").value);
+  data.facts.forEach((fact, number) => {
+    if ((fact.head !== index && fact.tail !== index) || fact.confidence < least) return;
+    const button = element("button");
+    button.append(title(fact), element("span", "  " + fact.confidence.toFixed(2), "quiet"));
+    button.addEventListener("click", () => showFact(number));
+    const item = element("li");
+    item.append(button);
+    list.append(item);
+  });
+  panel.replaceChildren(element("h2", nameOf(index)), list);
+  graph.elements().removeClass("chosen");
+  graph.getElementById(`n${index}`).addClass("chosen");
+}
+
+const graph = cytoscape({
+  container: document.getElementById("graph"),
+  elements: [
+    ...data.nodes.map((node, index) => ({ data: { id: `n${index}`, label: short(node.name), ring: node.ring } })),
+    ...data.facts.map((fact, index) => ({
+      data: {
+        id: `f${index}`,
+        source: `n${fact.head}`,
+        target: `n${fact.tail}`,
+        label: fact.relation,
+        confidence: fact.confidence,
+      },
+    })),
+  ],
+  style: [
+    { selector: "node", style: { label: "data(label)", "font-size": 11, width: 14, height: 14, color: "#1c2430",
+        "background-color": "#7a93b8", "text-valign": "bottom", "text-margin-y": 3,
+        "text-outline-color": "#f6f7f9", "text-outline-width": 2, "min-zoomed-font-size": 6 } },
+    { selector: "node[ring = 1]", style: { "background-color": "#4677b8", width: 18, height: 18 } },
+    { selector: "node[ring = 0]", style: { "background-color": "#c4572f", width: 28, height: 28, "font-size": 14,
+        "font-weight": "bold" } },
+    { selector: "edge", style: { label: "data(label)", "font-size": 8, color: "#34609d", width: 1.4,
+        "line-color": "#b3bfce", "target-arrow-color": "#b3bfce", "target-arrow-shape": "triangle",
+        "arrow-scale": 0.8, "curve-style": "bezier", "text-rotation": "autorotate",
+        "text-outline-color": "#f6f7f9", "text-outline-width": 2, "min-zoomed-font-size": 7,
+        opacity: "mapData(confidence, 0, 1, 0.35, 1)" } },
+    { selector: ".chosen", style: { "line-color": "#c4572f", "target-arrow-color": "#c4572f", width: 3,
+        "border-width": 3, "border-color": "#c4572f", opacity: 1 } },
+    { selector: "node.chosen", style: { width: 26, height: 26 } },
+    { selector: ".hidden", style: { display: "none" } },
+  ],
+  layout: { name: "preset" },
+});
+
+// Rings first, then forces from there: without chance, the same page looks the same every time.
+graph.layout({ name: "concentric", concentric: (node) => 10 - node.data("ring"), levelWidth: () => 1,
+               minNodeSpacing: 24, animate: false }).run();
+graph.layout({ name: "cose", randomize: false, animate: false, nodeRepulsion: () => 24000,
+               idealEdgeLength: () => 80, nodeOverlap: 16, padding: 40,
+               numIter: data.nodes.length > 150 ? 400 : 1000 }).run();
+graph.on("tap", "node", (event) => showNode(Number(event.target.id().slice(1))));
+graph.on("tap", "edge", (event) => showFact(Number(event.target.id().slice(1))));
+
+document.getElementById("slider").addEventListener("input", (event) => {
+  const least = Number(event.target.value);
+  document.getElementById("least").textContent = least.toFixed(2);
+  graph.batch(() => {
+    graph.edges().forEach((edge) => edge.toggleClass("hidden", edge.data("confidence") < least));
+    graph.nodes().forEach((node) =>
+      node.toggleClass("hidden", node.data("ring") > 0 && node.connectedEdges().not(".hidden").empty()));
+  });
+});
+
+document.getElementById("centre").textContent = data.centre;
+document.getElementById("summary").textContent =
+  `${data.nodes.length} entities, ${data.facts.length} facts` +
+  (data.leftOut ? `; ${data.leftOut} facts of ${data.centre} are not shown` : "") +
+  ". Click an entity for its facts, an arrow for the sentence behind it.";
+const wanted = /^#fact=(\d+)$/.exec(location.hash);
+if (wanted && data.facts[Number(wanted[1])]) showFact(Number(wanted[1]));
+else showNode(0);
+document.body.dataset.ready = `${graph.nodes().length} ${graph.edges().length}`;

@@ -1,0 +1,67 @@
+"""A graph in other formats; each file or folder appears under its name only when it is whole."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from weft.errors import ConfigError, StoreError
+from weft.kg.store.export.graphml import write_graphml
+from weft.kg.store.export.neo4j import write_neo4j
+from weft.kg.store.export.rdf import write_json_ld, write_ntriples, write_turtle
+from weft.kg.store.export.rows import write_jsonl, write_parquet
+from weft.kg.store.graph import Graph
+
+
+class Format(NamedTuple):
+    """One format: what writes it, whether it is a folder of files, and what it is."""
+
+    write: Callable[[Graph, Path], None]
+    folder: bool
+    summary: str
+
+
+FORMATS: dict[str, Format] = {
+    "ntriples": Format(write_ntriples, False, "RDF, a statement a line, the same bytes for the same facts"),
+    "turtle": Format(write_turtle, False, "RDF with prefixes"),
+    "jsonld": Format(write_json_ld, False, "RDF as JSON"),
+    "graphml": Format(write_graphml, False, "for networkx, Gephi, yEd, igraph"),
+    "neo4j": Format(write_neo4j, True, "nodes.csv and relationships.csv for `neo4j-admin database import`"),
+    "jsonl": Format(write_jsonl, False, "a fact a line, with all its evidence"),
+    "parquet": Format(write_parquet, True, "triples, evidence, documents, names and relations as tables"),
+}
+
+
+def export(graph: Graph, form: str, output: Path) -> None:
+    """Write a graph.
+
+    Args:
+        graph: What to write.
+        form: One of :data:`FORMATS`.
+        output: The file, or for ``neo4j`` and ``parquet`` a folder that does not exist yet.
+
+    Raises:
+        ConfigError: No such format.
+        StoreError: It cannot be written, or the folder is there already.
+    """
+    if form not in FORMATS:
+        raise ConfigError(f"no format {form!r}", hint=f"one of: {', '.join(FORMATS)}")
+    chosen = FORMATS[form]
+    partial = output.with_name(f".{output.name}.{os.getpid()}.part")
+    try:
+        if chosen.folder:
+            if output.exists():
+                raise StoreError("is there already", where=str(output), hint="name a new folder")
+            partial.mkdir()
+        chosen.write(graph, partial)
+        os.replace(partial, output)
+    except OSError as error:
+        raise StoreError(f"cannot be written: {error.strerror or error}", where=str(output)) from error
+    finally:
+        if partial.is_dir():
+            shutil.rmtree(partial, ignore_errors=True)
+        else:
+            partial.unlink(missing_ok=True)
