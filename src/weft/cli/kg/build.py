@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from weft.kg.read.build_text import TextBuildConfig
     from weft.kg.read.funnel import Funnel
 
 _LISTED = 20
@@ -23,10 +24,16 @@ def parser() -> argparse.ArgumentParser:
         description="Cut source trees or text into chunks with facts; prints the funnel of what was left out.",
     )
     result.add_argument(
-        "corpus", nargs="+", type=Path, metavar="CORPUS", help="trees (python) or Re-DocRED files (redocred)"
+        "corpus",
+        nargs="+",
+        type=Path,
+        metavar="CORPUS",
+        help="trees of Python; text: folders, .txt, .jsonl; Re-DocRED files",
     )
     result.add_argument("-o", "--output", type=Path, required=True, metavar="DATASET")
-    result.add_argument("--language", choices=("python", "redocred"), default="python")
+    result.add_argument(
+        "--language", choices=("python", "text", "redocred"), help="(text with --seed, else python)"
+    )
     result.add_argument(
         "--vocab-size", type=int, default=8192, metavar="N", help="tokens of the vocabulary (8192)"
     )
@@ -51,7 +58,15 @@ def parser() -> argparse.ArgumentParser:
     )
     text = result.add_argument_group("text")
     text.add_argument(
-        "--schema", type=Path, metavar="FILE", help="relations, JSON or YAML (all of Re-DocRED's)"
+        "--schema", type=Path, metavar="FILE", help="relations, JSON or YAML (redocred: all of Re-DocRED's)"
+    )
+    text.add_argument(
+        "--seed",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="triples: .csv, .tsv, .jsonl or .nt",
     )
     text.add_argument(
         "--split", type=Path, metavar="FILE", help="JSON lists of document ids: train, valid, test"
@@ -61,6 +76,21 @@ def parser() -> argparse.ArgumentParser:
     )
     text.add_argument(
         "--overlap", type=int, default=0, metavar="N", help="tokens that a chunk may repeat (0)"
+    )
+    text.add_argument(
+        "--near", type=float, default=0.5, metavar="J", help="3-gram Jaccard similarity of near names (0.5)"
+    )
+    text.add_argument("--exact", action="store_true", help="no near names")
+    text.add_argument(
+        "--alpha",
+        type=float,
+        default=0.55,
+        metavar="A",
+        help="least score of a triple in its chunk; without --embedding a quantile (0.55)",
+    )
+    text.add_argument("--per-head", type=int, default=1, metavar="N", help="triples of a head in a chunk (1)")
+    text.add_argument(
+        "--embedding", type=Path, metavar="DIR", help="a BERT directory, to score triples instead of TF-IDF"
     )
     result.add_argument("--json", action="store_true", help="print the funnel as JSON")
     result.add_argument("--quiet", action="store_true", help="no progress")
@@ -76,21 +106,31 @@ def run(argv: list[str]) -> int:
         if not arguments.quiet:
             print(text, file=sys.stderr)
 
-    funnel = _python(arguments, say) if arguments.language == "python" else _redocred(arguments, say)
+    language = arguments.language or ("text" if arguments.seed else "python")
+    build = {"python": _python, "text": _text, "redocred": _redocred}[language]
+    funnel = build(arguments, say)
     if arguments.json:
         print(json.dumps(funnel.record(), ensure_ascii=False))
     else:
-        for name, count in sorted(funnel.counts.items()):
+        for name, count in funnel.counts.items():
             print(f"{count:>10,}  {name}")
     if not arguments.quiet:
-        for reason, items in funnel.listed.items():
-            for item in items[:_LISTED]:
-                print(f"left out: {item}", file=sys.stderr)
-            if len(items) > _LISTED:
-                print(
-                    f"left out: {len(items) - _LISTED} more: {reason}; build.json lists all", file=sys.stderr
-                )
+        _list_doubtful(funnel)
     return PartialFailure.exit_code if funnel.failures else 0
+
+
+def _list_doubtful(funnel: Funnel) -> None:
+    """Some of each kind of what was left out or decided; ``build.json`` has all."""
+    for reason, items in funnel.listed.items():
+        for item in items[:_LISTED]:
+            print(f"left out: {item} ({reason})", file=sys.stderr)
+        if len(items) > _LISTED:
+            print(f"left out: {len(items) - _LISTED} more ({reason})", file=sys.stderr)
+    for kind, found in funnel.noted.items():
+        for what, count in found.most_common(_LISTED):
+            print(f"{kind}: {what}, {count} times", file=sys.stderr)
+        if len(found) > _LISTED:
+            print(f"{kind}: {len(found) - _LISTED} more", file=sys.stderr)
 
 
 def _python(arguments: argparse.Namespace, say: Callable[[str], None]) -> Funnel:
@@ -110,27 +150,59 @@ def _python(arguments: argparse.Namespace, say: Callable[[str], None]) -> Funnel
 
 
 def _redocred(arguments: argparse.Namespace, say: Callable[[str], None]) -> Funnel:
-    from weft.kg.read.build_text import TextBuildConfig, build_redocred
+    from weft.kg.read.build_text import build_redocred
     from weft.kg.read.split import read_split
     from weft.kg.schema import Schema
 
+    return build_redocred(
+        arguments.corpus,
+        arguments.output,
+        _sizes(arguments),
+        schema=Schema.load(arguments.schema) if arguments.schema else None,
+        split=read_split(arguments.split) if arguments.split else None,
+        vocabulary=arguments.vocabulary,
+        say=say,
+    )
+
+
+def _text(arguments: argparse.Namespace, say: Callable[[str], None]) -> Funnel:
+    from weft.errors import ConfigError
+    from weft.kg.inject.injection import InjectionConfig
+    from weft.kg.inject.score import bert_embedding
+    from weft.kg.read.build_text import build_text
+    from weft.kg.read.split import read_split
+    from weft.kg.schema import Schema
+
+    if arguments.schema is None or not arguments.seed:
+        raise ConfigError(
+            "text needs --schema and --seed", hint="docs/kg-tutorial.md shows how to write them"
+        )
+    return build_text(
+        arguments.corpus,
+        arguments.output,
+        Schema.load(arguments.schema),
+        arguments.seed,
+        _sizes(arguments),
+        injection=InjectionConfig(alpha=arguments.alpha, per_head=arguments.per_head),
+        near=None if arguments.exact else arguments.near,
+        split=read_split(arguments.split) if arguments.split else None,
+        vocabulary=arguments.vocabulary,
+        embed=bert_embedding(arguments.embedding) if arguments.embedding else None,
+        say=say,
+    )
+
+
+def _sizes(arguments: argparse.Namespace) -> TextBuildConfig:
+    from weft.kg.read.build_text import TextBuildConfig
+
     default = TextBuildConfig()
-    config = TextBuildConfig(
+    return TextBuildConfig(
         roots=arguments.roots,
         longest_tail=arguments.leaves,
         overlap=arguments.overlap,
         vocab_size=arguments.vocab_size,
         valid_percent=_or(arguments.valid_percent, default.valid_percent),
         test_percent=_or(arguments.test_percent, default.test_percent),
-    )
-    return build_redocred(
-        arguments.corpus,
-        arguments.output,
-        config,
-        schema=Schema.load(arguments.schema) if arguments.schema else None,
-        split=read_split(arguments.split) if arguments.split else None,
-        vocabulary=arguments.vocabulary,
-        say=say,
     )
 
 

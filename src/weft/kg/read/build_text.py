@@ -11,10 +11,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from weft.errors import ConfigError, InputError
+from weft.kg.inject.injection import InjectionConfig, inject
+from weft.kg.inject.score import Embed
+from weft.kg.link.linker import Linker
+from weft.kg.read.corpus import read_corpus
 from weft.kg.read.documents import TextDocument, without_repeats
 from weft.kg.read.funnel import Funnel
-from weft.kg.read.given_facts import add_given_facts
+from weft.kg.read.given_facts import add_given_facts, seed_facts
 from weft.kg.read.redocred import read_redocred, redocred_schema
+from weft.kg.read.seeds import SeedTriple, read_seeds, save_entities
 from weft.kg.read.split import TRAIN, part_of
 from weft.kg.read.tables import TEXT_SCHEMAS, TableWriter
 from weft.kg.read.text_chunks import text_chunks
@@ -108,6 +113,83 @@ def build_redocred(
             writer.add(document.id, document.id, part, document.text, chunks, facts)
         funnel.counts["chunks"] = writer.chunks
     funnel.save(output / "build.json", asdict(config))
+    return funnel
+
+
+def build_text(
+    corpus: Sequence[Path],
+    output: Path,
+    schema: Schema,
+    seed: Sequence[Path],
+    config: TextBuildConfig | None = None,
+    *,
+    injection: InjectionConfig | None = None,
+    near: float | None = 0.5,
+    split: Mapping[str, str] | None = None,
+    vocabulary: Path | None = None,
+    embed: Embed | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Funnel:
+    """Make a data set of text and a seed graph: chunk, link, inject.
+
+    Beside the tables, ``entities.json`` holds the dictionary that documents were linked with.
+
+    Args:
+        corpus: Files and folders; see :func:`weft.kg.read.corpus.read_corpus`.
+        output: The data set's folder; made where absent.
+        schema: Relations.
+        seed: Seed files; see :func:`weft.kg.read.seeds.read_seeds`.
+        config: Sizes and shares.
+        injection: How seed triples are chosen for chunks.
+        near: Least 3-gram Jaccard similarity of near names; None for exact names alone.
+        split: Document id to part; by the documents' ids where None.
+        vocabulary: A BERT directory whose vocabulary to take; learnt from the training part where None.
+        embed: Sentence embeddings for the injection; TF-IDF where None.
+        say: Receives progress lines.
+
+    Returns:
+        The funnel, also written to ``build.json``.
+
+    Raises:
+        InputError: No document or no seed triple can be used.
+    """
+    config, injection = config or TextBuildConfig(), injection or InjectionConfig()
+    funnel = Funnel()
+    seeds = read_seeds(seed, schema, funnel)
+    if not seeds.triples:
+        raise InputError("no seed triple that can be used", where=", ".join(map(str, seed)))
+    linker = Linker(seeds.entities, near, funnel)
+    documents = [linker.link(document) for document in without_repeats(read_corpus(corpus, funnel), funnel)]
+    if not documents:
+        raise InputError("no document that can be used", where=", ".join(map(str, corpus)))
+    seeds.entities = linker.entities
+    parts = parts_of(documents, config, split, funnel)
+    say(f"{len(documents)} documents, {len(seeds.triples)} seed triples; making a vocabulary")
+    tokenizer = make_vocabulary(documents, parts, config, vocabulary)
+    chunked = [
+        text_chunks(document, tokenizer.encode(document.text), config.roots, funnel, config.overlap)
+        for document in documents
+    ]
+    chunks = [chunk for found in chunked for chunk in found]
+    texts = [
+        document.text[int(chunk.starts[0]) : int(chunk.ends[-1])]
+        for document, found in zip(documents, chunked, strict=True)
+        for chunk in found
+    ]
+    say(f"{len(chunks)} chunks; choosing their triples")
+    inject(chunks, texts, seeds, schema, tokenizer, config.longest_tail, injection, funnel, embed)
+    output.mkdir(parents=True, exist_ok=True)
+    tokenizer.save(output / "tokenizer.json")
+    schema.save(output / "schema.json")
+    save_entities(seeds.entities, output / "entities.json")
+    by_head: dict[int, list[SeedTriple]] = {}
+    for triple in seeds.triples:
+        by_head.setdefault(triple.head, []).append(triple)
+    with TableWriter(output, TEXT_SCHEMAS) as writer:
+        for document, part, found in zip(documents, parts, chunked, strict=True):
+            writer.add(document.id, document.id, part, document.text, found, seed_facts(found, by_head))
+        funnel.counts["chunks"] = writer.chunks
+    funnel.save(output / "build.json", {**asdict(config), **asdict(injection), "near": near})
     return funnel
 
 

@@ -17,16 +17,22 @@ class Funnel:
         counts: How many of each kind.
         listed: Items that were left out, by reason.
         failures: How many of them could not be read at all.
+        noted: What was decided and may be wrong, with how often: which places were linked by a near name.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
     listed: dict[str, list[str]] = field(default_factory=dict)
     failures: int = 0
+    noted: dict[str, Counter[str]] = field(default_factory=dict)
 
     def leave_out(self, reason: str, what: str) -> None:
         """Count an item that was left out and list it."""
         self.counts[reason] += 1
         self.listed.setdefault(reason, []).append(what)
+
+    def note(self, kind: str, what: str) -> None:
+        """Keep a decision that a reader may want to check."""
+        self.noted.setdefault(kind, Counter())[what] += 1
 
     def fail(self, reason: str, what: str) -> None:
         """Count and list an item that could not be read."""
@@ -35,7 +41,10 @@ class Funnel:
 
     def record(self) -> dict[str, object]:
         """As JSON."""
-        return {"counts": dict(sorted(self.counts.items())), "left out": self.listed}
+        record: dict[str, object] = {"counts": dict(sorted(self.counts.items())), "left out": self.listed}
+        if self.noted:
+            record["noted"] = {name: dict(found.most_common()) for name, found in self.noted.items()}
+        return record
 
     def save(self, path: Path, config: Mapping[str, object]) -> None:
         """Write with the configuration of the build."""

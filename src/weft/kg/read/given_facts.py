@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from weft.kg.read.chunks import Chunk, ChunkMention, ChunkTriple
+from weft.kg.read.chunks import Chunk, ChunkTriple
 from weft.kg.read.documents import GivenFact, TextDocument
 from weft.kg.read.funnel import Funnel
+from weft.kg.read.seeds import SeedTriple
 from weft.kg.read.text_chunks import entity_words
 from weft.kg.schema import Schema
 
@@ -73,6 +74,18 @@ def _count(document: TextDocument, fact: GivenFact, together: int, spelled: int,
         funnel.counts["facts whose entities share no chunk"] += 1
 
 
-def first_mentions(chunk: Chunk) -> list[ChunkMention]:
-    """The first mention of each entity of a chunk."""
-    return [mentions[0] for mentions in entity_words(chunk).values()]
+def seed_facts(chunks: Sequence[Chunk], by_head: Mapping[int, Sequence[SeedTriple]]) -> list[FactRow]:
+    """Seed triples both of whose entities a document mentions, injected or not.
+
+    Args:
+        chunks: Of the document.
+        by_head: The seed, by the entity that is the head.
+    """
+    by_chunk = [{mention.entity for mention in chunk.mentions} for chunk in chunks]
+    everywhere = set[int]().union(*by_chunk)
+    return [
+        (head, relation, tail, sum(head in found and tail in found for found in by_chunk))
+        for entity in sorted(everywhere)
+        for head, relation, tail in by_head.get(entity, ())
+        if tail in everywhere
+    ]

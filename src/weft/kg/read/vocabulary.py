@@ -81,6 +81,7 @@ def bert_vocabulary(folder: Path) -> CodeTokenizer:
     for number, token in enumerate(SPECIALS):
         del vocabulary[old[number]]
         vocabulary[token] = number
+    data["model"]["unk_token"] = SPECIALS[UNKNOWN]
     data["model"]["vocab"] = dict(sorted(vocabulary.items(), key=lambda item: item[1]))
     data["added_tokens"] = [token for token in data.get("added_tokens", []) if token["id"] >= len(SPECIALS)]
     data["truncation"] = data["padding"] = data["post_processor"] = None

@@ -1,0 +1,1 @@
+"""Which seed triples each chunk is given: the published injection algorithm, one function a step."""

@@ -1,0 +1,1 @@
+"""Where documents name the entities of a dictionary."""

@@ -1,0 +1,71 @@
+"""Exact links: every place where a text spells a name of the dictionary, word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from weft.kg.link.words import Words, fold
+from weft.kg.read.funnel import Funnel
+from weft.kg.read.seeds import Entity
+
+
+class Match(NamedTuple):
+    """Words ``first : stop`` of a text that name an entity."""
+
+    first: int
+    stop: int
+    entity: int
+
+
+class Dictionary:
+    """Names of entities.
+
+    Args:
+        entities: By number.
+        funnel: Counts and lists names that two entities share (the first has it) and names without a word.
+    """
+
+    def __init__(self, entities: Sequence[Entity], funnel: Funnel | None = None) -> None:
+        funnel = funnel or Funnel()
+        self.names: dict[str, int] = {}
+        lengths: dict[str, set[int]] = {}
+        for number, entity in enumerate(entities):
+            for name in entity.names:
+                key = fold(name)
+                if not key:
+                    funnel.leave_out("names without a word", repr(name))
+                elif self.names.setdefault(key, number) != number:
+                    other = entities[self.names[key]].name
+                    funnel.leave_out("names that two entities share", f"{name!r}: {other}; {entity.name}")
+                else:
+                    words = key.split(" ")
+                    lengths.setdefault(words[0], set()).add(len(words))
+        self._lengths = {word: sorted(found, reverse=True) for word, found in lengths.items()}
+
+    def find(self, words: Words) -> tuple[list[Match], int]:
+        """All occurrences of names in a text, longest first from left to right, none over another.
+
+        Args:
+            words: Of the text.
+
+        Returns:
+            Matches in order, and how many names of other entities lay inside or across them.
+        """
+        folded, found, overlapping, free = words.folded, [], 0, 0
+        for first, word in enumerate(folded):
+            for length in self._lengths.get(word, ()):
+                entity = self.names.get(" ".join(folded[first : first + length]), -1)
+                if entity < 0 or first + length > len(folded):
+                    continue
+                if first >= free:
+                    found.append(Match(first, first + length, entity))
+                    free = first + length
+                else:
+                    overlapping += entity != found[-1].entity
+                break
+        return found, overlapping
+
+    def entity_of(self, name: str) -> int | None:
+        """The entity of that name; None where there is none."""
+        return self.names.get(fold(name))

@@ -1,0 +1,112 @@
+"""Documents from plain text, folders of it, and JSONL."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from weft.errors import InputError
+from weft.kg.read.documents import Mention, TextDocument
+from weft.kg.read.funnel import Funnel
+
+SUFFIXES = (".txt", ".text", ".md", ".rst", ".jsonl")
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def read_corpus(places: Iterable[Path], funnel: Funnel) -> Iterator[TextDocument]:
+    """The documents of files and folders, in order of their names.
+
+    A folder stands for all files below it with one of :data:`SUFFIXES`; a document's id is then its path
+    below the folder. A file named itself may have any suffix; ``.jsonl`` holds a document in each line.
+
+    Args:
+        places: Files and folders.
+        funnel: Counts and lists files and lines that cannot be read.
+
+    Raises:
+        InputError: There is no such place.
+    """
+    for place in places:
+        if place.is_dir():
+            for path in sorted(place.rglob("*")):
+                if path.suffix.lower() in SUFFIXES and path.is_file():
+                    yield from _read_file(path, path.relative_to(place).as_posix(), funnel)
+        elif place.exists():
+            yield from _read_file(place, place.name, funnel)
+        else:
+            raise InputError("no such file or folder", where=str(place))
+
+
+def decode_text(data: bytes) -> str:
+    """UTF-8, or UTF-16 where the file opens with its mark; every character stays, marks and line ends too.
+
+    Raises:
+        InputError: Bytes that are neither.
+    """
+    try:
+        return data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8: {error.reason} at byte {error.start}") from error
+
+
+def parse_line(line: str, default_id: str, funnel: Funnel) -> TextDocument:
+    """One line of a JSONL file: ``text``, and where they are known ``id`` and ``mentions``.
+
+    A mention is an object of ``start``, ``end``, and where they are known ``entity`` (its name) and
+    ``type``; those that lie outside the text are counted and listed.
+
+    Raises:
+        InputError: The line is no JSON object with a text.
+    """
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not JSON: {error}") from error
+    if not isinstance(record, dict) or not isinstance(record.get("text"), str):
+        raise InputError("not an object with a 'text'")
+    text, name = record["text"], record.get("id", default_id)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"a text with half a character at {error.start}") from error
+    given = record.get("mentions", [])
+    if not isinstance(name, str | int) or not isinstance(given, list):
+        raise InputError("an 'id' that is no string, or 'mentions' that are no list")
+    return TextDocument(str(name), text, tuple(_mentions(text, str(name), given, funnel)))
+
+
+def _mentions(text: str, name: str, given: list[Any], funnel: Funnel) -> Iterator[Mention]:
+    numbers: dict[str, int] = {}
+    for item in given:
+        start, end = (item.get("start"), item.get("end")) if isinstance(item, dict) else (None, None)
+        if not (isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(text)):
+            funnel.leave_out("mentions outside their text", f"{name}: {item!r}")
+            continue
+        entity = str(item.get("entity", text[start:end]))
+        number = numbers.setdefault(entity, len(numbers))
+        yield Mention(start, end, number, entity, str(item.get("type", "")))
+
+
+def _read_file(path: Path, name: str, funnel: Funnel) -> Iterator[TextDocument]:
+    funnel.counts["files"] += 1
+    try:
+        data = path.read_bytes()
+        if path.suffix.lower() != ".jsonl":
+            yield TextDocument(name, decode_text(data))
+            return
+    except (OSError, InputError) as error:
+        reason = error.what if isinstance(error, InputError) else str(error.strerror)
+        funnel.fail("files that cannot be read", f"{name}: {reason}")
+        return
+    for number, line in enumerate(data.removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
+        if not line.strip():
+            continue
+        funnel.counts["lines"] += 1
+        where = f"{name}:{number}"
+        try:
+            yield parse_line(decode_text(line), where, funnel)
+        except InputError as error:
+            funnel.fail("lines that cannot be read", f"{where}: {error.what}")

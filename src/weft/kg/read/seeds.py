@@ -1,0 +1,233 @@
+"""Seed triples and the entities that they speak of, from CSV, TSV, JSONL and N-Triples."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from weft.errors import InputError
+from weft.kg.read.funnel import Funnel
+from weft.kg.read.ntriples import Labels, read_ntriples
+from weft.kg.schema import Schema
+
+COLUMNS = ("head", "relation", "tail", "head_type", "tail_type", "head_aliases", "tail_aliases")
+_UNREADABLE = "seed lines that cannot be read"
+
+
+class SeedTriple(NamedTuple):
+    """Entity numbers and a relation id."""
+
+    head: int
+    relation: int
+    tail: int
+
+
+@dataclass
+class Entity:
+    """One entity of the seed.
+
+    Args:
+        name: Its name.
+        type: Its type; ``""`` where it is not known.
+        aliases: Other names.
+    """
+
+    name: str
+    type: str = ""
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, its own first."""
+        return (self.name, *self.aliases)
+
+
+@dataclass
+class Seeds:
+    """A seed graph.
+
+    Args:
+        entities: By number.
+        triples: Without repetitions, in order.
+    """
+
+    entities: list[Entity] = field(default_factory=list)
+    triples: list[SeedTriple] = field(default_factory=list)
+
+
+class _Row(NamedTuple):
+    """A triple in words, and where it stands."""
+
+    where: str
+    values: Mapping[str, str]
+    head_aliases: tuple[str, ...] = ()
+    tail_aliases: tuple[str, ...] = ()
+
+
+def read_seeds(paths: Sequence[Path], schema: Schema, funnel: Funnel) -> Seeds:
+    """Read seed files; entities are told apart by their names.
+
+    - ``.csv``, ``.tsv``: with a header of :data:`COLUMNS` (the first three are needed), or three columns
+      without one; aliases are separated by ``|``.
+    - ``.jsonl``: an object in each line, with the same keys; aliases are a list.
+    - ``.nt``: N-Triples; names, aliases and types from ``rdfs:label``, ``skos:prefLabel``,
+      ``skos:altLabel`` and ``rdf:type``, else an IRI's last part.
+
+    Args:
+        paths: The files.
+        schema: Relations by any of their names; one that goes both ways is stated both ways.
+        funnel: Counts and lists lines that cannot be used.
+
+    Raises:
+        InputError: A file cannot be read, or is of another kind.
+    """
+    numbers: dict[str, int] = {}
+    seeds, ids, found = Seeds(), schema.ids(), dict[SeedTriple, None]()
+    for row in (row for path in paths for row in _rows(path, ids, funnel)):
+        funnel.counts["seed triples"] += 1
+        values = row.values
+        relation = ids.get(values["relation"])
+        said = f"{row.where}: {values['head']} {values['relation']} {values['tail']}"
+        if relation is None:
+            funnel.leave_out("seed triples whose relation is not in the schema", said)
+            continue
+        rule = schema.relations[relation - 1]
+        types = values.get("head_type") or "", values.get("tail_type") or ""
+        if not rule.allows(types[0] or None, types[1] or None):
+            funnel.leave_out("seed triples whose types do not fit the schema", f"{said} ({' '.join(types)})")
+            continue
+        head = _entity(values["head"], types[0], row.head_aliases, seeds.entities, numbers)
+        tail = _entity(values["tail"], types[1], row.tail_aliases, seeds.entities, numbers)
+        before = len(found)
+        found[SeedTriple(head, relation, tail)] = None
+        funnel.counts["seed triples that repeat another"] += len(found) == before
+        if rule.both_ways:
+            found[SeedTriple(tail, relation, head)] = None
+    seeds.triples = list(found)
+    funnel.counts["seed triples, both ways"] = len(seeds.triples)
+    return seeds
+
+
+def _entity(
+    name: str, kind: str, aliases: tuple[str, ...], entities: list[Entity], numbers: dict[str, int]
+) -> int:
+    number = numbers.setdefault(name, len(entities))
+    if number == len(entities):
+        entities.append(Entity(name))
+    entity = entities[number]
+    entity.type = entity.type or kind
+    entity.aliases = tuple(dict.fromkeys((*entity.aliases, *(other for other in aliases if other != name))))
+    return number
+
+
+def _rows(path: Path, ids: Mapping[str, int], funnel: Funnel) -> Iterator[_Row]:
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"no seed can be read: {error}", where=str(path)) from error
+    kind = path.suffix.lower()
+    if kind in (".csv", ".tsv"):
+        yield from _csv_rows(text, path.name, "\t" if kind == ".tsv" else ",", funnel)
+    elif kind == ".jsonl":
+        yield from _json_rows(text, path.name, funnel)
+    elif kind == ".nt":
+        yield from _graph_rows(text, path.name, ids, funnel)
+    else:
+        raise InputError(
+            f"a seed of kind {kind!r}", where=str(path), hint="one of .csv, .tsv, .jsonl and .nt"
+        )
+
+
+def _csv_rows(text: str, name: str, delimiter: str, funnel: Funnel) -> Iterator[_Row]:
+    header: Sequence[str] | None = None
+    # A line is a row: a quote that is never closed costs one triple, not the rest of the file.
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
+        where = f"{name}:{number}"
+        if not line.strip() or line.startswith("#"):
+            continue
+        try:
+            cells = [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter, strict=True))]
+        except csv.Error as error:
+            funnel.fail(_UNREADABLE, f"{where}: {error}")
+            continue
+        if header is None:
+            header = cells if {"head", "relation", "tail"} <= set(cells) else COLUMNS[:3]
+            if header is cells:
+                continue
+        values = dict(zip(header, cells, strict=False))
+        if len(cells) > len(header) or not all(values.get(column) for column in COLUMNS[:3]):
+            funnel.fail(_UNREADABLE, f"{where}: {delimiter.join(cells)!r} is no head, relation and tail")
+            continue
+        yield _Row(
+            where, values, _names(values.get("head_aliases", "")), _names(values.get("tail_aliases", ""))
+        )
+
+
+def _json_rows(text: str, name: str, funnel: Funnel) -> Iterator[_Row]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        where = f"{name}:{number}"
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            funnel.fail(_UNREADABLE, f"{where}: not JSON: {error}")
+            continue
+        plain = record if isinstance(record, dict) else {}
+        values = {key: plain[key].strip() for key in COLUMNS[:5] if isinstance(plain.get(key), str)}
+        aliases = [plain.get(key, []) for key in COLUMNS[5:]]
+        if not all(values.get(column) for column in COLUMNS[:3]) or not all(map(_is_names, aliases)):
+            funnel.fail(_UNREADABLE, f"{where}: {line.strip()[:80]} is no head, relation and tail")
+            continue
+        yield _Row(where, values, tuple(aliases[0]), tuple(aliases[1]))
+
+
+def _graph_rows(text: str, name: str, ids: Mapping[str, int], funnel: Funnel) -> Iterator[_Row]:
+    statements, labels, broken = read_ntriples(text)
+    for line, reason in broken:
+        funnel.fail(_UNREADABLE, f"{name}:{line}: {reason}")
+    for line, (subject, predicate, object_) in statements:
+        relation = next((item for item in (predicate, *labels.names(predicate)) if item in ids), None)
+        values = {
+            "head": labels.name(subject),
+            "relation": relation or labels.name(predicate),
+            "tail": labels.name(object_),
+            "head_type": labels.type(subject),
+            "tail_type": labels.type(object_),
+        }
+        yield _Row(f"{name}:{line}", values, _others(labels, subject), _others(labels, object_))
+
+
+def _others(labels: Labels, term: str) -> tuple[str, ...]:
+    return tuple(labels.names(term)[1:])
+
+
+def _is_names(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _names(cell: str) -> tuple[str, ...]:
+    return tuple(item.strip() for item in cell.split("|") if item.strip())
+
+
+def save_entities(entities: Iterable[Entity], path: Path) -> None:
+    """Write a dictionary as JSON, for linking documents later."""
+    records = [{"name": item.name, "type": item.type, "aliases": list(item.aliases)} for item in entities]
+    path.write_text(json.dumps(records, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def load_entities(path: Path) -> list[Entity]:
+    """Read what :func:`save_entities` wrote.
+
+    Raises:
+        InputError: The file is none.
+    """
+    try:
+        records = json.loads(path.read_text(encoding="utf-8"))
+        return [Entity(item["name"], item["type"], tuple(item["aliases"])) for item in records]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"no dictionary can be read: {error!r}", where=str(path)) from error
