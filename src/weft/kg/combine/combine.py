@@ -1,0 +1,123 @@
+"""Likely tokens, combined into a tail by an endpoint, and taken only if it kept to them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from weft.kg.combine.endpoint import Reply
+from weft.kg.read.tokens import SPECIALS, CodeTokenizer
+
+ACCEPTED = "accepted"
+_LISTED = 100
+_PATIENCE = 5
+"""Failures in a row after which an endpoint is not asked any more."""
+_SYSTEM = (
+    "You complete facts for a knowledge graph. You are given a text, the head and the relation of a fact, and "
+    "for each position of its tail the tokens that a language model finds likely. Combine tokens from this list "
+    'into the tail and use no others. Reply with a JSON object: {"tail": "..."}; {"tail": null} where no '
+    "combination is right."
+)
+
+
+class Chat(Protocol):
+    """What answers questions; :class:`weft.kg.combine.endpoint.Endpoint`, or a stand-in."""
+
+    def ask(self, system: str, user: str) -> Reply:
+        """One answer."""
+        ...
+
+
+class Choice(NamedTuple):
+    """A tail to be put together.
+
+    Args:
+        text: The passage.
+        head: The head.
+        relation: The relation's name.
+        definition: When it holds.
+        slots: Likely token ids at each place of the tail.
+    """
+
+    text: str
+    head: str
+    relation: str
+    definition: str
+    slots: Sequence[Sequence[int]]
+
+
+@dataclass
+class Combiner:
+    """Asks an endpoint and checks what it says.
+
+    A tail is refused where a token of it is not among the likely ones: the model, and not the endpoint,
+    decides what may be said.
+
+    Args:
+        chat: The endpoint.
+        tokenizer: Of the tokens.
+        longest: Most tokens of a tail.
+        counts: How often each outcome came.
+        listed: Some of what was refused, and why.
+
+    Source:
+        GraphMERT (Belova et al. 2025), the combination of predicted tokens by a helper LLM.
+    """
+
+    chat: Chat
+    tokenizer: CodeTokenizer
+    longest: int = 7
+    counts: Counter[str] = field(default_factory=Counter)
+    listed: list[str] = field(default_factory=list)
+    _in_a_row: int = 0
+
+    def combine(self, choice: Choice) -> tuple[int, ...] | None:
+        """The tail as token ids; None where there is no answer to take."""
+        if self._in_a_row >= _PATIENCE:
+            self.counts["not asked: the endpoint does not answer"] += 1
+            return None
+        reply = self.chat.ask(_SYSTEM, self._question(choice))
+        self._in_a_row = self._in_a_row + 1 if reply.text is None else 0
+        if reply.text is None:
+            return self._refuse(reply.failure, choice, "")
+        tail = _tail(reply.text)
+        if not isinstance(tail, str):
+            return self._refuse("no tail given" if tail is None else "nonsense", choice, reply.text)
+        ids = self.tokenizer.tail(tail)
+        likely = {token for slot in choice.slots for token in slot} - set(range(len(SPECIALS)))
+        if not ids or len(ids) > self.longest:
+            return self._refuse("empty or too long", choice, tail)
+        if not likely.issuperset(ids):
+            return self._refuse("a token that is not likely", choice, tail)
+        self.counts[ACCEPTED] += 1
+        return ids
+
+    def _question(self, choice: Choice) -> str:
+        slots = [
+            [self.tokenizer.text([token]) for token in slot if token >= len(SPECIALS)]
+            for slot in choice.slots
+        ]
+        return (
+            f"Text: {choice.text}\nHead: {choice.head}\nRelation: {choice.relation} ({choice.definition})\n"
+            f"Likely tokens: {json.dumps([slot for slot in slots if slot], ensure_ascii=False)}"
+        )
+
+    def _refuse(self, reason: str, choice: Choice, said: str) -> None:
+        self.counts[reason] += 1
+        if len(self.listed) < _LISTED:
+            self.listed.append(f"{choice.head} {choice.relation}: {reason}{': ' if said else ''}{said[:200]}")
+
+
+def _tail(text: str) -> object:
+    """The tail in a reply: its JSON object may stand among other words. False where there is none."""
+    try:
+        record = json.loads(text[text.index("{") : text.rindex("}") + 1])
+    except ValueError:
+        return False
+    if not isinstance(record, dict) or "tail" not in record:
+        return False
+    tail = record["tail"]
+    return tail if tail is None or isinstance(tail, str) else False

@@ -1,0 +1,171 @@
+"""The endpoint that combines tokens: a server on this machine that answers well, badly, late and not at all."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from weft.errors import ConfigError
+from weft.kg.combine.combine import Choice, Combiner
+from weft.kg.combine.endpoint import Endpoint, Reply
+from weft.kg.read.tokens import CodeTokenizer
+
+TEXTS = ["open the red file", "close the blue file", "value error"]
+
+
+class FakeServer(ThreadingHTTPServer):
+    """Answers what it is told to, and remembers what it was asked."""
+
+    reply: str = ""
+    status: int = 200
+    delay: float = 0.0
+    asked: list[dict[str, Any]]
+    paths: list[str]
+    keys: list[str | None]
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: FakeServer
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.asked.append(json.loads(body))
+        self.server.paths.append(self.path)
+        self.server.keys.append(self.headers["Authorization"])
+        time.sleep(self.server.delay)
+        with suppress(ConnectionError):  # a client that did not wait
+            self.send_response(self.server.status)
+            self.end_headers()
+            self.wfile.write(self.server.reply.encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[FakeServer]:
+    running = FakeServer(("127.0.0.1", 0), Handler)
+    running.asked, running.paths, running.keys = [], [], []
+    thread = Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield running
+    running.shutdown()
+    thread.join()
+    running.server_close()
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> CodeTokenizer:
+    return CodeTokenizer.train(TEXTS * 4, 320)
+
+
+def chat(text: str) -> str:
+    return json.dumps({"choices": [{"message": {"role": "assistant", "content": text}}]})
+
+
+def endpoint(server: FakeServer, **choices: Any) -> Endpoint:
+    return Endpoint(f"http://127.0.0.1:{server.server_address[1]}/v1", **choices)
+
+
+def choice(tokenizer: CodeTokenizer, *words: str) -> Choice:
+    slots = [tokenizer.tail(word) for word in words]
+    return Choice("raise ValueError", "load", "raises", "what it raises", slots)
+
+
+def test_a_tail_of_likely_tokens_is_taken(server: FakeServer, tokenizer: CodeTokenizer) -> None:
+    server.reply = chat('Here it is: {"tail": "red file"}')
+    combiner = Combiner(endpoint(server, model="small", key="secret"), tokenizer)
+    assert combiner.combine(choice(tokenizer, "red", "file", "blue")) == tokenizer.tail("red file")
+    assert combiner.counts == {"accepted": 1}
+    sent = server.asked[0]
+    assert server.paths == ["/v1/chat/completions"]
+    assert server.keys == ["Bearer secret"]
+    assert (sent["model"], sent["temperature"]) == ("small", 0)
+    assert "raise ValueError" in sent["messages"][1]["content"]
+    assert "what it raises" in sent["messages"][1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (chat('{"tail": "red error"}'), "a token that is not likely"),
+        (chat('{"tail": null}'), "no tail given"),
+        (chat('{"tail": ""}'), "empty or too long"),
+        (chat('{"tail": "red red red red red red red red red red"}'), "empty or too long"),
+        (chat("I cannot say."), "nonsense"),
+        (chat('{"tail": 3}'), "nonsense"),
+        (chat('{"head": "red"}'), "nonsense"),
+        (chat('{"tail": "red"'), "nonsense"),
+        ("<html>", "no chat reply"),
+        ('{"choices": []}', "no chat reply"),
+        ('{"choices": [{"message": {"content": null}}]}', "no chat reply"),
+    ],
+)
+def test_anything_else_is_refused_counted_and_listed(
+    server: FakeServer, tokenizer: CodeTokenizer, reply: str, reason: str
+) -> None:
+    server.reply = reply
+    combiner = Combiner(endpoint(server), tokenizer)
+    assert combiner.combine(choice(tokenizer, "red", "file")) is None
+    assert combiner.counts == {reason: 1}
+    assert combiner.listed[0].startswith(f"load raises: {reason}")
+
+
+def test_special_tokens_are_never_likely(server: FakeServer, tokenizer: CodeTokenizer) -> None:
+    server.reply = chat('{"tail": "<end>"}')
+    combiner = Combiner(endpoint(server), tokenizer)
+    assert combiner.combine(Choice("", "load", "raises", "", [list(range(5))])) is None
+
+
+def test_failures_of_the_endpoint_are_no_failures_of_extraction(
+    server: FakeServer, tokenizer: CodeTokenizer
+) -> None:
+    asked = choice(tokenizer, "red")
+    server.status = 503
+    combiner = Combiner(endpoint(server), tokenizer)
+    assert combiner.combine(asked) is None
+    assert combiner.counts == {"status 503": 1}
+    server.status, server.delay = 200, 0.5
+    late = Combiner(endpoint(server, timeout=0.1), tokenizer)
+    assert late.combine(asked) is None
+    assert late.counts == {"time-out": 1}
+
+
+def test_a_dead_endpoint_is_not_asked_for_ever(tokenizer: CodeTokenizer) -> None:
+    class Dead:
+        asked = 0
+
+        def ask(self, system: str, user: str) -> Reply:
+            self.asked += 1
+            return Reply(None, "no connection")
+
+    dead = Dead()
+    combiner = Combiner(dead, tokenizer)
+    for _ in range(9):
+        assert combiner.combine(choice(tokenizer, "red")) is None
+    assert dead.asked == 5
+    assert combiner.counts == {"no connection": 5, "not asked: the endpoint does not answer": 4}
+
+
+def test_nobody_listens(tokenizer: CodeTokenizer) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as closed:
+        port = closed.server_address[1]
+    assert Endpoint(f"http://127.0.0.1:{port}", timeout=1).ask("", "").failure == "no connection"
+
+
+@pytest.mark.parametrize("url", ["", "localhost:8080", "ftp://host/v1", "http://", "http://host:x/v1"])
+def test_a_url_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(ConfigError, match="no URL"):
+        Endpoint(url)
+
+
+def test_a_timeout_must_be_positive() -> None:
+    with pytest.raises(ConfigError, match="time-out"):
+        Endpoint("http://127.0.0.1/v1", timeout=0)
