@@ -32,6 +32,18 @@ def test_help_imports_nothing_heavy():
     assert "extract" in done.stdout
 
 
+def test_where_every_file_fails_nothing_is_said_to_be_written(tmp_path, capsys):
+    bad, output = tmp_path / "notes.txt", tmp_path / "out.parquet"
+    bad.write_text("no binary")
+    assert weft("extract", bad, "-o", output, "--workers", 1) == 3
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "not an ELF" in one_line(captured.err)
+    assert weft("extract", bad, "-o", output, "--workers", 1, "--json") == 3
+    assert json.loads(capsys.readouterr().out)["output"] is None
+    assert not output.exists()
+
+
 def test_extract_a_folder_with_a_bad_file_goes_through_and_lists_it(files, tmp_path, capsys):
     folder = tmp_path / "in"
     (folder / "deep").mkdir(parents=True)

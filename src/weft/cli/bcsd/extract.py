@@ -74,14 +74,14 @@ def run(argv: list[str]) -> int:
     failures = [report for report in reports if report.error is not None]
     if arguments.json:
         print(json.dumps(summary(reports, output)))
-    elif noisy:
+    elif noisy and len(failures) < len(reports):
         print(describe(reports, output))
     for report in failures:
         print(f"failed: {report.error}", file=sys.stderr)
     if len(failures) == len(reports) and failures[0].error is not None:
         if len(failures) == 1:
             return failures[0].error.exit_code
-        raise PartialFailure(f"none of {len(reports)} files could be read")
+        raise PartialFailure(f"none of {len(reports)} files could be read; nothing is written")
     return PartialFailure.exit_code if failures else 0
 
 
@@ -142,7 +142,8 @@ def summary(reports: list[FileReport], output: Path) -> dict[str, Any]:
         elif report.error is not None:
             code = report.error.exit_code
             failures.append({"binary": report.path, "error": str(report.error), "exit_code": code})
-    return {"schema": 1, "output": str(output), "files": files, "failures": failures}
+    # Where every file failed nothing is written.
+    return {"schema": 1, "output": str(output) if files else None, "files": files, "failures": failures}
 
 
 def describe(reports: list[FileReport], output: Path) -> str:
