@@ -11,7 +11,7 @@ import pytest
 
 from weft.bcsd.extract import build_table
 from weft.bcsd.represent.arrays import FunctionArrays, spans
-from weft.bcsd.represent.lexical import Lexical, silent_tokens
+from weft.bcsd.represent.lexical import CONSTANT_GAIN, LEVELS, Lexical, silent_tokens
 from weft.bcsd.represent.vocabulary import load_vocabulary
 from weft.errors import InputError, ShapeError
 
@@ -41,21 +41,29 @@ def test_a_slice_and_chunks_give_the_same_rows(table) -> None:
 def test_rows_equal_the_formula(table) -> None:
     lexical = Lexical.fit(table)
     vectors = lexical.vectors(table)
+    vocabulary = load_vocabulary()
     silent = set(silent_tokens())
     documents = [Counter(t for row in tokens for t in row) for tokens in table["tokens"].to_pylist()]
-    held = Counter(token for document in documents for token in document)
     for i, document in enumerate(documents):
-        row = np.zeros(len(load_vocabulary()))
+        row = np.zeros(len(LEVELS) * len(vocabulary))
         for token, count in document.items():
-            if token not in silent:
-                idf = 1 + math.log((1 + len(documents)) / (1 + held[token]))
-                row[token] = (1 + math.log(count)) * idf
+            text = vocabulary.tokens[token]
+            constant = text.startswith(("h:", "i:", "d:"))
+            if token in silent or text.startswith("to:"):
+                continue
+            for number, level in enumerate(LEVELS):
+                if count < level or (number and not constant and not text.startswith(("call:", "tail:"))):
+                    continue
+                held = sum(other[token] >= level for other in documents)
+                gain = CONSTANT_GAIN if constant and not number else 1.0
+                idf = math.log((1 + len(documents)) / (1 + held))
+                row[number * len(vocabulary) + token] = gain * math.sqrt(idf)
         np.testing.assert_allclose(vectors[i].toarray()[0], row / np.linalg.norm(row), atol=1e-5)
 
 
 def test_no_functions_give_no_rows(table) -> None:
     lexical = Lexical.fit(table)
-    assert lexical.vectors(table.slice(0, 0)).shape == (0, len(load_vocabulary()))
+    assert lexical.vectors(table.slice(0, 0)).shape == (0, len(LEVELS) * len(load_vocabulary()))
     with pytest.raises(InputError, match="no functions"):
         Lexical.fit(table.slice(0, 0))
 

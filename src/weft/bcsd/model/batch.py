@@ -12,6 +12,7 @@ from torch import Tensor
 from weft.bcsd.disassemble.interface import EdgeKind
 from weft.bcsd.model.config import ModelConfig
 from weft.bcsd.represent.arrays import FunctionArrays, spans
+from weft.bcsd.represent.lexical import at_least, count_tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,26 +47,31 @@ class FunctionBatch:
         tokens: ``(instructions, 5)`` int64.
         block_first: ``(blocks,)`` int64, the first row of each block; the rows up to the next are its own.
         block_facts: ``(blocks, NUM_BLOCK_FACTS)`` float32: what a block is, beside its instructions.
-        function_first: ``(functions,)`` int64, the first row of each function.
+        held: ``(entries,)`` int64, the token set of each function, one after the other: token t that stands
+            at least ``LEVELS[l]`` times is the entry ``l · vocabulary + t``.
+        held_first: ``(functions,)`` int64, the first entry of each function.
         graph: ``(blocks,)`` int64, the function of each block.
         edge_index: ``(2, edges)`` int64, reverse edges included.
         edge_type: ``(edges,)`` int64 below :data:`NUM_EDGE_TYPES`.
         sequences: All functions, in groups, in the order of the batch.
+        graph_of: ``(functions,)`` int64, whose graph each function is given; its own where None. A control.
     """
 
     tokens: Tensor
     block_first: Tensor
     block_facts: Tensor
-    function_first: Tensor
+    held: Tensor
+    held_first: Tensor
     graph: Tensor
     edge_index: Tensor
     edge_type: Tensor
     sequences: tuple[Sequences, ...]
+    graph_of: Tensor | None = None
 
     @property
     def num_functions(self) -> int:
         """Functions of the batch."""
-        return self.function_first.shape[0]
+        return self.held_first.shape[0]
 
 
 def collate(
@@ -99,11 +105,13 @@ def collate(
     new_block = np.cumsum(in_graph) - 1
     source, target, kind = _edges(arrays, chosen, blocks, in_graph, new_block)
     in_sequence = position < config.max_instructions
+    held, held_first = _token_sets(arrays.tokens[rows], function, len(chosen))
     return FunctionBatch(
         tokens=torch.from_numpy(arrays.tokens[rows[kept]].astype(np.int64)),
         block_first=torch.from_numpy(new_row[starts[seen_blocks]]),
         block_facts=_facts(sizes[seen_blocks], number[seen_blocks], source, target),
-        function_first=torch.from_numpy(new_row[first_of]),
+        held=held,
+        held_first=held_first,
         graph=torch.from_numpy(np.repeat(np.arange(len(chosen)), np.minimum(blocks, config.max_blocks))),
         edge_index=torch.from_numpy(
             np.stack([np.concatenate([source, target]), np.concatenate([target, source])])
@@ -130,6 +138,16 @@ def _edges(
     source, target = edges[:, 0] + shift, edges[:, 1] + shift
     seen = in_graph[source] & in_graph[target]
     return new_block[source[seen]], new_block[target[seen]], edges[seen, 2]
+
+
+def _token_sets(
+    tokens: NDArray[np.uint16], function: NDArray[np.int64], functions: int
+) -> tuple[Tensor, Tensor]:
+    """The entries of each function's token set, and where each function's begin."""
+    held = at_least(count_tokens(tokens, function, functions))
+    return torch.from_numpy(held.indices.astype(np.int64)), torch.from_numpy(
+        held.indptr[:-1].astype(np.int64)
+    )
 
 
 def _facts(

@@ -19,7 +19,8 @@ class ModelConfig:
     """Sizes and options; those that are not sizes exist to be compared.
 
     Args:
-        hidden_size: Width of instructions, blocks and the embedding.
+        hidden_size: Width of instructions and blocks.
+        dimension: Width of the embedding.
         layers: Encoder layers.
         heads: Attention heads of the encoder and of the graph encoder.
         intermediate_size: Width of the encoder's feed-forward part.
@@ -34,7 +35,7 @@ class ModelConfig:
         branches: Which of them make the embedding. ``"both"``: the sequence, conditioned by the graph, with
             the graph's summary beside it; ``"sequence"``: without the summary beside it; ``"graph"``: no
             sequence at all.
-        token_bag: Whether the bag of all tokens of the graph branch enters the embedding as well.
+        token_set: Whether the set of the tokens of the whole function enters the embedding as well.
         share_jump_positions: Whether the token of a jump's target is the position embedding of the target
             instruction, as in jTrans.
         dropout: Dropout probability everywhere.
@@ -44,6 +45,7 @@ class ModelConfig:
     """
 
     hidden_size: int = 128
+    dimension: int = 256
     layers: int = 3
     heads: int = 4
     intermediate_size: int = 512
@@ -56,12 +58,13 @@ class ModelConfig:
     gated: bool = False
     edges: bool = True
     branches: Branches = "both"
-    token_bag: bool = True
+    token_set: bool = True
     share_jump_positions: bool = False
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
         for name in (
+            "dimension",
             "max_instructions",
             "max_blocks",
             "max_block_instructions",

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from weft.bcsd.model.batch import NUM_BLOCK_FACTS, NUM_EDGE_TYPES, FunctionBatch
 from weft.bcsd.model.config import ModelConfig
 from weft.bcsd.model.instructions import InstructionEmbeddings, Instructions
+from weft.bcsd.represent.lexical import LEVELS
 from weft.condition.conditioner import Conditioner
 from weft.condition.gat import GATEncoder
 from weft.condition.prefix import KVPrefix, Register
@@ -19,13 +20,15 @@ from weft.encoder.heads import MLMHead
 from weft.encoder.layer import NeedMaps
 from weft.encoder.pooling import MeanPooler
 
+_SET_STD = 0.1
+
 
 @dataclass(frozen=True)
 class FunctionOutput:
     """What the model gives for a batch.
 
     Args:
-        embeddings: ``(functions, hidden)``, L2-normalised.
+        embeddings: ``(functions, dimension)``, L2-normalised.
         graph_summary: ``(functions, hidden)``; None where the model has no graph branch.
         mlm_logits: ``(masked, vocab)``, scores of the mnemonic at masked instructions, in the order of
             ``mlm_labels``; None where nothing was asked for.
@@ -47,8 +50,8 @@ class FunctionModel(nn.Module):
         x_n = LayerNorm(mean of the instructions of block n + W_f · facts_n)
         g   = GAT(x, typed and reversed edges)                              all blocks
         h   = Encoder(instructions; prefix keys and values from g)          the first max_instructions
-        b   = mean over instructions of GELU(W_b · LayerNorm(word))         all blocks
-        e   = normalise(W_h · mean(h) + W_g · g + W_t · b)
+        t   = LayerNorm(Σ over the token set of T[entry])                   the whole function
+        e   = normalise(W_h · mean(h) + W_g · g + t)
 
     The same weights serve every function; a pair is two rows of one batch.
 
@@ -60,7 +63,7 @@ class FunctionModel(nn.Module):
 
     Differs from the spec:
         One position per instruction, and the mean of all positions instead of ``[CLS]``; the graph's summary
-        and the bag of all instructions stand beside it. :class:`weft.bcsd.contract.BCSModel` is the
+        and the set of all tokens stand beside it. :class:`weft.bcsd.contract.BCSModel` is the
         contract's own form.
     """
 
@@ -90,13 +93,31 @@ class FunctionModel(nn.Module):
         )
         self.block_facts = nn.Linear(NUM_BLOCK_FACTS, width) if has_graph else None
         self.block_norm = nn.LayerNorm(width) if has_graph else None
-        self.bag_norm = nn.LayerNorm(width) if config.token_bag else None
-        self.bag = nn.Linear(width, width) if config.token_bag else None
+        self.token_set = (
+            nn.EmbeddingBag(len(LEVELS) * config.encoder.vocab_size, config.dimension, mode="sum")
+            if config.token_set
+            else None
+        )
+        self.token_set_norm = nn.LayerNorm(config.dimension) if config.token_set else None
         self.pooler = MeanPooler()
-        self.from_sequence = nn.Linear(width, width) if has_sequence else None
-        self.from_graph = nn.Linear(width, width, bias=False) if config.branches != "sequence" else None
-        self.from_bag = nn.Linear(width, width, bias=False) if config.token_bag else None
+        self.from_sequence = nn.Linear(width, config.dimension) if has_sequence else None
+        self.from_graph = (
+            nn.Linear(width, config.dimension, bias=False) if config.branches != "sequence" else None
+        )
         self.mlm_head = MLMHead(config.encoder) if has_sequence else None
+
+    def weigh_tokens(self, weights: Tensor) -> None:
+        """Draw the table of the token set anew, its rows as long as their weights: a good place to start from.
+
+        Random rows of such lengths give the cosine of the weighed sets, up to noise.
+
+        Args:
+            weights: ``(levels · vocabulary,)``, such as ``Lexical.weights``.
+        """
+        if self.token_set is not None:
+            with torch.no_grad():
+                table = self.token_set.weight
+                table.normal_(std=_SET_STD).mul_(weights[:, None].to(table))
 
     def forward(
         self, batch: FunctionBatch, labels: Tensor | None = None, need_maps: NeedMaps = False
@@ -113,9 +134,8 @@ class FunctionModel(nn.Module):
         parts: list[Tensor] = []
         if self.from_graph is not None and summary is not None:
             parts.append(self.from_graph(summary))
-        if self.bag is not None and self.bag_norm is not None and self.from_bag is not None:
-            known = F.gelu(self.bag(self.bag_norm(embedded)))
-            parts.append(self.from_bag(_mean_of_bags(known, batch.function_first)))
+        if self.token_set is not None and self.token_set_norm is not None:
+            parts.append(self.token_set_norm(self.token_set(batch.held, batch.held_first)))
         logits, found, maps = None, None, None
         if self.from_sequence is not None:
             pooled, logits, found, maps = self._read(batch, embedded, summary, labels, need_maps)
@@ -131,7 +151,8 @@ class FunctionModel(nn.Module):
         edge_index, edge_type = batch.edge_index, batch.edge_type
         if not self.config.edges:
             edge_index, edge_type = edge_index[:, :0], edge_type[:0]
-        return self.graph(x, edge_index, batch.graph, edge_type, batch.num_functions)
+        summary = self.graph(x, edge_index, batch.graph, edge_type, batch.num_functions)
+        return summary if batch.graph_of is None else summary[batch.graph_of]
 
     def _read(
         self,

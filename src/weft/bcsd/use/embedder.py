@@ -77,7 +77,7 @@ class Embedder:
     @property
     def dimension(self) -> int:
         """Width of an embedding."""
-        return self.network.config.hidden_size
+        return self.network.config.dimension
 
     def embed(self, functions: pa.Table | FunctionArrays, batch_size: int = 64) -> NDArray[np.float32]:
         """Embed functions.

@@ -113,6 +113,6 @@ def _check(
     if queries.ndim != 2 or base.ndim != 2 or queries.shape[1] != base.shape[1]:
         raise ShapeError(f"queries are {queries.shape} and base is {base.shape}; the widths must be equal")
     for name, vectors, lexical in (("queries", queries, queries_lexical), ("base", base, base_lexical)):
-        rows = None if lexical is None else int(np.shape(lexical)[0])
+        rows = None if lexical is None else int(lexical.get_shape()[0])
         if rows is not None and rows != len(vectors):
             raise ShapeError(f"{rows} lexical rows for {len(vectors)} embeddings of the {name}")

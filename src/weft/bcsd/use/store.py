@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from weft.bcsd.model.config import ModelConfig
 from weft.bcsd.model.function_model import FunctionModel
 from weft.bcsd.represent import NORMALISER_VERSION, load_vocabulary
-from weft.bcsd.represent.lexical import Lexical
+from weft.bcsd.represent.lexical import LEVELS, Lexical
 from weft.bcsd.use.score import ScoreWeights
 from weft.encoder.checkpoint.storage import load_model, read_config, save_model
 from weft.encoder.checkpoint.tensors import own_tensors
@@ -31,7 +31,7 @@ class StoredModel(nn.Module):
 
     Args:
         network: The model.
-        idf: ``(vocabulary,)``.
+        idf: ``(levels · vocabulary,)``.
     """
 
     idf: Tensor
@@ -99,7 +99,7 @@ def load(name_or_dir: str | Path = DEFAULT_MODEL) -> Loaded:
 
     def build(values: dict[str, Any]) -> StoredModel:
         network = FunctionModel(ModelConfig.from_dict(values["model"]))
-        return StoredModel(network, torch.zeros(len(load_vocabulary())))
+        return StoredModel(network, torch.zeros(len(LEVELS) * len(load_vocabulary())))
 
     values = read_config(directory, _KIND)
     if (values.get("normaliser"), values.get("vocabulary")) != (NORMALISER_VERSION, load_vocabulary().digest):

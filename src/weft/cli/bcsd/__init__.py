@@ -8,6 +8,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "extract": ("weft.cli.bcsd.extract", "binaries to a table of functions: graphs and tokens"),
     "show": ("weft.cli.bcsd.show", "a file's functions, or one function's blocks, edges and tokens"),
     "dataset": ("weft.cli.bcsd.dataset", "build labelled functions from source packages; count them"),
+    "train": ("weft.cli.bcsd.train", "train a model by a YAML file"),
+    "eval": ("weft.cli.bcsd.eval", "recall of a model and of the baselines on held-out packages"),
 }
 
 

@@ -1,0 +1,199 @@
+"""The table of a model: every setting, size filter and pool, beside the baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+from weft.bcsd.evaluate.baselines import MnemonicNgrams, TokenTfidf
+from weft.bcsd.evaluate.retrieval import Retrieval, retrieve
+from weft.bcsd.evaluate.tasks import COLUMNS, SETTINGS, Labels, Task
+from weft.bcsd.represent.arrays import FunctionArrays
+from weft.bcsd.represent.lexical import Lexical
+from weft.bcsd.table import read_table
+from weft.bcsd.use.embedder import Embedder, Precision
+from weft.bcsd.use.score import ScoreWeights, hybrid
+from weft.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+POOLS: tuple[int | None, ...] = (32, 100, 1000, None)
+_TRAINING_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One figure of the table.
+
+    Args:
+        system: What was measured.
+        setting: See :data:`weft.bcsd.evaluate.tasks.SETTINGS`.
+        min_blocks: Functions of fewer blocks were left out, on both sides.
+        pool: Size of the pool; None is the whole base build of the packages.
+        result: The figures.
+    """
+
+    system: str
+    setting: str
+    min_blocks: int
+    pool: int | None
+    result: Retrieval
+
+    def record(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "system": self.system,
+            "setting": self.setting,
+            "min_blocks": self.min_blocks,
+            "asked_pool": self.pool,
+            **self.result.record(),
+        }
+
+
+class Vectors:
+    """Embeddings and TF-IDF rows of the rows of a table that tasks need, each made once.
+
+    Args:
+        functions: The data set.
+        tasks: What will be asked.
+        embedder: The model; None for baselines alone.
+        lexical: The unigram TF-IDF.
+        baselines: Others, by name.
+    """
+
+    def __init__(
+        self,
+        functions: pa.Table,
+        tasks: Sequence[Task],
+        embedder: Embedder | None,
+        lexical: Lexical,
+        baselines: Mapping[str, MnemonicNgrams | TokenTfidf] | None = None,
+    ) -> None:
+        self.rows = np.unique(np.concatenate([rows for task in tasks for rows in (task.queries, task.base)]))
+        arrays = FunctionArrays.from_table(functions.take(pa.array(self.rows)))
+        self.embeddings = None if embedder is None else embedder.embed(arrays)
+        self.lexical = lexical.vectors(arrays)
+        self.baselines = {name: rows.vectors(arrays) for name, rows in (baselines or {}).items()}
+
+    def learned(self, task: Task) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Embeddings of a task's queries and base.
+
+        Raises:
+            InputError: There is no model.
+        """
+        if self.embeddings is None:
+            raise InputError("no model was given")
+        return self.embeddings[self._at(task.queries)], self.embeddings[self._at(task.base)]
+
+    def hybrid(self, task: Task, weights: ScoreWeights) -> NDArray[np.float32]:
+        """The score that ``search`` ships."""
+        queries, base = self.learned(task)
+        return hybrid(
+            queries, base, self.lexical[self._at(task.queries)], self.lexical[self._at(task.base)], weights
+        )
+
+    def tfidf(self, task: Task, rows: sparse.csr_matrix) -> NDArray[np.float32]:
+        """Cosine of sparse rows."""
+        shared: Any = rows[self._at(task.queries)] @ rows[self._at(task.base)].T
+        return shared.toarray()
+
+    def _at(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.searchsorted(self.rows, rows)
+
+
+def evaluate(
+    functions: pa.Table,
+    embedder: Embedder | None,
+    *,
+    role: str = "test",
+    min_blocks: Sequence[int] = (5, 1),
+    pools: Sequence[int | None] = POOLS,
+    settings: Sequence[str] = tuple(SETTINGS),
+) -> list[Cell]:
+    """Score the model, the hybrid and the baselines.
+
+    The idf of the baselines comes from the training packages of the table. A pool that is larger than the
+    packages of the role is filled up with the validation packages, which no model was trained on; a pool
+    that is still too large is left out.
+
+    Args:
+        functions: A data set, all roles.
+        embedder: The model; None for baselines alone.
+        role: Whose packages are asked for.
+        min_blocks: Size filters.
+        pools: Sizes of pools; None is all.
+        settings: Names of settings.
+    """
+    labels = Labels(functions)
+    training = _sample(np.flatnonzero(labels.role == "train"))
+    counted = functions.take(pa.array(training))
+    lexical = Lexical.fit(counted) if embedder is None else embedder.lexical
+    arrays = FunctionArrays.from_table(counted)
+    baselines: dict[str, MnemonicNgrams | TokenTfidf] = {
+        f"tf-idf, mnemonic {length}-grams": MnemonicNgrams(length, arrays) for length in (1, 2, 3)
+    }
+    baselines["tf-idf, all tokens, counted"] = TokenTfidf(arrays)
+    cells: list[Cell] = []
+    for least in min_blocks:
+        tasks = {name: labels.task(name, role, least) for name in settings}
+        wider = {name: labels.task(name, role, least, extra=("valid",)) for name in settings}
+        vectors = Vectors(functions, [*tasks.values(), *wider.values()], embedder, lexical, baselines)
+        for name in settings:
+            for pool in pools:
+                task = tasks[name] if pool is None or pool <= len(tasks[name].base) else wider[name]
+                if pool is not None and pool > len(task.base):
+                    continue
+                sizes = labels.instructions[task.queries]
+                for system, scores in _systems(vectors, task, embedder):
+                    result = retrieve(scores(), task.right, pool, sizes)
+                    cells.append(Cell(system, name, least, pool, result))
+    return cells
+
+
+def evaluate_file(
+    data: Path,
+    model: str | None,
+    *,
+    device: torch.device | str = "cpu",
+    precision: Precision = "fp32",
+    role: str = "test",
+    min_blocks: Sequence[int] = (5, 1),
+    pools: Sequence[int | None] = POOLS,
+    settings: Sequence[str] = tuple(SETTINGS),
+) -> list[Cell]:
+    """:func:`evaluate` for a data set's file and a model by name or folder.
+
+    Raises:
+        InputError: The file cannot be read, or is no data set.
+        CheckpointError: The model cannot be loaded.
+    """
+    functions = read_table(data, list(COLUMNS))
+    embedder = None if model is None else Embedder.load(model, device=device, precision=precision)
+    return evaluate(functions, embedder, role=role, min_blocks=min_blocks, pools=pools, settings=settings)
+
+
+def _systems(
+    vectors: Vectors, task: Task, embedder: Embedder | None
+) -> list[tuple[str, Callable[[], NDArray[Any]]]]:
+    systems: list[tuple[str, Callable[[], NDArray[Any]]]] = [
+        (name, lambda rows=rows: vectors.tfidf(task, rows)) for name, rows in vectors.baselines.items()
+    ]
+    systems.append(("tf-idf, all tokens, by presence", lambda: vectors.tfidf(task, vectors.lexical)))
+    if embedder is not None:
+        plain = ScoreWeights(0.0, 0.0, 1)
+        systems.append(("model, cosine", lambda: vectors.hybrid(task, plain)))
+        systems.append(("model, hybrid", lambda: vectors.hybrid(task, embedder.weights)))
+    return systems
+
+
+def _sample(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """At most so many of them, evenly spread: an idf needs no more."""
+    return rows if len(rows) <= _TRAINING_ROWS else rows[:: -(-len(rows) // _TRAINING_ROWS)]

@@ -1,0 +1,107 @@
+"""Retrieval tasks: which function is asked for, in which pool, and what is right."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from weft.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SETTINGS: dict[str, tuple[str, str]] = {
+    "XO O0-O3": ("gcc-O0-x86_64", "gcc-O3-x86_64"),
+    "XO O1-O3": ("gcc-O1-x86_64", "gcc-O3-x86_64"),
+    "XO O2-O3": ("gcc-O2-x86_64", "gcc-O3-x86_64"),
+    "XC": ("gcc-O2-x86_64", "clang-O2-x86_64"),
+    "XA": ("gcc-O2-x86_64", "gcc-O2-aarch64"),
+    "XM": ("gcc-O0-x86_64", "clang-O3-aarch64"),
+}
+"""Query build and base build: across levels, compilers, architectures, and all of them."""
+HEADLINE = ("XO O0-O3", "XO O1-O3", "XC", "XA", "XM")
+"""The settings of the headline; between -O2 and -O3 next to nothing changes."""
+
+COLUMNS = (
+    "tokens",
+    "blocks",
+    "edges",
+    "package",
+    "role",
+    "group",
+    "build",
+    "duplicate",
+    "num_blocks",
+    "num_instructions",
+    "token_digest",
+)
+"""What training and evaluation read of a data set."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One setting on some packages.
+
+    Args:
+        setting: Its name.
+        queries: ``(queries,)``, rows of the table.
+        base: ``(pool,)``, rows of the table.
+        right: ``(queries,)``, for each query the column of ``base`` that is right.
+    """
+
+    setting: str
+    queries: NDArray[np.int64]
+    base: NDArray[np.int64]
+    right: NDArray[np.int64]
+
+
+class Labels:
+    """The columns of a data set that say what a row is.
+
+    Args:
+        functions: With the columns that :func:`weft.bcsd.dataset.assemble.assemble` writes.
+    """
+
+    def __init__(self, functions: pa.Table) -> None:
+        names = ("role", "group", "build", "token_digest")
+        missing = [name for name in (*names, "duplicate") if name not in functions.column_names]
+        if missing:
+            raise InputError(f"no column {missing[0]!r}", hint="is it a table that `weft bcsd dataset` made?")
+        self.role, self.group, self.build, self.digest = (
+            np.asarray(functions.column(name).to_pylist(), dtype=object) for name in names
+        )
+        self.duplicate = np.asarray(functions.column("duplicate").to_pylist(), dtype=bool)
+        self.blocks = np.asarray(functions.column("num_blocks"), dtype=np.int64)
+        self.instructions = np.asarray(functions.column("num_instructions"), dtype=np.int64)
+
+    def task(self, setting: str, role: str, min_blocks: int = 5, extra: Collection[str] = ()) -> Task:
+        """Build a task: queries of one build, a pool of another, both of functions of that size.
+
+        Rows whose tokens equal those of another function's row are in neither: nothing could tell them apart.
+
+        Args:
+            setting: A key of :data:`SETTINGS`.
+            role: ``"test"`` or ``"valid"``.
+            min_blocks: On both sides.
+            extra: Further roles whose functions fill up the pool and are not asked for.
+
+        Raises:
+            InputError: No function is in both builds.
+        """
+        usable = ~self.duplicate & (self.blocks >= min_blocks)
+        asked = self.role == role
+        query_build, base_build = SETTINGS[setting]
+        base = np.flatnonzero(usable & (asked | np.isin(self.role, list(extra))) & (self.build == base_build))
+        _, first = np.unique(self.digest[base].astype(str), return_index=True)
+        base = base[np.sort(first)]
+        place = {group: column for column, group in enumerate(self.group[base])}
+        queries = np.flatnonzero(usable & asked & (self.build == query_build))
+        queries = queries[[group in place for group in self.group[queries]]]
+        if not len(queries):
+            raise InputError(f"no function of role {role!r} is in both {query_build} and {base_build}")
+        right = np.array([place[group] for group in self.group[queries]])
+        return Task(setting, queries, base, right)

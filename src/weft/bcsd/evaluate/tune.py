@@ -1,0 +1,43 @@
+"""The weights of the hybrid score, chosen on the validation packages."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+
+from weft.bcsd.evaluate.report import Vectors
+from weft.bcsd.evaluate.tasks import HEADLINE, Labels
+from weft.bcsd.use.embedder import Embedder
+from weft.bcsd.use.score import ScoreWeights
+from weft.objective.metrics import hit_at_k, ranks
+
+LEXICAL = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
+HUBNESS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
+NEIGHBOURS = (5, 10, 20)
+
+
+def tune(functions: pa.Table, embedder: Embedder, role: str = "valid") -> tuple[ScoreWeights, float]:
+    """Choose the weights with the highest mean Recall@1 over the headline settings.
+
+    Args:
+        functions: Rows of at least the packages of that role.
+        embedder: The model.
+        role: Never the test packages'.
+
+    Returns:
+        The weights, and their mean Recall@1.
+    """
+    labels = Labels(functions)
+    tasks = [labels.task(setting, role) for setting in HEADLINE]
+    vectors = Vectors(functions, tasks, embedder, embedder.lexical)
+    best, best_recall = ScoreWeights(0.0, 0.0, 1), -1.0
+    for lexical, hubness, neighbours in product(LEXICAL, HUBNESS, NEIGHBOURS):
+        if hubness == 0 and neighbours != NEIGHBOURS[0]:
+            continue
+        weights = ScoreWeights(lexical, hubness, neighbours)
+        found = [hit_at_k(ranks(vectors.hybrid(task, weights), task.right).realistic, 1) for task in tasks]
+        if np.mean(found) > best_recall:
+            best, best_recall = weights, float(np.mean(found))
+    return best, best_recall

@@ -1,0 +1,220 @@
+"""Training a function model: masked instructions and NT-Xent over groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import torch
+from torch import Tensor
+
+from weft.bcsd.evaluate.tasks import HEADLINE, Labels, Task
+from weft.bcsd.learn.sampling import GroupPlan, SamplingConfig
+from weft.bcsd.model.batch import FunctionBatch, collate
+from weft.bcsd.model.config import ModelConfig
+from weft.bcsd.model.function_model import FunctionModel
+from weft.bcsd.represent.arrays import FunctionArrays
+from weft.bcsd.represent.lexical import LEVELS, Lexical
+from weft.bcsd.represent.vocabulary import load_vocabulary
+from weft.bcsd.use.embedder import Embedder
+from weft.errors import ConfigError
+from weft.objective.losses import IGNORED, masked_language_modeling_loss, nt_xent_loss
+from weft.objective.metrics import hit_at_k, ranks
+from weft.train import Batches, History, TrainConfig, fit
+from weft.train.distributed import World
+
+
+@dataclass(frozen=True)
+class Learning:
+    """What training minimises.
+
+    Args:
+        temperature: Of NT-Xent.
+        mlm_weight: Share of the language-model loss beside it.
+        mask: Share of the instructions that are hidden, whole.
+        drop_tokens: Share of the entries of the token sets that are left out.
+        mlm_positions: Hidden instructions per batch whose mnemonic is predicted, at most.
+        length_groups: Into how many groups of similar length the sequences of a batch are cut.
+        shuffle_graphs: Every function gets the graph of another one of its batch: a control.
+
+    Raises:
+        ConfigError: A field breaks its rule.
+    """
+
+    temperature: float = 0.07
+    mlm_weight: float = 0.1
+    mask: float = 0.11
+    drop_tokens: float = 0.1
+    mlm_positions: int = 384
+    length_groups: int = 6
+    shuffle_graphs: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.temperature > 0:
+            raise ConfigError(f"Learning.temperature is {self.temperature!r}; it must be above 0")
+        if not self.mlm_weight >= 0:
+            raise ConfigError(f"Learning.mlm_weight is {self.mlm_weight!r}; it must be at least 0")
+        for name in ("mask", "drop_tokens"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ConfigError(f"Learning.{name} is {getattr(self, name)!r}; it must lie in [0, 1)")
+        for name in ("mlm_positions", "length_groups"):
+            if type(getattr(self, name)) is not int or getattr(self, name) < 1:
+                raise ConfigError(
+                    f"Learning.{name} is {getattr(self, name)!r}; it must be an integer of at least 1"
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """A training batch.
+
+    Args:
+        batch: The functions, some of their instructions hidden.
+        groups: ``(functions,)`` int64: the same number means the same source function.
+        labels: ``(instructions,)`` int64: the mnemonic of hidden instructions, −100 elsewhere.
+    """
+
+    batch: FunctionBatch
+    groups: Tensor
+    labels: Tensor
+
+
+class Collator:
+    """Turns the rows of a plan into lessons.
+
+    Args:
+        arrays: The functions.
+        config: Of the model.
+        learning: What is hidden.
+    """
+
+    def __init__(self, arrays: FunctionArrays, config: ModelConfig, learning: Learning) -> None:
+        self.arrays = arrays
+        self.config = config
+        self.learning = learning
+        self.mask_id = load_vocabulary().ids["[MASK]"]
+
+    def __call__(self, rows: list[int], generator: torch.Generator) -> Lesson:
+        """Rows 2i and 2i + 1 are one group."""
+        chosen = np.asarray(rows)
+        order = np.argsort(self.arrays.num_instructions[chosen], kind="stable")
+        batch = collate(self.arrays, chosen[order], self.config, self.learning.length_groups)
+        hidden = torch.rand(len(batch.tokens), generator=generator) < self.learning.mask
+        labels = torch.full((len(batch.tokens),), IGNORED)
+        asked = hidden.nonzero().squeeze(1)
+        asked = asked[torch.randperm(len(asked), generator=generator)[: self.learning.mlm_positions]]
+        labels[asked] = batch.tokens[asked, 0]
+        batch.tokens[hidden] = self.mask_id
+        batch = self._drop(batch, generator)
+        if self.learning.shuffle_graphs:
+            batch = replace(batch, graph_of=torch.randperm(len(chosen), generator=generator))
+        groups = torch.from_numpy(order // 2)
+        return Lesson(batch, groups, labels)
+
+    def _drop(self, batch: FunctionBatch, generator: torch.Generator) -> FunctionBatch:
+        """The batch with some entries of the token sets left out."""
+        kept = torch.rand(len(batch.held), generator=generator) >= self.learning.drop_tokens
+        before = torch.cat([torch.zeros(1, dtype=torch.int64), kept.cumsum(0)])
+        return replace(batch, held=batch.held[kept], held_first=before[batch.held_first])
+
+
+def loss_step(learning: Learning) -> Callable[[FunctionModel, Lesson], Mapping[str, Tensor]]:
+    """``loss = NT-Xent + mlm_weight · MLM``, with the share of functions whose partner is nearest.
+
+    Args:
+        learning: Temperature and weight.
+    """
+
+    def step(model: FunctionModel, lesson: Lesson) -> dict[str, Tensor]:
+        batch = lesson.batch
+        output = model(batch, lesson.labels if learning.mlm_weight else None)
+        contrastive = nt_xent_loss(output.embeddings, lesson.groups, learning.temperature)
+        with torch.no_grad():
+            alike = output.embeddings @ output.embeddings.T
+            nearest = alike.fill_diagonal_(-2.0).argmax(dim=1)
+            right = (lesson.groups[nearest] == lesson.groups).float().mean()
+        values = {"loss": contrastive, "contrastive": contrastive, "nearest": right}
+        if output.mlm_logits is not None and output.mlm_labels is not None:
+            mlm = masked_language_modeling_loss(output.mlm_logits, output.mlm_labels)
+            values["mlm"] = mlm
+            values["loss"] = contrastive + learning.mlm_weight * mlm
+        return values
+
+    return step
+
+
+def train_model(
+    model: FunctionModel,
+    functions: pa.Table,
+    sampling: SamplingConfig,
+    learning: Learning,
+    config: TrainConfig,
+    *,
+    validation: pa.Table | None = None,
+    directory: Path | None = None,
+    resume: bool | str = True,
+    quiet: bool = False,
+) -> History:
+    """Train a model; see :func:`weft.train.fit` for what is saved, resumed and raised.
+
+    Args:
+        model: Trained in place.
+        functions: The training packages' rows.
+        sampling: How batches are drawn.
+        learning: What is minimised.
+        config: How to train; ``metric="recall"`` with ``mode="max"`` chooses by the mean Recall@1 of the
+            headline settings on the validation packages.
+        validation: Their rows; without them nothing is evaluated.
+        directory: Of checkpoints and log.
+        resume: As for :func:`weft.train.fit`.
+        quiet: No progress bar.
+
+    Raises:
+        InputError: Too few groups.
+    """
+    world = World.launched()
+    arrays = FunctionArrays.from_table(functions)
+    plan = GroupPlan(functions, sampling, seed=config.seed, rank=world.rank, world_size=world.size)
+    batches = Batches(
+        plan, Collator(arrays, model.config, learning), seed=config.seed, rank=world.rank, prefetch=2
+    )
+    evaluate = None if validation is None else Validation(validation)
+    return fit(
+        model,
+        batches,
+        loss_step(learning),
+        config,
+        evaluate=evaluate,
+        directory=directory,
+        resume=resume,
+        quiet=quiet,
+    )
+
+
+class Validation:
+    """Mean Recall@1 by plain cosine over the headline settings, on functions of at least 5 blocks.
+
+    Args:
+        functions: Rows of the validation packages.
+    """
+
+    def __init__(self, functions: pa.Table) -> None:
+        labels = Labels(functions)
+        self.tasks: list[Task] = [labels.task(setting, "valid") for setting in HEADLINE]
+        self.rows = np.unique(np.concatenate([rows for t in self.tasks for rows in (t.queries, t.base)]))
+        self.arrays = FunctionArrays.from_table(functions.take(pa.array(self.rows)))
+        self._lexical = Lexical(np.ones(len(LEVELS) * len(load_vocabulary())))
+
+    def __call__(self, model: FunctionModel) -> dict[str, float]:
+        """``recall``, and each setting's own."""
+        device = next(model.parameters()).device
+        vectors = Embedder(model, self._lexical, device=device).embed(self.arrays)
+        values: dict[str, float] = {}
+        for task in self.tasks:
+            queries, base = (vectors[np.searchsorted(self.rows, rows)] for rows in (task.queries, task.base))
+            rank = ranks(queries @ base.T, task.right).realistic
+            values[task.setting] = hit_at_k(rank, 1)
+        return {"recall": float(np.mean(list(values.values()))), **values}

@@ -1,0 +1,94 @@
+"""``weft bcsd eval``: recall of a model and of the baselines across compilers, levels and architectures."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from weft.cli.machine import add_machine, device_of
+
+if TYPE_CHECKING:
+    from weft.bcsd.evaluate.report import Cell
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of ``weft bcsd eval``."""
+    result = argparse.ArgumentParser(
+        prog="weft bcsd eval",
+        description="Recall@1, Recall@10 and MRR for each setting, size filter and pool, beside TF-IDF baselines.",
+    )
+    result.add_argument("data", type=Path, metavar="DATA", help="the table that `weft bcsd dataset` made")
+    result.add_argument(
+        "--model", metavar="MODEL", help="a shipped model or a folder; baselines alone without"
+    )
+    result.add_argument("--role", choices=("test", "valid"), default="test", help="whose packages (test)")
+    result.add_argument(
+        "--min-blocks", default="5,1", metavar="N,…", help="size filters, basic blocks on both sides (5,1)"
+    )
+    result.add_argument("--pools", default="32,100,1000,all", metavar="K,…", help="default: 32,100,1000,all")
+    result.add_argument("--settings", metavar="NAME,…", help="some of the settings; all by default")
+    result.add_argument("--precision", choices=("auto", "fp32", "bf16"), default="fp32")
+    result.add_argument("--json", action="store_true", help="print JSON, with Recall@1 by size")
+    add_machine(result)
+    return result
+
+
+def run(argv: list[str]) -> int:
+    """Run ``weft bcsd eval``."""
+    arguments = parser().parse_args(argv)
+    from weft.bcsd.evaluate.report import evaluate_file
+    from weft.bcsd.evaluate.tasks import SETTINGS
+    from weft.errors import ConfigError
+
+    filters = _numbers("--min-blocks", arguments.min_blocks)
+    pools = [None if k == "all" else _number("--pools", k) for k in arguments.pools.split(",")]
+    settings = arguments.settings.split(",") if arguments.settings else list(SETTINGS)
+    unknown = [name for name in settings if name not in SETTINGS]
+    if unknown:
+        raise ConfigError(f"--settings: no setting {unknown[0]!r}", hint=f"one of: {', '.join(SETTINGS)}")
+    cells = evaluate_file(
+        arguments.data,
+        arguments.model,
+        device=device_of(arguments),
+        precision=arguments.precision,
+        role=arguments.role,
+        min_blocks=filters,
+        pools=pools,
+        settings=settings,
+    )
+    print(json.dumps([cell.record() for cell in cells]) if arguments.json else listing(cells))
+    return 0
+
+
+def listing(cells: list[Cell]) -> str:
+    """The table: a block for each setting, filter and pool, a line for each system."""
+    lines: list[str] = []
+    previous = None
+    for cell in cells:
+        result = cell.result
+        head = (cell.setting, cell.min_blocks, cell.pool)
+        if head != previous:
+            pool = f"all {result.pool}" if cell.pool is None else f"{result.pool}"
+            title = f"{cell.setting}, ≥ {cell.min_blocks} blocks, pool {pool}, {result.queries} queries"
+            lines += ["", f"{title:<58}{'R@1':>6}{'interval':>15}{'R@10':>7}{'MRR':>7}"]
+            previous = head
+        first = result.recall_1
+        interval = f"{first.low:.3f}–{first.high:.3f}"
+        lines.append(
+            f"  {cell.system:<56}{first.estimate:>6.3f}{interval:>15}{result.recall_10:>7.3f}{result.mrr:>7.3f}"
+        )
+    return "\n".join(lines[1:])
+
+
+def _numbers(flag: str, text: str) -> list[int]:
+    return [_number(flag, part) for part in text.split(",")]
+
+
+def _number(flag: str, text: str) -> int:
+    from weft.errors import ConfigError
+
+    if not text.isdecimal() or int(text) < 1:
+        raise ConfigError(f"{flag}: {text!r}; it must be a number of at least 1")
+    return int(text)
