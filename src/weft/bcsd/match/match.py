@@ -1,0 +1,140 @@
+"""The whole of ``weft bcsd match``: two files in, one :class:`Matching` out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from weft.bcsd.match.pairing import Pairs, pair
+from weft.bcsd.match.rule import Rule
+from weft.bcsd.match.side import Side
+from weft.bcsd.use.score import ScoreWeights, hybrid
+from weft.errors import LimitError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+#: Pairs of functions up to which two files are compared: 1 GB of scores.
+MOST_CELLS = 250_000_000
+#: The highest score of two functions whose bytes differ.
+HIGHEST_SCORE = 0.9999
+#: Fewer blocks than this, on either side, and a match is marked ``tiny``.
+TINY_BLOCKS = 5
+
+
+class Vectors(Protocol):
+    """The lexical half of an embedder."""
+
+    def vectors(self, functions: pa.Table) -> Any:
+        """L2-normalised rows, ``(functions, features)``."""
+        ...
+
+
+class Embeds(Protocol):
+    """What matching needs of :class:`weft.bcsd.use.embedder.Embedder`."""
+
+    @property
+    def version(self) -> str: ...  # noqa: D102
+
+    @property
+    def weights(self) -> ScoreWeights: ...  # noqa: D102
+
+    @property
+    def lexical(self) -> Vectors: ...  # noqa: D102
+
+    def embed(self, functions: pa.Table) -> NDArray[np.float32]:
+        """L2-normalised rows, ``(functions, dimension)``."""
+        ...
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Which function of A is which of B.
+
+    Args:
+        a: File A.
+        b: File B.
+        rows: Matched functions of A, ascending.
+        columns: Their partners in B.
+        scores: Hybrid scores without the hubness correction, at most :data:`HIGHEST_SCORE` unless the bytes are
+            equal.
+        ranks: Place of the partner among all functions of B by the corrected score, from 1.
+        confidence: Of each match.
+        pairs: What the assignment gave, the pairs below the floor included.
+    """
+
+    a: Side
+    b: Side
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    ranks: NDArray[np.int64]
+    confidence: NDArray[np.float64]
+    pairs: Pairs
+
+    def unmatched_a(self) -> list[int]:
+        """Functions of A without a match."""
+        return np.setdiff1d(np.arange(len(self.a)), self.rows).tolist()
+
+    def unmatched_b(self) -> list[int]:
+        """Functions of B without a match."""
+        return np.setdiff1d(np.arange(len(self.b)), self.columns).tolist()
+
+
+def match(a: Side, b: Side, embedder: Embeds, rule: Rule, floor: float | None = None) -> Matching:
+    """Match the functions of two files.
+
+    Args:
+        a: File A.
+        b: File B.
+        embedder: Scores them.
+        rule: Weighs scores against evidence, and says how sure a pair is.
+        floor: Pairs less sure than this are left unmatched; None for the rule's own.
+
+    Raises:
+        LimitError: Too many functions to compare each with each.
+    """
+    check_size(a, b)
+    plain, corrected = _scores(a, b, embedder)
+    pairs = pair(corrected, a, b, rule)
+    kept = pairs.confidence >= (rule.floor if floor is None else floor)
+    rows, columns = pairs.rows[kept], pairs.columns[kept]
+    chosen = corrected[rows, columns]
+    # A tie takes the better place, so that rank 1 means that nothing scored higher.
+    ranks = 1 + (corrected[rows] > chosen[:, None]).sum(axis=1)
+    digests = (np.array(side.table.column("digest").to_pylist(), dtype=object) for side in (a, b))
+    first, second = (digest[index] for digest, index in zip(digests, (rows, columns), strict=True))
+    scores = np.minimum(plain[rows, columns].astype(np.float64), HIGHEST_SCORE)
+    scores[first == second] = 1.0
+    return Matching(a, b, rows, columns, scores, ranks, pairs.confidence[kept], pairs)
+
+
+def score_sides(a: Side, b: Side, embedder: Embeds) -> NDArray[np.float32]:
+    """The hybrid scores of all pairs, as ``search`` computes them."""
+    return _scores(a, b, embedder)[1]
+
+
+def check_size(a: Side, b: Side) -> None:
+    """Refuse what does not fit into memory.
+
+    Raises:
+        LimitError: More than :data:`MOST_CELLS` pairs.
+    """
+    if len(a) * len(b) > MOST_CELLS:
+        raise LimitError(
+            f"{len(a)} × {len(b)} functions are more pairs than {MOST_CELLS}",
+            where=f"{a.path}, {b.path}",
+            hint="leave small functions out: --min-blocks 5",
+        )
+
+
+def _scores(a: Side, b: Side, embedder: Embeds) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Scores without the hubness correction, and with it."""
+    vectors = embedder.embed(a.table), embedder.embed(b.table)
+    words = embedder.lexical.vectors(a.table), embedder.lexical.vectors(b.table)
+    weights = embedder.weights
+    corrected = hybrid(*vectors, *words, weights)
+    return hybrid(*vectors, *words, replace(weights, hubness=0.0)), corrected

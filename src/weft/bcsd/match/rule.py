@@ -1,0 +1,144 @@
+"""What a score and a piece of evidence are worth, and how sure a match is: fitted once, stored as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weft.bcsd.match.evidence import KINDS
+from weft.errors import CheckpointError, ConfigError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: What the confidence is computed from, in the order of its coefficients.
+FEATURES = ("utility", "margin", "size", "same_tokens")
+#: Margins above it say no more: there is no rival.
+LARGEST_MARGIN = 20.0
+RULE_FILE = "match.json"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How pairs are weighed.
+
+        u_ij = w_score · s_ij + Σ_k w_k · e^k_ij        the utility that the assignment makes largest
+        p_ij = σ(c_0 + Σ_f c_f · x^f_ij)                the confidence in a pair of the assignment
+
+    with s the hybrid score, e^k the evidence, x = (u, margin, log₂ of the shorter function's instructions,
+    whether the tokens are equal); margin is u_ij minus the best other u in row i or column j.
+
+    Args:
+        score: w_score.
+        evidence: w_k, one for each of :data:`weft.bcsd.match.evidence.KINDS`.
+        intercept: c_0.
+        coefficients: c_f, one for each of :data:`FEATURES`.
+        floor: Pairs less sure than this are not reported as matches.
+        model: Version of the model that it was fitted with; empty where it fits any.
+
+    Raises:
+        ConfigError: A field breaks its rule.
+    """
+
+    score: float
+    evidence: tuple[float, ...]
+    intercept: float
+    coefficients: tuple[float, ...]
+    floor: float = 0.2
+    model: str = ""
+
+    def __post_init__(self) -> None:
+        for name, expected in (("evidence", len(KINDS)), ("coefficients", len(FEATURES))):
+            if len(getattr(self, name)) != expected:
+                raise ConfigError(
+                    f"Rule.{name} has {len(getattr(self, name))} numbers; it must have {expected}"
+                )
+        numbers = (self.score, *self.evidence, self.intercept, *self.coefficients)
+        if not all(map(math.isfinite, numbers)):
+            raise ConfigError("Rule holds a number that is not finite")
+        if self.score < 0 or min(self.evidence) < 0:
+            raise ConfigError("Rule.score and Rule.evidence must be at least 0")
+        if not 0 <= self.floor <= 1:
+            raise ConfigError(f"Rule.floor is {self.floor}; it must lie in [0, 1]")
+
+    def confidence(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The probability that each pair is right.
+
+        Args:
+            features: ``(pairs, len(FEATURES))``.
+
+        Returns:
+            ``(pairs,)``, above 0 and below 1.
+        """
+        logits = self.intercept + features @ np.array(self.coefficients)
+        return 1 / (1 + np.exp(-np.clip(logits, -30, 30)))
+
+
+#: For a model without a rule: what was fitted with the lexical score alone, rounded.
+DEFAULT_RULE = Rule(
+    score=16.0,
+    evidence=(3.4, 4.0, 5.7, 8.3, 9.6),
+    intercept=-0.6,
+    coefficients=(0.17, 0.2, -0.12, 0.0),
+    floor=0.34,
+)
+
+
+def save_rule(rule: Rule, path: str | Path) -> None:
+    """Write a rule as JSON, atomically.
+
+    Raises:
+        CheckpointError: The file cannot be written.
+    """
+    place = Path(path)
+    partial = place.with_name(f".{place.name}.part")
+    try:
+        partial.write_text(json.dumps(asdict(rule), indent=1) + "\n", encoding="utf-8")
+        os.replace(partial, place)
+    except OSError as error:
+        raise CheckpointError(f"cannot save: {error.strerror or error}", where=str(place)) from error
+
+
+def load_rule(path: str | Path) -> Rule:
+    """Read a rule.
+
+    Raises:
+        CheckpointError: The file is missing or holds no rule.
+    """
+    try:
+        record: Any = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"cannot be read: {error}", where=str(path)) from error
+    known = {field.name for field in fields(Rule)}
+    if not isinstance(record, dict) or not record.keys() <= known:
+        raise CheckpointError("not a matching rule", where=str(path))
+    try:
+        values: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in record.items()}
+        return Rule(**values)
+    except (TypeError, ConfigError) as error:
+        raise CheckpointError(f"not a matching rule: {error}", where=str(path)) from error
+
+
+def rule_of(directory: Path, version: str) -> tuple[Rule, bool]:
+    """The rule stored beside a model, and whether it was fitted with that very model.
+
+    Without one, or with one of another model, confidences order matches but are no probabilities.
+
+    Args:
+        directory: Of the model.
+        version: Of the model.
+
+    Raises:
+        CheckpointError: There is a rule file, and it holds no rule.
+    """
+    place = directory / RULE_FILE
+    if not place.exists():
+        return DEFAULT_RULE, False
+    rule = load_rule(place)
+    return rule, rule.model == version

@@ -1,0 +1,183 @@
+"""One of the two files: its functions as a table, and what they mention."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from weft.bcsd.disassemble.choose import choose_disassembler
+from weft.bcsd.disassemble.interface import Function
+from weft.bcsd.extract import hash_file
+from weft.bcsd.match.facts import constants, strings
+from weft.bcsd.read import open_image
+from weft.bcsd.table import TableBuilder
+from weft.bcsd.workers import Limits, run_bounded
+from weft.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_COLLECT_EVERY = 200_000
+
+
+class SideRequest(NamedTuple):
+    """What to read.
+
+    Args:
+        path: The binary.
+        disassembler: Its name.
+        min_blocks: Functions with fewer blocks are left out.
+        listings: Whether instructions are wanted too, for a report.
+    """
+
+    path: str
+    disassembler: str = "auto"
+    min_blocks: int = 0
+    listings: bool = False
+
+    def __str__(self) -> str:
+        return self.path
+
+
+@dataclass(frozen=True)
+class Side:
+    """A file as matching sees it; every sequence is in the order of the table's rows.
+
+    Args:
+        path: As it was named.
+        sha256: Of the whole file.
+        base: The address that the file's own addresses count from: rename scripts add the loaded one.
+        table: The functions, by address: see :mod:`weft.bcsd.table`.
+        constants: Immediates of each.
+        strings: Texts that each points to.
+        functions: Each with its instructions; empty unless asked for.
+    """
+
+    path: str
+    sha256: str
+    base: int
+    table: pa.Table
+    constants: Sequence[Sequence[int]]
+    strings: Sequence[Sequence[str]]
+    functions: Sequence[Function] = ()
+
+    def __len__(self) -> int:
+        return self.table.num_rows
+
+    @cached_property
+    def names(self) -> list[str]:
+        """For people: nothing is decided by them."""
+        return self.table.column("name").to_pylist()
+
+    @cached_property
+    def addresses(self) -> list[int]:
+        """First addresses, ascending."""
+        return self.table.column("address").to_pylist()
+
+    @cached_property
+    def num_blocks(self) -> NDArray[np.int64]:
+        """Blocks of each."""
+        return self.table.column("num_blocks").to_numpy().astype(np.int64)
+
+    @cached_property
+    def num_instructions(self) -> NDArray[np.int64]:
+        """Instructions of each."""
+        return self.table.column("num_instructions").to_numpy().astype(np.int64)
+
+    @cached_property
+    def imports(self) -> list[list[str]]:
+        """Names of functions of other files that each calls: linking needs them, so ``strip`` leaves them."""
+        return self.table.column("imports").to_pylist()
+
+    @cached_property
+    def calls(self) -> list[list[int]]:
+        """Rows of the functions that each calls."""
+        rows = {address: row for row, address in enumerate(self.addresses)}
+        return [
+            [rows[address] for address in callees if address in rows and rows[address] != caller]
+            for caller, callees in enumerate(self.table.column("callees").to_pylist())
+        ]
+
+    @cached_property
+    def callers(self) -> list[list[int]]:
+        """Rows of the functions that call each."""
+        found: list[list[int]] = [[] for _ in self.calls]
+        for caller, callees in enumerate(self.calls):
+            for callee in callees:
+                found[callee].append(caller)
+        return found
+
+
+def read_sides(requests: Sequence[SideRequest], workers: int, limits: Limits) -> list[Side]:
+    """Read files in bounded processes.
+
+    Raises:
+        InputError: A file cannot be read, or holds no function.
+        LimitError: One took too long or too much memory.
+    """
+    sides: list[Side] = []
+    for outcome in run_bounded(read_side, requests, workers=workers, limits=limits):
+        if outcome.error is not None:
+            raise outcome.error
+        if outcome.value is None:
+            raise InputError("no function found", where=outcome.item.path)
+        sides.append(outcome.value)
+    return sides
+
+
+def read_side(request: SideRequest) -> Side:
+    """Read one file in this process.
+
+    Raises:
+        InputError: The file cannot be read, or holds no function of that many blocks.
+    """
+    gc.set_threshold(_COLLECT_EVERY, 50, 100)
+    image = open_image(request.path)
+    chosen = choose_disassembler(request.disassembler)
+    sha256 = hash_file(request.path)
+    builder = TableBuilder(image, request.path, sha256, chosen.name)
+    kept: list[tuple[int, int, list[int], list[str], Function | None]] = []
+    seen = 0
+    for function in chosen.functions(image):
+        seen += 1
+        if len(function.blocks) < request.min_blocks:
+            continue
+        builder.add(function)
+        kept.append(
+            (
+                function.address,
+                function.size,
+                constants(function, image.architecture),
+                strings(function, image),
+                function if request.listings else None,
+            )
+        )
+    if not kept:
+        smaller = f", of {seen} functions" if seen else ""
+        least = f" of at least {request.min_blocks} blocks" if seen else ""
+        raise InputError(f"no function{least} found{smaller}", where=request.path)
+    # As the builder sorts its rows.
+    kept.sort(key=lambda entry: entry[:2])
+    return Side(
+        path=request.path,
+        sha256=sha256,
+        base=_base(request.path),
+        table=pa.concat_tables(builder.tables()),
+        constants=[entry[2] for entry in kept],
+        strings=[entry[3] for entry in kept],
+        functions=[entry[4] for entry in kept if entry[4] is not None],
+    )
+
+
+def _base(path: str) -> int:
+    """The preferred load address, from the headers alone where the format allows it."""
+    import lief
+
+    parsed: Any = lief.parse(path)
+    return int(parsed.imagebase) if parsed is not None and hasattr(parsed, "imagebase") else 0

@@ -1,0 +1,54 @@
+"""One-to-one pairs: the exact assignment is the best one, the greedy one is one-to-one and near it."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from weft.bcsd.match import assign as module
+from weft.bcsd.match.assign import assign, greedy
+from weft.bcsd.match.pairing import margins
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    arrays(np.float32, st.tuples(st.integers(1, 4), st.integers(4, 5)), elements=st.floats(-1, 1, width=16))
+)
+def test_the_exact_assignment_is_the_best(utilities):
+    rows, columns = assign(utilities)
+    assert rows.tolist() == list(range(len(utilities)))
+    assert len(set(columns.tolist())) == len(columns)
+    best = max(
+        sum(utilities[row, column] for row, column in enumerate(chosen))
+        for chosen in permutations(range(utilities.shape[1]), len(utilities))
+    )
+    assert utilities[rows, columns].sum() == pytest.approx(best, abs=1e-5)
+
+
+def test_greedy_takes_the_best_remaining_pair_and_looks_at_few():
+    utilities = np.array([[0.9, 0.8, 0.0], [0.85, 0.1, 0.0], [0.2, 0.1, 0.0]], dtype=np.float32)
+    rows, columns = greedy(utilities, candidates=3)
+    assert dict(zip(rows.tolist(), columns.tolist(), strict=True)) == {0: 0, 1: 1, 2: 2}
+    rows, columns = greedy(utilities, candidates=1)
+    assert dict(zip(rows.tolist(), columns.tolist(), strict=True)) == {0: 0}
+
+
+def test_large_problems_are_greedy(monkeypatch):
+    utilities = np.random.default_rng(0).normal(size=(30, 40)).astype(np.float32)
+    exact = utilities[assign(utilities)].sum()
+    monkeypatch.setattr(module, "EXACT_CELLS", 10)
+    rows, columns = assign(utilities)
+    assert len(set(columns.tolist())) == len(columns) == len(rows) == 30
+    assert 0.8 * exact < utilities[rows, columns].sum() <= exact
+
+
+def test_margins_look_along_row_and_column():
+    utilities = np.array([[3.0, 1.0, 2.5], [2.0, 5.0, 0.0]], dtype=np.float32)
+    found = margins(utilities, np.array([0, 1]), np.array([0, 1]))
+    assert found.tolist() == [0.5, 3.0]
+    # A second best has a rival above it; a pair alone was compared with nothing.
+    assert margins(utilities, np.array([0]), np.array([2])).tolist() == [-0.5]
+    assert margins(utilities[:1, :1], np.array([0]), np.array([0])).tolist() == [0.0]
