@@ -31,7 +31,7 @@ def run(argv: list[str]) -> int:
         writer.finish()
     after = Graph.load(arguments.store)
     print(
-        f"{other} is {entity} now: {len(after.facts(after.entity(entity)))} facts "
-        f"({len(graph.facts(entity))} and {len(graph.facts(other))} before)"
+        f"{other} is {entity} now: {after.count(after.entity(entity))} facts "
+        f"({graph.count(entity)} and {graph.count(other)} before)"
     )
     return 0

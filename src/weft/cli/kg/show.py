@@ -52,31 +52,33 @@ def run(argv: list[str]) -> int:
         write_page(graph, around, arguments.html)
         print(f"{len(around.rings)} entities and {len(around.facts)} facts in {arguments.html}")
         return 0
-    facts = graph.facts(entity)
+    facts = graph.facts(entity, arguments.limit)
     if arguments.json:
         from weft.kg.store.export.rows import fact_record
 
         names = {"entity": entity, "also": graph.spellings(entity)}
-        records = [fact_record(graph, fact.row) for fact in facts[: arguments.limit]]
+        records = [fact_record(graph, fact.row) for fact in facts]
         print(json.dumps({**names, "facts": records}, ensure_ascii=False))
         return 0
-    _print(graph, entity, facts, arguments.limit, arguments.places)
+    _print(graph, entity, facts, arguments.places)
     return 0
 
 
-def _print(graph: Graph, entity: str, facts: list[Fact], limit: int, places: int) -> None:
+def _print(graph: Graph, entity: str, facts: list[Fact], places: int) -> None:
     from rich.console import Console
     from rich.text import Text
 
     console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
     also = graph.spellings(entity)
     called = f" (also {', '.join(also[:8])})" if also else ""
-    console.print(Text.assemble((entity, "bold"), f"{called}: {len(facts)} facts"))
-    for fact in facts[:limit]:
+    count = graph.count(entity)
+    number = "1 fact" if count == 1 else f"{count} facts"
+    console.print(Text.assemble((entity, "bold"), f"{called}: {number}"))
+    for fact in facts:
         line = Text.assemble(f"{fact.confidence:.2f}  {fact.head} ", (fact.relation, "cyan"), f" {fact.tail}")
         console.print(line, overflow="fold")
         for place in graph.places(fact.row)[:places]:
             console.print(Text(f"      {place.sentence}", style="dim"), overflow="fold")
             console.print(Text(f"      {place.document}:{place.line}", style="dim"), overflow="fold")
-    if len(facts) > limit:
-        console.print(f"and {len(facts) - limit} more (--limit)")
+    if count > len(facts):
+        console.print(f"and {count - len(facts)} more (--limit)")

@@ -27,6 +27,6 @@ def run(argv: list[str]) -> int:
         writer.unmerge(arguments.entity, arguments.other)
         writer.finish()
     graph = Graph.load(arguments.store)
-    counts = [len(graph.facts(graph.entity(name))) for name in (arguments.entity, arguments.other)]
+    counts = [graph.count(graph.entity(name)) for name in (arguments.entity, arguments.other)]
     print(f"{arguments.entity} has {counts[0]} facts, {arguments.other} {counts[1]}")
     return 0

@@ -3,6 +3,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const panel = document.getElementById("panel");
 const nameOf = (index) => data.nodes[index].name;
+const counted = (number, one, many = one + "s") => `${number} ${number === 1 ? one : many}`;
 const short = (text) => (text.length > 32 ? text.slice(0, 31) + "…" : text);
 
 function element(tag, text, className) {
@@ -45,7 +46,7 @@ function showFact(index) {
   ]);
   const more = fact.evidence - fact.places.length;
   if (more > 0) places.push(element("p", `and ${more} more`, "quiet"));
-  const sure = element("p", `confidence ${fact.confidence.toFixed(2)}, stated at ${fact.evidence} place(s)`, "quiet");
+  const sure = element("p", `confidence ${fact.confidence.toFixed(2)}, stated at ${counted(fact.evidence, "place")}`, "quiet");
   panel.replaceChildren(heading, sure, ...places);
   graph.elements().removeClass("chosen");
   graph.getElementById(`f${index}`).addClass("chosen");
@@ -108,6 +109,10 @@ graph.layout({ name: "concentric", concentric: (node) => 10 - node.data("ring"),
 graph.layout({ name: "cose", randomize: false, animate: false, nodeRepulsion: () => 24000,
                idealEdgeLength: () => 80, nodeOverlap: 16, padding: 40,
                numIter: data.nodes.length > 150 ? 400 : 1000 }).run();
+if (graph.zoom() > 1.5) {
+  graph.zoom(1.5);
+  graph.center();
+}
 graph.on("tap", "node", (event) => showNode(Number(event.target.id().slice(1))));
 graph.on("tap", "edge", (event) => showFact(Number(event.target.id().slice(1))));
 
@@ -123,7 +128,7 @@ document.getElementById("slider").addEventListener("input", (event) => {
 
 document.getElementById("centre").textContent = data.centre;
 document.getElementById("summary").textContent =
-  `${data.nodes.length} entities, ${data.facts.length} facts` +
+  `${counted(data.nodes.length, "entity", "entities")}, ${counted(data.facts.length, "fact")}` +
   (data.leftOut ? `; ${data.leftOut} facts of ${data.centre} are not shown` : "") +
   ". Click an entity for its facts, an arrow for the sentence behind it.";
 const wanted = /^#fact=(\d+)$/.exec(location.hash);

@@ -163,20 +163,25 @@ class Graph:
         rows = self.names.filter(pc.field("entity") == entity)
         return [name for name in rows["name"].to_pylist() if name != entity]
 
-    def facts(self, entity: str) -> list[Fact]:
+    def facts(self, entity: str, limit: int | None = None) -> list[Fact]:
         """The facts with this entity as head or as tail, the surest first.
 
         Args:
             entity: As :meth:`entity` gives it.
+            limit: Most facts; all where None.
         """
-        rows = np.union1d(_rows(self._heads, entity), _rows(self._tails, entity))
-        found = [self.fact(int(row)) for row in rows]
-        return sorted(found, key=lambda fact: (-fact.confidence, fact.row))
+        rows = self._rows_of(entity)
+        sure = self._confidence[rows]
+        best = rows[np.lexsort((rows, -sure))][:limit]
+        return _facts(self.triples.take(pa.array(best)), best)
+
+    def count(self, entity: str) -> int:
+        """How many facts :meth:`facts` has to give."""
+        return len(self._rows_of(entity))
 
     def fact(self, row: int) -> Fact:
         """One row of the triples."""
-        item = self.triples.slice(row, 1).to_pylist()[0]
-        return Fact(item["head"], item["relation"], item["tail"], item["confidence"], item["evidence"], row)
+        return _facts(self.triples.slice(row, 1), np.array([row]))[0]
 
     def places(self, row: int) -> list[Place]:
         """The evidence of a fact, the surest first."""
@@ -213,6 +218,13 @@ class Graph:
             zip(self.documents["document"].to_pylist(), self.documents["model"].to_pylist(), strict=True)
         )
 
+    def _rows_of(self, entity: str) -> NDArray[np.int64]:
+        return np.union1d(_rows(self._heads, entity), _rows(self._tails, entity))
+
+    @cached_property
+    def _confidence(self) -> NDArray[np.float64]:
+        return self.triples["confidence"].to_numpy()
+
     @cached_property
     def _heads(self) -> _Codes:
         return _encoded(self.triples["head"])
@@ -224,6 +236,11 @@ class Graph:
 
 _Codes = tuple[NDArray[np.int32], dict[str, int]]
 """Codes of a column's strings, and the code of each string."""
+
+
+def _facts(rows: pa.Table, numbers: NDArray[np.int64]) -> list[Fact]:
+    columns = (rows[name].to_pylist() for name in ("head", "relation", "tail", "confidence", "evidence"))
+    return [Fact(*values) for values in zip(*columns, numbers.tolist(), strict=True)]
 
 
 def _encoded(column: pa.ChunkedArray) -> _Codes:

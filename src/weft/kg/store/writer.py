@@ -18,7 +18,7 @@ import pyarrow as pa
 from weft import __version__
 from weft.errors import ConfigError, InputError, StoreError
 from weft.kg.schema import Schema
-from weft.kg.store.derive import derive, fold, live
+from weft.kg.store.derive import derive, entities, fold, live
 from weft.kg.store.layout import TABLES, TRUTH, DocumentRow, Evidence, Spelling, Status
 from weft.kg.store.lock import write_lock
 from weft.kg.store.manifest import FILE as MANIFEST
@@ -179,11 +179,12 @@ class Writer:
             other: The one whose facts become its.
 
         Raises:
-            InputError: They are one already.
+            InputError: They are one already, or the other was merged into a third.
         """
         spelling = self.manifest.spelling
-        same = fold(entity, spelling) == fold(other, spelling)
-        if same or fold(other, spelling) in {fold(alias, spelling) for alias in self.aliases}:
+        leads = entities(dict.fromkeys((entity, other), 1), self.aliases, spelling)
+        merged = {fold(alias, spelling) for alias in self.aliases}
+        if fold(leads[entity], spelling) == fold(leads[other], spelling) or fold(other, spelling) in merged:
             raise InputError(f"{other!r} and {entity!r} are one entity already", where=str(self.folder))
         self._replace_aliases({**self.aliases, other: entity})
 
