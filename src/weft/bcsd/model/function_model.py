@@ -73,11 +73,9 @@ class FunctionModel(nn.Module):
         width = config.hidden_size
         has_sequence = config.branches != "graph"
         has_graph = config.prefix == "graph" or config.branches != "sequence"
-        embeddings = InstructionEmbeddings(config)
-        self.encoder = Encoder(config.encoder, embeddings, _conditioner(config))
+        self.encoder = Encoder(config.encoder, InstructionEmbeddings(config), _conditioner(config))
         if not has_sequence:
             self.encoder.layers = nn.ModuleList()
-        self.embeddings = embeddings
         self.graph = (
             GATEncoder(
                 width,
@@ -105,6 +103,13 @@ class FunctionModel(nn.Module):
             nn.Linear(width, config.dimension, bias=False) if config.branches != "sequence" else None
         )
         self.mlm_head = MLMHead(config.encoder) if has_sequence else None
+
+    @property
+    def embeddings(self) -> InstructionEmbeddings:
+        """The brick of the instructions, which the graph branch reads as well."""
+        brick = self.encoder.embeddings
+        assert isinstance(brick, InstructionEmbeddings)  # the constructor put it there
+        return brick
 
     def weigh_tokens(self, weights: Tensor) -> None:
         """Draw the table of the token set anew, its rows as long as their weights: a good place to start from.
