@@ -25,7 +25,7 @@ def two_processes(tmp_path_factory):
         [*command, str(PROGRAM), str(directory)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         env=environment,
         check=False,
     )
@@ -72,6 +72,13 @@ def test_only_the_first_process_writes(two_processes):
     records = [json.loads(line) for line in (directory / "joint" / "log.jsonl").read_text().splitlines()]
     evaluated = [record["evaluation/loss"] for record in records if "evaluation/loss" in record]
     assert evaluated == [evaluation["loss"] for evaluation in seen[0]["joint"]["evaluations"]]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are listed on Linux only")
+def test_no_thread_of_the_group_is_left_when_the_interpreter_ends(two_processes):
+    directory, _ = two_processes
+    for rank in range(2):
+        assert "gloo" not in (directory / f"{rank}.threads").read_text()
 
 
 def test_a_stop_in_one_process_stops_all_and_the_run_goes_on_exactly(two_processes):

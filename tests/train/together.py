@@ -1,5 +1,6 @@
 """What two processes must get right, run by torchrun; each writes what it saw to ``DIRECTORY/RANK.json``."""
 
+import atexit
 import faulthandler
 import json
 import signal
@@ -12,6 +13,8 @@ import torch
 from weft.errors import ConfigError, Interrupted
 from weft.train import Batches, LengthBuckets, fit, pad
 from weft.train.distributed import World, join
+
+TASKS = Path("/proc/self/task")
 
 
 def plain_collate(indices, generator):
@@ -79,10 +82,17 @@ def interrupted_run(world, directory):
     return {"whole": whole.losses, "stopped": stopped, "first_step": rest.first_step, "rest": rest.losses}
 
 
+def write_threads(path):
+    path.write_text("\n".join((task / "comm").read_text().strip() for task in TASKS.iterdir()))
+
+
 def main():
     # Whatever hangs says where, and does not outlive the test.
-    faulthandler.dump_traceback_later(100, exit=True)
+    faulthandler.dump_traceback_later(280, exit=True)
     world, directory = World.launched(), Path(sys.argv[1])
+    # Registered first, called last: after the group has been left.
+    if TASKS.exists():
+        atexit.register(write_threads, directory / f"{world.rank}.threads")
     seen = {"rank": world.rank, "size": world.size}
     history, weights = joint_run(world, directory / "joint")
     seen["joint"] = {"losses": history.losses, "evaluations": history.evaluations, "weights": weights}

@@ -13,6 +13,7 @@ group itself: a launcher that quietly starts fewer, or several that never meet, 
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import sys
 from dataclasses import dataclass
@@ -21,6 +22,10 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+
+# Imported before any group exists: its functions take the group of that moment as a default argument, and torch
+# imports it by itself later on, which would keep the group and its threads alive to the interpreter's end.
+import torch.distributed.nn.functional
 from torch import Tensor
 
 from weft.errors import ConfigError
@@ -154,8 +159,8 @@ def join(device: str, processes: int | None = None, minutes: float = 30) -> tupl
             torch.cuda.set_device(own_device)
         backend = "nccl" if own_device.type == "cuda" else "gloo"
         dist.init_process_group(backend, timeout=timedelta(minutes=minutes))
-        # A process that ends with its group open is, every second time, aborted ("terminate called without
-        # an active exception"): gloo's threads outlive the interpreter.
+        # A process that ends with its group open is at times aborted ("terminate called without an active
+        # exception"): one of gloo's threads asks for the interpreter while that ends. Leaving joins them.
         atexit.register(_leave)
     _count(world, own_device, processes)
     return world, own_device
@@ -163,6 +168,7 @@ def join(device: str, processes: int | None = None, minutes: float = 30) -> tupl
 
 def _leave() -> None:
     if dist.is_initialized():
+        gc.collect()  # DDP modules are cycles, and hold the group
         dist.destroy_process_group()
 
 
