@@ -18,7 +18,7 @@ from weft.bcsd.represent.arrays import FunctionArrays
 from weft.bcsd.represent.lexical import Lexical
 from weft.bcsd.table import read_table
 from weft.bcsd.use.embedder import Embedder, Precision
-from weft.bcsd.use.score import ScoreWeights, hybrid
+from weft.bcsd.use.score import ScoreWeights, combined, hybrid
 from weft.errors import InputError
 
 if TYPE_CHECKING:
@@ -98,6 +98,13 @@ class Vectors:
         queries, base = self.learned(task)
         return hybrid(
             queries, base, self.lexical[self._at(task.queries)], self.lexical[self._at(task.base)], weights
+        )
+
+    def combined(self, task: Task, lexical: float) -> NDArray[np.float32]:
+        """The hybrid score before the correction for hubs."""
+        queries, base = self.learned(task)
+        return combined(
+            queries, base, self.lexical[self._at(task.queries)], self.lexical[self._at(task.base)], lexical
         )
 
     def tfidf(self, task: Task, rows: sparse.csr_matrix) -> NDArray[np.float32]:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pyarrow as pa
 
 from weft.bcsd.evaluate.report import Vectors
 from weft.bcsd.evaluate.tasks import HEADLINE, Labels
 from weft.bcsd.use.embedder import Embedder
-from weft.bcsd.use.score import ScoreWeights
+from weft.bcsd.use.score import ScoreWeights, crowding
 from weft.objective.metrics import hit_at_k, ranks
 
 LEXICAL = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
-HUBNESS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
-NEIGHBOURS = (5, 10, 20)
+HUBNESS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
+NEIGHBOURS = (3, 5, 10, 20)
 
 
 def tune(functions: pa.Table, embedder: Embedder, role: str = "valid") -> tuple[ScoreWeights, float]:
@@ -33,11 +31,15 @@ def tune(functions: pa.Table, embedder: Embedder, role: str = "valid") -> tuple[
     tasks = [labels.task(setting, role) for setting in HEADLINE]
     vectors = Vectors(functions, tasks, embedder, embedder.lexical)
     best, best_recall = ScoreWeights(0.0, 0.0, 1), -1.0
-    for lexical, hubness, neighbours in product(LEXICAL, HUBNESS, NEIGHBOURS):
-        if hubness == 0 and neighbours != NEIGHBOURS[0]:
-            continue
-        weights = ScoreWeights(lexical, hubness, neighbours)
-        found = [hit_at_k(ranks(vectors.hybrid(task, weights), task.right).realistic, 1) for task in tasks]
-        if np.mean(found) > best_recall:
-            best, best_recall = weights, float(np.mean(found))
+    for lexical in LEXICAL:
+        scores = [vectors.combined(task, lexical) for task in tasks]
+        for neighbours in NEIGHBOURS:
+            crowds = [crowding(score, neighbours) for score in scores]
+            for hubness in HUBNESS:
+                found = [
+                    hit_at_k(ranks(score - hubness * crowd, task.right).realistic, 1)
+                    for score, crowd, task in zip(scores, crowds, tasks, strict=True)
+                ]
+                if np.mean(found) > best_recall:
+                    best, best_recall = ScoreWeights(lexical, hubness, neighbours), float(np.mean(found))
     return best, best_recall

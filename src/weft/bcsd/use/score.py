@@ -42,11 +42,6 @@ class ScoreWeights:
                 f"ScoreWeights.neighbours is {self.neighbours!r}; it must be an integer of at least 1"
             )
 
-    @property
-    def total(self) -> float:
-        """The largest score that there is without the correction: 1 for the learned part, and the lexical one."""
-        return 1.0 + self.lexical
-
 
 def hybrid(
     queries: NDArray[np.float32],
@@ -83,19 +78,41 @@ def hybrid(
     Differs from the paper:
         h scales the correction and is tuned; h = 1 is CSLS, halved.
     """
+    scores = combined(queries, base, queries_lexical, base_lexical, weights.lexical)
+    if weights.hubness and scores.size:
+        scores = scores - weights.hubness * crowding(scores, weights.neighbours)
+    return scores.astype(np.float32, copy=False)
+
+
+def combined(
+    queries: NDArray[np.float32],
+    base: NDArray[np.float32],
+    queries_lexical: sparse.csr_matrix | None,
+    base_lexical: sparse.csr_matrix | None,
+    lexical: float,
+) -> NDArray[np.float32]:
+    """Learned and lexical cosine together, s of :func:`hybrid`; arguments as there, ``lexical`` is w."""
     _check(queries, base, queries_lexical, base_lexical)
     scores = queries @ base.T
-    if weights.lexical and queries_lexical is not None and base_lexical is not None:
+    if lexical and queries_lexical is not None and base_lexical is not None:
         shared: Any = queries_lexical @ base_lexical.T
-        scores = (scores + weights.lexical * shared.toarray()) / weights.total
-    if weights.hubness and scores.size:
-        half = weights.hubness / 2
-        of_queries = _nearest_mean(scores, weights.neighbours)
-        corrected = scores - half * of_queries[:, None]
-        if len(scores) >= weights.neighbours:
-            corrected -= half * _nearest_mean(scores.T, weights.neighbours)
-        scores = corrected
+        scores = (scores + lexical * shared.toarray()) / (1 + lexical)
     return scores.astype(np.float32, copy=False)
+
+
+def crowding(scores: NDArray[np.float32], neighbours: int) -> NDArray[np.float32]:
+    """How near both sides of a pair are to everything: (r_i + r_j) / 2 of :func:`hybrid`.
+
+    Args:
+        scores: ``(queries, base)``, s.
+        neighbours: k.
+
+    Returns:
+        ``(queries, base)``.
+    """
+    of_queries = _nearest_mean(scores, neighbours)
+    of_base = _nearest_mean(scores.T, neighbours) if len(scores) >= neighbours else np.zeros(scores.shape[1])
+    return ((of_queries[:, None] + of_base) / 2).astype(np.float32)
 
 
 def _nearest_mean(scores: NDArray[Any], neighbours: int) -> NDArray[Any]:
