@@ -18,14 +18,15 @@ from weft.bcsd.match.record import COLUMNS, matching_csv, matching_record
 from weft.bcsd.match.rule import DEFAULT_RULE, Rule, load_rule, rule_of, save_rule
 from weft.bcsd.match.side import SideRequest, read_side
 from weft.bcsd.match.trial import Trial, known_side, packages_of, strangers
+from weft.bcsd.use.embedder import Embedder
 from weft.errors import CheckpointError, ConfigError, InputError, LimitError
 
 RULE = replace(DEFAULT_RULE, floor=0.0)
 
 
 @pytest.fixture(scope="module")
-def matching(side_of, embedder):
-    return match(side_of("gcc-O2-x86_64.so"), side_of("clang-O2-x86_64.so"), embedder, RULE)
+def embedder(lexical_model):
+    return Embedder.load(lexical_model)
 
 
 def test_the_same_source_functions_find_each_other(matching):

@@ -7,6 +7,8 @@ from weft.cli.subcommands import run_subcommand
 COMMANDS: dict[str, tuple[str, str]] = {
     "extract": ("weft.cli.bcsd.extract", "binaries to a table of functions: graphs and tokens"),
     "show": ("weft.cli.bcsd.show", "a file's functions, or one function's blocks, edges and tokens"),
+    "match": ("weft.cli.bcsd.match", "pair the functions of two binaries; report, rename scripts"),
+    "calibrate": ("weft.cli.bcsd.calibrate", "fit what match makes of a model's scores"),
     "dataset": ("weft.cli.bcsd.dataset", "build labelled functions from source packages; count them"),
     "train": ("weft.cli.bcsd.train", "train a model by a YAML file"),
     "eval": ("weft.cli.bcsd.eval", "recall of a model and of the baselines on held-out packages"),

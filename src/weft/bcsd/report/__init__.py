@@ -1,0 +1,1 @@
+"""What is handed over: one HTML page that needs nothing but itself, and rename scripts."""

@@ -1,0 +1,206 @@
+"""The report of a matching as one HTML page that asks nothing of a network and trusts nothing in a binary.
+
+Whatever stands in a file (names, strings, instructions) reaches the page as escaped text or as JSON that its
+script writes with ``textContent``; the content policy lets that one script run, by its hash, and nothing load.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from weft import __version__
+from weft.bcsd.match.match import Matching
+from weft.bcsd.match.record import function_record, match_records
+from weft.bcsd.match.side import Side
+from weft.bcsd.report.picture import BOX_COLUMNS, BOX_LINES, picture_record
+
+_CHIPS = ("same_bytes", "same_tokens", "imports", "constants", "strings", "callees", "callers")
+_SURE, _UNSURE = 0.8, 0.5
+_PROBABILITY = "the probability that the match is right, fitted on packages that the model was not trained on"
+_UNCALIBRATED = (
+    '<p class="note">The model has no matching rule of its own: confidences order the matches, but are no '
+    "probabilities.</p>"
+)
+
+
+def report_page(matching: Matching, model: str, calibrated: bool) -> str:
+    """The page.
+
+    Args:
+        matching: From sides that hold their listings.
+        model: Version of the model.
+        calibrated: Whether the confidences were fitted with it.
+    """
+    script = _asset("page.js")
+    records = list(match_records(matching))
+    only_a, only_b = matching.unmatched_a(), matching.unmatched_b()
+    names = [os.path.basename(side.path) for side in (matching.a, matching.b)]
+    return _asset("page.html").format(
+        hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        title=escape(f"{names[0]} ↔ {names[1]}"),
+        css=_asset("page.css"),
+        cards="\n".join([_card("A", matching.a), _card("B", matching.b), _summary(records, matching)]),
+        note="" if calibrated else _UNCALIBRATED,
+        matches=len(records),
+        only_a=len(only_a),
+        only_b=len(only_b),
+        tables="\n".join(
+            [
+                _match_table(records),
+                _function_table("only-a", matching.a, only_a),
+                _function_table("only-b", matching.b, only_b),
+            ]
+        ),
+        version=escape(__version__),
+        model=escape(model),
+        confidence=_PROBABILITY if calibrated else "an order, not a probability",
+        data=embedded(_data(matching, records)),
+        script=script,
+    )
+
+
+def embedded(value: Any) -> str:
+    """JSON that may stand inside a ``script`` element: no character of it can end one or begin a comment."""
+    text = json.dumps(value, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _asset(name: str) -> str:
+    return files("weft.bcsd.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _data(matching: Matching, records: list[dict[str, Any]]) -> dict[str, Any]:
+    rows = [{address: row for row, address in enumerate(side.addresses)} for side in (matching.a, matching.b)]
+    matches = [
+        {
+            "a": rows[0][record["a"]["address"]],
+            "b": rows[1][record["b"]["address"]],
+            "evidence": _readable(record["evidence"]),
+        }
+        for record in records
+    ]
+    return {
+        "box_lines": BOX_LINES,
+        "box_columns": BOX_COLUMNS,
+        "a": _side_data(matching.a, {match["a"] for match in matches}),
+        "b": _side_data(matching.b, {match["b"] for match in matches}),
+        "matches": matches,
+    }
+
+
+def _readable(evidence: dict[str, Any]) -> dict[str, Any]:
+    """Addresses and constants in hexadecimal: a script's numbers hold 53 bits of them only."""
+    found = dict(evidence)
+    if "constants" in found:
+        found["constants"] = {**found["constants"], "shared": list(map(hex, found["constants"]["shared"]))}
+    for kind in ("callees", "callers"):
+        if kind in found:
+            shared = [
+                {side: hex(address) for side, address in pair.items()} for pair in found[kind]["shared"]
+            ]
+            found[kind] = {**found[kind], "shared": shared}
+    return found
+
+
+def _side_data(side: Side, wanted: set[int]) -> dict[str, Any]:
+    return {
+        "functions": {
+            row: [side.names[row], hex(side.addresses[row]), *list(function_record(side, row).values())[2:]]
+            for row in sorted(wanted)
+        },
+        "names": {hex(side.addresses[row]): side.names[row] for row in sorted(wanted)},
+        "pictures": {row: picture_record(side.functions[row]) for row in sorted(wanted)},
+    }
+
+
+def _card(letter: str, side: Side) -> str:
+    return (
+        f'<div class="card"><h2>{letter}</h2><div class="mono">{escape(side.path)}</div>'
+        f'<div class="dim">{len(side)} functions, {escape(side.table.column("architecture")[0].as_py())}, '
+        f"sha256 {escape(side.sha256[:16])}…</div></div>"
+    )
+
+
+def _summary(records: list[dict[str, Any]], matching: Matching) -> str:
+    sure = sum(record["confidence"] >= _SURE for record in records)
+    alone = f"{len(matching.unmatched_a())} of A and {len(matching.unmatched_b())} of B without one"
+    return (
+        f'<div class="card"><h2>Result</h2><div>{len(records)} matches, {sure} at least 80 % sure</div>'
+        f'<div class="dim">{alone}</div></div>'
+    )
+
+
+def _match_table(records: list[dict[str, Any]]) -> str:
+    heads = (
+        ("confidence", "number", "down", "12%"),
+        ("score", "number", "down", "7%"),
+        ("rank", "number", "up", "6%"),
+        ("function of A", "text", "up", "25%"),
+        ("function of B", "text", "up", "25%"),
+        ("evidence", "number", "down", "25%"),
+    )
+    head = "".join(
+        f'<th data-kind="{kind}" data-first="{first}" style="width:{width}">{name}</th>'
+        for name, kind, first, width in heads
+    )
+    body = "\n".join(_match_row(number, record) for number, record in enumerate(records))
+    # The rows come surest first.
+    head = head.replace("<th", '<th data-order="down"', 1)
+    return f'<table id="matches"><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>'
+
+
+def _match_row(number: int, record: dict[str, Any]) -> str:
+    confidence, score = record["confidence"], record["score"]
+    colour = "" if confidence >= _SURE else "low" if confidence >= _UNSURE else "lowest"
+    evidence = [kind for kind in _CHIPS if record["evidence"].get(kind)]
+    chips = "".join(f'<span class="chip">{kind.replace("_", " ")}</span>' for kind in evidence)
+    chips += "".join(
+        f'<span class="chip flag">{escape(flag.replace("_", " "))}</span>' for flag in record["flags"]
+    )
+    tiny = ' data-tiny="1"' if "tiny" in record["flags"] else ""
+    return (
+        f'<tr class="match" tabindex="0" data-match="{number}" data-confidence="{confidence}"{tiny}>'
+        f'<td data-value="{confidence}"><span class="bar"><i class="{colour}" '
+        f'style="width:{100 * confidence:.0f}%"></i></span>'
+        f"{confidence:.2f}</td>"
+        f'<td data-value="{score}">{score:.4g}</td><td data-value="{record["rank"]}">{record["rank"]}</td>'
+        f'{_name_cell(record["a"])}{_name_cell(record["b"])}<td data-value="{len(evidence)}">{chips}</td></tr>'
+    )
+
+
+def _name_cell(function: dict[str, Any]) -> str:
+    return (
+        f'<td class="name" data-value="{escape(function["name"])}">{escape(function["name"])} '
+        f'<span class="address">{function["address"]:#x}, {function["blocks"]} bl.</span></td>'
+    )
+
+
+def _function_table(identity: str, side: Side, rows: list[int]) -> str:
+    heads = (
+        ("function", "text", "60%"),
+        ("address", "number", "20%"),
+        ("bytes", "number", "10%"),
+        ("blocks", "number", "10%"),
+    )
+    head = "".join(
+        f'<th data-kind="{kind}" data-first="up" style="width:{width}">{name}</th>'
+        for name, kind, width in heads
+    )
+    body: list[str] = []
+    for row in rows:
+        function = function_record(side, row)
+        tiny = ' data-tiny="1"' if function["blocks"] < 5 else ""
+        body.append(
+            f'<tr{tiny}><td class="name" data-value="{escape(function["name"])}">{escape(function["name"])}</td>'
+            f'<td class="mono" data-value="{function["address"]}">{function["address"]:#x}</td>'
+            f'<td data-value="{function["size"]}">{function["size"]}</td>'
+            f'<td data-value="{function["blocks"]}">{function["blocks"]}</td></tr>'
+        )
+    joined = "\n".join(body)
+    return f'<table id="{identity}" hidden><thead><tr>{head}</tr></thead><tbody>\n{joined}\n</tbody></table>'

@@ -1,0 +1,62 @@
+"""Scripts that carry the names of A over to B inside Ghidra or IDA.
+
+A script holds its data as one JSON literal, counts addresses from the image base, renames only functions that
+have no name of a person's, and says what it left alone. It runs in Ghidra's Jython 2.7 and Python 3 and in
+IDAPython.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from importlib.resources import files
+from typing import Literal
+
+from weft.bcsd.match.match import Matching
+from weft.errors import InputError
+
+Tool = Literal["ghidra", "ida"]
+
+_MADE_UP = re.compile(r"^sub_[0-9a-f]+$")
+_ODD = re.compile(r"[^0-9A-Za-z_.$@?:~<>,*&()\[\]+=!|^%/-]")
+
+
+def rename_script(matching: Matching, tool: Tool, floor: float) -> str:
+    """The script.
+
+    Args:
+        matching: What was found.
+        tool: For which program.
+        floor: Matches less sure than this are left out.
+
+    Raises:
+        InputError: A has no names to carry over.
+    """
+    a, b = matching.a, matching.b
+    if all(map(_MADE_UP.match, a.names)):
+        raise InputError(
+            "no function of it has a name to carry over",
+            where=a.path,
+            hint="give the file with symbols first",
+        )
+    entries = [
+        [b.addresses[j] - b.base, _safe(a.names[i]), round(float(confidence), 4)]
+        for i, j, confidence in zip(matching.rows, matching.columns, matching.confidence, strict=True)
+        if confidence >= floor and not _MADE_UP.match(a.names[i])
+    ]
+    template = files("weft.bcsd.report").joinpath(f"rename_{tool}.py.txt").read_text(encoding="ascii")
+    # JSON within a Python literal within a script: ASCII, and every quote and backslash escaped twice.
+    literal = repr(json.dumps(entries, separators=(",", ":")))
+    source = f"{_safe(os.path.basename(a.path))} -> {_safe(os.path.basename(b.path))}"
+    return (
+        template.replace("@SOURCE@", source)
+        .replace("@SHA256@", b.sha256)
+        .replace("@FLOOR@", repr(floor))
+        .replace("@ENTRIES@", literal)
+    )
+
+
+def _safe(name: str) -> str:
+    """A name that neither program refuses: printable ASCII without blanks, quotes and backslashes."""
+    return _ODD.sub("_", name)

@@ -1,0 +1,57 @@
+"""``weft bcsd calibrate``: fit what a model's scores and the evidence beside them are worth."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from weft.cli.machine import add_machine, device_of
+from weft.errors import ConfigError
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of ``weft bcsd calibrate``."""
+    result = argparse.ArgumentParser(
+        prog="weft bcsd calibrate",
+        description="Fit the matching rule of a model to the validation packages of a built data set.",
+    )
+    result.add_argument("model", metavar="MODEL", help="a model's name or directory")
+    result.add_argument(
+        "--work", type=Path, default=Path("bcsd-data"), metavar="DIR", help="where `dataset build` worked"
+    )
+    result.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="default: match.json beside the model"
+    )
+    result.add_argument("--json", action="store_true", help="print the rule as JSON")
+    add_machine(result)
+    return result
+
+
+def run(argv: list[str]) -> int:
+    """Run ``weft bcsd calibrate``."""
+    arguments = parser().parse_args(argv)
+    from weft.bcsd.match.evidence import KINDS
+    from weft.bcsd.match.fit import fit_rule
+    from weft.bcsd.match.rule import RULE_FILE, save_rule
+    from weft.bcsd.match.trial import SETTINGS, packages_of, strangers, trials
+    from weft.bcsd.use.embedder import Embedder
+    from weft.bcsd.use.store import find
+
+    folder = find(arguments.model)
+    packages = packages_of(arguments.work, "valid")
+    if not packages:
+        raise ConfigError("no validation package is built", where=str(arguments.work), hint="--work DIR")
+    embedder = Embedder.load(folder, device=device_of(arguments), precision="auto")
+    known = list(trials(packages, SETTINGS, embedder, "valid"))
+    rule = fit_rule(known, strangers(known, embedder), embedder.version)
+    output = arguments.output or folder / RULE_FILE
+    save_rule(rule, output)
+    if arguments.json:
+        print(json.dumps(asdict(rule)))
+    elif not arguments.quiet:
+        worth = ", ".join(f"{kind} {weight:.2f}" for kind, weight in zip(KINDS, rule.evidence, strict=True))
+        names = ", ".join(package.name for package in packages)
+        print(f"{output}: fitted on {names}: score {rule.score:.2f}, {worth}, floor {rule.floor}")
+    return 0

@@ -1,0 +1,98 @@
+"""`weft bcsd match` as a person types it: every form of output, and failures in one line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from weft.bcsd.match.rule import DEFAULT_RULE, save_rule
+from weft.bcsd.use.embedder import Embedder
+from weft.cli.main import main
+
+
+def weft(*arguments):
+    return main(["bcsd", "match", *map(str, arguments)])
+
+
+@pytest.fixture
+def pair_of_files(files, tmp_path):
+    for name, kept in (("a.so", "gcc-O2-x86_64.so"), ("b.so", "gcc-O2-x86_64-stripped.so")):
+        shutil.copy(files / kept, tmp_path / name)
+    return tmp_path / "a.so", tmp_path / "b.so"
+
+
+def test_everything_at_once(pair_of_files, lexical_model, tmp_path, capsys):
+    report, script = tmp_path / "report.html", tmp_path / "names.py"
+    outputs = ("--html", report, "--rename", "ghidra", "--rename-output", script, "--rename-floor", 0)
+    assert weft(*pair_of_files, "--model", lexical_model, *outputs, "--json", "--quiet") == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    document = json.loads(captured.out)
+    assert document["calibrated"] is False
+    # The second file is the first one without its symbols.
+    assert all(found["a"]["address"] == found["b"]["address"] for found in document["matches"])
+    assert all(found["score"] == 1.0 for found in document["matches"])
+    assert len(document["matches"]) == document["a"]["functions"]
+    assert report.read_text().startswith("<!doctype html>")
+    assert '"dense"' in script.read_text()
+
+
+def test_text_and_csv(pair_of_files, lexical_model, capsys):
+    assert weft(*pair_of_files, "--model", lexical_model, "--floor", 0) == 0
+    captured = capsys.readouterr()
+    assert "no matching rule of its own" in captured.err
+    assert "18 matches of 18 and 18 functions; 0 of A and 0 of B are unmatched" in captured.out
+    assert "same_bytes" in captured.out
+    assert weft(*pair_of_files, "--model", lexical_model, "--csv", "--quiet", "--min-blocks", 5) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert rows
+    assert all(int(row["a_blocks"]) >= 5 for row in rows)
+
+
+def test_a_models_own_rule_is_used(pair_of_files, lexical_model, tmp_path, capsys):
+    own = tmp_path / "model"
+    shutil.copytree(lexical_model, own)
+    save_rule(replace(DEFAULT_RULE, floor=1.0, model=Embedder.load(own).version), own / "match.json")
+    assert weft(*pair_of_files, "--model", own, "--json") == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    document = json.loads(captured.out)
+    assert document["calibrated"] is True
+    assert document["matches"] == []
+    assert len(document["unmatched_a"]) == document["a"]["functions"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["a.so", "none.so"], 3, "none.so: no such file"),
+        (["a.so", "text"], 3, "not an ELF, PE or Mach-O file"),
+        (["a.so", "b.so", "--min-blocks", "9999"], 3, "no function of at least 9999 blocks found"),
+        (["a.so", "b.so", "--model", "none"], 4, "none: no such model"),
+        (["a.so", "b.so", "--model", "."], 4, "config.json"),
+        (["a.so", "b.so", "--floor", "2"], 2, "--floor is 2.0; it must lie in [0, 1]"),
+        (["a.so", "b.so", "--min-blocks", "-1"], 2, "--min-blocks is -1"),
+        (["a.so", "b.so", "--timeout", "0"], 2, "--timeout is 0.0"),
+        (["a.so", "b.so", "--memory", "1"], 2, "--memory is 1"),
+        (["a.so", "b.so", "--rename-output", "x.py"], 2, "--rename-output without --rename"),
+        (["a.so", "b.so", "--html", "/none/r.html"], 6, "/none: no such folder"),
+        (["a.so", "b.so", "--device", "odd"], 2, "no such device"),
+    ],
+)
+def test_failures_are_one_line_and_a_code(
+    arguments, code, message, pair_of_files, lexical_model, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text").write_text("no binary at all")
+    model = [] if "--model" in arguments else ["--model", str(lexical_model)]
+    assert weft(*arguments, *model, "--quiet") == code
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+    assert len(captured.err.strip().splitlines()) == 1
+    assert not list(tmp_path.glob("weft_rename*"))
