@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from importlib.resources import files
 from pathlib import Path
 
@@ -24,6 +25,19 @@ def find_model(name_or_folder: str) -> Path:
     if Path(name_or_folder).is_dir():
         raise CheckpointError("has no config.json", where=name_or_folder, hint="is it a model's folder?")
     raise CheckpointError(f"no model {name_or_folder!r}", hint="a folder, or a name that `weft models` lists")
+
+
+def model_kind(folder: Path) -> str:
+    """What kind of model a folder holds.
+
+    Raises:
+        CheckpointError: Its ``config.json`` cannot be read.
+    """
+    path = folder / "config.json"
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["kind"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"no model's configuration: {error!r}", where=str(path)) from error
 
 
 def model_version(folder: Path, *settings: object) -> str:

@@ -14,7 +14,9 @@ from weft.cli.machine import add_machine, device_of
 from weft.errors import ConfigError, PartialFailure
 
 if TYPE_CHECKING:
-    from weft.kg.extract_corpus import Report
+    from collections.abc import Iterator
+
+    from weft.kg.extract_corpus import Loader, Report, Source
 
 
 def parser() -> argparse.ArgumentParser:
@@ -24,7 +26,12 @@ def parser() -> argparse.ArgumentParser:
         description="Read the facts of a corpus into a store. Documents that the store holds already, unchanged and "
         "read by the same model, are skipped; a run that was stopped goes on.",
     )
-    result.add_argument("corpus", type=Path, metavar="CORPUS", help="a folder of Python source, or a file")
+    result.add_argument(
+        "corpus",
+        type=Path,
+        metavar="CORPUS",
+        help="Python source or text: a folder or a file; Re-DocRED JSON",
+    )
     result.add_argument(
         "--model", default="kg-python-small", help="a shipped model or a folder (kg-python-small)"
     )
@@ -41,6 +48,19 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--prune", action="store_true", help="take out documents that the corpus does not hold any more"
     )
+    text = result.add_argument_group("text, with a model of text")
+    text.add_argument(
+        "--seed",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="seed triples whose entities are looked for; not needed where documents bring their mentions",
+    )
+    text.add_argument(
+        "--near", type=float, default=0.5, metavar="J", help="3-gram Jaccard similarity of near names (0.5)"
+    )
+    text.add_argument("--exact", action="store_true", help="no near names")
     result.add_argument("--workers", type=int, metavar="N", help="processes (one for each CPU)")
     result.add_argument("--beams", type=int, default=4, metavar="N", help="hypotheses of a tail (4)")
     result.add_argument("--json", action="store_true", help="print what was done as JSON")
@@ -54,16 +74,13 @@ def run(argv: list[str]) -> int:
     if arguments.beams < 1:
         raise ConfigError(f"--beams is {arguments.beams}; it must be at least 1")
     from weft.kg.extract_corpus import extract_corpus
-    from weft.kg.extract_model import find_model
-    from weft.kg.extract_python import PythonLoader, python_sources
     from weft.kg.store.graph import Graph
 
-    device = device_of(arguments)
-    # One thread in each process, unless asked for: as fast with several, and the same to the last bit.
-    loader = PythonLoader(find_model(arguments.model), arguments.beams, str(device), arguments.threads or 1)
     corpus = arguments.name or arguments.corpus.resolve().name
+    failures: list[tuple[str, str]] = []
+    sources, loader = _corpus(arguments, corpus, failures)
     report = extract_corpus(
-        python_sources(arguments.corpus, corpus),
+        sources,
         arguments.output,
         loader,
         corpus=corpus,
@@ -73,6 +90,7 @@ def run(argv: list[str]) -> int:
         prune=arguments.prune,
         say=_Progress(arguments.quiet),
     )
+    report.failed += failures
     for document, message in report.failed:
         print(f"not read: {document}: {message}", file=sys.stderr)
     graph = Graph.load(arguments.output)
@@ -83,6 +101,28 @@ def run(argv: list[str]) -> int:
     if report.failed:
         raise PartialFailure(f"{len(report.failed)} documents could not be read")
     return 0
+
+
+def _corpus(
+    arguments: argparse.Namespace, corpus: str, failures: list[tuple[str, str]]
+) -> tuple[Iterator[Source], Loader]:
+    """The documents and what loads their reader, by the kind of the model; fills ``failures`` as they are read."""
+    from weft.kg.extract_model import find_model, model_kind
+    from weft.kg.model.leafy_chain import KIND as PYTHON_KIND
+
+    folder, device = find_model(arguments.model), str(device_of(arguments))
+    # One thread in each process, unless asked for: as fast with several, and the same to the last bit.
+    threads = arguments.threads or 1
+    if model_kind(folder) == PYTHON_KIND:
+        from weft.kg.extract_python import PythonLoader, python_sources
+
+        loader = PythonLoader(folder, arguments.beams, device, threads)
+        return python_sources(arguments.corpus, corpus), loader
+    from weft.kg.extract_text import TextLoader, text_sources
+
+    near = None if arguments.exact else arguments.near
+    text = TextLoader(folder, tuple(arguments.seed), near, device, threads)
+    return text_sources(arguments.corpus, corpus, failures), text
 
 
 def _print(report: Report, places: int, kept: int) -> None:
