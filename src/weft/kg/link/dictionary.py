@@ -43,16 +43,18 @@ class Dictionary:
                     lengths.setdefault(words[0], set()).add(len(words))
         self._lengths = {word: sorted(found, reverse=True) for word, found in lengths.items()}
 
-    def find(self, words: Words) -> tuple[list[Match], int]:
+    def find(self, words: Words) -> tuple[list[Match], list[tuple[int, int]]]:
         """All occurrences of names in a text, longest first from left to right, none over another.
 
         Args:
             words: Of the text.
 
         Returns:
-            Matches in order, and how many names of other entities lay inside or across them.
+            Matches in order, and the names that were passed over because they lie inside or across a match:
+            their entity and the match's.
         """
-        folded, found, overlapping, free = words.folded, [], 0, 0
+        folded, found, free = words.folded, list[Match](), 0
+        passed_over: list[tuple[int, int]] = []
         for first, word in enumerate(folded):
             for length in self._lengths.get(word, ()):
                 entity = self.names.get(" ".join(folded[first : first + length]), -1)
@@ -61,10 +63,10 @@ class Dictionary:
                 if first >= free:
                     found.append(Match(first, first + length, entity))
                     free = first + length
-                else:
-                    overlapping += entity != found[-1].entity
+                elif entity != found[-1].entity:
+                    passed_over.append((entity, found[-1].entity))
                 break
-        return found, overlapping
+        return found, passed_over
 
     def entity_of(self, name: str) -> int | None:
         """The entity of that name; None where there is none."""

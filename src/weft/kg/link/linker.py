@@ -49,8 +49,12 @@ class Linker:
             counts["mentions given"] += len(document.mentions)
             return replace(document, mentions=tuple(map(self._given, document.mentions)))
         words = split_words(document.text)
-        exact, overlapping = self._dictionary.find(words)
-        counts["names over another name"] += overlapping
+        exact, passed_over = self._dictionary.find(words)
+        counts["names over another name"] += len(passed_over)
+        for inner, outer in passed_over:
+            self.funnel.note(
+                "names over another name", f"{self.entities[inner].name} in {self.entities[outer].name}"
+            )
         counts["mentions by name"] += len(exact)
         found = exact
         if self._near is not None:

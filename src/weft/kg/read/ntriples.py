@@ -80,11 +80,17 @@ def read_ntriples(text: str) -> tuple[list[tuple[int, Statement]], Labels, list[
     return statements, labels, broken
 
 
-def local_name(term: str) -> str:
-    """The last part of an IRI in words; another term as it is."""
+def last_part(term: str) -> str:
+    """The last part of an IRI; another term as it is."""
     if "://" not in term and not term.startswith("urn:"):
         return term
-    return unquote(re.split(r"[#/:]", term.rstrip("#/"))[-1]).replace("_", " ")
+    return unquote(re.split(r"[#/:]", term.rstrip("#/"))[-1])
+
+
+def local_name(term: str) -> str:
+    """The last part of an IRI in words; another term as it is."""
+    part = last_part(term)
+    return part if part == term else part.replace("_", " ")
 
 
 def _label(labels: Labels, subject: str, name: str, *, preferred: bool) -> None:

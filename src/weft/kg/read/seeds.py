@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from weft.errors import InputError
 from weft.kg.read.funnel import Funnel
-from weft.kg.read.ntriples import Labels, read_ntriples
+from weft.kg.read.ntriples import Labels, last_part, read_ntriples
 from weft.kg.schema import Schema
 
 COLUMNS = ("head", "relation", "tail", "head_type", "tail_type", "head_aliases", "tail_aliases")
@@ -191,7 +191,8 @@ def _graph_rows(text: str, name: str, ids: Mapping[str, int], funnel: Funnel) ->
     for line, reason in broken:
         funnel.fail(_UNREADABLE, f"{name}:{line}: {reason}")
     for line, (subject, predicate, object_) in statements:
-        relation = next((item for item in (predicate, *labels.names(predicate)) if item in ids), None)
+        names = (predicate, last_part(predicate), *labels.names(predicate))
+        relation = next((name for name in names if name in ids), None)
         values = {
             "head": labels.name(subject),
             "relation": relation or labels.name(predicate),

@@ -49,6 +49,9 @@ def text_chunks(
     sentences = np.unique(np.searchsorted(tokens.starts, np.asarray(starts, dtype=np.int64)))
     spans, hard = pack_sentences(len(tokens), sentences[free[sentences]], free, roots, overlap)
     funnel.counts["cuts inside a sentence"] += hard
+    for item in placed:
+        if not any(start <= item.first and item.stop <= stop for start, stop in spans):
+            funnel.leave_out("mentions longer than a chunk", _listed(document, item.mention))
     return [_chunk(document.text, tokens, span, placed) for span in spans]
 
 
@@ -64,7 +67,7 @@ def place_mentions(document: TextDocument, tokens: Tokens, funnel: Funnel) -> li
         if first < stop and tokens.starts[first] == mention.start and tokens.ends[stop - 1] == mention.end:
             found.append(Placed(mention, first, stop))
         else:
-            funnel.leave_out("mentions inside a token", _listed(document, mention))
+            funnel.leave_out("mentions that no tokens fit", _listed(document, mention))
     found.sort(key=lambda item: (item.first - item.stop, item.first, item.mention.entity))
     owner: dict[int, int] = {}
     kept: list[Placed] = []
@@ -111,7 +114,11 @@ def pack_sentences(
         spans.append((start, stop))
         if stop == total:
             break
-        again = sentences[(sentences > start) & (sentences >= stop - overlap) & (sentences < stop)]
+        # A repeated sentence must leave room for the next new one, or the piece would say nothing new.
+        later = sentences[sentences > stop]
+        room = (int(later[0]) if len(later) else total) - size
+        first = max(start + 1, stop - overlap, room)
+        again = sentences[(sentences >= first) & (sentences < stop)]
         start = int(again[0]) if len(again) else stop
     return spans, hard
 
@@ -155,7 +162,7 @@ def _number_words(
     index: dict[str, int] = {}
     edges = [0, *(np.flatnonzero(np.diff(tokens.words[start:stop])) + 1).tolist(), stop - start]
     for begin, end in pairwise(edges):
-        if words[begin] != NO_WORD:
+        if (words[begin:end] != NO_WORD).any():
             continue
         name = text[tokens.starts[start + begin] : tokens.ends[start + end - 1]]
         if not is_word(name):

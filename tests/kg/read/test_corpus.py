@@ -1,0 +1,109 @@
+"""Reading text: what comes in, and what is counted and listed instead of stopping the run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from weft.errors import InputError
+from weft.kg.read.corpus import read_corpus
+from weft.kg.read.documents import without_repeats
+from weft.kg.read.funnel import Funnel
+from weft.kg.read.split import part_of, read_split
+
+
+def test_a_folder_of_text(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "two.md").write_bytes("\ufeffZwei\r\n".encode())
+    (tmp_path / "one.txt").write_bytes(b"One\x00.")
+    (tmp_path / "wide.txt").write_bytes("Weit".encode("utf-16"))
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+    funnel = Funnel()
+    found = {document.id: document.text for document in read_corpus([tmp_path], funnel)}
+    # Every character stays: marks, line ends, NUL.
+    assert found == {"b/two.md": "\ufeffZwei\r\n", "one.txt": "One\x00.", "wide.txt": "Weit"}
+    assert funnel.failures == 0
+
+
+def test_what_cannot_be_read_is_listed_and_the_rest_is_read(tmp_path: Path) -> None:
+    (tmp_path / "bad.txt").write_bytes(b"caf\xe9")
+    (tmp_path / "empty.txt").write_text(" \n")
+    (tmp_path / "good.txt").write_text("Fine.")
+    lines = [
+        json.dumps({"id": "a", "text": "First."}),
+        '{"id": "b", "text": "cut o',
+        "[1, 2]",
+        json.dumps({"id": "c"}),
+        "",
+        json.dumps({"id": "a", "text": "Again."}),
+        json.dumps({"text": "No id."}),
+        json.dumps({"id": 7, "text": "A number."}),
+        json.dumps({"id": "half", "text": "\ud800"}),
+        json.dumps({"id": ["x"], "text": "A list."}),
+        json.dumps({"id": "good.txt", "text": "Like a file."}),
+    ]
+    (tmp_path / "many.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "raw.jsonl").write_bytes(b'{"id": "r", "text": "\xff"}\n')
+    funnel = Funnel()
+    kept = without_repeats(read_corpus([tmp_path], funnel), funnel)
+    assert [document.id for document in kept] == ["good.txt", "a", "many.jsonl:7", "7"]
+    assert funnel.listed["files that cannot be read"] == [
+        "bad.txt: not UTF-8: unexpected end of data at byte 3"
+    ]
+    assert funnel.listed["empty documents"] == ["empty.txt"]
+    assert funnel.listed["documents with an id that another has"] == ["a", "good.txt"]
+    broken = [line.split(": ")[0] for line in funnel.listed["lines that cannot be read"]]
+    assert broken == [f"many.jsonl:{number}" for number in (2, 3, 4, 9, 10)] + ["raw.jsonl:1"]
+    assert funnel.failures == 7
+    assert funnel.counts["lines"] == 11
+
+
+def test_mentions_given_in_jsonl(tmp_path: Path) -> None:
+    mentions = [
+        {"start": 0, "end": 5, "entity": "Paris, France", "type": "city"},
+        {"start": 9, "end": 14},
+        {"start": 9, "end": 99},
+        {"start": 5, "end": 5},
+        {"start": "0", "end": 5},
+        "Paris",
+    ]
+    path = tmp_path / "d.jsonl"
+    path.write_text(json.dumps({"id": "d", "text": "Paris or Paris", "mentions": mentions}))
+    funnel = Funnel()
+    (document,) = read_corpus([path], funnel)
+    assert [(m.start, m.end, m.entity, m.name, m.type) for m in document.mentions] == [
+        (0, 5, 0, "Paris, France", "city"),
+        (9, 14, 1, "Paris", ""),
+    ]
+    assert funnel.counts["mentions outside their text"] == 4
+
+
+def test_no_such_place(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file or folder"):
+        list(read_corpus([tmp_path / "absent"], Funnel()))
+
+
+def test_a_split_file(tmp_path: Path) -> None:
+    path = tmp_path / "split.json"
+    path.write_text('{"train": ["a"], "test": ["b"]}')
+    assert read_split(path) == {"a": "train", "b": "test"}
+    for text, message in [
+        ("[", "no split can be read"),
+        ('{"dev": []}', "train, valid, test"),
+        ('{"train": "a"}', "no list"),
+        ('{"train": ["a"], "test": ["a"]}', "twice"),
+    ]:
+        path.write_text(text)
+        with pytest.raises(InputError, match=message):
+            read_split(path)
+
+
+def test_parts_depend_on_the_id_alone() -> None:
+    parts = [part_of(f"document {number}", 15, 25) for number in range(2000)]
+    assert parts == [part_of(f"document {number}", 15, 25) for number in range(2000)]
+    assert 0.22 < parts.count("test") / 2000 < 0.28
+    assert 0.12 < parts.count("valid") / 2000 < 0.18
+    # Text, unlike modules, is not split at a full stop.
+    assert len({part_of(f"Dr. {number}", 30, 30) for number in range(50)}) == 3

@@ -1,0 +1,175 @@
+"""Seed triples in every form, and lines that are none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from weft.errors import InputError
+from weft.kg.read.funnel import Funnel
+from weft.kg.read.ntriples import local_name, read_ntriples
+from weft.kg.read.seeds import Entity, Seeds, load_entities, read_seeds, save_entities
+from weft.kg.schema import Relation, Schema
+
+SCHEMA = Schema(
+    (
+        Relation("flows_into", "…", head_types=("river",), tail_types=("river", "sea")),
+        Relation("capital_of", "…", also=("http://example.org/capitalOf", "P1376")),
+        Relation("sibling", "…", both_ways=True),
+    )
+)
+
+
+def stated(seeds: Seeds) -> set[tuple[str, str, str]]:
+    names = SCHEMA.names
+    return {
+        (seeds.entities[head].name, names[relation], seeds.entities[tail].name)
+        for head, relation, tail in seeds.triples
+    }
+
+
+def read(path: Path, text: str) -> tuple[Seeds, Funnel]:
+    path.write_text(text, encoding="utf-8")
+    funnel = Funnel()
+    return read_seeds([path], SCHEMA, funnel), funnel
+
+
+EXPECTED = {("Rhine", "flows_into", "North Sea"), ("Bern", "capital_of", "Switzerland")}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("s.csv", "Rhine,flows_into,North Sea\nBern,capital_of,Switzerland\n"),
+        ("s.csv", "tail,relation,head\r\nNorth Sea,flows_into,Rhine\r\nSwitzerland,P1376,Bern\r\n"),
+        ("s.csv", '\ufeff"Rhine","flows_into","North Sea"\n# a remark\n\nBern,capital_of,Switzerland'),
+        ("s.tsv", "Rhine\tflows_into\tNorth Sea\nBern\tcapital_of\tSwitzerland\n"),
+        (
+            "s.jsonl",
+            '{"head": "Rhine", "relation": "flows_into", "tail": "North Sea"}\n'
+            '{"head": "Bern", "relation": "capital_of", "tail": "Switzerland"}\n',
+        ),
+        (
+            "s.nt",
+            "<http://x.org/Rhine> <http://x.org/flows_into> <http://x.org/North_Sea> .\n"
+            '<http://x.org/b> <http://example.org/capitalOf> "Switzerland"@en .\n'
+            '<http://x.org/b> <http://www.w3.org/2000/01/rdf-schema#label> "B\\u0065rn" .\n',
+        ),
+    ],
+)
+def test_every_form_says_the_same(tmp_path: Path, name: str, text: str) -> None:
+    seeds, funnel = read(tmp_path / name, text)
+    assert stated(seeds) == EXPECTED
+    assert funnel.failures == 0
+    assert funnel.counts["seed triples"] == 2
+
+
+def test_types_and_aliases(tmp_path: Path) -> None:
+    seeds, _ = read(
+        tmp_path / "s.csv",
+        "head,relation,tail,head_type,tail_type,head_aliases\n"
+        "Rhine,flows_into,North Sea,river,sea,Rhein|Rijn| \n"
+        "Aare,flows_into,Rhine,river,river,\n",
+    )
+    assert seeds.entities == [
+        Entity("Rhine", "river", ("Rhein", "Rijn")),
+        Entity("North Sea", "sea"),
+        Entity("Aare", "river"),
+    ]
+    record = {"head": "Rhine", "relation": "flows_into", "tail": "North Sea", "tail_aliases": ["Nordsee"]}
+    seeds, _ = read(tmp_path / "s.jsonl", json.dumps(record))
+    assert seeds.entities[1] == Entity("North Sea", "", ("Nordsee",))
+    seeds, _ = read(
+        tmp_path / "s.nt",
+        "<http://x.org/r> <http://x.org/flows_into> <http://x.org/n> .\n"
+        '<http://x.org/r> <http://www.w3.org/2000/01/rdf-schema#label> "Rhein"@de .\n'
+        '<http://x.org/r> <http://www.w3.org/2004/02/skos/core#prefLabel> "Rhine" .\n'
+        '<http://x.org/r> <http://www.w3.org/2004/02/skos/core#altLabel> "Rijn" .\n'
+        "<http://x.org/r> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://x.org/types#river> .\n",
+    )
+    assert seeds.entities[0] == Entity("Rhine", "river", ("Rhein", "Rijn"))
+
+
+def test_a_relation_both_ways_is_stated_both_ways(tmp_path: Path) -> None:
+    seeds, funnel = read(tmp_path / "s.csv", "Ann,sibling,Bob\nBob,sibling,Ann\nAnn,sibling,Bob\n")
+    assert stated(seeds) == {("Ann", "sibling", "Bob"), ("Bob", "sibling", "Ann")}
+    assert funnel.counts["seed triples that repeat another"] == 2
+
+
+def test_what_is_no_triple_is_listed(tmp_path: Path) -> None:
+    seeds, funnel = read(
+        tmp_path / "s.csv",
+        "head,relation,tail,head_type,tail_type\n"
+        "Rhine,flows_into,North Sea,river,sea\n"
+        "Rhine,likes,Cologne,river,city\n"
+        "Rhine,flows_into,Cologne,river,city\n"
+        "Rhine,flows_into,,,\n"
+        "Rhine,flows_into\n"
+        "a,capital_of,c,d,e,f\n"
+        'Bern,"capital_of,Switzerland\n'
+        "Bern,capital_of,Switzerland,,\n",
+    )
+    assert stated(seeds) == EXPECTED
+    assert funnel.listed["seed triples whose relation is not in the schema"] == [
+        "s.csv:3: Rhine likes Cologne"
+    ]
+    assert funnel.listed["seed triples whose types do not fit the schema"] == [
+        "s.csv:4: Rhine flows_into Cologne (river city)"
+    ]
+    lines = [item.split(": ")[0] for item in funnel.listed["seed lines that cannot be read"]]
+    assert lines == ["s.csv:5", "s.csv:6", "s.csv:7", "s.csv:8"]
+    assert funnel.failures == 4
+
+
+def test_broken_lines_of_the_other_forms(tmp_path: Path) -> None:
+    good = '{"head": "Bern", "relation": "capital_of", "tail": "Switzerland"}'
+    seeds, funnel = read(tmp_path / "s.jsonl", f'{{"head": \n[]\n{{"head": "a"}}\n{good}\n')
+    assert stated(seeds) == {("Bern", "capital_of", "Switzerland")}
+    assert funnel.failures == 3
+    good = '<http://x.org/Bern> <http://x.org/capital_of> "Switzerland" .'
+    bad = [
+        "a b c .",
+        good[:-1],
+        '<http://x.org/a> "b" <c> .',
+        '<a:b> <c:d> "\\x" .',
+        '<a:b> <c:d> "\\uD800" .',
+    ]
+    seeds, funnel = read(tmp_path / "s.nt", "\n".join([*bad, "# remark", good + " # and one here\r"]))
+    assert stated(seeds) == {("Bern", "capital_of", "Switzerland")}
+    assert funnel.failures == len(bad)
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    for name, content in [("s.xml", b"<a/>"), ("s.csv", b"\xff\xfe\xff")]:
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError, match=r"a seed of kind|no seed can be read"):
+            read_seeds([tmp_path / name], SCHEMA, Funnel())
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
+def test_literals_come_back(text: str) -> None:
+    spelled = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
+    statements, _, broken = read_ntriples(f'<http://a.b/c> <http://a.b/d> "{spelled}"@en-GB .')
+    assert not broken
+    assert statements == [(1, ("http://a.b/c", "http://a.b/d", text))]
+
+
+def test_names_of_iris() -> None:
+    assert local_name("http://dbpedia.org/resource/North_Sea") == "North Sea"
+    assert local_name("http://x.org/a#K%C3%B6ln") == "Köln"
+    assert local_name("urn:isbn:123") == "123"
+    assert local_name("Ratio 3:1") == "Ratio 3:1"
+
+
+def test_a_dictionary_is_kept(tmp_path: Path) -> None:
+    entities = [Entity("Köln", "city", ("Cologne",)), Entity("a")]
+    save_entities(entities, tmp_path / "e.json")
+    assert load_entities(tmp_path / "e.json") == entities
+    (tmp_path / "e.json").write_text('[{"name": "a"}]')
+    with pytest.raises(InputError, match="no dictionary"):
+        load_entities(tmp_path / "e.json")
