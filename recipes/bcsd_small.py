@@ -2,8 +2,9 @@
 
     python recipes/bcsd_small.py --data functions.parquet --out FOLDER
 
-DATA is what `weft bcsd dataset build examples/bcsd/dataset.yaml` made. Training has two parts: first 128
-instructions of a function, at a high rate; then 256, the rate falling to nothing. A run that was cut off goes
+DATA is what `weft bcsd dataset build examples/bcsd/dataset.yaml` made. Training has two parts. In
+the second the branches learn without the token set as well, three quarters of a batch come out of one pair of
+binaries, and the rate falls to nothing. A run that was cut off goes
 on where it stopped. FOLDER/second holds the model in half precision, with the idf of the training packages
 and the score weights tuned on the validation packages. The test packages
 are not read here: `weft bcsd eval functions.parquet --model FOLDER/second` does that.
@@ -20,13 +21,13 @@ from pathlib import Path
 
 from weft.bcsd.learn.sampling import SamplingConfig
 from weft.bcsd.learn.setup import Setup, run_setup
+from weft.bcsd.learn.training import Learning
 from weft.bcsd.model.config import ModelConfig
 from weft.train import TrainConfig
 
 RATE = 1.3e-3
-HANDOVER = 0.5
+HANDOVER = 0.7
 """Share of the rate at which the first part ends and the second begins."""
-LENGTHS = (128, 256)
 
 
 def setup(part: int, arguments: argparse.Namespace) -> Setup:
@@ -40,9 +41,9 @@ def setup(part: int, arguments: argparse.Namespace) -> Setup:
             dimension=2 * arguments.hidden_size,
             layers=arguments.layers,
             intermediate_size=2 * arguments.hidden_size,
-            max_instructions=LENGTHS[part],
         ),
-        sampling=SamplingConfig(groups=arguments.groups),
+        sampling=SamplingConfig(groups=arguments.groups, hard=0.75 if part else 0.5),
+        learning=Learning(branch_weight=0.5 if part else 0.0, drop_tokens=0.2 if part else 0.1),
         train=TrainConfig(
             steps=(arguments.first_steps, arguments.second_steps)[part],
             batch_size=2 * arguments.groups,
@@ -72,7 +73,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--parts", choices=("first", "second", "both"), default="both")
-    parser.add_argument("--first-steps", type=int, default=1000)
+    parser.add_argument("--first-steps", type=int, default=550)
     parser.add_argument("--second-steps", type=int, default=1000)
     parser.add_argument("--groups", type=int, default=128)
     parser.add_argument("--hidden-size", type=int, default=128)

@@ -132,7 +132,7 @@ def test_it_overfits_and_structure_shuffled_in_training_is_another_loss(training
         for shuffle in (False, True)
     ]
     assert not torch.equal(values[0]["loss"], values[1]["loss"])
-    assert set(values[0]) == {"loss", "contrastive", "nearest", "mlm"}
+    assert set(values[0]) == {"loss", "contrastive", "branches", "nearest", "mlm"}
 
 
 def test_a_run_makes_a_model_and_another_goes_on_from_it(labelled, tmp_path) -> None:

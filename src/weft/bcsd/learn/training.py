@@ -34,6 +34,8 @@ class Learning:
     Args:
         temperature: Of NT-Xent.
         mlm_weight: Share of the language-model loss beside it.
+        branch_weight: Share of NT-Xent on the embedding without the token set: alone, the set would answer
+            most questions before the other branches have learnt to.
         mask: Share of the instructions that are hidden, whole.
         drop_tokens: Share of the entries of the token sets that are left out.
         mlm_positions: Hidden instructions per batch whose mnemonic is predicted, at most.
@@ -46,6 +48,7 @@ class Learning:
 
     temperature: float = 0.07
     mlm_weight: float = 0.1
+    branch_weight: float = 0.5
     mask: float = 0.11
     drop_tokens: float = 0.1
     mlm_positions: int = 384
@@ -55,8 +58,9 @@ class Learning:
     def __post_init__(self) -> None:
         if not self.temperature > 0:
             raise ConfigError(f"Learning.temperature is {self.temperature!r}; it must be above 0")
-        if not self.mlm_weight >= 0:
-            raise ConfigError(f"Learning.mlm_weight is {self.mlm_weight!r}; it must be at least 0")
+        for name in ("mlm_weight", "branch_weight"):
+            if not getattr(self, name) >= 0:
+                raise ConfigError(f"Learning.{name} is {getattr(self, name)!r}; it must be at least 0")
         for name in ("mask", "drop_tokens"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"Learning.{name} is {getattr(self, name)!r}; it must lie in [0, 1)")
@@ -122,10 +126,12 @@ class Collator:
 
 
 def loss_step(learning: Learning) -> Callable[[FunctionModel, Lesson], Mapping[str, Tensor]]:
-    """``loss = NT-Xent + mlm_weight · MLM``, with the share of functions whose partner is nearest.
+    """The loss of a lesson, and the share of functions whose partner is nearest.
+
+    loss = NT-Xent(e) + branch_weight · NT-Xent(e without the token set) + mlm_weight · MLM
 
     Args:
-        learning: Temperature and weight.
+        learning: Temperature and weights.
     """
 
     def step(model: FunctionModel, lesson: Lesson) -> dict[str, Tensor]:
@@ -137,10 +143,14 @@ def loss_step(learning: Learning) -> Callable[[FunctionModel, Lesson], Mapping[s
             nearest = alike.fill_diagonal_(-2.0).argmax(dim=1)
             right = (lesson.groups[nearest] == lesson.groups).float().mean()
         values = {"loss": contrastive, "contrastive": contrastive, "nearest": right}
+        if learning.branch_weight and output.without_set is not None:
+            branches = nt_xent_loss(output.without_set, lesson.groups, learning.temperature)
+            values["branches"] = branches
+            values["loss"] = values["loss"] + learning.branch_weight * branches
         if output.mlm_logits is not None and output.mlm_labels is not None:
             mlm = masked_language_modeling_loss(output.mlm_logits, output.mlm_labels)
             values["mlm"] = mlm
-            values["loss"] = contrastive + learning.mlm_weight * mlm
+            values["loss"] = values["loss"] + learning.mlm_weight * mlm
         return values
 
     return step

@@ -29,6 +29,7 @@ class FunctionOutput:
 
     Args:
         embeddings: ``(functions, dimension)``, L2-normalised.
+        without_set: The same without the token set's part; None where there is none to leave out.
         graph_summary: ``(functions, hidden)``; None where the model has no graph branch.
         mlm_logits: ``(masked, vocab)``, scores of the mnemonic at masked instructions, in the order of
             ``mlm_labels``; None where nothing was asked for.
@@ -38,6 +39,7 @@ class FunctionOutput:
     """
 
     embeddings: Tensor
+    without_set: Tensor | None = None
     graph_summary: Tensor | None = None
     mlm_logits: Tensor | None = None
     mlm_labels: Tensor | None = None
@@ -139,14 +141,16 @@ class FunctionModel(nn.Module):
         parts: list[Tensor] = []
         if self.from_graph is not None and summary is not None:
             parts.append(self.from_graph(summary))
-        if self.token_set is not None and self.token_set_norm is not None:
-            parts.append(self.token_set_norm(self.token_set(batch.held, batch.held_first)))
         logits, found, maps = None, None, None
         if self.from_sequence is not None:
             pooled, logits, found, maps = self._read(batch, embedded, summary, labels, need_maps)
             parts.append(self.from_sequence(pooled))
         total = torch.stack([part.float() for part in parts]).sum(dim=0)
-        return FunctionOutput(F.normalize(total, dim=-1), summary, logits, found, maps)
+        without_set = None
+        if self.token_set is not None and self.token_set_norm is not None:
+            without_set = F.normalize(total, dim=-1)
+            total = total + self.token_set_norm(self.token_set(batch.held, batch.held_first)).float()
+        return FunctionOutput(F.normalize(total, dim=-1), without_set, summary, logits, found, maps)
 
     def _summary(self, batch: FunctionBatch, embedded: Tensor) -> Tensor | None:
         """The graph's summary, ``(functions, hidden)``."""
