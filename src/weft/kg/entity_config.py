@@ -20,6 +20,8 @@ class EntityGraphConfig:
         types: Names of the entity types; the first is "", "not known".
         shared_layers: Lower layers that read roots alone; leaves enter above them.
         frozen: Whether embeddings and shared layers keep their weights.
+        moving_roots: Whether roots pass through the upper layers as well; without, they stay what the shared
+            layers make of them, and leaves alone learn to read them.
         encoder_rate: Learning rate of the encoder as a share of the other parts', which start from nothing.
         leaves: A leaf for every entity, fused with its mentions by H-GAT.
         context: A pair's context: the roots that the leaves of both its entities attend to.
@@ -38,6 +40,7 @@ class EntityGraphConfig:
     types: tuple[str, ...] = ("",)
     shared_layers: int = 0
     frozen: bool = False
+    moving_roots: bool = True
     encoder_rate: float = 1.0
     leaves: bool = True
     context: bool = True

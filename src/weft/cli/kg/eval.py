@@ -1,4 +1,4 @@
-"""``weft kg eval``: score a model and the baselines on held-out modules."""
+"""``weft kg eval``: score a model and the baselines on held-out modules or documents."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.cli.machine import add_machine, device_of
+from weft.errors import ConfigError
 
 if TYPE_CHECKING:
     from weft.kg.evaluate.scores import Score
+    from weft.kg.evaluate.texts import TextScore
+    from weft.kg.evaluate.triples import FactScore
 
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of ``weft kg eval``."""
     result = argparse.ArgumentParser(
         prog="weft kg eval",
-        description="Score answers to held-out modules in every view, beside the baselines.",
+        description="Score answers to held-out modules in every view, or facts of held-out documents, beside the "
+        "baselines.",
     )
     result.add_argument("dataset", type=Path, metavar="DATASET", help="made by `weft kg build`")
     result.add_argument(
@@ -44,7 +48,16 @@ def parser() -> argparse.ArgumentParser:
 def run(argv: list[str]) -> int:
     """Run ``weft kg eval``."""
     arguments = parser().parse_args(argv)
-    from weft.errors import ConfigError
+    from weft.kg.represent.passages import is_text
+
+    if arguments.limit < 1 or arguments.beams < 1:
+        raise ConfigError("--limit and --beams must be at least 1")
+    if arguments.calibrate and arguments.model is None:
+        raise ConfigError("--calibrate needs --model")
+    return _text(arguments) if is_text(arguments.dataset) else _code(arguments)
+
+
+def _code(arguments: argparse.Namespace) -> int:
     from weft.kg.evaluate.baselines import baseline_scores
     from weft.kg.evaluate.calibrate import calibrate
     from weft.kg.evaluate.confidence import Confidence
@@ -53,10 +66,6 @@ def run(argv: list[str]) -> int:
     from weft.kg.model.leafy_chain import LeafyChainModel
     from weft.kg.represent.dataset import load_dataset
 
-    if arguments.limit < 1 or arguments.beams < 1:
-        raise ConfigError("--limit and --beams must be at least 1")
-    if arguments.calibrate and arguments.model is None:
-        raise ConfigError("--calibrate needs --model")
     device = device_of(arguments)
     dataset = load_dataset(arguments.dataset)
     views = make_views(dataset, arguments.split, arguments.limit)
@@ -69,7 +78,7 @@ def run(argv: list[str]) -> int:
         corpus = dataset.corpus.to(device)
         names = dataset.schema.names
         if arguments.calibrate:
-            calibrate(model, dataset, corpus, limit=arguments.limit).save(arguments.model)
+            calibrate(model, dataset, corpus, arguments.limit, arguments.beams).save(arguments.model)
         table["model"] = evaluate(
             model,
             corpus,
@@ -88,6 +97,58 @@ def run(argv: list[str]) -> int:
     else:
         print(listing(table, arguments.by_relation))
     return 0
+
+
+def _text(arguments: argparse.Namespace) -> int:
+    from weft.kg.evaluate.confidence import Confidence
+    from weft.kg.evaluate.texts import ask_texts, baseline_text_scores, calibrate_texts, score_texts
+    from weft.kg.model.entity_graph import EntityGraphModel
+    from weft.kg.represent.passages import load_text_dataset
+
+    if arguments.shuffle_relations or arguments.by_relation:
+        raise ConfigError(
+            "--shuffle-relations and --by-relation are for data sets of code; this is one of text"
+        )
+    device = device_of(arguments)
+    dataset = load_text_dataset(arguments.dataset)
+    table = dict(baseline_text_scores(dataset, arguments.split))
+    if arguments.model is not None:
+        model = EntityGraphModel.load(arguments.model).to(device)
+        config = model.config
+        dataset.check_model(
+            config.encoder.vocab_size, config.num_relations, config.types, str(arguments.model)
+        )
+        asked = ask_texts(model, dataset, arguments.split)
+        if arguments.calibrate:
+            calibrate_texts(dataset, asked.valid).save(arguments.model)
+        table["model"] = score_texts(dataset, asked, Confidence.load(arguments.model))
+    if arguments.json:
+        print(json.dumps({name: score.record() for name, score in table.items()}))
+    else:
+        print(text_listing(table))
+    return 0
+
+
+def text_listing(table: Mapping[str, TextScore]) -> str:
+    """The table of facts: a line for each threshold of each row."""
+    lines = [f"{'':<44}{'facts':>7}{'P':>7}{'R':>7}{'F1':>7}{'Ign F1':>8}{'seen':>7}{'unseen':>8}"]
+    for name, score in table.items():
+        lines += [
+            _facts(f"{name}, best threshold on validation", score.best),
+            _facts(f"{name}, without", score.plain),
+        ]
+        if score.kept is not None:
+            lines.append(_facts(f"{name}, asked for precision 0.9", score.kept))
+            lines.append(f"  calibration error {score.calibration_error:.3f}")
+    return "\n".join(lines)
+
+
+def _facts(name: str, score: FactScore) -> str:
+    parts = [part.f1 if part else 0.0 for part in (score.seen, score.unseen)]
+    return (
+        f"  {name:<42}{score.guesses:>7}{score.precision:>7.3f}{score.recall:>7.3f}{score.f1:>7.3f}"
+        f"{score.ignoring_f1:>8.3f}{parts[0]:>7.3f}{parts[1]:>8.3f}"
+    )
 
 
 def listing(table: Mapping[str, Mapping[str, Score]], by_relation: bool) -> str:

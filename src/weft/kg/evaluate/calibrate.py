@@ -1,19 +1,44 @@
-"""Confidence learnt from the validation part."""
+"""Confidence learnt from the validation part, from questions as often as they are asked."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
 from weft.kg.evaluate.confidence import Confidence
-from weft.kg.evaluate.scores import answer
-from weft.kg.evaluate.views import make_views
+from weft.kg.evaluate.views import View, make_views
+from weft.kg.model.decode import Answers, Queries, mask_predict, spell
 from weft.kg.model.leafy_chain import LeafyChainModel
+from weft.kg.read.tokens import PAD
 from weft.kg.represent.dataset import Corpus, Dataset
 
 _NATURAL = ("natural", "parameter types", "return types")
 """What is asked of text as it is: hidden tails occur in no real chunk."""
+_AT_ONCE = 8
+"""Chunks of a batch, with all of their questions."""
+
+
+class Outcome(NamedTuple):
+    """What became of one question.
+
+    Args:
+        relation: Name of the relation.
+        probability: Of the first answer.
+        right: Whether it was right.
+        typed: Whether it is a type that only the stubs know.
+    """
+
+    relation: str
+    probability: float
+    right: bool
+    typed: bool
 
 
 def calibrate(
-    model: LeafyChainModel, dataset: Dataset, corpus: Corpus, limit: int | None = None
+    model: LeafyChainModel, dataset: Dataset, corpus: Corpus, limit: int | None = None, beams: int = 4
 ) -> Confidence:
     """Fit confidences to the model's first answers to the validation part.
 
@@ -21,15 +46,110 @@ def calibrate(
         model: In eval mode.
         dataset: Its corpus on the CPU.
         corpus: The same on the model's device.
-        limit: Most queries of each view.
+        limit: Most questions.
+        beams: Hypotheses of each tail, as many as will be used.
     """
-    answers = []
-    for name, view in make_views(dataset, "valid", limit).items():
-        if name not in _NATURAL:
-            continue
-        relations = dataset.corpus.relation[view.triple].tolist()
-        for relation, ranking, gold in zip(relations, answer(model, corpus, view), view.gold, strict=True):
-            if ranking:
-                tail, probability = ranking[0]
-                answers.append((dataset.schema.names[relation], probability, tail in gold))
-    return Confidence.fit(answers)
+    found = outcomes(model, dataset, corpus, "valid", limit, beams)
+    return Confidence.fit((item.relation, item.probability, item.right) for item in found)
+
+
+def outcomes(
+    model: LeafyChainModel,
+    dataset: Dataset,
+    corpus: Corpus,
+    split: str,
+    limit: int | None = None,
+    beams: int = 4,
+    seed: int = 0,
+) -> list[Outcome]:
+    """Ask all questions of whole chunks: every relation as often as it is asked of real text.
+
+    A share of each kind of question, as large for one as for another, would give types the say over
+    relations that are asked more often than they.
+
+    Args:
+        model: In eval mode.
+        dataset: Its corpus on the CPU.
+        corpus: The same on the model's device.
+        split: The part of the chunks.
+        limit: Most questions; chunks are drawn at random up to it.
+        beams: Hypotheses of each tail.
+        seed: Of the draw.
+    """
+    views = make_views(dataset, split)
+    asked: dict[int, list[tuple[View, int]]] = defaultdict(list)
+    for name in _NATURAL:
+        if name in views:
+            for number, triple in enumerate(views[name].triple.tolist()):
+                asked[int(dataset.corpus.chunk[triple])].append((views[name], number))
+    order = np.random.default_rng(seed).permutation(sorted(asked))
+    total = np.cumsum([len(asked[chunk]) for chunk in order.tolist()])
+    chosen = order[: len(order) if limit is None else int(np.searchsorted(total, limit)) + 1].tolist()
+    lengths = (dataset.corpus.ids != PAD).sum(dim=1)
+    # Chunks with as many questions together: a batch is padded to the most.
+    chosen.sort(key=lambda chunk: (len(asked[chunk]), int(lengths[chunk])))
+    result: list[Outcome] = []
+    for start in range(0, len(chosen), _AT_ONCE):
+        result += _ask(
+            model,
+            dataset,
+            corpus,
+            [(chunk, asked[chunk]) for chunk in chosen[start : start + _AT_ONCE]],
+            beams,
+        )
+    return result
+
+
+def _ask(
+    model: LeafyChainModel,
+    dataset: Dataset,
+    corpus: Corpus,
+    part: list[tuple[int, list[tuple[View, int]]]],
+    beams: int,
+) -> list[Outcome]:
+    most = max(len(items) for _, items in part)
+    triple = torch.zeros(len(part), most, dtype=torch.int64)
+    there = torch.zeros(len(part), most, dtype=torch.bool)
+    for row, (_, items) in enumerate(part):
+        triple[row, : len(items)] = torch.tensor([int(view.triple[number]) for view, number in items])
+        there[row, : len(items)] = True
+    device = corpus.ids.device
+    roots = corpus.ids[torch.tensor([chunk for chunk, _ in part], device=device)].long()
+    roots = roots[:, : int((roots != PAD).sum(dim=1).max())]
+    index = triple.to(device)
+    # Places of questions that do not exist belong to other chunks: they point at the first root instead.
+    start = torch.where(there.to(device), corpus.head_start[index], 0)
+    queries = Queries(roots, there.to(device), corpus.relation[index], start, corpus.head_length[index])
+    answers = _answers(model, queries, beams)
+    result = []
+    for row, (_, items) in enumerate(part):
+        for column, (view, number) in enumerate(items):
+            relation = dataset.schema.names[int(dataset.corpus.relation[view.triple[number]])]
+            probability = float(answers.log_probability[row, column, 0].clamp(max=0.0).exp())
+            right = answers.tail(row, column, 0) in view.gold[number]
+            result.append(Outcome(relation, probability, right, view.name != "natural"))
+    return result
+
+
+def _answers(model: LeafyChainModel, queries: Queries, beams: int) -> Answers:
+    """All questions in one pass where leaf groups ignore each other, one after the other where they do not."""
+    if model.config.decoding == "causal":
+        return spell(model, queries, beams)
+    columns = [slice(number, number + 1) for number in range(queries.there.shape[1])]
+    found = [
+        mask_predict(
+            model,
+            Queries(
+                queries.roots,
+                queries.there[:, column],
+                queries.relation[:, column],
+                queries.head_start[:, column],
+                queries.head_length[:, column],
+            ),
+        )
+        for column in columns
+    ]
+    return Answers(
+        torch.cat([item.tokens for item in found], dim=1),
+        torch.cat([item.log_probability for item in found], dim=1),
+    )

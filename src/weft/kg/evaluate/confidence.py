@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from weft.errors import CheckpointError, ConfigError, InputError
-from weft.objective.calibration import Calibration, fit_isotonic, from_json, to_json
+from weft.objective.calibration import Calibration, Isotonic, fit_isotonic, from_json, to_json
 
 FILE = "calibration.json"
-_ENOUGH = 150
-"""Answers that a relation needs for a map of its own; fewer share the map of all."""
+_PRIOR = 150
+"""Answers of a relation that count as much as the map of all relations."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Confidence:
     """A rising map from probability to precision for every relation.
 
     Args:
-        pooled: For relations without a map of their own.
+        pooled: For relations that no answer was of.
         by_relation: Relation name to map.
     """
 
@@ -33,7 +33,11 @@ class Confidence:
 
     @staticmethod
     def fit(answers: Iterable[tuple[str, float, bool]]) -> Confidence:
-        """Learn from answers of held-out modules.
+        """Learn from answers about what was held out, each kind as often as it is asked.
+
+            c_r(p) = (n_r · isotonic_r(p) + n · isotonic(p)) / (n_r + n)        n = 150
+
+        of a relation with n_r answers: its own map as far as they carry it, the map of all for the rest.
 
         Args:
             answers: Relation, probability, whether the answer was right.
@@ -47,8 +51,12 @@ class Confidence:
         every = [pair for pairs in grouped.values() for pair in pairs]
         if not every:
             raise InputError("no answers to calibrate with")
-        maps = {name: _isotonic(pairs) for name, pairs in sorted(grouped.items()) if len(pairs) >= _ENOUGH}
-        return Confidence(_isotonic(every), maps)
+        pooled = _isotonic(every)
+        maps = {
+            name: _mixed(_isotonic(pairs), pooled, len(pairs) / (len(pairs) + _PRIOR))
+            for name, pairs in sorted(grouped.items())
+        }
+        return Confidence(pooled, maps)
 
     def __call__(self, relation: str, probability: float) -> float:
         """How often an answer of this relation with this probability is right."""
@@ -111,6 +119,13 @@ def threshold_at(confidences: Sequence[float], precision: float) -> float:
     return float(surest[enough[-1]]) if len(enough) else float("inf")
 
 
-def _isotonic(pairs: list[tuple[float, bool]]) -> Calibration:
+def _mixed(own: Isotonic, pooled: Isotonic, share: float) -> Isotonic:
+    """The mean of two rising maps, itself one: linear between the knots of both."""
+    knots = np.unique([*own.scores, *pooled.scores])
+    values = np.maximum.accumulate(share * own(knots) + (1 - share) * pooled(knots)).clip(0.0, 1.0)
+    return Isotonic(tuple(knots.tolist()), tuple(values.tolist()))
+
+
+def _isotonic(pairs: list[tuple[float, bool]]) -> Isotonic:
     probabilities, right = zip(*pairs, strict=True)
     return fit_isotonic(np.array(probabilities), np.array(right, dtype=np.float64))

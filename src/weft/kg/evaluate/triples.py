@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -59,11 +59,13 @@ class FactScore:
 
     def record(self) -> dict[str, object]:
         """As JSON."""
-        return {
-            name: round(value, 4) if isinstance(value, float) else value
-            for name, value in asdict(self).items()
-            if value is not None
-        }
+        values: dict[str, object] = {}
+        for name, value in vars(self).items():
+            if isinstance(value, FactScore):
+                values[name] = value.record()
+            elif value is not None:
+                values[name] = round(value, 4) if isinstance(value, float) else value
+        return values
 
 
 @torch.no_grad()

@@ -15,6 +15,7 @@ from weft.encoder.checkpoint.storage import load_model, save_model
 from weft.encoder.encoder import Encoder
 from weft.graph.triples import NO_TOKEN, Triples
 from weft.kg.entity_config import EntityGraphConfig
+from weft.kg.model.memory import key_value, step
 from weft.kg.model.pairs import PairLayer, PairStates, SharedContext, distance_buckets
 from weft.kg.represent.entities import EntityBatch
 
@@ -53,10 +54,9 @@ class EntityGraphModel(nn.Module):
         self.leaf_norm = nn.LayerNorm(width) if config.leaves else None
         # Types from 1: H-GAT's row 0 is never used.
         self.fusion = HGAT(width, len(config.types) + 1, config.relation_dropout) if config.leaves else None
-        self.context = SharedContext(width) if config.context else None
+        self.context = SharedContext(width, config.pair_size) if config.context else None
         self.pairs = PairStates(
             2 * width if config.leaves else width,
-            width if config.context else 0,
             len(config.types),
             config.pair_size,
             config.distances,
@@ -96,14 +96,18 @@ class EntityGraphModel(nn.Module):
         R = hidden.shape[1]
         upper = slice(self.config.shared_layers, None)
         if self.leaf is None:
-            roots = self.encoder(hidden, roots_there, layers=upper).last_hidden_state
-            leaves = None
+            roots, leaves = hidden, None
+            if self.config.moving_roots:
+                roots = self.encoder(hidden, roots_there, layers=upper).last_hidden_state
         else:
             hidden = self._with_leaves(hidden, batch, mentioned, owned)
             real = torch.cat([roots_there, batch.there], dim=1)
             mask = _roots_ignore_leaves(real, R)
-            both = self.encoder(hidden, real, mask=mask, layers=upper).last_hidden_state
-            roots, leaves = both[:, :R], both[:, R:]
+            if self.config.moving_roots:
+                both = self.encoder(hidden, real, mask=mask, layers=upper).last_hidden_state
+                roots, leaves = both[:, :R], both[:, R:]
+            else:
+                roots, leaves = hidden[:, :R], self._read(hidden, R, mask)
         entities = _pool(roots, mentioned, owned)
         if leaves is not None:
             entities = torch.cat([entities.to(leaves.dtype), leaves], dim=2)
@@ -115,6 +119,14 @@ class EntityGraphModel(nn.Module):
         for layer in self.pair_layers:
             pairs = layer(pairs, there)
         return self.relations(pairs).float()
+
+    def _read(self, hidden: Tensor, roots: int, mask: Tensor) -> Tensor:
+        """The leaves after the upper layers, in which the roots stay as they are."""
+        still, leaves = hidden[:, :roots], hidden[:, roots:]
+        for layer in list(self.encoder.layers)[self.config.shared_layers :]:
+            key, value = key_value(layer, torch.cat([still, leaves], dim=1), None)  # type: ignore[arg-type]  # a layer
+            leaves = step(layer, leaves, key, value, mask[:, :, roots:], None)  # type: ignore[arg-type]  # a layer
+        return leaves
 
     def _with_leaves(self, roots: Tensor, batch: EntityBatch, mentioned: Tensor, owned: Tensor) -> Tensor:
         """Roots and, after them, the entities' leaves, ``(B, R + N, hidden)``."""

@@ -21,6 +21,8 @@ from weft.kg.represent.passages import TextDataset
 from weft.train import History, TrainConfig, fit
 from weft.train.batching import Batches, LengthBuckets, to_device
 
+WITHOUT_GRAPH: Mapping[str, Any] = {"leaves": False, "context": False, "distances": False, "pair_layers": 0}
+"""Choices that leave the encoder, the pooling of mentions, types and products: the control."""
 _CACHED_AT_ONCE = 8
 
 

@@ -53,8 +53,8 @@ def remember(model: LeafyChainModel, batch: ChainBatch) -> RootMemory:
     mask = batch.real[:, None, None, :R]
     layers = []
     for layer in _layers(model):
-        key, value = _key_value(layer, hidden, turn)
-        hidden = _step(layer, hidden, key, value, mask, turn)
+        key, value = key_value(layer, hidden, turn)
+        hidden = step(layer, hidden, key, value, mask, turn)
         layers.append((key, value))
     return RootMemory(hidden, tuple(layers))
 
@@ -73,9 +73,9 @@ def encode_leaves(model: LeafyChainModel, batch: ChainBatch, memory: RootMemory)
     turn = _turn(model, batch.root[:, R:], hidden)
     mask = batch.one_way(model.config.decoding == "causal")[:, :, R:]
     for layer, (root_key, root_value) in zip(_layers(model), memory.layers, strict=True):
-        key, value = _key_value(layer, hidden, turn)
+        key, value = key_value(layer, hidden, turn)
         key, value = torch.cat([root_key, key], dim=2), torch.cat([root_value, value], dim=2)
-        hidden = _step(layer, hidden, key, value, mask, turn)
+        hidden = step(layer, hidden, key, value, mask, turn)
     return torch.cat([memory.hidden, hidden], dim=1)
 
 
@@ -90,12 +90,13 @@ def _turn(model: LeafyChainModel, positions: Tensor, hidden: Tensor) -> Rotation
     return rotation(positions, config.head_size, config.rotary_base, hidden.dtype)
 
 
-def _key_value(layer: EncoderLayer, hidden: Tensor, turn: Rotation | None) -> tuple[Tensor, Tensor]:
+def key_value(layer: EncoderLayer, hidden: Tensor, turn: Rotation | None) -> tuple[Tensor, Tensor]:
+    """Keys and values of a layer, ``(B, heads, seq, D)`` each, keys turned to their positions."""
     key, value = (_split(layer, project(hidden)) for project in (layer.attention.key, layer.attention.value))
     return key if turn is None else rotate(key, turn), value
 
 
-def _step(
+def step(
     layer: EncoderLayer, hidden: Tensor, key: Tensor, value: Tensor, mask: Tensor, turn: Rotation | None
 ) -> Tensor:
     """One layer of the encoder without dropout, with keys and values from elsewhere."""

@@ -16,10 +16,11 @@ DISTANCES = 10
 class SharedContext(nn.Module):
     """The text that the leaves of both entities of a pair attend to.
 
-    A_i = softmax_r((W_q z_i)·(W_k h_r) / √D), per head    a_ij ∝ Σ_heads A_i ⊙ A_j    c_ij = Σ_r a_ijr h_r
+    A_i = softmax_r((W_q z_i)·(W_k h_r) / √D), per head    a_ij ∝ Σ_heads A_i ⊙ A_j    c_ij = Σ_r a_ijr W_v h_r
 
     Args:
         hidden_size: Width of leaves and roots.
+        size: Width of a context.
 
     Source:
         Zhou et al. 2021, ATLOP, §4.2, localized context pooling.
@@ -28,10 +29,11 @@ class SharedContext(nn.Module):
         The attention is the leaves' own, learnt for this; the paper takes the encoder's, of mention tokens.
     """
 
-    def __init__(self, hidden_size: int) -> None:
+    def __init__(self, hidden_size: int, size: int) -> None:
         super().__init__()
-        self.query = nn.Linear(hidden_size, hidden_size)
-        self.key = nn.Linear(hidden_size, hidden_size)
+        self.query = nn.Linear(hidden_size, size)
+        self.key = nn.Linear(hidden_size, size)
+        self.value = nn.Linear(hidden_size, size, bias=False)
 
     def forward(self, leaves: Tensor, roots: Tensor, real: Tensor) -> Tensor:
         """The contexts of all pairs.
@@ -42,7 +44,7 @@ class SharedContext(nn.Module):
             real: ``(B, R)`` bool.
 
         Returns:
-            ``(B, N, N, hidden)``.
+            ``(B, N, N, size)``.
         """
         B, N, _ = leaves.shape
         query = self.query(leaves).unflatten(2, (PAIR_HEADS, -1)).transpose(1, 2)
@@ -51,7 +53,8 @@ class SharedContext(nn.Module):
         weights = scores.masked_fill(~real[:, None, None], torch.finfo(torch.float32).min).softmax(dim=3)
         shared = torch.einsum("bhir,bhjr->bijr", weights, weights).view(B, N * N, -1)
         shared = shared / shared.sum(dim=2, keepdim=True).clamp(min=1e-9)
-        return (shared.to(roots.dtype) @ roots).view(B, N, N, -1)
+        value = self.value(roots)
+        return (shared.to(value.dtype) @ value).view(B, N, N, -1)
 
 
 class PairLayer(nn.Module):
@@ -100,11 +103,10 @@ class PairStates(nn.Module):
     """The state of a pair from its entities, their types, context and distance.
 
     u_i, v_i = tanh(W_u e_i + T_u type_i), tanh(W_v e_i + T_v type_i)
-    p_ht     = LN(W_p (u_h ⊙ v_t) + u_h + v_t + W_c c_ht + D distance_ht)
+    p_ht     = LN(W_p (u_h ⊙ v_t) + u_h + v_t + c_ht + D distance_ht)
 
     Args:
         width: Width of an entity's features.
-        context: Width of a pair's context; 0 for none.
         num_types: Entity types.
         size: Width of u, v and p.
         distances: Whether distances enter.
@@ -114,11 +116,10 @@ class PairStates(nn.Module):
         a tenth of the time of a small model on a CPU.
     """
 
-    def __init__(self, width: int, context: int, num_types: int, size: int, distances: bool) -> None:
+    def __init__(self, width: int, num_types: int, size: int, distances: bool) -> None:
         super().__init__()
         self.entity = nn.Linear(width, 2 * size)
         self.types = nn.Embedding(num_types, 2 * size)
-        self.context = nn.Linear(context, size, bias=False) if context else None
         self.distance = nn.Embedding(2 * DISTANCES, size) if distances else None
         self.product = nn.Linear(size, size)
         self.norm = nn.LayerNorm(size)
@@ -132,7 +133,7 @@ class PairStates(nn.Module):
         Args:
             entities: ``(B, N, width)``.
             types: ``(B, N)`` int64.
-            context: ``(B, N, N, context)`` or None.
+            context: ``(B, N, N, size)`` or None.
             distance: ``(B, N, N)`` int64 buckets, below ``2 * DISTANCES``.
 
         Returns:
@@ -141,8 +142,8 @@ class PairStates(nn.Module):
         head, tail = torch.tanh(self.entity(entities) + self.types(types)).chunk(2, dim=2)
         head, tail = head[:, :, None], tail[:, None]
         pairs = self.product(head * tail) + head + tail
-        if self.context is not None and context is not None:
-            pairs = pairs + self.context(context)
+        if context is not None:
+            pairs = pairs + context
         if self.distance is not None:
             pairs = pairs + self.distance(distance)
         return self.norm(pairs)
