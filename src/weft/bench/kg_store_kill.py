@@ -66,7 +66,7 @@ def kill_and_resume(
     lost = doubled = again = during = 0
     for number in range(kills + 1):
         last = number == kills
-        process = _start(corpus, store, workers, seconds)
+        process = _start(corpus, store, workers, seconds, quiet=not last)
         if not last:
             # From the first commits of this run on; where in a commit, the clock decides.
             _wait_for_commits(
@@ -90,9 +90,11 @@ def kill_and_resume(
     return Killed(kills, during, documents, lost, doubled, again, same)
 
 
-def _start(corpus: Path, store: Path, workers: int, seconds: float) -> subprocess.Popen[bytes]:
+def _start(corpus: Path, store: Path, workers: int, seconds: float, quiet: bool) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", __name__, str(corpus), str(store), str(workers), str(seconds)]
-    return subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    # A killed process pool leaves semaphores behind, of which Python's own tracker tells as it removes them.
+    errors = subprocess.DEVNULL if quiet else None
+    return subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=errors)
 
 
 def _wait_for_commits(store: Path, process: subprocess.Popen[bytes], wanted: int) -> None:

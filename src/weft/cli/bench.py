@@ -11,10 +11,13 @@ BENCHES = {
     "absa": "many questions in one pass against sentence pairs; a long table as a stream",
     "attention": "the paths of attend against plain SDPA and the literal forms",
     "bcsd": "extraction against symbols, unwind data, the compiler's jump tables; speed-up and memory",
+    "bcsd-index": "an index of 200,000 functions: latency, recall; updates; killed writers",
+    "bcsd-model": "functions embedded per second; what half precision and the graph cost",
     "encoder": "the encoder against transformers' BERT, with and without a prefix",
     "gnn": "graph attention against PyG, triple fusion against a loop",
     "hostile": "thousands of damaged binaries through the whole extraction",
     "kg": "compact leafy chains against dense ones, one pass against one per query",
+    "kg-store": "a store of a million facts: load, lookup, memory; an extraction that is killed twenty times",
 }
 
 
@@ -53,7 +56,7 @@ def run(argv: list[str]) -> int:
     rows: list[Row] = []
     console = Console(width=None if sys.stdout.isatty() else 150)
     for name in names:
-        measured = list(import_module(f"weft.bench.{name}").rows(arguments.quick))
+        measured = list(import_module(f"weft.bench.{name.replace('-', '_')}").rows(arguments.quick))
         rows += measured
         if not arguments.quiet:
             console.print(f"weft bench {name} (torch {torch.__version__}, {torch.get_num_threads()} threads)")
