@@ -1,0 +1,272 @@
+"""The table of an index: LanceDB on disk, with the few operations that indexing and searching need.
+
+Every method that changes the table is one commit of Lance: a new version that exists whole or not at all. A
+process that is killed leaves at most files that no version names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from weft.bcsd.index.failures import as_store_error
+from weft.bcsd.use.embedded import embedded_schema
+from weft.errors import MissingExtraError, StoreError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+TABLE = "functions"
+#: Up to so many rows a search compares with all of them.
+EXACT_ROWS = 200_000
+_PARTITIONS = 256
+_PROBES = 64
+#: Old versions stay this long for searches that began with them.
+_KEPT = timedelta(hours=1)
+
+
+class IndexedFile(NamedTuple):
+    """One file of an index."""
+
+    binary: str
+    sha256: str
+    architecture: str
+    functions: int
+
+
+class FunctionStore:
+    """The rows of an index.
+
+    Args:
+        folder: The index.
+        table: Lance's table, at one version.
+    """
+
+    def __init__(self, folder: Path, table: Any) -> None:
+        self.folder = folder
+        self._table = table
+
+    @staticmethod
+    def open(folder: Path) -> FunctionStore:
+        """Open the table as it is now; later commits of others are not seen.
+
+        Raises:
+            StoreError: There is none, or it is damaged.
+            MissingExtraError: LanceDB is not installed.
+        """
+        if not any(_versions(folder)):
+            raise StoreError(
+                "it has no table: the first `index add` was stopped too early, or the table was removed",
+                where=str(folder),
+                hint="run `weft bcsd index add` again",
+            )
+        with as_store_error(folder, "read"):
+            return FunctionStore(folder, _connect(folder).open_table(TABLE))
+
+    @staticmethod
+    def open_or_create(folder: Path, dimension: int, model: str) -> FunctionStore:
+        """Open the table for writing; make it where there has never been a version of it.
+
+        Raises:
+            StoreError: It is damaged, or cannot be written.
+            MissingExtraError: LanceDB is not installed.
+        """
+        if any(_versions(folder)):
+            return FunctionStore.open(folder)
+        if any((folder / f"{TABLE}.lance").glob("data/*")):
+            raise StoreError(
+                "its table is damaged: no version is left", where=str(folder), hint="make the index anew"
+            )
+        with as_store_error(folder, "written"):
+            created = _connect(folder).create_table(TABLE, schema=_row_schema(dimension, model))
+        return FunctionStore(folder, created)
+
+    def __len__(self) -> int:
+        with as_store_error(self.folder, "read"):
+            return int(self._table.count_rows())
+
+    def files(self) -> dict[str, IndexedFile]:
+        """The files of the index by path, in the order of their paths.
+
+        Raises:
+            StoreError: The table is damaged.
+        """
+        columns = ["binary", "binary_sha256", "architecture"]
+        rows = self._scan(columns).group_by(columns).aggregate([([], "count_all")])
+        files = [IndexedFile(*row.values()) for row in rows.select([*columns, "count_all"]).to_pylist()]
+        return {file.binary: file for file in sorted(files)}
+
+    def replace(self, rows: pa.Table, gone: Iterable[str] = ()) -> None:
+        """Put in the rows of whole files, in one commit.
+
+        Args:
+            rows: Of :func:`weft.bcsd.use.embedded.embedded_schema`: all functions of some files.
+            gone: The files among them that have rows already, which go.
+
+        Raises:
+            StoreError: They cannot be written; the table is as before.
+        """
+        stored = _to_store(rows)
+        replaced = _in("binary", gone)
+        with as_store_error(self.folder, "written"):
+            if not replaced:
+                self._table.add(stored)
+                return
+            (
+                self._table.merge_insert(["binary", "ordinal"])
+                .when_matched_update_all()
+                .when_not_matched_insert_all()
+                .when_not_matched_by_source_delete(replaced)
+                .execute(stored)
+            )
+
+    def remove(self, binaries: Iterable[str]) -> None:
+        """Take out all rows of these files, in one commit.
+
+        Raises:
+            StoreError: They cannot be removed; the table is as before.
+        """
+        if condition := _in("binary", binaries):
+            with as_store_error(self.folder, "written"):
+                self._table.delete(condition)
+
+    def tidy(self, exact_rows: int = EXACT_ROWS) -> None:
+        """Join small pieces, drop old versions, and keep the approximate index in step.
+
+        Args:
+            exact_rows: A table with more rows than this gets one.
+
+        Raises:
+            StoreError: It cannot be written; no row is lost.
+        """
+        rows = len(self)
+        with as_store_error(self.folder, "written"):
+            if rows > exact_rows and not self.has_neighbours:
+                from lancedb.index import IvfFlat
+
+                config = IvfFlat(distance_type="cosine", num_partitions=min(_PARTITIONS, max(1, rows // 40)))
+                self._table.create_index("embedding", config=config)
+            self._table.optimize(cleanup_older_than=_KEPT)
+
+    @property
+    def has_neighbours(self) -> bool:
+        """Whether there is an approximate index."""
+        with as_store_error(self.folder, "read"):
+            return any("embedding" in index.columns for index in self._table.list_indices())
+
+    def vectors(self) -> tuple[NDArray[np.uint64], NDArray[np.float32], NDArray[np.int32]]:
+        """All rows for an exact search.
+
+        Returns:
+            Row ids, embeddings ``(rows, dimension)``, and numbers of blocks.
+
+        Raises:
+            StoreError: The table is damaged: it cannot be read, or a vector in it is not of length 1.
+        """
+        from weft.bcsd.use.embedded import embeddings_of
+
+        table = self._scan(["embedding", "num_blocks"], row_id=True)
+        embeddings = embeddings_of(table)
+        lengths = np.einsum("ij,ij->i", embeddings, embeddings)
+        if not np.all(np.abs(lengths - 1) < 0.01):
+            raise StoreError(
+                "its table is damaged: an embedding is not of length 1",
+                where=str(self.folder),
+                hint="make the index anew",
+            )
+        return table["_rowid"].to_numpy(), embeddings, table["num_blocks"].to_numpy()
+
+    def nearest(self, embedding: NDArray[np.float32], count: int, min_blocks: int) -> list[int]:
+        """Row ids of about the nearest rows, from the approximate index.
+
+        Args:
+            embedding: ``(dimension,)``.
+            count: How many.
+            min_blocks: Rows with fewer blocks are passed over.
+
+        Raises:
+            StoreError: The table is damaged.
+        """
+        with as_store_error(self.folder, "read"):
+            query = self._table.search(embedding, vector_column_name="embedding").distance_type("cosine")
+            query = query.where(f"num_blocks >= {int(min_blocks)}").nprobes(_PROBES).limit(count)
+            return query.select(["_distance"]).with_row_id(True).to_arrow()["_rowid"].to_pylist()
+
+    def take(self, row_ids: Sequence[int]) -> pa.Table:
+        """Whole rows by their ids, in any order.
+
+        Raises:
+            StoreError: The table is damaged.
+        """
+        with as_store_error(self.folder, "read"):
+            return self._table.take_row_ids(list(row_ids)).with_row_id().to_arrow()
+
+    def sample(self, count: int, min_blocks: int) -> list[int]:
+        """Row ids of a sample that depends on what the table holds and not on how it came in.
+
+        Args:
+            count: How many, each with its own tokens.
+            min_blocks: Rows with fewer blocks are passed over, where enough have more.
+
+        Raises:
+            StoreError: The table is damaged.
+        """
+        table = self._scan(["draw", "num_blocks"], row_id=True)
+        draw, ids = table["draw"].to_numpy(), table["_rowid"].to_numpy()
+        large = table["num_blocks"].to_numpy() >= min_blocks
+        if large.sum() >= count:
+            draw, ids = draw[large], ids[large]
+        _, first = np.unique(draw, return_index=True)
+        return ids[first[:count]].tolist()
+
+    def _scan(self, columns: list[str], row_id: bool = False) -> pa.Table:
+        with as_store_error(self.folder, "read"):
+            query = self._table.search().select(columns)
+            return (query.with_row_id(True) if row_id else query).to_arrow()
+
+
+def _versions(folder: Path) -> Iterator[Path]:
+    """The versions of the table; each is whole, because it gets its name last."""
+    return (folder / f"{TABLE}.lance").glob("_versions/*.manifest")
+
+
+def _connect(folder: Path) -> Any:
+    # The engine's own log would stand beside our one line; it is read from the environment when it is loaded.
+    os.environ.setdefault("LANCEDB_LOG", "error")
+    try:
+        import lancedb
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("lancedb", "bcsd") from error
+    return lancedb.connect(folder)
+
+
+def _row_schema(dimension: int, model: str) -> pa.Schema:
+    fields = embedded_schema(dimension, model)
+    return pa.schema([*fields, pa.field("ordinal", pa.int32()), pa.field("draw", pa.uint32())])
+
+
+def _to_store(rows: pa.Table) -> pa.Table:
+    """The rows with what the table adds: their number within the file, and their place in the sample's order."""
+    binaries = rows["binary"].to_pylist()
+    ordinals = np.zeros(len(binaries), np.int32)
+    for index in range(1, len(binaries)):
+        ordinals[index] = ordinals[index - 1] + 1 if binaries[index] == binaries[index - 1] else 0
+    draws = [
+        int.from_bytes(hashlib.sha256(digest.encode()).digest()[:4], "little")
+        for digest in rows["token_digest"].to_pylist()
+    ]
+    stored = rows.append_column("ordinal", pa.array(ordinals))
+    return stored.append_column("draw", pa.array(draws, pa.uint32())).replace_schema_metadata(None)
+
+
+def _in(column: str, values: Iterable[str]) -> str:
+    """The condition that a column holds one of these values; empty where there are none."""
+    quoted = ["'" + value.replace("'", "''") + "'" for value in values]
+    return f"{column} IN ({', '.join(quoted)})" if quoted else ""

@@ -1,0 +1,266 @@
+"""Keeping an index in step with files: only files whose content changed are worked on."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import pyarrow as pa
+
+from weft.bcsd.extract import find_binaries, hash_file
+from weft.bcsd.index.description import (
+    FILE_NAME,
+    INDEX_SCHEMA,
+    Description,
+    read_description,
+    write_description,
+)
+from weft.bcsd.index.lock import writer_lock
+from weft.bcsd.index.store import FunctionStore, IndexedFile
+from weft.bcsd.use.embed_files import Embedding, embed_each, embedder_of
+from weft.errors import InputError, StoreError, WeftError
+
+Status = Literal["added", "updated", "unchanged", "removed", "failed"]
+# A commit holds whole files: it is made when it has so many rows, or when so much time has gone by.
+_ROWS_PER_COMMIT = 2000
+_SECONDS_PER_COMMIT = 2.0
+
+
+class Change(NamedTuple):
+    """What became of one file."""
+
+    binary: str
+    status: Status
+    functions: int
+    error: WeftError | None = None
+
+
+Progress = Callable[[Change], None]
+
+
+@dataclass
+class _Pending:
+    """Files that are embedded and not yet committed."""
+
+    rows: list[pa.Table]
+    changes: list[Change]
+    since: float
+
+    @property
+    def due(self) -> bool:
+        large = sum(table.num_rows for table in self.rows) >= _ROWS_PER_COMMIT
+        return large or time.monotonic() - self.since > _SECONDS_PER_COMMIT
+
+
+def silent(change: Change) -> None:
+    """Say nothing."""
+
+
+def add(paths: Sequence[str], folder: Path, options: Embedding, progress: Progress = silent) -> list[Change]:
+    """Put files into an index, which is made where there is none.
+
+    A file that is in it with the same content is left alone, so a stopped run goes on when it is started again.
+
+    Args:
+        paths: Files and folders.
+        folder: The index.
+        options: How to embed; the model of an index that exists must be the same.
+        progress: Called with each file, when it is committed.
+
+    Returns:
+        One change for each file.
+
+    Raises:
+        InputError: A path that cannot be worked on at all.
+        CheckpointError: The model cannot be loaded.
+        StoreError: The index cannot be used, another process writes to it, or the disk is full.
+    """
+    files = [os.path.abspath(path) for path in find_binaries(paths)]
+    with _writing(folder, options, create=True) as store:
+        return _embed_into(store, files, options, progress)
+
+
+def update(
+    paths: Sequence[str], folder: Path, options: Embedding, progress: Progress = silent
+) -> list[Change]:
+    """Bring an index in step with the disk: files that changed are worked on anew, files that are gone go.
+
+    Args:
+        paths: Files and folders; of a folder, also the files that are new in it. None: every file of the index.
+        folder: The index.
+        options: See :func:`add`.
+        progress: Called with each file, when it is committed.
+
+    Returns:
+        One change for each file.
+
+    Raises:
+        InputError: A path that neither exists nor is in the index.
+        CheckpointError: The model cannot be loaded.
+        StoreError: As for :func:`add`.
+    """
+    with _writing(folder, options) as store:
+        known = store.files()
+        watched = _below(known, paths) if paths else list(known)
+        gone = [path for path in watched if not os.path.lexists(path)]
+        found = [path for path in watched if path not in set(gone)]
+        for path in paths:
+            if os.path.isdir(path):
+                found += [os.path.abspath(inside) for inside in _binaries_of(path)]
+            elif os.path.lexists(path):
+                found.append(os.path.abspath(path))
+            elif not _below(known, [path]):
+                raise InputError("no such file, neither on the disk nor in the index", where=path)
+        return _take_out(store, [known[path] for path in gone], progress) + _embed_into(
+            store, list(dict.fromkeys(found)), options, progress
+        )
+
+
+def remove(paths: Sequence[str], folder: Path, progress: Progress = silent) -> list[Change]:
+    """Take files, and all files below folders, out of an index; they need not exist any more.
+
+    Raises:
+        InputError: The index holds none of a path.
+        StoreError: As for :func:`add`.
+    """
+    read_description(folder)
+    with writer_lock(folder):
+        store = FunctionStore.open(folder)
+        known = store.files()
+        for path in paths:
+            if not _below(known, [path]):
+                raise InputError(
+                    "not in the index", where=path, hint=f"{len(known)} files are: see `index ls`"
+                )
+        changes = _take_out(store, [known[path] for path in _below(known, paths)], progress)
+        store.tidy()
+        return changes
+
+
+def contents(folder: Path, paths: Sequence[str] = ()) -> list[IndexedFile]:
+    """The files of an index, or those at and below some paths.
+
+    Raises:
+        StoreError: There is no index, or it is damaged.
+    """
+    read_description(folder)
+    known = FunctionStore.open(folder).files()
+    return [known[path] for path in (_below(known, paths) if paths else known)]
+
+
+@contextmanager
+def _writing(folder: Path, options: Embedding, create: bool = False) -> Iterator[FunctionStore]:
+    """The store, locked, of the model that the options name; tidied afterwards."""
+    if not create:
+        read_description(folder)
+    embedder = embedder_of(options.model, options.precision)
+    if create:
+        _make_folder(folder)
+    with writer_lock(folder):
+        if not (folder / FILE_NAME).exists():
+            described = Description(
+                INDEX_SCHEMA, options.model, embedder.version, embedder.dimension, options.disassembler
+            )
+            write_description(folder, described)
+        check_model(folder, embedder.version)
+        store = FunctionStore.open_or_create(folder, embedder.dimension, embedder.version)
+        yield store
+        store.tidy()
+
+
+def check_model(folder: Path, version: str) -> Description:
+    """The description of an index, whose rows must be of this version of the model.
+
+    Raises:
+        StoreError: There is no index, it is damaged, or it was made with another model.
+    """
+    description = read_description(folder)
+    if description.model_version != version:
+        raise StoreError(
+            f"made with version {description.model_version} of model {description.model!r}, this is {version}",
+            where=str(folder),
+            hint="give the model that it was made with, or make the index anew",
+        )
+    return description
+
+
+def _make_folder(folder: Path) -> None:
+    if folder.is_dir() and not (folder / FILE_NAME).exists():
+        strangers = [name for name in os.listdir(folder) if name not in ("writer.lock", f".{FILE_NAME}.part")]
+        if strangers:
+            raise StoreError("not an index, and not empty", where=str(folder), hint="name a new folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot be made: {error.strerror}", where=str(folder)) from error
+
+
+def _embed_into(
+    store: FunctionStore, files: Sequence[str], options: Embedding, progress: Progress
+) -> list[Change]:
+    """Embed the files that the index does not hold as they are, and commit them as they come."""
+    known = store.files()
+    changes: list[Change] = []
+    work: list[str] = []
+    for path in files:
+        try:
+            same = path in known and known[path].sha256 == hash_file(path)
+        except OSError:
+            same = False  # its worker will say why it cannot be read
+        if same:
+            changes.append(Change(path, "unchanged", known[path].functions))
+            progress(changes[-1])
+        else:
+            work.append(path)
+    pending = _Pending([], [], time.monotonic())
+
+    def commit() -> None:
+        if pending.rows:
+            gone = [change.binary for change in pending.changes if change.status == "updated"]
+            store.replace(pa.concat_tables(pending.rows), gone)
+        for change in pending.changes:
+            progress(change)
+        changes.extend(pending.changes)
+        pending.rows, pending.changes, pending.since = [], [], time.monotonic()
+
+    with tempfile.TemporaryDirectory(prefix="weft-index-") as scratch:
+        for report, rows in embed_each(work, options, Path(scratch)):
+            if rows is None:
+                pending.changes.append(Change(report.path, "failed", 0, report.error))
+            else:
+                status = "updated" if report.path in known else "added"
+                pending.rows.append(rows)
+                pending.changes.append(Change(report.path, status, report.functions))
+            if pending.due:
+                commit()
+        commit()
+    return changes
+
+
+def _take_out(store: FunctionStore, files: Sequence[IndexedFile], progress: Progress) -> list[Change]:
+    store.remove(file.binary for file in files)
+    changes = [Change(file.binary, "removed", file.functions) for file in files]
+    for change in changes:
+        progress(change)
+    return changes
+
+
+def _below(known: dict[str, IndexedFile], paths: Sequence[str]) -> list[str]:
+    """The files of the index at or below some paths."""
+    places = [os.path.abspath(path) for path in paths]
+    return [
+        name for name in known if any(name == place or name.startswith(place + os.sep) for place in places)
+    ]
+
+
+def _binaries_of(folder: str) -> list[str]:
+    try:
+        return find_binaries([folder])
+    except InputError:
+        return []  # all of them are gone

@@ -1,0 +1,245 @@
+"""Files to embedded functions: in several bounded processes, or by the same callable on a Ray cluster."""
+
+from __future__ import annotations
+
+import gc
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+
+from weft.bcsd.disassemble.choose import choose_disassembler
+from weft.bcsd.extract import build_table, find_binaries
+from weft.bcsd.select import find_function
+from weft.bcsd.table import write_tables
+from weft.bcsd.use.embedded import embed_table, embedded_schema
+from weft.bcsd.use.embedder import Embedder, Precision
+from weft.bcsd.use.store import DEFAULT_MODEL
+from weft.bcsd.workers import Limits, run_bounded
+from weft.errors import InputError, WeftError
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """How to embed files.
+
+    Args:
+        model: Name or directory of the model.
+        disassembler: See :class:`weft.bcsd.extract.Extraction`.
+        min_blocks: Functions with fewer blocks are left out.
+        precision: See :class:`weft.bcsd.use.embedder.Embedder`.
+        workers: Processes, of one thread each.
+        limits: Time and memory per file.
+    """
+
+    model: str = DEFAULT_MODEL
+    disassembler: str = "auto"
+    min_blocks: int = 0
+    precision: Precision = "auto"
+    workers: int = 1
+    limits: Limits = field(default_factory=lambda: Limits(seconds=3600.0, mebibytes=8192))
+
+
+class Job(NamedTuple):
+    """One file, or one of its functions, for one worker."""
+
+    path: str
+    part: str
+    options: Embedding
+    function: str | None = None
+
+    def __str__(self) -> str:
+        return self.path
+
+
+class EmbedReport(NamedTuple):
+    """What became of one file: the number of its functions, or its error."""
+
+    path: str
+    functions: int
+    error: WeftError | None
+    seconds: float
+
+
+class _Listed(NamedTuple):
+    name: str
+    address: int
+    aliases: list[str]
+
+
+@lru_cache(maxsize=1)
+def embedder_of(model: str, precision: Precision) -> Embedder:
+    """The model, loaded once in each process."""
+    return Embedder.load(model, precision=precision)
+
+
+class EmbedFile:
+    """A path becomes the embedded functions of the file: what every worker runs, wherever it is.
+
+    Args:
+        options: How.
+
+    Raises:
+        CheckpointError: The model cannot be loaded.
+    """
+
+    def __init__(self, options: Embedding) -> None:
+        self._options = options
+        self._embedder = embedder_of(options.model, options.precision)
+
+    def __call__(self, path: str, function: str | None = None) -> pa.Table:
+        """Extract and embed one file.
+
+        Args:
+            path: The file.
+            function: Only this one, by name or address.
+
+        Returns:
+            A table of :func:`weft.bcsd.use.embedded.embedded_schema`, by address.
+
+        Raises:
+            InputError: The file cannot be used, or there is no such function.
+        """
+        least = self._options.min_blocks if function is None else 0
+        builder, _ = build_table(path, self._options.disassembler, least)
+        tables = [self._embed(table, function, path) for table in _whole(builder.tables(), function)]
+        if not tables:
+            return embedded_schema(self._embedder.dimension, self._embedder.version).empty_table()
+        return pa.concat_tables(tables)
+
+    def _embed(self, functions: pa.Table, wanted: str | None, path: str) -> pa.Table:
+        if wanted is not None:
+            columns = (functions.column(name).to_pylist() for name in _Listed._fields)
+            listed = [_Listed(*values) for values in zip(*columns, strict=True)]
+            functions = functions.slice(find_function(listed, wanted, path), 1)
+        return embed_table(functions, self._embedder)
+
+
+def _whole(tables: Iterator[pa.Table], function: str | None) -> Iterator[pa.Table]:
+    """The tables as they come; as one, where a function is to be looked up among all."""
+    if function is None:
+        yield from tables
+    elif parts := list(tables):
+        yield pa.concat_tables(parts)
+
+
+def _work_on(job: Job) -> int:
+    gc.set_threshold(200_000, 50, 100)
+    torch.set_num_threads(1)
+    rows = EmbedFile(job.options)(job.path, job.function)
+    return write_tables([rows], Path(job.part), rows.schema)
+
+
+def embed_each(
+    paths: Sequence[str], options: Embedding, scratch: Path, function: str | None = None
+) -> Iterator[tuple[EmbedReport, pa.Table | None]]:
+    """Embed files in bounded processes, one after another as they are done.
+
+    Args:
+        paths: The files.
+        options: How.
+        scratch: A folder for what the processes hand over.
+        function: Only this function of each file.
+
+    Yields:
+        Each file's report and rows, in the order of ``paths``.
+    """
+    jobs = [
+        Job(path, str(scratch / f"{number}.parquet"), options, function) for number, path in enumerate(paths)
+    ]
+    for outcome in run_bounded(_work_on, jobs, workers=options.workers, limits=options.limits):
+        rows = None
+        if outcome.error is None:
+            rows = pq.read_table(outcome.item.part)
+            os.unlink(outcome.item.part)
+        count = 0 if rows is None else rows.num_rows
+        yield EmbedReport(outcome.item.path, count, outcome.error, outcome.seconds), rows
+
+
+def embed_one(path: str, options: Embedding, function: str | None = None) -> pa.Table:
+    """The embedded functions of one file, or one of them, by way of a bounded process.
+
+    Raises:
+        InputError: The file cannot be used, or there is no such function.
+        LimitError: It took too long or too much memory.
+        CheckpointError: The model cannot be loaded.
+    """
+    choose_disassembler(options.disassembler)
+    with tempfile.TemporaryDirectory(prefix="weft-embed-") as scratch:
+        ((report, rows),) = embed_each([path], options, Path(scratch), function)
+    if report.error is not None:
+        raise report.error
+    if rows is None or not rows.num_rows:
+        raise InputError("no function found", where=path)
+    return rows
+
+
+def embed_files(
+    paths: Sequence[str],
+    output: Path,
+    options: Embedding,
+    progress: Callable[[EmbedReport], None] = lambda report: None,
+) -> list[EmbedReport]:
+    """Embed files and folders to one Parquet file.
+
+    Args:
+        paths: Files and folders.
+        output: The table to write; left alone where every file fails.
+        options: How.
+        progress: Called after each file.
+
+    Returns:
+        One report per file, in order. A file that failed is in the list, not in the table.
+
+    Raises:
+        InputError: A path that cannot be worked on at all.
+        CheckpointError: The model cannot be loaded.
+        StoreError: The output cannot be written.
+    """
+    files = find_binaries(paths)
+    choose_disassembler(options.disassembler)
+    embedder_of(options.model, options.precision)
+    with tempfile.TemporaryDirectory(prefix="weft-embed-") as scratch:
+        return write_embedded(embed_each(files, options, Path(scratch)), output, options, progress)
+
+
+def write_embedded(
+    files: Iterator[tuple[EmbedReport, pa.Table | None]],
+    output: Path,
+    options: Embedding,
+    progress: Callable[[EmbedReport], None],
+) -> list[EmbedReport]:
+    """Write the rows of files as they come; the output is replaced when all are there, if any is.
+
+    Raises:
+        InputError: The output's folder does not exist.
+        StoreError: The output cannot be written.
+    """
+    folder = output.resolve().parent
+    if not folder.is_dir():
+        raise InputError("no such folder", where=str(folder))
+    embedder = embedder_of(options.model, options.precision)
+    reports: list[EmbedReport] = []
+
+    def tables() -> Iterator[pa.Table]:
+        for report, rows in files:
+            reports.append(report)
+            progress(report)
+            if rows is not None:
+                yield rows
+
+    whole = output.with_name(f".{output.name}.whole")
+    try:
+        write_tables(tables(), whole, embedded_schema(embedder.dimension, embedder.version))
+        if any(report.error is None for report in reports):
+            os.replace(whole, output)
+    finally:
+        whole.unlink(missing_ok=True)
+    return reports

@@ -1,0 +1,108 @@
+"""Embedded functions as a table: what `embed` writes, what an index holds, what a query is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from weft.bcsd.represent import NORMALISER_VERSION, load_vocabulary
+from weft.bcsd.represent.arrays import FunctionArrays
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from weft.bcsd.use.embedder import Embedder
+
+EMBEDDED_SCHEMA = 1
+#: Lexical features are stored as 16-bit numbers, however many of them a model has.
+_LEXICAL_WIDTH = 1 << 16
+
+_FACTS = [
+    pa.field("binary", pa.string()),
+    pa.field("binary_sha256", pa.string()),
+    pa.field("architecture", pa.string()),
+    pa.field("name", pa.string()),
+    pa.field("aliases", pa.list_(pa.string())),
+    pa.field("address", pa.uint64()),
+    pa.field("size", pa.int64()),
+    pa.field("num_blocks", pa.int32()),
+    pa.field("num_edges", pa.int32()),
+    pa.field("num_instructions", pa.int32()),
+    pa.field("flags", pa.list_(pa.string())),
+    pa.field("digest", pa.string()),
+    pa.field("token_digest", pa.string()),
+]
+
+
+def embedded_schema(dimension: int, model: str) -> pa.Schema:
+    """The schema of embedded functions, with the versions that the vectors depend on in the metadata.
+
+    Args:
+        dimension: Width of an embedding.
+        model: Version of the model.
+    """
+    vectors = [
+        pa.field("embedding", pa.list_(pa.float32(), dimension)),
+        pa.field("lexical_tokens", pa.list_(pa.uint16())),
+        pa.field("lexical_values", pa.list_(pa.float16())),
+    ]
+    metadata = {
+        "weft.embedded": str(EMBEDDED_SCHEMA),
+        "weft.model": model,
+        "weft.normaliser": str(NORMALISER_VERSION),
+        "weft.vocabulary": load_vocabulary().digest,
+    }
+    return pa.schema([*_FACTS, *vectors], metadata=metadata)
+
+
+def embed_table(functions: pa.Table, embedder: Embedder) -> pa.Table:
+    """Embed extracted functions.
+
+    Args:
+        functions: Of the extraction's schema.
+        embedder: The model.
+
+    Returns:
+        One row per function, in the same order, of :func:`embedded_schema`.
+
+    Raises:
+        InputError: A column is missing, or a function is empty.
+    """
+    schema = embedded_schema(embedder.dimension, embedder.version)
+    if not functions.num_rows:
+        return schema.empty_table()
+    arrays = FunctionArrays.from_table(functions)
+    vectors = embedder.embed(arrays)
+    lexical = embedder.lexical.vectors(arrays)
+    lexical.eliminate_zeros()
+    lexical.sort_indices()
+    ends = pa.array(lexical.indptr.astype(np.int32))
+    columns = [functions.column(field.name).combine_chunks().cast(field.type) for field in _FACTS]
+    columns += [
+        pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), embedder.dimension),
+        pa.ListArray.from_arrays(ends, pa.array(lexical.indices.astype(np.uint16))),
+        pa.ListArray.from_arrays(ends, pa.array(lexical.data.astype(np.float16))),
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def embeddings_of(table: pa.Table) -> NDArray[np.float32]:
+    """The column ``embedding`` as ``(rows, dimension)``."""
+    column = table.column("embedding")
+    width = column.type.list_size
+    parts = [np.asarray(chunk.flatten()).reshape(-1, width) for chunk in column.chunks]
+    return np.concatenate(parts) if parts else np.zeros((0, width), np.float32)
+
+
+def lexical_of(table: pa.Table) -> sparse.csr_matrix:
+    """The lexical columns as ``(rows, 2¹⁶)``, the values in float32."""
+    tokens: Any = table.column("lexical_tokens").combine_chunks()
+    values: Any = table.column("lexical_values").combine_chunks()
+    lengths = np.asarray(tokens.value_lengths())
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    data = np.asarray(values.flatten()).astype(np.float32)
+    indices = np.asarray(tokens.flatten()).astype(np.int32)
+    return sparse.csr_matrix((data, indices, ends), shape=(len(lengths), _LEXICAL_WIDTH))

@@ -1,0 +1,111 @@
+"""`weft bcsd embed`, `index` and `search` as a person types them."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from weft.bcsd.use.embedded import embeddings_of
+from weft.cli.main import main
+
+
+def weft(*arguments):
+    return main(["bcsd", *map(str, arguments)])
+
+
+def one_line(text):
+    assert text.strip()
+    assert "\n" not in text.strip()
+    assert "Traceback" not in text
+    return text.strip()
+
+
+@pytest.fixture(scope="module")
+def machine(model):
+    return ("--model", model, "--precision", "fp32")
+
+
+def test_embed_writes_a_table_and_lists_what_failed(files, machine, tmp_path, capsys):
+    import numpy as np
+    import pyarrow.parquet as pq
+
+    folder = tmp_path / "in"
+    folder.mkdir()
+    content = (files / "gcc-O2-x86_64.so").read_bytes()
+    (folder / "good.so").write_bytes(content)
+    (folder / "bad.so").write_bytes(content[:60])
+    output = tmp_path / "e.parquet"
+    assert weft("embed", folder, "-o", output, "--workers", 2, "--min-blocks", 3, "--json", *machine) == 9
+    captured = capsys.readouterr()
+    document = json.loads(captured.out)
+    assert [file["binary"] for file in document["files"]] == [str(folder / "good.so")]
+    assert document["failures"][0]["exit_code"] == 3
+    assert f"failed: {folder / 'bad.so'}: " in captured.err
+    table = pq.read_table(output)
+    assert table.num_rows == document["files"][0]["functions"]
+    assert min(table["num_blocks"].to_pylist()) >= 3
+    np.testing.assert_allclose(np.linalg.norm(embeddings_of(table), axis=1), 1, atol=1e-5)
+    assert table.schema.metadata[b"weft.embedded"] == b"1"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["e.parquet", "in"]
+
+
+def test_index_and_search(built, copied, machine, files, capsys):
+    assert weft("index", "ls", "--index", copied) == 0
+    assert "69 functions of 4 files" in capsys.readouterr().out
+    new = files / "gcc-O1-x86_64.so"
+    assert weft("index", "add", new, "--index", copied, "--workers", 1, "--json", *machine) == 0
+    captured = capsys.readouterr()
+    (file,) = json.loads(captured.out)["files"]
+    assert (file["binary"], file["status"]) == (str(new), "added")
+    query = f"{files / 'gcc-O2-x86_64-stripped.so'}:0x980"
+    assert weft("search", query, "--index", copied, "-k", 3, "--json", *machine) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["rows"] == 69 + file["functions"]
+    (asked,) = document["queries"]
+    assert set(asked) == {"name", "address", "size", "blocks", "flags", "hits"}
+    assert [hit["rank"] for hit in asked["hits"]] == [1, 2, 3]
+    assert set(asked["hits"][0]) == {
+        *("rank", "score", "confidence", "name", "address", "size"),
+        *("blocks", "binary", "architecture", "flags"),
+    }
+    assert asked["hits"][0]["name"] == "dense"
+    assert asked["hits"][0]["address"] == 0x980
+    assert weft("search", query, "--index", copied, "-k", 2, "--csv", *machine) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["name"] for row in rows] == [hit["name"] for hit in asked["hits"][:2]]
+    assert rows[0]["flags"] == "same_bytes"
+    assert weft("index", "rm", new, "--index", copied) == 0
+    assert "1 removed" in capsys.readouterr().out
+    assert weft("search", query, "--index", copied, *machine) == 0
+    assert "dense" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("search", "{so}:dens", "--index", "{index}"), 3, "no function 'dens' (near: dense"),
+        (("search", "/etc/passwd", "--index", "{index}"), 3, "not an ELF, PE or Mach-O file"),
+        (("search", "/none:main", "--index", "{index}"), 3, "no such file"),
+        (("search", "{so}", "--index", "/none"), 6, "/none: no such index"),
+        (("search", "{so}", "--index", "/etc"), 6, "/etc: not an index"),
+        (("search", "{so}", "--index", "{index}", "-k", "0"), 2, "-k is 0; it must be at least 1"),
+        (("search", "{so}", "--index", "{index}", "--min-blocks", "5000"), 3, "no function"),
+        (("index", "add", "--index", "{index}"), 2, "needs at least one FILE or DIR"),
+        (("index", "add", "/none", "--index", "{index}"), 3, "no such file"),
+        (("index", "rm", "/none", "--index", "{index}"), 3, "not in the index"),
+        (("index", "ls", "--index", "/none"), 6, "no such index"),
+        (("embed", "{so}", "-o", "/none/e.parquet"), 3, "no such folder"),
+        (("embed", "{so}", "--workers", "0"), 2, "--workers is 0"),
+    ],
+)
+def test_failures_are_one_line_and_a_code(arguments, code, message, built, machine, capsys):
+    place = {"so": built / "in" / "gcc-O2-x86_64.so", "index": built / "index"}
+    assert weft(*(part.format(**place) for part in arguments), *machine) == code
+    assert message in one_line(capsys.readouterr().err)
+
+
+def test_a_model_that_is_none(built, capsys):
+    so = built / "in" / "gcc-O2-x86_64.so"
+    assert weft("search", so, "--index", built / "index", "--model", "/none") == 4
+    assert "no such model" in one_line(capsys.readouterr().err)

@@ -1,0 +1,51 @@
+"""Embedding on a Ray cluster of two nodes, both on this machine: the same table as without it."""
+
+from dataclasses import replace
+
+import pyarrow.parquet as pq
+import pytest
+
+from weft.bcsd.use.embed_cluster import EmbedOnNode, embed_on_cluster
+from weft.bcsd.use.embed_files import embed_files
+
+
+def test_the_callable_reports_a_bad_file_and_goes_on(files, options, tmp_path):
+    bad = tmp_path / "bad.so"
+    bad.write_bytes(b"\x7fELF")
+    worker = EmbedOnNode(options)
+    outcome = worker({"path": [str(bad)]})
+    assert outcome["rows"] == [b""]
+    assert "bad.so" in outcome["error"][0]
+    assert worker({"path": [str(files / "gcc-O2-x86_64.so")]})["error"] == [""]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_two_nodes_give_the_same_table(files, options, tmp_path):
+    pytest.importorskip("ray", reason="needs the extra `scale`")
+    import ray
+    from ray.cluster_utils import Cluster
+
+    folder = tmp_path / "in"
+    folder.mkdir()
+    content = (files / "gcc-O2-x86_64.so").read_bytes()
+    (folder / "bad.so").write_bytes(content[:60])
+    for name in ("gcc-O0-x86_64.so", "gcc-O2-x86_64.so"):
+        (folder / name).write_bytes((files / name).read_bytes())
+    alone = embed_files([str(folder)], tmp_path / "alone.parquet", options)
+    # One processor on each node: two actors of one processor each cannot both be on one node.
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    try:
+        cluster.add_node(num_cpus=1)
+        ray.init(address=cluster.address, log_to_driver=False)
+        assert sum(node["Alive"] for node in ray.nodes()) == 2
+        reports = embed_on_cluster(
+            [str(folder)], tmp_path / "two.parquet", replace(options, workers=2), cluster.address
+        )
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+    assert [(r.path, r.functions, r.error is None) for r in reports] == [
+        (r.path, r.functions, r.error is None) for r in alone
+    ]
+    assert pq.read_table(tmp_path / "two.parquet").equals(pq.read_table(tmp_path / "alone.parquet"))

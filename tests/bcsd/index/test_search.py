@@ -1,0 +1,133 @@
+"""Searching: the right function first, scores that mean what they say, the same answer every time."""
+
+import numpy as np
+import pytest
+
+from weft.bcsd.index.store import FunctionStore
+from weft.bcsd.use.confidence import Confidence, features_of, fit_confidence
+from weft.bcsd.use.embed_files import embed_one, embedder_of
+from weft.bcsd.use.embedded import embeddings_of, lexical_of
+from weft.bcsd.use.score import ScoreWeights, hybrid
+from weft.bcsd.use.search import HIGHEST, Searcher
+from weft.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def searcher(built, options):
+    embedder = embedder_of(options.model, options.precision)
+    return Searcher.open(built / "index", embedder.weights, embedder.version)
+
+
+@pytest.fixture(scope="module")
+def queries(built, options):
+    return embed_one(str(built / "in" / "gcc-O2-x86_64.so"), options)
+
+
+def test_a_function_of_the_index_is_found_by_its_bytes(searcher, queries, built):
+    answers = list(searcher.search(queries, 5, 1))
+    assert len(answers) == queries.num_rows
+    for answer in answers:
+        first = answer.hits[0]
+        assert (first.score, first.rank, first.name) == (1.0, 1, answer.name)
+        assert "same_bytes" in first.flags
+        for hit in answer.hits:
+            assert (hit.score == 1.0) == ("same_bytes" in hit.flags)
+        scores = [hit.score for hit in answer.hits]
+        assert scores == sorted(scores, reverse=True)
+        assert [hit.rank for hit in answer.hits] == list(range(1, len(scores) + 1))
+
+
+def test_equal_vectors_do_not_make_a_score_of_one(searcher, queries):
+    column = queries.schema.get_field_index("digest")
+    patched = queries.set_column(column, "digest", queries["digest"].take([1] * queries.num_rows))
+    wanted = queries["digest"][1].as_py()
+    for answer in searcher.search(patched, 5, 1):
+        for hit in answer.hits:
+            assert (
+                hit.score <= HIGHEST or answer.name == queries["name"][1].as_py() or "same_bytes" in hit.flags
+            )
+    assert wanted
+
+
+def test_small_functions_are_marked_and_passed_over(searcher, queries):
+    large = queries.filter(np.array(queries["num_blocks"]) >= 5)
+    for answer in searcher.search(large, 50):
+        assert min(hit.blocks for hit in answer.hits) >= 5
+        assert all("low_confidence" not in hit.flags for hit in answer.hits)
+    small = queries.filter(np.array(queries["num_blocks"]) < 5)
+    for answer in searcher.search(small, 50):
+        assert "small" in answer.flags
+        assert all("low_confidence" in hit.flags and hit.confidence <= 0.25 for hit in answer.hits)
+        assert min(hit.blocks for hit in answer.hits) >= min(5, answer.blocks)
+
+
+def test_answers_are_the_same_every_time(searcher, queries, built, options):
+    again = Searcher.open(built / "index", searcher.weights, embedder_of(options.model, "fp32").version)
+    assert list(searcher.search(queries, 7, 1)) == list(again.search(queries, 7, 1))
+
+
+def test_the_score_is_the_hybrid_score_with_the_reference_beside_the_query(make_rows, tmp_path):
+    store = FunctionStore.open_or_create(tmp_path, 16, "v")
+    rows = make_rows("/a", 60)
+    store.replace(rows)
+    weights = ScoreWeights(lexical=0.3, hubness=0.6, neighbours=4)
+    query = make_rows("/q", 1, seed=5)
+    (answer,) = Searcher(store, weights).search(query, 60, 1)
+    asked = np.concatenate([embeddings_of(query), embeddings_of(rows)])
+    one = lexical_of(query)
+    from scipy.sparse import vstack
+
+    expected = hybrid(
+        asked, embeddings_of(rows), vstack([one, lexical_of(rows)]).tocsr(), lexical_of(rows), weights
+    )[0]
+    large = np.array(rows["num_blocks"]) >= 1
+    names = [f"f{number}" for number in np.argsort(-expected) if large[number]]
+    assert [hit.name for hit in answer.hits] == names
+    assert answer.hits[0].score == pytest.approx(float(expected.max()), abs=1e-4)
+
+
+def test_the_approximate_index_gives_the_same_best_hits(make_rows, tmp_path):
+    centres = np.random.default_rng(1).standard_normal((50, 16))
+    store = FunctionStore.open_or_create(tmp_path, 16, "v")
+    store.replace(make_rows("/a", 2000, centres=centres))
+    store.tidy(exact_rows=500)
+    queries = make_rows("/q", 20, seed=2, centres=centres)
+    exact = Searcher(store, ScoreWeights(), exact_rows=5000)
+    near = Searcher(store, ScoreWeights(), exact_rows=500)
+    assert exact.exact
+    assert not near.exact
+    same = 0
+    for one, other in zip(exact.search(queries), near.search(queries), strict=True):
+        same += len({hit.name for hit in one.hits} & {hit.name for hit in other.hits})
+    assert same / 200 >= 0.95
+
+
+def test_nothing_to_search_for(searcher, queries):
+    with pytest.raises(InputError, match="no function to search for"):
+        list(searcher.search(queries.slice(0, 0)))
+
+
+def test_a_fitted_confidence_tells_how_often_it_is_right():
+    random = np.random.default_rng(0)
+    features = random.standard_normal((4000, 3))
+    truth = Confidence(-0.5, (2.0, 1.0, -0.5))
+    right = random.random(4000) < truth.probabilities(features)
+    fitted = fit_confidence(features[:2000], right[:2000], ridge=0.0)
+    np.testing.assert_allclose(
+        [fitted.intercept, *fitted.coefficients], [truth.intercept, *truth.coefficients], atol=0.25
+    )
+    said = fitted.probabilities(features[2000:])
+    assert abs(said.mean() - right[2000:].mean()) < 0.03
+    with pytest.raises(InputError, match="hits that are right and hits that are not"):
+        fit_confidence(features, np.ones(4000, bool))
+
+
+def test_the_margin_is_to_other_code():
+    rows = [
+        {"token_digest": digest, "num_instructions": 64, "num_blocks": 9, "name": "f"} for digest in "aabc"
+    ]
+    query = {"num_instructions": 16, "num_blocks": 9}
+    features = features_of(query, rows, np.array([0.9, 0.8, 0.5, 0.1]))
+    np.testing.assert_allclose(features[:, 1], [0.4, 0.3, -0.4, -0.8])
+    np.testing.assert_allclose(features[:, 2], 4.0)
+    assert features_of(query, [], np.zeros(0)).shape == (0, 3)

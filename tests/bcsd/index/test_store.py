@@ -1,0 +1,82 @@
+"""The table of an index: whole commits, no row twice, the same sample, near enough neighbours."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from weft.bcsd.index.store import FunctionStore
+from weft.bcsd.use.embedded import embeddings_of, lexical_of
+
+
+def test_a_file_is_replaced_whole_and_the_others_stay(make_rows, tmp_path):
+    store = FunctionStore.open_or_create(tmp_path, 16, "v")
+    store.replace(pa.concat_tables([make_rows("/a", 30), make_rows("/it's b", 20, seed=1)]))
+    store.replace(make_rows("/c", 10, seed=2))
+    store.replace(make_rows("/it's b", 7, seed=3), ["/it's b"])
+    assert {path: file.functions for path, file in store.files().items()} == {
+        "/a": 30,
+        "/c": 10,
+        "/it's b": 7,
+    }
+    assert store.files()["/it's b"].sha256 == f"{3:064x}"
+    store.replace(make_rows("/it's b", 25, seed=4), ["/it's b"])
+    store.remove(["/a"])
+    store.remove([])
+    store.tidy()
+    assert len(FunctionStore.open(tmp_path)) == len(store) == 35
+    assert "/a" not in store.files()
+
+
+def test_rows_come_back_as_they_went_in(make_rows, tmp_path):
+    rows = make_rows("/a", 12)
+    store = FunctionStore.open_or_create(tmp_path, 16, "v")
+    store.replace(rows)
+    ids, embeddings, blocks = store.vectors()
+    order = np.argsort(ids)
+    np.testing.assert_array_equal(embeddings[order], embeddings_of(rows))
+    np.testing.assert_array_equal(blocks[order], rows["num_blocks"].to_numpy())
+    taken = store.take([int(ids[order[4]])])
+    assert taken["name"].to_pylist() == ["f4"]
+    assert (lexical_of(taken) != lexical_of(rows.slice(4, 1))).nnz == 0
+
+
+def test_an_open_store_stays_at_its_version(make_rows, tmp_path):
+    writer = FunctionStore.open_or_create(tmp_path, 16, "v")
+    writer.replace(make_rows("/a", 5))
+    reader = FunctionStore.open(tmp_path)
+    writer.replace(make_rows("/b", 5, seed=1))
+    writer.tidy()
+    assert (len(reader), len(writer)) == (5, 10)
+    assert len(reader.vectors()[0]) == 5
+
+
+def test_the_sample_does_not_depend_on_how_the_rows_came_in(make_rows, tmp_path):
+    parts = [make_rows(f"/{number}", 40, seed=number) for number in range(4)]
+    samples = []
+    for name, order in (("one", [0, 1, 2, 3]), ("two", [3, 1, 0, 2])):
+        store = FunctionStore.open_or_create(tmp_path / name, 16, "v")
+        for number in order:
+            store.replace(parts[number])
+        drawn = store.take(store.sample(20, 5))
+        assert min(drawn["num_blocks"].to_pylist()) >= 5
+        samples.append(sorted(drawn["token_digest"].to_pylist()))
+    assert samples[0] == samples[1]
+    assert len(set(samples[0])) == 20
+
+
+@pytest.mark.filterwarnings("ignore:.*KMeans.*")
+def test_the_approximate_index_finds_most_of_the_nearest(make_rows, tmp_path):
+    centres = np.random.default_rng(9).standard_normal((60, 16))
+    store = FunctionStore.open_or_create(tmp_path, 16, "v")
+    store.replace(make_rows("/a", 3000, centres=centres))
+    store.tidy(exact_rows=1000)
+    assert store.has_neighbours
+    store.replace(make_rows("/b", 500, seed=1, centres=centres))
+    store.tidy(exact_rows=1000)
+    ids, embeddings, blocks = store.vectors()
+    found = 0
+    for query in embeddings[:40]:
+        scores = np.where(blocks >= 5, embeddings @ query, -1)
+        exact = set(ids[np.argsort(-scores)[:10]].tolist())
+        found += len(exact & set(store.nearest(query, 10, 5)))
+    assert found / 400 >= 0.95

@@ -1,0 +1,85 @@
+"""Adding, updating, removing: only what changed is worked on, and a stopped run goes on."""
+
+import shutil
+
+import pytest
+
+from weft.bcsd.index import update
+from weft.bcsd.index.update import add, contents, remove
+from weft.errors import InputError
+
+
+@pytest.fixture
+def worked(monkeypatch):
+    """The files that were really extracted and embedded."""
+    seen = []
+    real = update.embed_each
+
+    def watched(paths, *rest):
+        seen.extend(paths)
+        return real(paths, *rest)
+
+    monkeypatch.setattr(update, "embed_each", watched)
+    return seen
+
+
+def test_only_the_changed_file_of_many_is_worked_on(
+    make_rows, copied, options, worked, built, files, tmp_path
+):
+    folder = tmp_path / "in"
+    shutil.copytree(built / "in", folder)
+    assert {c.status for c in add([str(folder)], copied, options)} == {"added"}
+    assert len(worked) == 4
+    worked.clear()
+    assert {c.status for c in add([str(folder)], copied, options)} == {"unchanged"}
+    assert worked == []
+    changed = folder / "gcc-O0-x86_64.so"
+    shutil.copy(files / "gcc-O3-x86_64.so", changed)
+    (folder / "gcc-O2-aarch64.so").unlink()
+    shutil.copy(files / "gcc-Os-x86_64.so", folder / "new.so")
+    changes = update.update([str(folder)], copied, options)
+    assert worked == [str(changed), str(folder / "new.so")]
+    assert {change.binary.rpartition("/")[2]: change.status for change in changes} == {
+        "gcc-O0-x86_64.so": "updated",
+        "gcc-O2-aarch64.so": "removed",
+        "gcc-O2-x86_64.so": "unchanged",
+        "clang-O2-x86_64.so": "unchanged",
+        "new.so": "added",
+    }
+    held = {file.binary: file for file in contents(copied)}
+    assert len(held) == 8
+    assert held[str(changed)].functions == 18
+    assert len(contents(copied, [str(folder)])) == 4
+
+
+def test_update_without_paths_looks_at_every_file_of_the_index(copied, options, worked):
+    changes = update.update([], copied, options)
+    assert [change.status for change in changes] == ["unchanged"] * 4
+    assert worked == []
+
+
+def test_a_file_that_fails_is_listed_and_the_others_go_in(built, copied, options, tmp_path):
+    folder = tmp_path / "mixed"
+    folder.mkdir()
+    good = built / "in" / "gcc-O2-x86_64.so"
+    shutil.copy(good, folder / "good.so")
+    (folder / "bad.so").write_bytes(good.read_bytes()[:64])
+    changes = {c.binary.rpartition("/")[2]: c for c in add([str(folder)], copied, options)}
+    assert changes["good.so"].status == "added"
+    assert changes["bad.so"].status == "failed"
+    assert "bad.so" in str(changes["bad.so"].error)
+    assert len(contents(copied)) == 5
+
+
+def test_remove_takes_folders_and_files_that_are_gone_and_refuses_others(built, copied):
+    gone = remove([str(built / "in" / "gcc-O2-x86_64.so")], copied)
+    assert [change.status for change in gone] == ["removed"]
+    with pytest.raises(InputError, match=r"/nowhere: not in the index \(3 files are"):
+        remove(["/nowhere"], copied)
+    assert len(remove([str(built / "in")], copied)) == 3
+    assert contents(copied) == []
+
+
+def test_update_refuses_a_path_that_is_nowhere(copied, options):
+    with pytest.raises(InputError, match="neither on the disk nor in the index"):
+        update.update(["/nowhere/at/all"], copied, options)
