@@ -2,6 +2,9 @@
 
 import json
 import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -148,6 +151,25 @@ def test_the_matrix_is_resumable_and_failures_have_a_reason(without_compiler, tm
     build_all(CONFIG, tmp_path)
     assert sorted(without_compiler) == [("trained", "clang-O0-aarch64"), ("trained", "clang-O0-x86_64")]
     assert part.stat().st_size > 1000
+
+
+def test_two_runs_in_one_folder_wait_for_each_other(without_compiler, tmp_path, monkeypatch):
+    compile_build, inside, most = build_module.compile_build, [0], [0]
+
+    def slowly(package, variant, tree, trees, folder, *, jobs):
+        inside[0] += 1
+        most[0] = max(most[0], inside[0])
+        time.sleep(0.2)
+        compile_build(package, variant, tree, trees, folder, jobs=jobs)
+        inside[0] -= 1
+
+    monkeypatch.setattr(build_module, "compile_build", slowly)
+    config = replace(CONFIG, packages=CONFIG.packages[:1], compilers=("gcc",), targets=("x86_64",))
+    with ThreadPoolExecutor(2) as pool:
+        one, two = pool.map(lambda _: build_all(config, tmp_path), range(2))
+    assert one == two
+    assert most == [1]
+    assert len(without_compiler) == 2
 
 
 def test_no_copy_of_a_test_function_is_trained_on(without_compiler, tmp_path):

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.bcsd.disassemble.native import NativeDisassembler
-from weft.bcsd.extract import Extraction, build_table, extract
+from weft.bcsd.extract import build_table
 from weft.bcsd.read import open_image
+from weft.bcsd.workers import Limits, run_bounded
 from weft.bench.table import Row
 from weft.errors import WeftError
 
@@ -147,15 +148,34 @@ def has_symbol_table(path: Path) -> bool:
 
 
 def scaling_rows(files: list[str]) -> list[Row]:
-    """Wall-clock time of the same files with one worker and with two."""
+    """The same files with one worker and with two: by the clock, and by the busiest process's processor time.
+
+    On a machine that does other work the clock says little. The processor time of the busiest process is what
+    the clock would say if every process had a core of its own.
+    """
     seconds: list[float] = []
+    busiest: list[float] = []
     for workers in (1, 2):
-        begun = time.monotonic()
-        extract(files, None, Extraction(workers=workers))
+        begun, spent = time.monotonic(), time.process_time()
+        by_process: dict[int, float] = {}
+        for outcome in run_bounded(_extract_timed, files, workers=workers, limits=Limits()):
+            if outcome.value is not None:
+                by_process[outcome.value[0]] = outcome.value[1]
         seconds.append(time.monotonic() - begun)
+        busiest.append(max([*by_process.values(), time.process_time() - spent]))
     variant = f"{len(files)} files, two workers against one"
-    one_over_two = seconds[0] / seconds[1] if seconds[1] else 0.0
-    return [Row("extraction speed-up", variant, "-", "x", one_over_two, 1.0, better="higher", target=1.7)]
+    return [
+        Row("extraction speed-up", f"{variant}, {kind}", "-", "s", one, two, better="higher", target=1.7)
+        for kind, (one, two) in (("clock", seconds), ("busiest process", busiest))
+    ]
+
+
+def _extract_timed(path: str) -> tuple[int, float]:
+    """One file in a worker: its process, and the processor time that it has used by now."""
+    builder, _ = build_table(path)
+    for _ in builder.tables():
+        pass
+    return os.getpid(), time.process_time()
 
 
 def size_rows(paths: list[Path]) -> list[Row]:

@@ -24,7 +24,7 @@ from weft.bcsd.dataset.compile import (
 )
 from weft.bcsd.dataset.config import DatasetConfig, Package, Variant
 from weft.bcsd.dataset.label import label_build
-from weft.bcsd.dataset.source import Tree, fetch
+from weft.bcsd.dataset.source import Tree, fetch, one_at_a_time
 from weft.bcsd.disassemble.native import EXTRACTOR_VERSION
 from weft.bcsd.extract import hash_file
 from weft.bcsd.represent import NORMALISER_VERSION, load_vocabulary
@@ -111,6 +111,15 @@ def known_builds(config: DatasetConfig, work: Path) -> list[BuildReport]:
 
 def _one(package: Package, variant: Variant, tree: Tree, work: Path, jobs: int) -> tuple[BuildReport, bool]:
     part = part_path(work, package.name, str(variant))
+    part.parent.mkdir(parents=True, exist_ok=True)
+    # A second run in the same folder waits, and then finds the build finished.
+    with one_at_a_time(part.with_name("lock")):
+        return _one_alone(package, variant, tree, work, part, jobs)
+
+
+def _one_alone(
+    package: Package, variant: Variant, tree: Tree, work: Path, part: Path, jobs: int
+) -> tuple[BuildReport, bool]:
     folder = part.parent
     record = folder / "report.json"
     known = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}

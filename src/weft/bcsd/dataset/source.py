@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,7 +45,20 @@ def fetch(package: Package, folder: Path) -> Tree:
     Raises:
         InputError: The download or a preparation failed; the tree is left out, so that a retry starts afresh.
     """
-    home = folder / package.name
+    folder.mkdir(parents=True, exist_ok=True)
+    with one_at_a_time(folder / f"{package.name}.lock"):
+        return _fetch(package, folder / package.name)
+
+
+@contextmanager
+def one_at_a_time(lock: Path) -> Iterator[None]:
+    """Wait until no other process is inside with the same lock file, which stays behind, empty."""
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _fetch(package: Package, home: Path) -> Tree:
     stamp = home / "ready"
     wanted = hashlib.sha256(
         repr((package.debian, package.prepare, sorted(package.write.items()))).encode()
