@@ -27,6 +27,7 @@ def run(argv: list[str]) -> int:
     from jsonargparse import ArgumentParser
 
     from weft.bcsd.learn.setup import Setup, run_setup
+    from weft.train.distributed import World
 
     # jsonargparse leaves its own signatures partly untyped.
     parser: Any = ArgumentParser(prog="weft bcsd train", exit_on_error=False)
@@ -39,6 +40,8 @@ def run(argv: list[str]) -> int:
         raise ConfigError(str(error).replace("\n", " "), where=argv[0]) from error
     setup = Setup(**{entry.name: getattr(built, entry.name) for entry in fields(Setup)})
     outcome = run_setup(setup, quiet=quiet)
+    if not World.launched().first:
+        return 0
     weights = outcome.weights
     found = "" if outcome.validation is None else f"; hybrid Recall@1 on validation {outcome.validation:.3f}"
     print(
