@@ -78,3 +78,13 @@ def test_nothing_to_train_and_no_layers_are_errors():
         parameter_groups(Model().requires_grad_(False), TrainConfig(epochs=1))
     with pytest.raises(ConfigError, match=r"layer_decay is 0\.9, and no parameter"):
         parameter_groups(nn.Linear(2, 2), TrainConfig(epochs=1, layer_decay=0.9))
+
+
+def test_a_model_may_scale_the_rate_of_a_parameter():
+    model = Model()
+    model.learning_rate_scales = {"decay": 50.0, "encoder.layers.0.output.bias": 2.0}
+    config = TrainConfig(epochs=1, layer_decay=0.5)
+    scales = {name: group["scale"] for name, group in by_name(parameter_groups(model, config)).items()}
+    plain = {name: group["scale"] for name, group in by_name(parameter_groups(Model(), config)).items()}
+    changed = {name: scales[name] / plain[name] for name in scales if scales[name] != plain[name]}
+    assert changed == {"decay": 50.0, "encoder.layers.0.output.bias": 2.0}

@@ -35,10 +35,13 @@ def parameter_groups(model: nn.Module, config: TrainConfig) -> list[dict[str, An
 
         decay = config.weight_decay, 0 for norms and every tensor of at most one dimension
         scale = layer_decay^(layers above)      top layer and heads 1, embeddings layer_decay^layers
+        and, of a parameter in model.learning_rate_scales, times the number given there
 
     Args:
         model: Its encoder's layers are the parameters named ``encoder.layers.N.…`` (or ``layers.N.…``),
-            its embeddings those with a part named ``embeddings``.
+            its embeddings those with a part named ``embeddings``. Its attribute ``learning_rate_scales``,
+            where it has one, maps names of parameters to numbers: Adam moves every parameter by about
+            the rate in a step, and a factor of order 1 that starts at 0 needs more than a weight of 0.02.
         config: The decays.
 
     Returns:
@@ -63,10 +66,12 @@ def parameter_groups(model: nn.Module, config: TrainConfig) -> list[dict[str, An
             f"TrainConfig.layer_decay is {config.layer_decay}, and no parameter is named encoder.layers.N.…"
         )
     layers = max(depths, default=-1) + 1
+    scales: dict[str, float] = getattr(model, "learning_rate_scales", {})
     groups: dict[tuple[float, float], list[tuple[str, nn.Parameter]]] = defaultdict(list)
     for name, parameter in named:
         decay = 0.0 if parameter.ndim <= 1 or name in norms else config.weight_decay
-        groups[decay, config.layer_decay ** _layers_above(name, layers)].append((name, parameter))
+        scale = config.layer_decay ** _layers_above(name, layers) * scales.get(name, 1.0)
+        groups[decay, scale].append((name, parameter))
     return [
         {
             "params": [parameter for _, parameter in members],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import NamedTuple, cast
+from typing import ClassVar, NamedTuple, cast
 
 import torch
 import torch.nn.functional as F
@@ -68,9 +68,14 @@ class WeftAbsa(nn.Module):
         config: The model's configuration.
         encoder: A pretrained encoder; a random one of ``config.encoder`` where None.
 
+    Attributes:
+        learning_rate_scales: η is of order 1 to 10 and starts at 0. At the encoder's rate it gets to 0.07.
+
     Raises:
         ConfigError: ``config.kind`` is another.
     """
+
+    learning_rate_scales: ClassVar[dict[str, float]] = {"similarity_scale": 100.0}
 
     def __init__(self, config: AbsaConfig, encoder: Encoder | None = None) -> None:
         super().__init__()
