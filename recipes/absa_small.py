@@ -8,10 +8,10 @@ important first. Every finished job appends one line to ``OUT/results.jsonl``, s
 short still gives data; a job that would not fit into the remaining time is not begun.
 
 Plans: ``screen`` compares settings on a fixed 15 % of SentiHood train; ``table`` trains every model with
-three seeds and evaluates on dev (settings from ``--settings``, or the defaults below); ``short`` is the
-table with fewer epochs and seeds, for one processor core and an hour; ``all`` screens
-with 40 % of the time, takes the best setting, and goes on with the table. The shipped model is seed 0 of
-the table's first row, with its temperature fitted on dev.
+three seeds and evaluates on dev (settings from ``--settings``, or the defaults of ``absa_jobs.py``);
+``all`` screens with 40 % of the time, takes the best setting, and goes on with the table. For one processor
+core there are ``short``, which makes the shipped model, and ``equal``, which compares all kinds of model at
+one small budget. The temperature of the shipped model is fitted on dev.
 """
 
 from __future__ import annotations
@@ -24,194 +24,11 @@ import queue
 import sys
 import time
 import traceback
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-ASPECTS_HELD_OUT = (
-    "price",
-    "safety",
-    "transit-location",
-    "general",
-    "dining",
-    "green-nature",
-    "live",
-    "multicultural",
-    "nightlife",
-    "quiet",
-    "shopping",
-    "touristy",
-)
-
-
-@dataclass(frozen=True)
-class Job:
-    """One training with its evaluation.
-
-    Args:
-        name: What it is called in the results; with ``seed`` it is unique.
-        seed: Of every random draw.
-        corpus: ``"sentihood"`` or ``"semeval"``.
-        held: ``"holdout"`` (15 % of SentiHood train, or SemEval's 15 % for choices) or ``"report"``
-            (SentiHood dev, or SemEval's 15 % for testing).
-        frequent: Train on the four frequent SentiHood aspects only.
-        left_out: An aspect that training does not see; then only this aspect is evaluated.
-        options: Of ``ModelOptions``.
-        train: Of ``TrainConfig``.
-        learning: Of ``Learning``; ``augmentation`` of ``Augmentation``.
-        teacher: Name and seed of the job whose model teaches, ``name/seed``.
-        begin: Name and seed of the job whose model this one goes on from.
-        save: Keep the model under ``OUT/models``.
-        ship: Also write it as the shipped model.
-        deletion: Questions on which explanations are tested by deletion.
-    """
-
-    name: str
-    seed: int = 0
-    corpus: str = "sentihood"
-    held: str = "report"
-    frequent: bool = False
-    left_out: str | None = None
-    options: dict[str, Any] = field(default_factory=dict)
-    train: dict[str, Any] = field(default_factory=dict)
-    learning: dict[str, Any] = field(default_factory=dict)
-    teacher: str | None = None
-    begin: str | None = None
-    save: bool = False
-    ship: bool = False
-    deletion: int = 0
-
-    @property
-    def key(self) -> str:
-        """Name and seed."""
-        return f"{self.name}/{self.seed}"
-
-
-ABSA = Job(
-    "weft-absa",
-    options={"target_layers": 2, "frozen_layers": 2, "similarity_layers": 4, "aspect_dropout": 0.2},
-    train={"epochs": 16, "batch_size": 32, "learning_rate": 3e-4, "layer_decay": 0.8},
-    learning={"augmentation": {"concatenate": 0.5, "swap": 0.5}},
-)
-PAIR = Job(
-    "pair",
-    frequent=True,
-    options={"kind": "pair"},
-    train={"epochs": 8, "batch_size": 12, "learning_rate": 1e-4, "layer_decay": 0.9},
-)
-QUASI = {"epochs": 8, "batch_size": 12, "learning_rate": 1e-4, "layer_decay": 0.9}
-
-
-def changed(job: Job, name: str, **changes: Any) -> Job:
-    """The job with another name; dictionaries are merged into the job's own."""
-    merged = {
-        key: {**getattr(job, key), **value} if isinstance(value, dict) else value
-        for key, value in changes.items()
-    }
-    return replace(job, name=name, **merged)
-
-
-def screening() -> list[Job]:
-    """Settings compared on the fixed split of train."""
-    base = replace(ABSA, held="holdout")
-    augment = base.learning["augmentation"]
-    return [
-        changed(base, "base"),
-        changed(base, "target_layers=0", options={"target_layers": 0}),
-        changed(base, "target_layers=4", options={"target_layers": 4}),
-        changed(base, "frozen=3", options={"frozen_layers": 3}),
-        changed(base, "rate=1.5e-4", train={"learning_rate": 1.5e-4}),
-        changed(base, "rate=6e-4", train={"learning_rate": 6e-4}),
-        changed(base, "blocks=2", options={"pooler_blocks": 2}),
-        changed(base, "smoothing=0.1", learning={"label_smoothing": 0.1}),
-        changed(base, "concatenate=0.7", learning={"augmentation": {**augment, "concatenate": 0.7}}),
-        changed(base, "balance=0.3", learning={"class_balance": 0.3}),
-        changed(base, "epochs=28", train={"epochs": 28}),
-        changed(base, "layer_decay=0.65", train={"layer_decay": 0.65}),
-        changed(replace(PAIR, held="holdout"), "pair"),
-        changed(replace(PAIR, held="holdout"), "pair rate=2e-4", train={"learning_rate": 2e-4}),
-    ]
-
-
-def table(absa: Job) -> list[Job]:
-    """Everything that the results table needs, the most important first."""
-    absa = replace(absa, name="weft-absa", held="report")
-    plain = {"augmentation": {"concatenate": 0.0, "swap": 0.0}}
-    qacg = Job("qacg", frequent=True, options={"kind": "qacg"}, train=QUASI)
-    official = Job("qacg-official", frequent=True, options={"kind": "qacg-official"}, train=QUASI)
-    equal = changed(absa, "weft-absa, 8 epochs, 4 aspects", frequent=True, train={"epochs": 8})
-    augment = absa.learning.get("augmentation", {})
-    jobs = [replace(absa, seed=seed, save=True, ship=seed == 0) for seed in range(3)]
-    jobs += [replace(PAIR, seed=seed, save=True, deletion=150 * (seed == 0)) for seed in range(3)]
-    jobs += [
-        replace(job, seed=seed, deletion=150 * (seed == 0))
-        for job in (qacg, official, equal)
-        for seed in range(3)
-    ]
-    jobs += [changed(absa, f"without {aspect}", left_out=aspect) for aspect in ASPECTS_HELD_OUT]
-    semeval = replace(
-        absa,
-        name="semeval weft-absa",
-        corpus="semeval",
-        options={**absa.options, "target_layers": 0},
-        learning={},
-    )
-    pair = replace(PAIR, name="semeval pair", corpus="semeval", frequent=False)
-    for seed in range(3):
-        jobs += [replace(semeval, seed=seed), replace(pair, seed=seed)]
-    jobs += [
-        changed(absa, "distilled from pair", frequent=True, learning={"distillation": 0.5}, teacher="pair/0"),
-        changed(absa, "distilled from itself", learning={"distillation": 0.5}, teacher="weft-absa/1"),
-    ]
-    for seed in range(3):
-        jobs += [
-            replace(job, seed=seed)
-            for job in (
-                changed(
-                    absa,
-                    "no target mark, no distance",
-                    options={"target_mark": False, "target_distance": False},
-                ),
-                changed(absa, "no distance", options={"target_distance": False}),
-                changed(absa, "target layers 0", options={"target_layers": 0}),
-                changed(absa, "no augmentation", learning=plain),
-                changed(absa, "no concatenation", learning={"augmentation": {**augment, "concatenate": 0.0}}),
-                changed(absa, "no aspect dropout", options={"aspect_dropout": 0.0, "similarity_layers": -1}),
-                changed(official, "qacg-official, context id alone", options={"text_pair": False}),
-                changed(official, "cg", options={"kind": "cg"}),
-                changed(qacg, "qacg, gate pooling", options={"pooling": "gate"}),
-            )
-        ]
-    return jobs
-
-
-def short(absa: Job) -> list[Job]:
-    """What one processor core can do in an hour: the same models, fewer epochs, fewer seeds."""
-    absa = changed(absa, "weft-absa", train={"epochs": 8})
-    one = {"epochs": 1}
-    qacg = Job("qacg, 1 epoch", frequent=True, options={"kind": "qacg"}, train={**QUASI, **one})
-    official = changed(qacg, "qacg-official, 1 epoch", options={"kind": "qacg-official"})
-    equal = changed(absa, "weft-absa, 1 epoch, 4 aspects", frequent=True, train=one)
-    pair = changed(PAIR, "pair, 1 epoch", train=one)
-    left_out = [changed(absa, f"without {name}", left_out=name, train=one) for name in ASPECTS_HELD_OUT]
-    longer = changed(
-        absa,
-        "weft-absa, 8 + 7 epochs",
-        begin="weft-absa/0",
-        train={"epochs": 7, "learning_rate": 2e-4},
-        seed=7,
-        save=True,
-        ship=True,
-    )
-    return [
-        replace(absa, save=True),
-        longer,
-        *left_out[:2],
-        *(equal, qacg, pair, official),
-        *left_out[2:],
-        *(replace(job, seed=seed) for seed in (1, 2) for job in (equal, qacg, pair, official)),
-        *(replace(absa, seed=seed) for seed in (1, 2)),
-    ]
+from absa_jobs import ABSA, Job, changed, equal, screening, short, table
 
 
 def work(tasks: Any, done: Any, data: Path, start: Path, out: Path, quick: bool) -> None:
@@ -225,13 +42,14 @@ def work(tasks: Any, done: Any, data: Path, start: Path, out: Path, quick: bool)
     torch.backends.cuda.matmul.allow_tf32 = True
     begun = prune_vocabulary(load_pretrained(start))
     while (job := tasks.get()) is not None:
-        started = time.monotonic()
+        started, processor = time.monotonic(), time.process_time()
         record: dict[str, Any] = {"job": asdict(job)}
         try:
             record |= run(job, begun, data, out, quick)
         except Exception:  # noqa: BLE001 - one job that fails must not take the others with it
             record["error"] = traceback.format_exc()
         record["seconds"] = round(time.monotonic() - started, 1)
+        record["processor_seconds"] = round(time.process_time() - processor, 1)
         done.put((job.key, record))
 
 
@@ -276,10 +94,10 @@ def run(job: Job, start: Any, data: Path, out: Path, quick: bool) -> dict[str, A
         targets=TARGETS if job.corpus == "sentihood" else (),
     )
     final: dict[str, Any] = report(trained.asker, held)
-    if job.left_out is not None:
-        final = {
-            "left_out": job.left_out,
-            "aspect_auc": next(iter(aspect_aucs(score(trained.asker, held)).values())),
+    if job.left_out:
+        final |= {
+            f"aspect_auc {held.aspects[number]}": auc
+            for number, auc in aspect_aucs(score(trained.asker, held)).items()
         }
     if job.deletion:
         methods: tuple[Method, ...] = ("gradient", "attention", "random")
@@ -312,9 +130,9 @@ def corpora(job: Job, data: Path, quick: bool) -> tuple[Any, Any]:
             train, held = split(train, 0.15, seed=7)
         else:
             held = read_sentihood(data / "sentihood/sentihood-dev.json", ALL_ASPECTS)
-        held = held.only(FREQUENT_ASPECTS if job.left_out is None else (job.left_out,))
-        if job.left_out is not None:
-            train = train.only(set(train.aspects) - {job.left_out})
+        held = held.only(job.left_out or FREQUENT_ASPECTS)
+        if job.left_out:
+            train = train.only(set(train.aspects) - set(job.left_out))
     if quick:
         train, held = train.subset(range(48)), held.subset(range(60))
     return train, held
@@ -403,7 +221,7 @@ def main() -> int:
     parser.add_argument("--start", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--plan", choices=("screen", "table", "short", "all"), default="all")
+    parser.add_argument("--plan", choices=("screen", "table", "short", "equal", "all"), default="all")
     parser.add_argument("--settings", type=json.loads, help="changes to the default setting, as JSON")
     parser.add_argument("--only", help="run only jobs whose name or name/seed begins with one of these")
     parser.add_argument("--workers", type=int, default=max(1, min(8, (os.cpu_count() or 2) // 2)))
@@ -419,8 +237,9 @@ def main() -> int:
         setting = best_setting(execute(wanted(screening(), chosen), last, arguments.workers, arguments))
     if arguments.plan in ("table", "all"):
         execute(wanted(table(setting), chosen), deadline, arguments.workers, arguments)
-    if arguments.plan == "short":
-        execute(wanted(short(setting), chosen), deadline, arguments.workers, arguments)
+    for plan in (short, equal):
+        if arguments.plan == plan.__name__:
+            execute(wanted(plan(setting), chosen), deadline, arguments.workers, arguments)
     print(f"{time.monotonic() - begun:.0f} s; results in {arguments.out / 'results.jsonl'}", flush=True)
     return 0
 

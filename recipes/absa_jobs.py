@@ -1,0 +1,204 @@
+"""The trainings of ``absa_small.py``: what a job is, and which jobs each plan holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+ASPECTS = (
+    "price",
+    "safety",
+    "transit-location",
+    "general",
+    "dining",
+    "green-nature",
+    "live",
+    "multicultural",
+    "nightlife",
+    "quiet",
+    "shopping",
+    "touristy",
+)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training with its evaluation.
+
+    Args:
+        name: What it is called in the results; with ``seed`` it is unique.
+        seed: Of every random draw.
+        corpus: ``"sentihood"`` or ``"semeval"``.
+        held: ``"holdout"`` (15 % of SentiHood train, or SemEval's 15 % for choices) or ``"report"``
+            (SentiHood dev, or SemEval's 15 % for testing).
+        frequent: Train on the four frequent SentiHood aspects only.
+        left_out: Aspects that training does not see; then only these are evaluated, each for itself.
+        options: Of ``ModelOptions``.
+        train: Of ``TrainConfig``.
+        learning: Of ``Learning``; ``augmentation`` of ``Augmentation``.
+        teacher: Name and seed of the job whose model teaches, ``name/seed``.
+        begin: Name and seed of the job whose model this one goes on from.
+        save: Keep the model under ``OUT/models``.
+        ship: Also write it as the shipped model.
+        deletion: Questions on which explanations are tested by deletion.
+    """
+
+    name: str
+    seed: int = 0
+    corpus: str = "sentihood"
+    held: str = "report"
+    frequent: bool = False
+    left_out: tuple[str, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
+    train: dict[str, Any] = field(default_factory=dict)
+    learning: dict[str, Any] = field(default_factory=dict)
+    teacher: str | None = None
+    begin: str | None = None
+    save: bool = False
+    ship: bool = False
+    deletion: int = 0
+
+    @property
+    def key(self) -> str:
+        """Name and seed."""
+        return f"{self.name}/{self.seed}"
+
+
+ABSA = Job(
+    "weft-absa",
+    options={"target_layers": 2, "frozen_layers": 2, "similarity_layers": 4, "aspect_dropout": 0.2},
+    train={"epochs": 16, "batch_size": 32, "learning_rate": 3e-4, "layer_decay": 0.8},
+    learning={"augmentation": {"concatenate": 0.5, "swap": 0.5}},
+)
+PAIR = Job(
+    "pair",
+    frequent=True,
+    options={"kind": "pair"},
+    train={"epochs": 8, "batch_size": 12, "learning_rate": 1e-4, "layer_decay": 0.9},
+)
+QUASI = {"epochs": 8, "batch_size": 12, "learning_rate": 1e-4, "layer_decay": 0.9}
+
+
+def changed(job: Job, name: str, **changes: Any) -> Job:
+    """The job with another name; dictionaries are merged into the job's own."""
+    merged = {
+        key: {**getattr(job, key), **value} if isinstance(value, dict) else value
+        for key, value in changes.items()
+    }
+    return replace(job, name=name, **merged)
+
+
+def screening() -> list[Job]:
+    """Settings compared on the fixed split of train."""
+    base = replace(ABSA, held="holdout")
+    augment = base.learning["augmentation"]
+    return [
+        changed(base, "base"),
+        changed(base, "target_layers=0", options={"target_layers": 0}),
+        changed(base, "target_layers=4", options={"target_layers": 4}),
+        changed(base, "frozen=3", options={"frozen_layers": 3}),
+        changed(base, "rate=1.5e-4", train={"learning_rate": 1.5e-4}),
+        changed(base, "rate=6e-4", train={"learning_rate": 6e-4}),
+        changed(base, "blocks=2", options={"pooler_blocks": 2}),
+        changed(base, "smoothing=0.1", learning={"label_smoothing": 0.1}),
+        changed(base, "concatenate=0.7", learning={"augmentation": {**augment, "concatenate": 0.7}}),
+        changed(base, "balance=0.3", learning={"class_balance": 0.3}),
+        changed(base, "epochs=28", train={"epochs": 28}),
+        changed(base, "layer_decay=0.65", train={"layer_decay": 0.65}),
+        changed(replace(PAIR, held="holdout"), "pair"),
+        changed(replace(PAIR, held="holdout"), "pair rate=2e-4", train={"learning_rate": 2e-4}),
+    ]
+
+
+def table(absa: Job) -> list[Job]:
+    """Everything that the results table needs, the most important first."""
+    absa = replace(absa, name="weft-absa", held="report")
+    plain = {"augmentation": {"concatenate": 0.0, "swap": 0.0}}
+    qacg = Job("qacg", frequent=True, options={"kind": "qacg"}, train=QUASI)
+    official = Job("qacg-official", frequent=True, options={"kind": "qacg-official"}, train=QUASI)
+    equal = changed(absa, "weft-absa, 8 epochs, 4 aspects", frequent=True, train={"epochs": 8})
+    augment = absa.learning.get("augmentation", {})
+    jobs = [replace(absa, seed=seed, save=True, ship=seed == 0) for seed in range(3)]
+    jobs += [replace(PAIR, seed=seed, save=True, deletion=150 * (seed == 0)) for seed in range(3)]
+    jobs += [
+        replace(job, seed=seed, deletion=150 * (seed == 0))
+        for job in (qacg, official, equal)
+        for seed in range(3)
+    ]
+    jobs += [changed(absa, f"without {aspect}", left_out=(aspect,)) for aspect in ASPECTS]
+    semeval = replace(
+        absa,
+        name="semeval weft-absa",
+        corpus="semeval",
+        options={**absa.options, "target_layers": 0},
+        learning={},
+    )
+    pair = replace(PAIR, name="semeval pair", corpus="semeval", frequent=False)
+    for seed in range(3):
+        jobs += [replace(semeval, seed=seed), replace(pair, seed=seed)]
+    jobs += [
+        changed(absa, "distilled from pair", frequent=True, learning={"distillation": 0.5}, teacher="pair/0"),
+        changed(absa, "distilled from itself", learning={"distillation": 0.5}, teacher="weft-absa/1"),
+    ]
+    for seed in range(3):
+        jobs += [
+            replace(job, seed=seed)
+            for job in (
+                changed(
+                    absa,
+                    "no target mark, no distance",
+                    options={"target_mark": False, "target_distance": False},
+                ),
+                changed(absa, "no distance", options={"target_distance": False}),
+                changed(absa, "target layers 0", options={"target_layers": 0}),
+                changed(absa, "no augmentation", learning=plain),
+                changed(absa, "no concatenation", learning={"augmentation": {**augment, "concatenate": 0.0}}),
+                changed(absa, "no aspect dropout", options={"aspect_dropout": 0.0, "similarity_layers": -1}),
+                changed(official, "qacg-official, context id alone", options={"text_pair": False}),
+                changed(official, "cg", options={"kind": "cg"}),
+                changed(qacg, "qacg, gate pooling", options={"pooling": "gate"}),
+            )
+        ]
+    return jobs
+
+
+def short(absa: Job) -> list[Job]:
+    """How the shipped model was made on one processor core: eight epochs, and seven more from there."""
+    absa = changed(absa, "weft-absa", train={"epochs": 8})
+    longer = changed(
+        absa,
+        "weft-absa, 8 + 7 epochs",
+        begin="weft-absa/0",
+        train={"epochs": 7, "learning_rate": 2e-4},
+        seed=7,
+        save=True,
+        ship=True,
+    )
+    return [replace(absa, save=True), longer]
+
+
+def equal(absa: Job) -> list[Job]:
+    """Every model at one small equal budget, for a processor core: settings tuned for none of them."""
+    small = {"epochs": 1, "batch_size": 12, "learning_rate": 2e-4, "layer_decay": 0.85}
+    absa = changed(absa, "weft-absa, 1 epoch", frequent=True, train=small)
+    longer = changed(absa, "weft-absa, 4 epochs", train={"epochs": 4})
+    pair = Job("pair, 1 epoch", frequent=True, options={"kind": "pair"}, train=small)
+    qacg = changed(pair, "qacg, 1 epoch", options={"kind": "qacg"})
+    official = changed(pair, "qacg-official, 1 epoch", options={"kind": "qacg-official"})
+    semeval = changed(
+        replace(longer, learning={}),
+        "semeval weft-absa, 4 epochs",
+        corpus="semeval",
+        options={"target_layers": 0},
+    )
+    semeval_pair = changed(pair, "semeval pair, 1 epoch", corpus="semeval")
+    # Three aspects at once, so that four trainings show all twelve unseen: the harder test, for nine are known.
+    left_out = [
+        changed(absa, f"without {', '.join(part)}", frequent=False, left_out=part)
+        for part in (ASPECTS[first::4] for first in range(4))
+    ]
+    return [
+        *(absa, semeval, *left_out, qacg, pair, longer, official),
+        *(replace(job, seed=seed) for seed in (1, 2) for job in (absa, qacg, pair, official)),
+        semeval_pair,
+    ]
