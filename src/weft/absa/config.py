@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
 from weft.absa.records import check_polarities
 from weft.encoder.config import EncoderConfig
+from weft.encoder.plain import PlainConfig
 from weft.errors import ConfigError
 
 Kind = Literal["weft-absa", "pair", "qacg", "qacg-official", "cg"]
@@ -25,7 +23,7 @@ _DEPTHS: dict[Kind, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class ModelOptions:
+class ModelOptions(PlainConfig):
     """What one chooses about a model; the rest of its configuration follows from checkpoint and data.
 
     Args:
@@ -97,7 +95,7 @@ class ModelOptions:
 
 
 @dataclass(frozen=True)
-class AbsaConfig:
+class AbsaConfig(PlainConfig):
     """A targeted-aspect sentiment model.
 
     Args:
@@ -147,53 +145,16 @@ class AbsaConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build the configuration from plain values, as :meth:`to_dict` gives them.
+        """Build the configuration from plain values, as ``to_dict`` gives them.
 
         Raises:
             ConfigError: A key that is no field, or a field that breaks its rule.
         """
-        _check_keys(cls, values)
         plain = dict(values)
-        if isinstance(plain.get("encoder"), Mapping):
-            plain["encoder"] = EncoderConfig.from_dict(plain["encoder"])
-        if isinstance(plain.get("options"), Mapping):
-            _check_keys(ModelOptions, plain["options"])
-            plain["options"] = ModelOptions(**plain["options"])
+        for name, part in (("encoder", EncoderConfig), ("options", ModelOptions)):
+            if isinstance(plain.get(name), Mapping):
+                plain[name] = part.from_dict(plain[name])
         for name in ("polarities", "aspects", "targets"):
             if name in plain:
                 plain[name] = tuple(plain[name])
-        return cls(**plain)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, path: str | Path) -> Self:
-        """Read the configuration from a JSON file.
-
-        Raises:
-            ConfigError: The file cannot be read, is not a JSON object, or breaks a rule.
-        """
-        try:
-            values = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ConfigError(f"cannot be read: {error.strerror}", where=str(path)) from error
-        except ValueError as error:
-            raise ConfigError(f"is not JSON: {error}", where=str(path)) from error
-        if not isinstance(values, dict):
-            raise ConfigError(f"holds a {type(values).__name__}; a JSON object is needed", where=str(path))
-        return cls.from_dict(values)
-
-    def to_json(self, path: str | Path) -> None:
-        """Write the configuration as a JSON object."""
-        Path(path).write_text(json.dumps(self.to_dict(), indent=2) + "\n", encoding="utf-8")
-
-
-def _check_keys(cls: type[AbsaConfig] | type[ModelOptions], values: Mapping[str, Any]) -> None:
-    known = [entry.name for entry in fields(cls)]
-    for key in values:
-        if key not in known:
-            near = difflib.get_close_matches(str(key), known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"the keys are {', '.join(known)}"
-            raise ConfigError(f"{cls.__name__} has no key {key!r}", hint=hint)
+        return super().from_dict(plain)

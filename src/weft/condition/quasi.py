@@ -158,7 +158,7 @@ class QuasiContext(Conditioner):
         super().__init__()
         self.config = config
         self.layers = nn.ModuleList(
-            _QuasiLayer(config) for _ in range(config.num_layers - config.first_layer)
+            ContextLayer(config) for _ in range(config.num_layers - config.first_layer)
         )
 
     def fold(self) -> None:
@@ -168,7 +168,7 @@ class QuasiContext(Conditioner):
         states and a constant per context instead of two products in turn; C_K likewise.
         """
         for layer in self.layers:
-            cast(_QuasiLayer, layer).fold()
+            cast(ContextLayer, layer).fold()
 
     def prepare(self, structure: QuasiStructure) -> QuasiStructure:
         """Check the structure.
@@ -178,10 +178,7 @@ class QuasiContext(Conditioner):
             InputError: Counts are missing or below 1 where the quasi part is normalised.
         """
         context, counts = structure.context, structure.num_tokens
-        if context.dim() != 2 or context.shape[1] != self.config.hidden_size:
-            raise ShapeError(
-                f"the context has shape {tuple(context.shape)}; it must be (batch, {self.config.hidden_size})"
-            )
+        check_context(context, self.config.hidden_size)
         if not self.config.normalised:
             return structure
         if counts is None:
@@ -230,8 +227,18 @@ class QuasiContext(Conditioner):
         )
 
 
-class _QuasiLayer(nn.Module):
-    """The parameters of one layer."""
+def check_context(context: Tensor, hidden_size: int) -> None:
+    """Check a context embedding.
+
+    Raises:
+        ShapeError: It is not ``(batch, hidden_size)``.
+    """
+    if context.dim() != 2 or context.shape[1] != hidden_size:
+        raise ShapeError(f"the context has shape {tuple(context.shape)}; it must be (batch, {hidden_size})")
+
+
+class ContextLayer(nn.Module):
+    """The parameters of one layer: C_Q, C_K, λ_Q and λ_K, as :class:`QuasiContext` writes them."""
 
     def __init__(self, config: QuasiConfig) -> None:
         super().__init__()
@@ -271,7 +278,7 @@ class _QuasiLayer(nn.Module):
         of_hidden = self.context_layer.weight.chunk(2, dim=1)[1]
         self.folded = torch.cat([self.context_query.weight @ of_hidden, self.context_key.weight @ of_hidden])
 
-    def train(self, mode: bool = True) -> _QuasiLayer:
+    def train(self, mode: bool = True) -> ContextLayer:
         """Set the mode; training changes the weights that were folded."""
         if mode:
             self.folded = None
