@@ -6,6 +6,7 @@ import pytest
 from weft.absa.read.table import TableRow
 from weft.absa.records import Context, Problems, Sentence
 from weft.absa.use.predict import Asked, choose, flat, records, stream
+from weft.attention.attend import cpu_multiplies_bf16
 from weft.errors import ConfigError, InputError
 
 TEXT = "LOCATION1 is cheap but not very safe"
@@ -35,6 +36,33 @@ def test_batches_change_nothing(make):
     sentences = [Sentence("quiet " * n, (Context("price"), Context("safety", "quiet"))) for n in range(1, 12)]
     for found, expected in zip(asker.answer(sentences, 3), asker.answer(sentences), strict=True):
         assert np.allclose(found, expected, atol=1e-6)
+
+
+def test_bfloat16_moves_the_answers_a_little(make):
+    asker = make()
+    sentences = [
+        Sentence(TEXT, (Context("price", "LOCATION1"), Context("safety"))),
+        Sentence("quiet", (Context("price"),)),
+    ]
+    plain = np.concatenate(asker.answer(sentences))
+    rounded = np.concatenate(asker.compute_in("bf16").answer(sentences))
+    assert 0 < np.abs(plain - rounded).max() < 0.02
+    assert np.array_equal(np.concatenate(asker.calibrated(1.0).answer(sentences)), rounded)
+    assert np.array_equal(np.concatenate(asker.compute_in("fp32").answer(sentences)), plain)
+    chosen = np.concatenate(asker.compute_in("auto").answer(sentences))
+    assert np.array_equal(chosen, rounded if cpu_multiplies_bf16() else plain)
+
+
+def test_the_same_text_is_read_once(make, monkeypatch):
+    asker = make()
+    read = []
+    represent = asker.represent
+    monkeypatch.setattr(asker, "represent", lambda batch: (read.extend(batch), represent(batch))[1])
+    first, other = Sentence(TEXT, (Context("price"),)), Sentence(TEXT, (Context("safety"),))
+    found = asker.answer([first, other, Sentence(TEXT, (Context("price"),), where="row 3")])
+    assert len(read) == 2
+    assert np.array_equal(found[0], found[2])
+    assert not np.allclose(found[0], found[1])
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
-from typing import Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 import torch
@@ -15,11 +17,17 @@ from torch import Tensor
 from weft.absa.model.build import AnyModel
 from weft.absa.records import Context, Sentence
 from weft.absa.represent.batch import Pairs, Questions, Representation, aspect_words, target_positions
+from weft.attention.attend import cpu_multiplies_bf16
 from weft.errors import InputError
 
 Floats = NDArray[np.float64]
 Question: TypeAlias = Context | str | tuple[str, str]
 """A context; or an aspect alone; or (target, aspect)."""
+
+Precision: TypeAlias = Literal["fp32", "bf16", "auto"]
+
+# Tokens of one pass, for each thread: what a layer makes of them stays in a processor's cache.
+_CPU_TOKENS = 1536
 
 
 class Asker:
@@ -47,6 +55,7 @@ class Asker:
             self.config.encoder.pad_token_id,
         )
         self.classes_ = self.config.polarities
+        self._bf16 = False
 
     @property
     def mask_id(self) -> int:
@@ -67,6 +76,19 @@ class Asker:
         self.module.to(device)
         return self
 
+    def compute_in(self, precision: Precision) -> Self:
+        """Choose the arithmetic of the answers.
+
+        Args:
+            precision: ``"fp32"``, as at the start; ``"bf16"``, products of matrices in bfloat16;
+                ``"auto"``, bf16 where the machine multiplies it faster.
+        """
+        if precision == "auto":
+            self._bf16 = self.device.type != "cpu" or cpu_multiplies_bf16()
+        else:
+            self._bf16 = precision == "bf16"
+        return self
+
     def calibrated(self, temperature: float) -> Asker:
         """The same model with another temperature.
 
@@ -75,6 +97,7 @@ class Asker:
         """
         asker = Asker(self.module, self.tokenizer)
         asker.config = replace(self.config, temperature=temperature)
+        asker._bf16 = self._bf16
         return asker
 
     def represent(self, sentences: Sequence[Sentence]) -> Questions | Pairs:
@@ -99,17 +122,23 @@ class Asker:
         self.module.eval()
         return self.module(batch).logits  # pyright: ignore[reportArgumentType] - represent() pairs them
 
-    @torch.no_grad()
     def answer(self, sentences: Sequence[Sentence], batch_contexts: int = 512) -> list[Floats]:
         """Probabilities of every question, ``(contexts, classes)`` for each sentence.
 
         A text longer than the model reads at once is read in windows. For each question the window with
         the least probability of ``none`` speaks, among those that mention the target where any does.
+        Sentences with the same text and questions are answered once.
 
         Args:
             sentences: Texts with at least one question each.
-            batch_contexts: Questions of one pass through the model.
+            batch_contexts: The most questions of one pass through the model.
         """
+        distinct = {(sentence.text, sentence.contexts): sentence for sentence in sentences}
+        answers = dict(zip(distinct, self._answer(list(distinct.values()), batch_contexts), strict=True))
+        return [answers[sentence.text, sentence.contexts] for sentence in sentences]
+
+    @torch.no_grad()
+    def _answer(self, sentences: Sequence[Sentence], batch_contexts: int) -> list[Floats]:
         windows = [
             (number, window)
             for number, sentence in enumerate(sentences)
@@ -117,9 +146,11 @@ class Asker:
         ]
         found: list[list[tuple[Sentence, Floats]]] = [[] for _ in sentences]
         results: list[Floats | None] = [None] * len(windows)
+        arithmetic = torch.autocast(self.device.type, torch.bfloat16) if self._bf16 else nullcontext()
         for batch in self._batches([window for _, window in windows], batch_contexts):
             inputs = self.represent([windows[i][1] for i in batch]).to(self.device)
-            logits = self.logits(inputs).double() / self.config.temperature
+            with arithmetic:
+                logits = self.logits(inputs).double() / self.config.temperature
             rows = torch.softmax(logits, dim=-1).cpu().numpy()
             ends = np.cumsum([len(windows[i][1].contexts) for i in batch])
             for i, part in zip(batch, np.split(rows, ends[:-1]), strict=True):
@@ -130,16 +161,20 @@ class Asker:
         return [parts[0][1] if len(parts) == 1 else self._most_telling(parts) for parts in found]
 
     def _batches(self, windows: Sequence[Sentence], batch_contexts: int) -> Iterator[list[int]]:
-        """Windows of similar length together, as many as have ``batch_contexts`` questions."""
+        """Windows of similar length together, up to ``batch_contexts`` questions or the tokens of a pass."""
         lengths = [len(self.representation.pieces(window.text).ids) for window in windows]
+        per_view = self.config.kind == "weft-absa"
+        most = _CPU_TOKENS * torch.get_num_threads() if self.device.type == "cpu" else math.inf
         batch: list[int] = []
-        count = 0
+        contexts = tokens = 0
         for i in sorted(range(len(windows)), key=lengths.__getitem__):
+            window = windows[i]
             batch.append(i)
-            count += len(windows[i].contexts)
-            if count >= batch_contexts:
+            contexts += len(window.contexts)
+            tokens += lengths[i] * (len(window.groups()) if per_view else len(window.contexts))
+            if contexts >= batch_contexts or tokens >= most:
                 yield batch
-                batch, count = [], 0
+                batch, contexts, tokens = [], 0, 0
         if batch:
             yield batch
 

@@ -16,8 +16,19 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", default="absa-small", help="a shipped model or a directory (absa-small)")
 
 
+def add_precision(parser: argparse.ArgumentParser) -> None:
+    """In which arithmetic it answers."""
+    parser.add_argument(
+        "--precision",
+        choices=("fp32", "bf16", "auto"),
+        default="fp32",
+        help="fp32 (default) gives the same answers everywhere; bf16 is faster on processors that have it and "
+        "moves probabilities by 0.0005 in the mean; auto is bf16 there and fp32 elsewhere",
+    )
+
+
 def load_asker(arguments: argparse.Namespace) -> Asker:
-    """Load the model that the arguments name, on their device.
+    """Load the model that the arguments name, on their device and in their precision.
 
     Raises:
         CheckpointError: No such model, or a damaged one.
@@ -26,4 +37,4 @@ def load_asker(arguments: argparse.Namespace) -> Asker:
     from weft.absa.use.store import load
 
     device = device_of(arguments)
-    return load(arguments.model).to(device)
+    return load(arguments.model).to(device).compute_in(getattr(arguments, "precision", "fp32"))

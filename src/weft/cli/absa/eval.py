@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, cast, get_args
 
-from weft.cli.absa.arguments import add_model, load_asker
+from weft.cli.absa.arguments import add_model, add_precision, load_asker
 from weft.cli.absa.report import print_report
 from weft.cli.machine import add_machine
 from weft.errors import InputError, PartialFailure
@@ -34,6 +34,7 @@ def parser() -> argparse.ArgumentParser:
     )
     found.add_argument("--json", action="store_true", help="print JSON")
     add_model(found)
+    add_precision(found)
     add_machine(found)
     return found
 

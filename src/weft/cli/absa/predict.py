@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from weft.cli.absa.arguments import add_model, load_asker
+from weft.cli.absa.arguments import add_model, add_precision, load_asker
 from weft.cli.machine import add_machine
 from weft.errors import ConfigError, InputError, PartialFailure
 
@@ -37,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("-o", "--output", help="a .csv, .jsonl or .parquet file; standard output by default")
     found.add_argument("--json", action="store_true", help="print JSON")
     add_model(found)
+    add_precision(found)
     add_machine(found)
     return found
 
