@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -13,7 +15,7 @@ KINDS = ("weft-absa", "pair", "qacg", "qacg-official", "cg")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("method", ["gradient", "integrated", "attention", "quasi"])
+@pytest.mark.parametrize("method", ["occlusion", "gradient", "integrated", "attention", "quasi"])
 def test_every_word_is_attributed(make, kind, method):
     asker = make(kind)
     if method == "quasi" and not kind.startswith("qacg"):
@@ -42,6 +44,31 @@ def test_gradient_times_input_is_a_derivative(make):
             stretched[0, token] *= 1 + step
             values.append(torch.log_softmax(model(batch, stretched).logits, dim=-1)[0, 1].item())
         assert (values[0] - values[1]) / 2e-6 == pytest.approx(found[token].item(), abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_occlusion_one_token_at_a_time(make, kind):
+    asker = make(kind)
+    batch = asker.represent([Sentence(TEXT, (Context("price", "LOCATION1"),))])
+    model = asker.module.double()
+    found = attribute(model, batch, 1, "occlusion", asker.mask_id)
+    text_length = len(asker.representation.pieces(TEXT).ids)
+    assert found.count_nonzero() == text_length - 2  # the marks, and the question of a pair, stay
+    assert not found[[0, *range(text_length - 1, len(found))]].any()
+
+    @torch.no_grad()
+    def share(kept):
+        ids = batch.input_ids.clone()
+        for place in range(1, text_length - 1):
+            if place not in kept:
+                ids[0, place] = asker.mask_id
+        return torch.log_softmax(model(replace(batch, input_ids=ids)).logits, dim=-1)[0, 1].item()
+
+    everything = set(range(1, text_length - 1))
+    for token in (1, 4):
+        beside = share(everything) - share(everything - {token})
+        alone = share({token}) - share(set())
+        assert found[token].item() == pytest.approx((beside + alone) / 2, abs=1e-9)
 
 
 def test_integrated_gradients_add_up(make):

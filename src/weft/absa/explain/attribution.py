@@ -1,5 +1,6 @@
 """Which words made the answer: attributions of every token, by several methods, one of them tested best.
 
+``occlusion``  what the answer loses without token j, and gains by it alone
 ``gradient``   gradient × input: Σ_h e_jh · ∂ log p(class) / ∂ e_jh
 ``integrated`` integrated gradients from the same text with every word masked (captum)
 ``attention``  the weight that the question (or ``[CLS]``) gives to token j, mean over the heads
@@ -19,14 +20,15 @@ from typing import Any, Literal, TypeAlias, get_args
 import torch
 from torch import Tensor
 
+from weft.absa.explain.occlusion import occlusion
 from weft.absa.model.build import AnyModel
 from weft.absa.records import Context, Sentence
 from weft.absa.represent.batch import Pairs, Questions
 from weft.absa.use.asker import Asker, Question, as_context
 from weft.errors import ConfigError, InputError, MissingExtraError
 
-Method: TypeAlias = Literal["gradient", "integrated", "attention", "quasi", "random"]
-DEFAULT_METHOD: Method = "integrated"
+Method: TypeAlias = Literal["occlusion", "gradient", "integrated", "attention", "quasi", "random"]
+DEFAULT_METHOD: Method = "occlusion"
 _STEPS = 32
 
 
@@ -126,7 +128,7 @@ def attribute(
         batch: One text with one question.
         chosen: The class to explain.
         method: How.
-        mask_id: The id of ``[MASK]``, the reference of ``integrated``.
+        mask_id: The id of ``[MASK]``, what ``occlusion`` and ``integrated`` put in a token's place.
         seed: Of ``random``.
 
     Returns:
@@ -140,6 +142,8 @@ def attribute(
     if method in ("attention", "quasi"):
         with torch.no_grad():
             return _seen(model, batch, method)
+    if method == "occlusion":
+        return occlusion(model, batch, chosen, mask_id)
     if method == "gradient":
         embedded = model.embed(batch).detach().requires_grad_()  # pyright: ignore[reportArgumentType] - as below
         return (
@@ -206,7 +210,7 @@ def _seen(model: AnyModel, batch: Questions | Pairs, method: Method) -> Tensor:
     if method == "quasi":
         if maps.quasi is None or maps.gate is None:
             raise ConfigError(
-                "this model has no quasi-attention", hint="use attention, gradient or integrated"
+                "this model has no quasi-attention", hint="use occlusion, attention, gradient or integrated"
             )
         signed = maps.quasi * maps.gate
         return signed[0, :, 0].mean(dim=0)

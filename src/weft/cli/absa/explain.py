@@ -11,7 +11,7 @@ from weft.cli.absa.arguments import add_model, load_asker
 from weft.cli.machine import add_machine
 from weft.errors import InputError
 
-_METHODS = ("gradient", "integrated", "attention", "quasi")
+_METHODS = ("occlusion", "gradient", "integrated", "attention", "quasi")
 
 
 def parser() -> argparse.ArgumentParser:
