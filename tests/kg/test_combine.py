@@ -6,16 +6,23 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
+import torch
 
 from weft.errors import ConfigError
-from weft.kg.combine.combine import Choice, Combiner
+from weft.kg.combine.combine import ACCEPTED, Choice, Combiner
 from weft.kg.combine.endpoint import Endpoint, Reply
+from weft.kg.extract import Extractor
+from weft.kg.model.decode import Answers
+from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.read.tokens import CodeTokenizer
+from weft.kg.represent.dataset import Dataset
 
 TEXTS = ["open the red file", "close the blue file", "value error"]
 
@@ -169,3 +176,33 @@ def test_a_url_that_is_none_is_refused(url: str) -> None:
 def test_a_timeout_must_be_positive() -> None:
     with pytest.raises(ConfigError, match="time-out"):
         Endpoint("http://127.0.0.1/v1", timeout=0)
+
+
+def test_slots_hold_what_the_hypotheses_hold() -> None:
+    tokens = torch.tensor([[[[7, 8, 0], [7, 9, 6], [5, 0, 0]]]])
+    assert Answers(tokens, torch.zeros(1, 1, 3)).slots(0, 0) == [[7, 5], [8, 9], [6]]
+
+
+def test_the_endpoint_chooses_among_what_the_model_finds_likely(
+    server: FakeServer, dataset: Dataset, model: LeafyChainModel, tree: Path
+) -> None:
+    path = next(tree.glob("*.py"))
+    plain = Extractor(model, dataset.tokenizer, None)
+    spelled = plain.facts(path, beams=3)
+    server.reply = chat('{"tail": "no_such_token_here"}')
+    refused = Combiner(endpoint(server), dataset.tokenizer, model.config.leaves)
+    assert replace(plain, combiner=refused).facts(path, beams=3) == spelled
+    assert refused.counts.keys() <= {"a token that is not likely", "empty or too long"}
+
+    class Last:
+        """Takes the likeliest token of the last slot."""
+
+        def ask(self, system: str, user: str) -> Reply:
+            slots = json.loads(user.rsplit("Likely tokens: ", 1)[1])
+            return Reply(json.dumps({"tail": slots[-1][0] if slots else None}))
+
+    kept = Combiner(Last(), dataset.tokenizer, model.config.leaves)
+    chosen = replace(plain, combiner=kept).facts(path, beams=3)
+    assert len(chosen) == len(spelled)
+    assert kept.counts[ACCEPTED] > 0
+    assert all(0 <= fact.confidence <= 1 for fact in chosen)

@@ -8,10 +8,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from weft.errors import CheckpointError, InputError
+from weft.kg.combine.combine import Choice, Combiner
 from weft.kg.evaluate.confidence import Confidence
-from weft.kg.model.decode import Queries, spell
+from weft.kg.model.decode import Answers, Queries, score_tails, spell
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.read.build import BuildConfig, decode, unit_chunks
 from weft.kg.read.chunks import Chunk
@@ -64,11 +66,14 @@ class Extractor:
         model: In eval mode.
         tokenizer: The one that it was trained with.
         confidence: None for raw probabilities.
+        combiner: Puts tails together from likely tokens; the model's own spelling stands where it is None, and
+            where the combiner refuses.
     """
 
     model: LeafyChainModel
     tokenizer: CodeTokenizer
     confidence: Confidence | None
+    combiner: Combiner | None = None
 
     @staticmethod
     def load(folder: Path, device: torch.device | str = "cpu") -> Extractor:
@@ -124,23 +129,35 @@ class Extractor:
         Raises:
             InputError: It is no Python.
         """
+        asked = self.asked(text, where)
+        # Long chunks together: a batch is padded to its longest.
+        asked.sort(key=lambda item: (len(item[0].ids), len(item[1])))
+        result: list[ModelFact] = []
+        for start in range(0, len(asked), batch_size):
+            result += self._facts(text, asked[start : start + batch_size], beams)
+        return sorted(result, key=lambda fact: (fact.line, fact.head, fact.relation))
+
+    def asked(self, text: str, where: str) -> list[tuple[Chunk, list[Question]]]:
+        """The chunks of a source text that there is something to ask about, with the questions.
+
+        Raises:
+            InputError: It is no Python.
+        """
         file = SourceFile(text, where)
         limits = BuildConfig(
             roots=self.model.config.encoder.max_position_embeddings, longest_tail=self.model.config.leaves
         )
         chunks = unit_chunks(file, list(file.units()), self.tokenizer, limits, Counter())
         asked = [(chunk, questions(chunk, self.tokenizer)) for chunk in chunks]
-        asked = [(chunk, found) for chunk, found in asked if found]
-        # Long chunks together: a batch is padded to its longest.
-        asked.sort(key=lambda item: (len(item[0].ids), len(item[1])))
-        result: list[ModelFact] = []
-        for start in range(0, len(asked), batch_size):
-            result += self._ask(text, asked[start : start + batch_size], beams)
-        return sorted(result, key=lambda fact: (fact.line, fact.head, fact.relation))
+        return [(chunk, found) for chunk, found in asked if found]
 
-    def _ask(
-        self, text: str, part: Sequence[tuple[Chunk, list[Question]]], beams: int
-    ) -> Iterator[ModelFact]:
+    def answers(self, part: Sequence[tuple[Chunk, list[Question]]], beams: int) -> tuple[Queries, Answers]:
+        """Ask the questions of some chunks in one pass.
+
+        Args:
+            part: Chunks with their questions.
+            beams: Hypotheses of each tail.
+        """
         device = self.model.word_embeddings.device
         width, most = max(len(chunk.ids) for chunk, _ in part), max(len(found) for _, found in part)
         roots = torch.full((len(part), width), PAD, dtype=torch.int64)
@@ -153,22 +170,60 @@ class Extractor:
                 )
         there, relation, head_start, head_length = columns.to(device)
         queries = Queries(roots.to(device), there.bool(), relation, head_start, head_length)
-        answers = spell(self.model, queries, beams)
+        return queries, spell(self.model, queries, beams)
+
+    def _facts(
+        self, text: str, part: Sequence[tuple[Chunk, list[Question]]], beams: int
+    ) -> Iterator[ModelFact]:
+        queries, answers = self.answers(part, beams)
+        combined = self._combined(text, part, queries, answers)
         for row, (chunk, found) in enumerate(part):
             for number, question in enumerate(found):
                 name = PYTHON.names[question.relation]
-                probability = float(answers.log_probability[row, number, 0].exp())
+                tail, log_probability = combined.get(
+                    (row, number), (answers.tail(row, number, 0), answers.log_probability[row, number, 0])
+                )
+                probability = float(log_probability.exp())
                 start = int(chunk.starts[question.start])
                 yield ModelFact(
                     head=question.head,
                     relation=name,
-                    tail=self.tokenizer.text(answers.tail(row, number, 0)),
+                    tail=self.tokenizer.text(tail),
                     confidence=probability if self.confidence is None else self.confidence(name, probability),
                     line=text.count("\n", 0, start) + 1,
                     place=(start, int(chunk.ends[question.start + question.length - 1])),
-                    span=(int(chunk.starts.min()), int(chunk.ends.max())),
+                    span=_span(chunk),
                     stated=question.stated,
                 )
+
+    def _combined(
+        self, text: str, part: Sequence[tuple[Chunk, list[Question]]], queries: Queries, answers: Answers
+    ) -> dict[tuple[int, int], tuple[tuple[int, ...], Tensor]]:
+        """Tails that the endpoint put together, and their log-probabilities; the model's stands elsewhere."""
+        if self.combiner is None:
+            return {}
+        tails: dict[tuple[int, int], tuple[int, ...]] = {}
+        definitions = PYTHON.definitions()
+        for row, (chunk, found) in enumerate(part):
+            first, last = _span(chunk)
+            for number, question in enumerate(found):
+                name = PYTHON.names[question.relation]
+                slots = answers.slots(row, number)
+                tail = self.combiner.combine(
+                    Choice(text[first:last], question.head, name, definitions[name], slots)
+                )
+                if tail is not None:
+                    tails[row, number] = tail
+        ids = torch.full((*queries.there.shape, self.model.config.leaves), PAD, dtype=torch.int64)
+        for place, tail in tails.items():
+            ids[place][: len(tail)] = torch.tensor(tail)
+        ids = ids.to(queries.roots.device)
+        scores = score_tails(self.model, queries, ids, (ids != PAD).sum(dim=2))
+        return {place: (tail, scores[place]) for place, tail in tails.items()}
+
+
+def _span(chunk: Chunk) -> tuple[int, int]:
+    return int(chunk.starts.min()), int(chunk.ends.max())
 
 
 @dataclass(frozen=True)

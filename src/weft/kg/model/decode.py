@@ -64,6 +64,15 @@ class Answers:
         """One tail's token ids."""
         return tuple(token for token in self.tokens[row, query, rank].tolist() if token != PAD)
 
+    def slots(self, row: int, query: int) -> list[list[int]]:
+        """The tokens at each place of the tails, those of likelier tails first; as many places as the longest has."""
+        tails = [self.tail(row, query, rank) for rank in range(self.tokens.shape[2])]
+        longest = max(map(len, tails), default=0)
+        return [
+            list(dict.fromkeys(tail[place] for tail in tails if place < len(tail)))
+            for place in range(longest)
+        ]
+
 
 @torch.no_grad()
 def spell(

@@ -1,0 +1,112 @@
+"""From Re-DocRED's form to scored and extracted facts, by the commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.kg.text_corpus import write_corpus
+
+from weft.cli.main import main
+from weft.kg.evaluate.pair_baselines import pair_baselines
+from weft.kg.evaluate.triples import Guess, best_threshold, score_facts
+from weft.kg.extract_entities import EntityExtractor
+from weft.kg.read.build_text import TextBuildConfig, build_redocred
+from weft.kg.read.funnel import Funnel
+from weft.kg.read.redocred import read_redocred
+from weft.kg.represent.passages import TextDataset, load_text_dataset
+
+TRAIN = ["--steps", "60", "--hidden-size", "32", "--layers", "2", "--heads", "2", "--learning-rate", "0.004"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("texts")
+    config = TextBuildConfig(vocab_size=400, valid_percent=20, test_percent=20)
+    build_redocred([write_corpus(place / "corpus.json", 48)], place / "data", config)
+    return place
+
+
+@pytest.fixture(scope="module")
+def trained(folder: Path) -> Path:
+    model = folder / "model"
+    assert main(["kg", "train", str(folder / "data"), "-o", str(model), *TRAIN, "--quiet"]) == 0
+    return model
+
+
+def test_train_eval_and_calibrate(folder: Path, trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evaluate = ["kg", "eval", str(folder / "data"), "--model", str(trained)]
+    assert main([*evaluate, "--calibrate", "--json"]) == 0
+    table = json.loads(capsys.readouterr().out)
+    assert set(table) == {"type pair", "nearest entity", "model"}
+    assert table["model"]["best"]["f1"] > 2 * table["type pair"]["best"]["f1"]
+    assert 0 <= table["model"]["calibration_error"] <= 1
+    assert main(evaluate) == 0
+    assert "best threshold on validation" in capsys.readouterr().out
+
+
+def test_facts_point_at_their_words(folder: Path, trained: Path) -> None:
+    extractor = EntityExtractor.load(trained)
+    found = 0
+    for document in list(read_redocred(folder / "corpus.json", Funnel()))[:12]:
+        facts = extractor.facts_of(document, least=0.3)
+        assert facts == extractor.facts_of(document, least=0.3)
+        for fact in facts:
+            head, tail = (document.text[slice(*place)] for place in (fact.place, fact.tail_place))
+            assert (head, tail) == (fact.head, fact.tail)
+            assert fact.span[0] <= min(fact.place[0], fact.tail_place[0])
+            assert fact.confidence >= 0.3
+        found += len(facts)
+    assert found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["train", "DATA", "-o", "OUT", "--decay", "scores"], 2, "of code; this is one of text"),
+        (["train", "DATA", "-o", "OUT", "--init", "NOWHERE"], 4, "no such directory"),
+        (["eval", "DATA", "--by-relation"], 2, "of code; this is one of text"),
+    ],
+)
+def test_what_text_cannot_do(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, says: str
+) -> None:
+    names = {"DATA": str(folder / "data"), "OUT": str(folder / "out"), "NOWHERE": str(folder / "nowhere")}
+    assert main(["kg", *(names.get(item, item) for item in arguments)]) == code
+    assert says in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def dataset(folder: Path) -> TextDataset:
+    return load_text_dataset(folder / "data")
+
+
+def test_facts_are_scored_as_by_hand(dataset: TextDataset) -> None:
+    documents = dataset.documents_of("test")
+    known = [(number, fact) for number in documents for fact in sorted(dataset.facts[number])]
+    right = [Guess(number, fact, 3.0 - place) for place, (number, fact) in enumerate(known[:3])]
+    wrong = [Guess(documents[0], (0, 5, 3), 2.5), Guess(documents[0], (3, 5, 0), -4.0)]
+    threshold = best_threshold(dataset, [*right, *wrong], documents)
+    assert threshold == 1.0
+    score = score_facts(dataset, [*right, *wrong], documents, threshold)
+    assert (score.guesses, score.precision) == (4, 0.75)
+    assert score.recall == pytest.approx(3 / len(known))
+    assert score.f1 == pytest.approx(2 * 3 / (4 + len(known)))
+    assert score.seen is not None
+    assert score.unseen is not None
+    assert score.seen.guesses + score.unseen.guesses == 4
+    assert score.ignoring_f1 <= score.f1
+
+
+def test_baselines_know_types_and_neighbours(dataset: TextDataset) -> None:
+    documents = dataset.documents_of("test")
+    found = pair_baselines(dataset, documents)
+    nearest, pairs = found["nearest entity"], found["type pair"]
+    assert set(nearest) <= set(pairs)
+    for number in documents:
+        heads = [item.fact[0] for item in nearest if item.document == number]
+        assert len(heads) == len(set(heads))
+    born = dataset.schema.names.index("place of birth") if "place of birth" in dataset.schema.names else None
+    types = {(dataset.entities[item.document][item.fact[0]].type, item.fact[1]) for item in pairs}
+    assert born is None or ("PER", born) in types
