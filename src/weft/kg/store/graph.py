@@ -143,9 +143,13 @@ class Graph:
 
         J = |trigrams of both| / |trigrams of either|, at least 0.3
         """
-        wanted = name.casefold()
+        wanted = f" {name.casefold()} "
         grams = {wanted[place : place + 3] for place in range(max(len(wanted) - 2, 1))}
+        # A space on each side: the first and the last letters count, and short names have trigrams.
         lower = pc.call_function("utf8_lower", [self.names["name"]])
+        lower = pc.call_function(
+            "binary_join_element_wise", [pa.scalar(" "), lower, pa.scalar(" "), pa.scalar("")]
+        )
         hits = np.zeros(len(lower), dtype=np.int64)
         for gram in sorted(grams):
             options = pc.MatchSubstringOptions(gram)

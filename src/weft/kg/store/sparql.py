@@ -32,6 +32,8 @@ _NO_KEYWORD = re.compile(
     r"""|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'""",
     re.DOTALL,
 )
+_PREFIX = re.compile(r"\bPREFIX\s+([\w.-]*):", re.IGNORECASE)
+_PREFIXED = re.compile(r"(?<![\w?$:.-])([A-Za-z][\w.-]*):")
 _SERVICE = re.compile(r"(?<![\w?$:-])SERVICE(?![\w-])", re.IGNORECASE)
 
 
@@ -133,7 +135,10 @@ def ask(store: ox.Store, query: str) -> Answer:
         position = _POSITION.search(str(error))
         where = f"query, line {position[1]}, column {position[2]}" if position else "query"
         what = position[3] if position else str(error)
-        raise InputError(f"not SPARQL: {' '.join(what.split())}", where=where) from error
+        known = {*PREFIXES, *_PREFIX.findall(bare)}
+        unknown = [name for name in _PREFIXED.findall(bare) if name not in known]
+        hint = f"no prefix {unknown[0]}: is declared" if unknown else None
+        raise InputError(f"not SPARQL: {' '.join(what.split())}", where=where, hint=hint) from error
     try:
         if isinstance(found, ox.QueryBoolean):
             return Answer((), [], bool(found))
