@@ -10,6 +10,7 @@ import torch
 
 from weft.errors import CheckpointError
 from weft.kg.evaluate.confidence import Confidence
+from weft.kg.evaluate.triples import LEAST
 from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.read.chunks import Chunk, ChunkMention
 from weft.kg.read.documents import TextDocument
@@ -145,8 +146,7 @@ class EntityExtractor:
         scores = self.model(batch)
         margin = (scores[..., 1:] - scores[..., :1]).masked_fill(~batch.pairs()[..., None], float("-inf"))
         probability = margin.sigmoid().cpu()
-        # Confidences may be above or below the probability; nothing this unlikely ends above `least`.
-        for row, head, tail, number in torch.nonzero(probability >= min(least, 0.5) / 8).tolist():
+        for row, head, tail, number in torch.nonzero(margin.cpu() >= LEAST).tolist():
             example, chunks = part[row]
             relation = self.schema.relations[number]
             kinds = self.model.config.types

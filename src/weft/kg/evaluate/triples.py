@@ -14,8 +14,8 @@ from weft.kg.represent.entities import EntityExample, entity_batch
 from weft.kg.represent.passages import Fact, TextDataset
 from weft.train.batching import to_device
 
-_LEAST = -8.0
-"""Scores below are not worth keeping: their probability is below 0.0004."""
+LEAST = -3.5
+"""Scores below are not kept: their raw probability is below 0.03, and there are a hundred for each pair."""
 
 
 class Guess(NamedTuple):
@@ -70,7 +70,7 @@ class FactScore:
 
 @torch.no_grad()
 def guess(
-    model: EntityGraphModel, passages: Sequence[EntityExample], batch_size: int = 8, least: float = _LEAST
+    model: EntityGraphModel, passages: Sequence[EntityExample], batch_size: int = 8, least: float = LEAST
 ) -> list[Guess]:
     """Every fact that the model does not rule out; of several passages of a document the surest counts.
 

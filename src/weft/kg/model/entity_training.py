@@ -70,7 +70,7 @@ def from_pretrained(
         raise CheckpointError(
             f"a vocabulary of {encoder.vocab_size} tokens; the data set's has {dataset.tokenizer.vocab_size}",
             where=str(directory),
-            hint="build the data set with `--init` and this directory",
+            hint="build the data set with `--vocabulary` and this directory",
         )
     settings = {
         "shared_layers": shared_layers,

@@ -1,0 +1,150 @@
+"""Read facts out of text: train on Re-DocRED and measure on its held-out documents.
+
+    weft kg build dev_revised.json --language redocred --split examples/kg/redocred_split.json \\
+        --vocabulary MINILM -o DATASET
+    python recipes/kg_redocred.py --data DATASET --start MINILM --out OUT --seeds 0 1 2
+
+Rows: a model that starts from a BERT directory with the graph and without it, one from scratch with it and
+without, and one whose facts have random relations. OUT/results.jsonl gets one line a run, OUT/NAME the model.
+Roots are encoded once for all runs, by the layers that stay as they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from weft.kg.evaluate.texts import ask_texts, baseline_text_scores, calibrate_texts, score_texts
+from weft.kg.model.entity_graph import EntityGraphModel
+from weft.kg.model.entity_training import (
+    WITHOUT_GRAPH,
+    from_pretrained,
+    from_scratch,
+    train_entities,
+    with_frozen_states,
+)
+from weft.kg.represent.passages import TextDataset, load_text_dataset
+from weft.train import TrainConfig
+from weft.train.snapshot import seed_everything
+
+SHARED = 5
+STILL = {"moving_roots": False, "pair_layers": 0, "encoder_rate": 0.15}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the table.
+
+    Args:
+        name: What it is called.
+        pretrained: Whether it starts from the BERT directory.
+        choices: Fields of ``EntityGraphConfig``.
+        rate: Learning rate.
+        shuffled: Whether relations are random in training.
+    """
+
+    name: str
+    pretrained: bool
+    choices: dict[str, Any] = field(default_factory=dict)
+    rate: float = 1.5e-3
+    shuffled: bool = False
+
+
+ROWS = (
+    Row("start", True, STILL),
+    Row("start-no-graph", True, {**STILL, **WITHOUT_GRAPH}),
+    Row("scratch", False, {"pair_layers": 0}, 1e-3),
+    Row("scratch-no-graph", False, dict(WITHOUT_GRAPH), 1e-3),
+    Row("start-shuffled", True, STILL, shuffled=True),
+)
+
+
+def train(row: Row, dataset: TextDataset, arguments: argparse.Namespace, seed: int) -> EntityGraphModel:
+    """Train one model; a run that was cut off goes on where it stopped."""
+    seed_everything(seed)
+    if row.pretrained:
+        model = from_pretrained(dataset, arguments.start, shared_layers=SHARED, **row.choices)
+    else:
+        model = from_scratch(dataset, **row.choices)
+    config = TrainConfig(
+        epochs=arguments.epochs,
+        batch_size=4,
+        learning_rate=row.rate,
+        weight_decay=0.05,
+        warmup=0.08,
+        schedule="linear",
+        precision="bf16",
+        restore_best=False,
+        seed=seed,
+        threads=arguments.threads,
+    )
+    directory = arguments.out / f"{row.name}-{seed}" / "run"
+    train_entities(model, dataset, config, directory=directory, quiet=True, shuffle_relations=row.shuffled)
+    return model
+
+
+def main(argv: list[str]) -> int:
+    """Train and score every row with every seed."""
+    parser = argparse.ArgumentParser(description="Train and score models of Re-DocRED.")
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--start", type=Path, required=True, help="a BERT directory")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument(
+        "--rows", nargs="*", default=[row.name for row in ROWS], choices=[row.name for row in ROWS]
+    )
+    parser.add_argument("--seeds", nargs="*", type=int, default=[0, 1, 2])
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=1)
+    arguments = parser.parse_args(argv)
+    torch.set_num_threads(arguments.threads)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    dataset = load_text_dataset(arguments.data)
+    results = arguments.out / "results.jsonl"
+    for name, score in baseline_text_scores(dataset, "test").items():
+        write(results, name=name, test=score.record())
+    started = replace(dataset, passages=tuple(encoded(dataset, arguments.start)))
+    for seed in arguments.seeds:
+        for row in (row for row in ROWS if row.name in arguments.rows):
+            begin, data = time.process_time(), started if row.pretrained else dataset
+            model = train(row, data, arguments, seed)
+            spent = time.process_time() - begin
+            with torch.autocast("cpu", torch.bfloat16):
+                asked = ask_texts(model, data, "test")
+            confidence = calibrate_texts(data, asked.valid)
+            write(
+                results,
+                name=row.name,
+                seed=seed,
+                seconds=round(spent, 1),
+                test=score_texts(data, asked, confidence).record(),
+            )
+            folder = arguments.out / f"{row.name}-{seed}"
+            model.save(folder, dataset.tokenizer.tokenizer, dtype=torch.float16)
+            dataset.schema.save(folder / "schema.json")
+            confidence.save(folder)
+    return 0
+
+
+def encoded(dataset: TextDataset, start: Path) -> list[Any]:
+    """All passages with their roots after the layers that stay."""
+    model = from_pretrained(dataset, start, shared_layers=SHARED, **STILL)
+    with torch.autocast("cpu", torch.bfloat16):
+        return with_frozen_states(model, dataset.passages)
+
+
+def write(path: Path, **record: object) -> None:
+    """Append one JSON line, and print it."""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(record) + "\n")
+    print(json.dumps(record), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
