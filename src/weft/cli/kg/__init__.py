@@ -1,4 +1,4 @@
-"""``weft kg``: knowledge graphs from code."""
+"""``weft kg``: knowledge graphs from text and code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from weft.cli.subcommands import run_subcommand
 COMMANDS: dict[str, tuple[str, str]] = {
     "build": (
         "weft.cli.kg.build",
-        "source trees to a data set: chunks, facts, a vocabulary; prints the funnel",
+        "source trees or text to a data set: chunks, facts, a vocabulary; prints the funnel",
     ),
     "train": ("weft.cli.kg.train", "train a leafy chain model on a data set; resumable"),
     "eval": ("weft.cli.kg.eval", "score a model and the baselines on held-out modules"),
@@ -27,4 +27,4 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 def run(argv: list[str]) -> int:
     """Find the subcommand, import it, run it."""
-    return run_subcommand("kg", "Knowledge graphs from code.", COMMANDS, argv)
+    return run_subcommand("kg", "Knowledge graphs from text and code.", COMMANDS, argv)
