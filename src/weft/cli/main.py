@@ -26,7 +26,9 @@ COMMANDS: dict[str, Command] = {
     "bcsd": Command("weft.cli.bcsd", "find which function of one binary is which function of another"),
     "bench": Command("weft.cli.bench", "measure speed and memory as ratios against named baselines"),
     "demo": Command("weft.cli.demo", "see the mechanisms and the applications at work on real input"),
-    "kg": Command("weft.cli.kg", "knowledge graphs from text and code: build, train, extract, query, show, …"),
+    "kg": Command(
+        "weft.cli.kg", "knowledge graphs from text and code: build, train, extract, query, show, …"
+    ),
     "models": Command("weft.cli.models", "list the shipped models with their cards"),
 }
 
