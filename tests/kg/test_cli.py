@@ -82,6 +82,12 @@ def test_train_eval_facts(
     assert set(table) == {"prior", "prior in the text", "nearest word", "model"}
     assert set(table["model"]) == {"visible", "hidden", "absent", "natural"}
     assert (trained / "calibration.json").is_file()
+    assert main([*evaluate, "--model", str(trained), "--asked", "--json"]) == 0
+    asked = json.loads(capsys.readouterr().out)
+    assert asked["all"]["questions"] >= 6
+    assert set(asked) == {"all", "stated"}
+    assert main([*evaluate, "--model", str(trained), "--asked"]) == 0
+    assert "calibration error" in capsys.readouterr().out
     assert main([*evaluate, "--by-relation", "--model", str(trained)]) == 0
     assert "prior in the text" in capsys.readouterr().out
     source = tmp_path / "unseen.py"
@@ -130,6 +136,7 @@ def test_a_run_goes_on_where_it_stopped(
         (["kg", "train", "DATA", "-o", "OUT", "--threads", "0"], 2, "--threads is 0"),
         (["kg", "eval", "DATA", "--limit", "0"], 2, "at least 1"),
         (["kg", "eval", "DATA", "--calibrate"], 2, "needs --model"),
+        (["kg", "eval", "DATA", "--asked"], 2, "needs --model"),
         (["kg", "eval", "DATA", "--model", "/no/model"], 4, "config.json"),
         (["kg", "facts", "/no/file.py", "--model", "MODEL"], 3, "cannot be read"),
         (["kg", "facts", "BROKEN", "--model", "MODEL"], 3, "not Python"),

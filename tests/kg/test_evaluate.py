@@ -20,7 +20,7 @@ from weft.kg.evaluate.baselines import (
     prior,
     prior_in_text,
 )
-from weft.kg.evaluate.calibrate import outcomes
+from weft.kg.evaluate.calibrate import Outcome, judge, outcomes
 from weft.kg.evaluate.confidence import FILE, Confidence, threshold_at
 from weft.kg.evaluate.scores import Ranking, answer, evaluate, score
 from weft.kg.evaluate.views import View, make_views
@@ -242,3 +242,12 @@ def test_confidence_never_falls(answers: list[tuple[str, float, bool]], asked: l
         values = [confidence(relation, value) for value in sorted(asked)]
         assert all(0 <= value <= 1 for value in values)
         assert values == sorted(values)
+
+
+def test_confidences_are_judged_as_by_hand() -> None:
+    found = [Outcome("calls", 0.95, True, False)] * 18 + [Outcome("calls", 0.95, False, False)] * 2
+    found += [Outcome("calls", 0.5, True, False)] * 5 + [Outcome("calls", 0.5, False, False)] * 5
+    score = judge(found, None)
+    assert (score.questions, score.kept, score.precision) == (30, pytest.approx(20 / 30), 0.9)
+    assert score.recall == pytest.approx(18 / 23)
+    assert score.calibration_error == pytest.approx((20 * 0.05 + 10 * 0.0) / 30)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,8 @@ from weft.cli.machine import add_machine, device_of
 from weft.errors import ConfigError
 
 if TYPE_CHECKING:
+    from weft.kg.evaluate.calibrate import Outcome
+    from weft.kg.evaluate.confidence import Confidence
     from weft.kg.evaluate.scores import Score
     from weft.kg.evaluate.texts import TextScore
     from weft.kg.evaluate.triples import FactScore
@@ -39,6 +41,12 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="learn confidences from the validation part; save them with the model",
     )
+    result.add_argument(
+        "--asked",
+        action="store_true",
+        help="instead of the views, all questions of whole chunks, as `weft kg facts` asks them: how far the model's "
+        "confidences can be trusted (at most --limit questions)",
+    )
     result.add_argument("--by-relation", action="store_true", help="print every relation")
     result.add_argument("--json", action="store_true", help="print JSON")
     add_machine(result)
@@ -54,12 +62,14 @@ def run(argv: list[str]) -> int:
         raise ConfigError("--limit and --beams must be at least 1")
     if arguments.calibrate and arguments.model is None:
         raise ConfigError("--calibrate needs --model")
+    if arguments.asked and (arguments.model is None or is_text(arguments.dataset)):
+        raise ConfigError("--asked needs --model, and a data set of code")
     return _text(arguments) if is_text(arguments.dataset) else _code(arguments)
 
 
 def _code(arguments: argparse.Namespace) -> int:
     from weft.kg.evaluate.baselines import baseline_scores
-    from weft.kg.evaluate.calibrate import calibrate
+    from weft.kg.evaluate.calibrate import calibrate, outcomes
     from weft.kg.evaluate.confidence import Confidence
     from weft.kg.evaluate.scores import evaluate
     from weft.kg.evaluate.views import make_views
@@ -68,8 +78,8 @@ def _code(arguments: argparse.Namespace) -> int:
 
     device = device_of(arguments)
     dataset = load_dataset(arguments.dataset)
-    views = make_views(dataset, arguments.split, arguments.limit)
-    table: dict[str, Mapping[str, Score]] = dict(baseline_scores(dataset, views))
+    views = {} if arguments.asked else make_views(dataset, arguments.split, arguments.limit)
+    table: dict[str, Mapping[str, Score]] = dict(baseline_scores(dataset, views)) if views else {}
     if arguments.model is not None:
         model = LeafyChainModel.load(arguments.model).to(device).eval()
         dataset.check_vocabulary(
@@ -79,6 +89,11 @@ def _code(arguments: argparse.Namespace) -> int:
         names = dataset.schema.names
         if arguments.calibrate:
             calibrate(model, dataset, corpus, arguments.limit, arguments.beams).save(arguments.model)
+        confidence = Confidence.load(arguments.model)
+        if arguments.asked:
+            found = outcomes(model, dataset, corpus, arguments.split, arguments.limit, arguments.beams)
+            _print_asked(found, confidence, arguments.json)
+            return 0
         table["model"] = evaluate(
             model,
             corpus,
@@ -86,7 +101,7 @@ def _code(arguments: argparse.Namespace) -> int:
             names,
             beams=arguments.beams,
             shuffle_relations=arguments.shuffle_relations,
-            confidence=Confidence.load(arguments.model),
+            confidence=confidence,
         )
     if arguments.json:
         print(
@@ -97,6 +112,25 @@ def _code(arguments: argparse.Namespace) -> int:
     else:
         print(listing(table, arguments.by_relation))
     return 0
+
+
+def _print_asked(found: Sequence[Outcome], confidence: Confidence | None, as_json: bool) -> None:
+    from weft.kg.evaluate.calibrate import judge
+
+    parts = {
+        "all": list(found),
+        "stated": [item for item in found if not item.typed],
+        "types": [item for item in found if item.typed],
+    }
+    scores = {name: judge(items, confidence) for name, items in parts.items() if items}
+    if as_json:
+        print(json.dumps({name: vars(score) for name, score in scores.items()}))
+        return
+    for name, score in scores.items():
+        print(
+            f"{name:<8}{score.questions:>6} questions, right {score.right:.3f}, calibration error "
+            f"{score.calibration_error:.3f}; for precision 0.9: {score.precision:.3f}, recall {score.recall:.3f}"
+        )
 
 
 def _text(arguments: argparse.Namespace) -> int:

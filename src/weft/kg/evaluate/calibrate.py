@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from weft.kg.evaluate.confidence import Confidence
+from weft.kg.evaluate.confidence import Confidence, threshold_at
+from weft.kg.evaluate.scores import TARGET
 from weft.kg.evaluate.views import View, make_views
 from weft.kg.model.decode import Answers, Queries, mask_predict, spell
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.read.tokens import PAD
 from weft.kg.represent.dataset import Corpus, Dataset
+from weft.objective.metrics import expected_calibration_error
 
 _NATURAL = ("natural", "parameter types", "return types")
 """What is asked of text as it is: hidden tails occur in no real chunk."""
@@ -35,6 +39,52 @@ class Outcome(NamedTuple):
     probability: float
     right: bool
     typed: bool
+
+
+@dataclass(frozen=True)
+class AskedScore:
+    """How far confidences can be trusted.
+
+    Args:
+        questions: How many.
+        right: Share whose first answer is right.
+        calibration_error: ECE of the first answers.
+        kept: Share that a target precision of 0.9 keeps.
+        precision: Share right of those; NaN where none is kept.
+        recall: Their share of all right first answers.
+    """
+
+    questions: int
+    right: float
+    calibration_error: float
+    kept: float
+    precision: float
+    recall: float
+
+
+def judge(found: Sequence[Outcome], confidence: Confidence | None) -> AskedScore:
+    """Judge confidences by outcomes that they were not fitted on.
+
+    Args:
+        found: What became of questions; at least one.
+        confidence: Raw probabilities where None.
+    """
+    sure = np.array(
+        [
+            item.probability if confidence is None else confidence(item.relation, item.probability)
+            for item in found
+        ]
+    )
+    right = np.array([item.right for item in found])
+    kept = sure >= threshold_at(sure.tolist(), TARGET)
+    return AskedScore(
+        len(found),
+        float(right.mean()),
+        expected_calibration_error(sure, right),
+        float(kept.mean()),
+        float(right[kept].mean()) if kept.any() else float("nan"),
+        float(right[kept].sum() / max(right.sum(), 1)),
+    )
 
 
 def calibrate(
