@@ -2,14 +2,14 @@
 
     python recipes/bcsd_small.py --data functions.parquet --out FOLDER
 
-DATA is what `weft bcsd dataset build examples/bcsd/dataset.yaml` made. Training has two parts. In
-the second the branches learn without the token set as well, three quarters of a batch come out of one pair of
-binaries, and the rate falls to nothing. A run that was cut off goes
-on where it stopped. FOLDER/second holds the model in half precision, with the idf of the training packages
+DATA is what `weft bcsd dataset build examples/bcsd/dataset.yaml` made. Training has three parts. From
+the second on the branches learn without the token set as well, and three quarters of a batch come out of one
+pair of binaries; the third reads 256 instructions. A run that was cut off goes
+on where it stopped. FOLDER/third holds the model in half precision, with the idf of the training packages
 and the score weights tuned on the validation packages. The test packages
-are not read here: `weft bcsd eval functions.parquet --model FOLDER/second` does that.
+are not read here: `weft bcsd eval functions.parquet --model FOLDER/third` does that.
 
-With a GPU (not run): --hidden-size 384 --layers 6 --groups 512 --first-steps 20000 --second-steps 40000.
+With a GPU (not run): --hidden-size 384 --layers 6 --groups 512 --scale 40.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from weft.bcsd.learn.sampling import SamplingConfig
@@ -26,34 +27,65 @@ from weft.bcsd.model.config import ModelConfig
 from weft.train import TrainConfig
 
 RATE = 1.3e-3
-HANDOVER = 0.7
-"""Share of the rate at which the first part ends and the second begins."""
 
 
-def setup(part: int, arguments: argparse.Namespace) -> Setup:
-    """One part: the rate falls through both as through one."""
-    name = ("first", "second")[part]
+@dataclass(frozen=True)
+class Part:
+    """One part of the training.
+
+    Args:
+        name: Its folder.
+        steps: Updates.
+        peak: Share of :data:`RATE` after warm-up.
+        final_rate: Share of the peak at the end.
+        length: Instructions that the sequence branch reads.
+        hard: Share of a batch from one pair of binaries.
+        branches: Weight of the loss on the embedding without the token set.
+        drop_tokens: Share of the token sets' entries left out.
+    """
+
+    name: str
+    steps: int
+    peak: float
+    final_rate: float
+    length: int
+    hard: float
+    branches: float
+    drop_tokens: float
+
+
+PARTS = (
+    Part("first", 559, 1.0, 0.7, 128, 0.5, 0.0, 0.1),
+    Part("second", 720, 0.7, 0.01, 128, 0.75, 0.5, 0.2),
+    Part("third", 330, 0.5, 0.01, 256, 0.75, 0.5, 0.2),
+)
+
+
+def setup(number: int, arguments: argparse.Namespace) -> Setup:
+    """What one part needs."""
+    part = PARTS[number]
     return Setup(
         data=arguments.data,
-        output=arguments.out / name,
+        output=arguments.out / part.name,
         model=ModelConfig(
             hidden_size=arguments.hidden_size,
             dimension=2 * arguments.hidden_size,
             layers=arguments.layers,
             intermediate_size=2 * arguments.hidden_size,
+            max_instructions=part.length,
         ),
-        sampling=SamplingConfig(groups=arguments.groups, hard=0.75 if part else 0.5),
-        learning=Learning(branch_weight=0.5 if part else 0.0, drop_tokens=0.2 if part else 0.1),
+        sampling=SamplingConfig(groups=arguments.groups, hard=part.hard),
+        learning=Learning(branch_weight=part.branches, drop_tokens=part.drop_tokens),
         train=TrainConfig(
-            steps=(arguments.first_steps, arguments.second_steps)[part],
+            steps=round(part.steps * arguments.scale),
             batch_size=2 * arguments.groups,
-            learning_rate=RATE * (HANDOVER if part else 1.0),
-            warmup=0.02 if part else 0.05,
-            final_rate=0.01 if part else HANDOVER,
+            learning_rate=RATE * part.peak,
+            warmup=0.05,
+            final_rate=part.final_rate,
             betas=(0.9, 0.98),
             weight_decay=0.02,
             precision="bf16",
-            seed=arguments.seed + part,
+            seed=arguments.seed + number,
             threads=1,
             device=arguments.device,
             metric="recall",
@@ -63,35 +95,29 @@ def setup(part: int, arguments: argparse.Namespace) -> Setup:
             save_every=50,
             keep=1,
         ),
-        begin=arguments.out / "first" if part else None,
+        begin=arguments.out / PARTS[number - 1].name if number else None,
     )
 
 
 def main(argv: list[str]) -> int:
-    """Train one part or both."""
+    """Train the parts, each from where the one before it ended."""
     parser = argparse.ArgumentParser(description="Train bcsd-small.")
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--parts", choices=("first", "second", "both"), default="both")
-    parser.add_argument("--first-steps", type=int, default=550)
-    parser.add_argument("--second-steps", type=int, default=1000)
+    parser.add_argument("--parts", nargs="*", choices=[part.name for part in PARTS])
+    parser.add_argument("--scale", type=float, default=1.0, help="of the steps of every part")
     parser.add_argument("--groups", type=int, default=128)
     parser.add_argument("--hidden-size", type=int, default=128)
     parser.add_argument("--layers", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="auto")
     arguments = parser.parse_args(argv)
-    for part, name in enumerate(("first", "second")):
-        if arguments.parts in (name, "both"):
+    for number, part in enumerate(PARTS):
+        if arguments.parts is None or part.name in arguments.parts:
             begin = time.time()
-            outcome = run_setup(setup(part, arguments), quiet=True)
-            print(
-                name,
-                outcome.history.step,
-                f"{time.time() - begin:.0f} s",
-                outcome.weights,
-                outcome.validation,
-            )
+            done = run_setup(setup(number, arguments), quiet=True)
+            seconds = f"{time.time() - begin:.0f} s"
+            print(part.name, done.history.step, seconds, done.weights, done.validation, flush=True)
     return 0
 
 
