@@ -168,7 +168,11 @@ def _serve(connection: Connection, work: Callable[[Any], Any], mebibytes: int) -
             item = connection.recv()
         except (EOFError, OSError):
             return
-        connection.send(_attempt(work, item, mebibytes))
+        try:
+            connection.send(_attempt(work, item, mebibytes))
+        except BrokenPipeError:
+            # Whoever asked is gone.
+            return
 
 
 def _attempt(work: Callable[[Any], Any], item: object, mebibytes: int) -> tuple[object, WeftError | None]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ROWS = 200_000
-_REAL = 6_000
+_REAL = 4_000
 _ASKED = 200
 _LIMIT_MS = 100.0
 _RECALL = 0.95
@@ -49,7 +49,7 @@ def rows(quick: bool) -> list[Row]:
 def search_rows(place: Path, options: Embedding, quick: bool) -> list[Row]:
     """Latency and recall, exact and approximate, in an index of real functions and jittered copies of them."""
     total = 20_000 if quick else ROWS
-    real = real_functions(place, options, total // 33 if quick else _REAL)
+    real = real_functions(place, options, total // 50 if quick else _REAL)
     embedder = embedder_of(options.model, options.precision)
     random = np.random.default_rng(0)
     asked = real.take(random.choice(real.num_rows, min(_ASKED, real.num_rows), replace=False))
@@ -110,14 +110,13 @@ def real_functions(place: Path, options: Embedding, count: int) -> pa.Table:
         InputError: There are too few.
     """
     found = [path for folder in _PLACES if os.path.isdir(folder) for path in libraries(folder)]
-    order = np.random.default_rng(0).permutation(len(found))
+    shuffled = [found[number] for number in np.random.default_rng(0).permutation(len(found))]
     tables: list[pa.Table] = []
     held = 0
-    for number in order:
-        for _, table in embed_each([found[number]], options, place):
-            if table is not None:
-                tables.append(table.filter(np.asarray(table["num_blocks"]) >= SMALL))
-                held += tables[-1].num_rows
+    for _, table in embed_each(shuffled, options, place):
+        if table is not None:
+            tables.append(table.filter(np.asarray(table["num_blocks"]) >= SMALL))
+            held += tables[-1].num_rows
         if held >= count:
             return pa.concat_tables(tables).slice(0, count).combine_chunks()
     raise InputError(f"only {held} functions in the libraries of this machine; {count} are needed")
@@ -125,7 +124,7 @@ def real_functions(place: Path, options: Embedding, count: int) -> pa.Table:
 
 def libraries(folder: str) -> list[str]:
     """Binaries of moderate size."""
-    return [path for path in find_binaries([folder]) if 50_000 < os.path.getsize(path) < 3_000_000]
+    return [path for path in find_binaries([folder]) if 50_000 < os.path.getsize(path) < 1_000_000]
 
 
 def small_binaries(count: int, folder: Path) -> list[Path]:
@@ -162,7 +161,8 @@ def jittered(rows: pa.Table, random: np.random.Generator, binary: str) -> pa.Tab
         ("token_digest", pa.array(digests)),
     ):
         place = rows.schema.get_field_index(name)
-        rows = rows.set_column(place, rows.schema.field(name), values)
+        field = rows.schema.field(name)
+        rows = rows.set_column(place, field, values.cast(field.type))
     return rows
 
 

@@ -60,7 +60,7 @@ class Confidence:
 
 
 def fit_confidence(
-    features: NDArray[np.float64], right: NDArray[np.bool_], ridge: float = 1e-3
+    features: NDArray[np.float64], right: NDArray[np.bool_], ridge: float = 1e-6
 ) -> Confidence:
     """The coefficients that make what was observed most likely, by Newton's method.
 
