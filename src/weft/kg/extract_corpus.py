@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
@@ -249,6 +250,8 @@ _here: list[Reader] = []
 
 def _start(loader: Loader) -> None:
     """What a worker process does first: load the model, and end when the process that made it ends."""
+    # Ctrl-C reaches every process of the terminal; the one that commits decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
