@@ -39,7 +39,13 @@ def small(**choices: object) -> EntityGraphModel:
         intermediate_size=64,
         max_position_embeddings=128,
     )
-    values = {"num_relations": 5, "types": ("", "LOC", "PER", "ORG"), "pair_size": 16, **choices}
+    values = {
+        "num_relations": 5,
+        "types": ("", "LOC", "PER", "ORG"),
+        "pair_size": 16,
+        "pair_layers": 1,
+        **choices,
+    }
     return EntityGraphModel(EntityGraphConfig(encoder, **values)).eval()  # type: ignore[arg-type]  # names of fields
 
 
@@ -64,7 +70,12 @@ def example(seed: int, tokens: int = 30, entities: int = 4, mentions: int = 7) -
 
 
 @pytest.mark.parametrize(
-    "choices", [{}, {"leaves": False, "context": False, "distances": False, "pair_layers": 0}]
+    "choices",
+    [
+        {},
+        {"shared_layers": 1, "moving_roots": False},
+        {"leaves": False, "context": False, "distances": False, "pair_layers": 0},
+    ],
 )
 def test_padding_and_company_change_no_score(choices: dict[str, object]) -> None:
     model = small(**choices)

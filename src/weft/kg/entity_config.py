@@ -44,7 +44,7 @@ class EntityGraphConfig:
     encoder_rate: float = 1.0
     leaves: bool = True
     context: bool = True
-    pair_layers: int = 1
+    pair_layers: int = 0
     pair_size: int = 128
     distances: bool = True
     dropout: float = 0.1

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _CODE, _TEXT = (
     {"steps": 2000, "batch_size": 32, "learning_rate": 1e-3},
-    {"steps": 600, "batch_size": 4, "learning_rate": 8e-4},
+    {"steps": 375, "batch_size": 4, "learning_rate": 1.5e-3},
 )
 
 
@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--fusion", choices=("hgat", "embedding", "words", "none"), help="for weft-kg (hgat)")
     result.add_argument("--decay", choices=("none", "scores", "weights"), help="for weft-kg (none)")
     result.add_argument("--position", choices=("rotary", "absolute", "none"), help="for weft-kg (rotary)")
-    result.add_argument("--steps", type=int, metavar="N", help="updates (2000 for code, 600 for text)")
+    result.add_argument("--steps", type=int, metavar="N", help="updates (2000 for code, 375 for text)")
     result.add_argument(
         "--batch-size",
         type=int,
@@ -67,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
         help="chunks of a batch (32 for code), or passages (4 for text)",
     )
     result.add_argument(
-        "--learning-rate", type=float, metavar="RATE", help="highest rate (0.001 for code, 0.0008 for text)"
+        "--learning-rate", type=float, metavar="RATE", help="highest rate (0.001 for code, 0.0015 for text)"
     )
     result.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
     result.add_argument(

@@ -75,7 +75,8 @@ def from_pretrained(
     settings = {
         "shared_layers": shared_layers,
         "frozen": shared_layers > 0,
-        "encoder_rate": 0.2,
+        "moving_roots": shared_layers == 0,
+        "encoder_rate": 0.15,
         **choices,
     }
     model = EntityGraphModel(_config(replace(encoder, attention_probs_dropout_prob=0.0), dataset, settings))
