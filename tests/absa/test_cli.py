@@ -64,6 +64,10 @@ def test_predict_one_text(absa):
     first, second = json.loads(out)
     assert (first["text"], first["target"], first["aspect"]) == (TEXT, "LOCATION1", "price")
     assert set(second["probabilities"]) == {"none", "positive", "negative"}
+    code, out, _ = absa("predict", *arguments, "--json", "--precision", "bf16")
+    rounded = json.loads(out)[0]["probabilities"]
+    assert rounded != first["probabilities"]
+    assert rounded == pytest.approx(first["probabilities"], abs=0.02)
 
 
 def test_a_target_that_the_text_does_not_mention(absa):

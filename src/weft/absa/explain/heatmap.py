@@ -7,7 +7,7 @@ from html import escape
 
 from weft.absa.explain.attribution import Explanation
 
-# Attributions by gradients are changes of a log-probability: a text whose words hardly change it stays pale.
+# These attributions are changes of a log-probability: a text whose words hardly change it stays pale.
 _FULL_COLOUR = 0.5
 
 _PAGE = """<!doctype html>

@@ -142,8 +142,9 @@ class Representation:
         self.pad_id = pad_id
         self._known = frozenset(map(aspect_words, aspects))
         self._number = {name: index for index, name in enumerate(self.polarities)}
-        # The same sentence comes back every epoch, and the same aspect in every batch.
-        self._pieces = lru_cache(maxsize=1 << 15)(self._tokenise)
+        # The same sentence comes back every epoch, the same aspect in every batch. A text takes 6 KiB here:
+        # more of them than this would be seen in the memory of a long table.
+        self._pieces = lru_cache(maxsize=1 << 12)(self._tokenise)
 
     def pieces(self, text: str) -> Pieces:
         """The whole text's tokens, however long it is."""
