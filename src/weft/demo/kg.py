@@ -1,17 +1,26 @@
-"""Facts about a module of the standard library that the model never saw, judged by the syntax tree."""
+"""Facts about a module of the standard library that the model never saw, judged by the syntax tree, as a graph."""
 
 from __future__ import annotations
 
 import csv
+import hashlib
+import tempfile
 from collections import defaultdict
 from importlib.resources import as_file, files
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from weft.errors import CheckpointError
 from weft.kg.extract import Extractor, ModelFact
+from weft.kg.extract_python import evidence_of
+from weft.kg.read.build import decode
+from weft.kg.schema import PYTHON
+from weft.kg.store.graph import Graph
+from weft.kg.store.sparql import ask, open_index
+from weft.kg.store.writer import create_store, open_writer
 
 SHOWN = 2
 """Facts of each relation: those in the middle of its confidences, neither the best nor the worst."""
@@ -52,6 +61,43 @@ def show(console: Console) -> None:
         f"\n{len(facts)} facts in all. The tree judges {len(judged)} and agrees with {right}; "
         f"the model's confidences add up to {expected:.0f}."
     )
+    with tempfile.TemporaryDirectory(prefix="weft-demo-") as folder:
+        ask_store(console, source, facts, Path(folder) / "store")
+
+
+def ask_store(console: Console, source: Path, facts: list[ModelFact], store: Path) -> None:
+    """Put the facts into a store, keep the sure ones, and ask for exceptions and the lines that raise them."""
+    data = source.read_bytes()
+    evidence = evidence_of(decode(data, str(source)), facts)
+    create_store(store, PYTHON)
+    with open_writer(store) as writer:
+        writer.put(source.name, "demo", hashlib.sha256(data).hexdigest(), "kg-python-small", evidence)
+        writer.keep(KEPT)
+        writer.finish()
+    graph = Graph.load(store)
+    console.print(
+        f"\nAs a graph: {len(graph)} facts between {len(graph.entities)} names are kept at a precision of "
+        f"{KEPT}. Asked in SPARQL for exceptions:\n"
+    )
+    with open_index(store) as index:
+        answer = ask(index, QUERY)
+    table = Table(show_edge=False, header_style="bold")
+    for heading in answer.variables:
+        table.add_column(heading)
+    for row in answer.rows:
+        table.add_row(*(Text("" if term is None else term.value) for term in row))
+    console.print(table)
+    console.print("\n`weft kg extract`, `query` and `show --html` do the same with a folder of your own.")
+
+
+QUERY = """
+SELECT ?function ?relation ?exception ?sure ?line ?source WHERE {
+  VALUES (?p ?relation) { (r:raises "raises") (r:handles "handles") }
+  ?a rdf:subject [ rdfs:label ?function ] ; rdf:predicate ?p ; rdf:object [ rdfs:label ?exception ] ;
+     weft:confidence ?sure ; weft:source [ weft:line ?line ; weft:sentence ?source ] .
+} ORDER BY DESC(?sure) ?line LIMIT 6"""
+KEPT = 0.9
+"""Share of right facts among those that the demonstration's store keeps."""
 
 
 def typical(facts: list[ModelFact]) -> list[ModelFact]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
 from weft.errors import InputError
-from weft.kg.extract import Extractor
+from weft.kg.extract import Extractor, ModelFact
 from weft.kg.extract_corpus import Source
 from weft.kg.extract_model import model_version
 from weft.kg.read.build import decode
@@ -80,22 +80,32 @@ class PythonReader:
         if not isinstance(data, bytes):
             raise InputError("not the bytes of a file", where=source.document)
         text = decode(data, source.document)
-        return [
-            Evidence(
-                head=fact.head,
-                relation=fact.relation,
-                tail=fact.tail,
-                confidence=round(fact.confidence, _DIGITS),
-                start=fact.place[0],
-                end=fact.place[1],
-                chunk_start=fact.span[0],
-                chunk_end=fact.span[1],
-                line=fact.line,
-                sentence=line_around(text, *fact.place),
-            )
-            for fact in self.extractor.facts_of(text, source.document, beams=self.beams)
-            if fact.tail.strip()
-        ]
+        return evidence_of(text, self.extractor.facts_of(text, source.document, beams=self.beams))
+
+
+def evidence_of(text: str, facts: Sequence[ModelFact]) -> list[Evidence]:
+    """A model's facts as the store keeps them; empty tails are none.
+
+    Args:
+        text: The source that they were read out of.
+        facts: The facts.
+    """
+    return [
+        Evidence(
+            head=fact.head,
+            relation=fact.relation,
+            tail=fact.tail,
+            confidence=round(fact.confidence, _DIGITS),
+            start=fact.place[0],
+            end=fact.place[1],
+            chunk_start=fact.span[0],
+            chunk_end=fact.span[1],
+            line=fact.line,
+            sentence=line_around(text, *fact.place),
+        )
+        for fact in facts
+        if fact.tail.strip()
+    ]
 
 
 def python_sources(place: Path, corpus: str) -> Iterator[Source]:
