@@ -2,12 +2,11 @@
 
     python recipes/bcsd_small.py --data functions.parquet --out FOLDER
 
-DATA is what `weft bcsd dataset build examples/bcsd/dataset.yaml` made. Training has three parts. From
-the second on the branches learn without the token set as well, and three quarters of a batch come out of one
-pair of binaries; the third reads 256 instructions. A run that was cut off goes
-on where it stopped. FOLDER/third holds the model in half precision, with the idf of the training packages
-and the score weights tuned on the validation packages. The test packages
-are not read here: `weft bcsd eval functions.parquet --model FOLDER/third` does that.
+DATA is what `weft bcsd dataset build examples/bcsd/dataset.yaml` made. Training has two parts. In the
+second the branches learn without the token set as well, three quarters of a batch come out of one pair of
+binaries, and the rate falls to nothing. A run that was cut off goes on where it stopped. FOLDER/second holds the
+model in half precision, with the idf of the training packages and the score weights tuned on the validation
+packages. The test packages are not read here: `weft bcsd eval functions.parquet --model FOLDER/second` does that.
 
 With a GPU (not run): --hidden-size 384 --layers 6 --groups 512 --scale 40.
 """
@@ -38,7 +37,6 @@ class Part:
         steps: Updates.
         peak: Share of :data:`RATE` after warm-up.
         final_rate: Share of the peak at the end.
-        length: Instructions that the sequence branch reads.
         hard: Share of a batch from one pair of binaries.
         branches: Weight of the loss on the embedding without the token set.
         drop_tokens: Share of the token sets' entries left out.
@@ -48,16 +46,14 @@ class Part:
     steps: int
     peak: float
     final_rate: float
-    length: int
     hard: float
     branches: float
     drop_tokens: float
 
 
 PARTS = (
-    Part("first", 559, 1.0, 0.7, 128, 0.5, 0.0, 0.1),
-    Part("second", 720, 0.7, 0.01, 128, 0.75, 0.5, 0.2),
-    Part("third", 330, 0.5, 0.01, 256, 0.75, 0.5, 0.2),
+    Part("first", 559, 1.0, 0.7, 0.5, 0.0, 0.1),
+    Part("second", 720, 0.7, 0.01, 0.75, 0.5, 0.2),
 )
 
 
@@ -72,7 +68,6 @@ def setup(number: int, arguments: argparse.Namespace) -> Setup:
             dimension=2 * arguments.hidden_size,
             layers=arguments.layers,
             intermediate_size=2 * arguments.hidden_size,
-            max_instructions=part.length,
         ),
         sampling=SamplingConfig(groups=arguments.groups, hard=part.hard),
         learning=Learning(branch_weight=part.branches, drop_tokens=part.drop_tokens),

@@ -13,7 +13,7 @@ from weft.objective.metrics import hit_at_k, ranks
 
 LEXICAL = (0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0, 1.3, 1.6, 2.0)
 HUBNESS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
-NEIGHBOURS = (2, 3, 5, 10)
+NEIGHBOURS = (3, 5, 10, 20)
 
 
 def tune(functions: pa.Table, embedder: Embedder, role: str = "valid") -> tuple[ScoreWeights, float]:
