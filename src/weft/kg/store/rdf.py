@@ -21,6 +21,7 @@ from urllib.parse import quote
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from weft.kg.store.graph import Graph
 
@@ -96,62 +97,66 @@ def assertion_nodes(triples: pa.Table) -> list[str]:
 def _places(graph: Graph) -> Iterator[bytes]:
     """Which places state which fact, and what stands there; each place once."""
     first, count = (graph.triples[name].to_numpy().astype(np.int64) for name in ("first", "evidence"))
-    written: set[str] = set()
-    for start in range(0, len(graph), _BLOCK):
-        begin, many = first[start : start + _BLOCK], count[start : start + _BLOCK]
-        # Rows of evidence, fact by fact: those of facts that are not kept lie between them.
-        rows = np.repeat(begin - np.append(0, many.cumsum()[:-1]), many) + np.arange(many.sum())
-        evidence = graph.evidence.take(pa.array(rows))
-        document = _iris(evidence["document"], DOCUMENT)
-        span = [evidence[name].cast(pa.string()) for name in ("start", "end")]
-        place = _concat(
-            _concat(pc.call_function("utf8_slice_codeunits", [document], pc.SliceOptions(0, -1)), "#char="),
-            span[0],
-            ",",
-            span[1],
-            ">",
-        )
-        node = pa.array(assertion_nodes(graph.triples.slice(start, _BLOCK))).take(
-            pa.array(np.repeat(np.arange(len(many)), many))
-        )
-        names = place.to_pylist()
-        owner = np.repeat(np.arange(len(many)), many).tolist()
-        # Two chunks may state a fact at one place.
-        yield _bytes(
-            _join([node, f"<{TERM}source>", place]).filter(pa.array(_firsts(zip(owner, names, strict=True))))
-        )
-        new = []
-        for name in names:
-            new.append(name not in written)
-            written.add(name)
-        keep = pa.array(new, pa.bool_())
-        evidence, document, place = evidence.filter(keep), document.filter(keep), place.filter(keep)
-        numbers = [
-            _concat('"', evidence[name].cast(pa.string()), f'"^^<{XSD}integer>')
-            for name in ("start", "end", "line")
-        ]
-        sentence = evidence["sentence"].combine_chunks()
-        for plain, escaped in _ESCAPES:
-            options = pc.ReplaceSubstringOptions(plain, escaped)
-            sentence = pc.call_function("replace_substring", [sentence], options)
-        yield _bytes(
-            _join(
-                [place, f"<{TERM}document>", document],
-                [place, f"<{TERM}start>", numbers[0]],
-                [place, f"<{TERM}end>", numbers[1]],
-                [place, f"<{TERM}line>", numbers[2]],
-                [place, f"<{TERM}sentence>", _concat('"', sentence, '"')],
-            )
-        )
+    # Rows of evidence, fact by fact: those of facts that are not kept lie between them.
+    rows = np.repeat(first - np.append(0, count.cumsum())[:-1], count) + np.arange(count.sum())
+    owner = np.repeat(np.arange(len(count)), count)
+    evidence = graph.evidence.take(pa.array(rows))
+    place, new = _numbered(evidence)
+    # Two chunks may state a fact at one place: that is one statement.
+    once = _first_of(owner * (len(place) + 1) + place)
+    for start in range(0, len(rows), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        facts = graph.triples.slice(int(owner[start]), int(owner[part][-1] - owner[start]) + 1)
+        nodes = pa.array(assertion_nodes(facts)).take(pa.array(owner[part] - owner[start]))
+        some = evidence.slice(start, _BLOCK)
+        names = _place_nodes(some)
+        yield _bytes(_join([nodes, f"<{TERM}source>", names]).filter(pa.array(once[part])))
+        yield _described(some.filter(pa.array(new[part])), names.filter(pa.array(new[part])))
 
 
-def _firsts(items: Iterator[tuple[int, str]]) -> list[bool]:
-    seen: set[tuple[int, str]] = set()
-    result = []
-    for item in items:
-        result.append(item not in seen)
-        seen.add(item)
+def _numbered(evidence: pa.Table) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """A number for the place of each row, and whether it is the first row of its place."""
+    encoded = evidence["document"].combine_chunks().dictionary_encode()
+    document = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    span = evidence["start"].to_numpy().astype(np.int64) << 32 | evidence["end"].to_numpy()
+    _, spans = np.unique(span, return_inverse=True)
+    key = document * (len(span) + 1) + spans
+    _, place = np.unique(key, return_inverse=True)
+    return place, _first_of(key)
+
+
+def _first_of(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
+    result = np.zeros(len(keys), dtype=bool)
+    result[np.unique(keys, return_index=True)[1]] = True
     return result
+
+
+def _place_nodes(evidence: pa.Table) -> pa.StringArray:
+    document = _iris(evidence["document"], DOCUMENT)
+    bare = pc.call_function("utf8_slice_codeunits", [document], pc.SliceOptions(0, -1))
+    start, end = (evidence[name].cast(pa.string()) for name in ("start", "end"))
+    return _concat(bare, "#char=", start, ",", end, ">")
+
+
+def _described(evidence: pa.Table, place: pa.StringArray) -> bytes:
+    """What is known of places: document, characters, line, sentence."""
+    start, end, line = (
+        _concat('"', evidence[name].cast(pa.string()), f'"^^<{XSD}integer>')
+        for name in ("start", "end", "line")
+    )
+    sentence = evidence["sentence"].combine_chunks()
+    for plain, escaped in _ESCAPES:
+        options = pc.ReplaceSubstringOptions(plain, escaped)
+        sentence = pc.call_function("replace_substring", [sentence], options)
+    return _bytes(
+        _join(
+            [place, f"<{TERM}document>", _iris(evidence["document"], DOCUMENT)],
+            [place, f"<{TERM}start>", start],
+            [place, f"<{TERM}end>", end],
+            [place, f"<{TERM}line>", line],
+            [place, f"<{TERM}sentence>", _concat('"', sentence, '"')],
+        )
+    )
 
 
 def _iris(column: pa.ChunkedArray, space: str) -> pa.StringArray:
@@ -176,4 +181,9 @@ def _join(*statements: list[object]) -> pa.StringArray:
 
 
 def _bytes(rows: pa.StringArray) -> bytes:
-    return "".join(rows.to_pylist()).encode()
+    """All strings of an array, one after the other: its buffer as it is."""
+    if len(rows) == 0:
+        return b""
+    _, offsets, data = rows.buffers()
+    bounds = np.frombuffer(offsets, dtype=np.int32)[[rows.offset, rows.offset + len(rows)]]
+    return data.slice(int(bounds[0]), int(bounds[1] - bounds[0])).to_pybytes()
