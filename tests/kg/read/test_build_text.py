@@ -43,7 +43,7 @@ def test_everything_wrong_is_in_the_funnel(tmp_path: Path) -> None:
         "Volga,flows_into,Caspian Sea\n"
         "Aare,likes,Rhine\n"
         "Aare,flows_into,abcdefghijklmnopqrstuvwxyz 0123456789\n"
-        "Aare\n"
+        "Aare,flows_into\n"
     )
     config = replace(SMALL, longest_tail=15)
     funnel = build_text([corpus], tmp_path / "out", SCHEMA, [seed], config)
@@ -106,17 +106,21 @@ def test_the_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         str(tmp_path / "d"),
         "--vocab-size",
         "1500",
+        "--leaves",
+        "12",
     ]
     assert main([*arguments, "--per-head", "4", "--json", "--quiet"]) == 0
     counts = json.loads(capsys.readouterr().out)["counts"]
-    assert counts["documents"] == 40
-    assert counts["mentions"] == 306
-    assert "seed triples whose head never occurs" not in counts
-    assert counts["triples"] == 89
+    assert counts["documents"] == 28
+    assert counts["mentions"] == 293
+    # Every seed triple can be used.
+    assert counts["seed triples"] == 178
+    assert not [name for name in counts if name.startswith("seed triples whose")]
+    assert counts["triples"] == 90
     # Without near names there are fewer mentions; the 0-quantile keeps all.
     assert main([*arguments, "--exact", "--alpha", "0", "--json", "--quiet"]) == 0
     exact = json.loads(capsys.readouterr().out)["counts"]
-    assert exact["mentions"] == 300
+    assert exact["mentions"] == 291
     assert (
         exact["injection 2: with a score above alpha"]
         == exact["injection 1: triples in a chunk with their head"]

@@ -127,7 +127,7 @@ def test_what_is_no_triple_is_listed(tmp_path: Path) -> None:
 
 def test_broken_lines_of_the_other_forms(tmp_path: Path) -> None:
     good = '{"head": "Bern", "relation": "capital_of", "tail": "Switzerland"}'
-    seeds, funnel = read(tmp_path / "s.jsonl", f'{{"head": \n[]\n{{"head": "a"}}\n{good}\n')
+    seeds, funnel = read(tmp_path / "s.jsonl", f'{{"head": \n[]\n{{"tail": "a"}}\n{good}\n')
     assert stated(seeds) == {("Bern", "capital_of", "Switzerland")}
     assert funnel.failures == 3
     good = '<http://x.org/Bern> <http://x.org/capital_of> "Switzerland" .'
@@ -173,3 +173,21 @@ def test_a_dictionary_is_kept(tmp_path: Path) -> None:
     (tmp_path / "e.json").write_text('[{"name": "a"}]')
     with pytest.raises(InputError, match="no dictionary"):
         load_entities(tmp_path / "e.json")
+
+
+def test_names_without_a_triple_are_entities(tmp_path: Path) -> None:
+    text = "head,relation,tail,head_type,head_aliases\nAare,,,river,Aar\nBern,capital_of,Switzerland,,\n"
+    seeds, funnel = read(tmp_path / "s.csv", text)
+    assert seeds.entities == [Entity("Aare", "river", ("Aar",)), Entity("Bern"), Entity("Switzerland")]
+    assert stated(seeds) == {("Bern", "capital_of", "Switzerland")}
+    assert funnel.counts["entities without a seed triple"] == 1
+    seeds, funnel = read(
+        tmp_path / "s.jsonl", '{"head": "Aare", "head_type": "river"}\n{"head": "a", "tail": "b"}'
+    )
+    assert seeds.entities == [Entity("Aare", "river")]
+    assert funnel.failures == 1
+    # A plain list of names.
+    assert [entity.name for entity in read(tmp_path / "t.csv", "Aare\nNew York\n")[0].entities] == [
+        "Aare",
+        "New York",
+    ]

@@ -72,7 +72,8 @@ def read_seeds(paths: Sequence[Path], schema: Schema, funnel: Funnel) -> Seeds:
     """Read seed files; entities are told apart by their names.
 
     - ``.csv``, ``.tsv``: with a header of :data:`COLUMNS` (the first three are needed), or three columns
-      without one; aliases are separated by ``|``.
+      without one; aliases are separated by ``|``. A row with a head alone, or a line of JSON with one, adds
+      an entity without a fact.
     - ``.jsonl``: an object in each line, with the same keys; aliases are a list.
     - ``.nt``: N-Triples; names, aliases and types from ``rdfs:label``, ``skos:prefLabel``,
       ``skos:altLabel`` and ``rdf:type``, else an IRI's last part.
@@ -88,8 +89,13 @@ def read_seeds(paths: Sequence[Path], schema: Schema, funnel: Funnel) -> Seeds:
     numbers: dict[str, int] = {}
     seeds, ids, found = Seeds(), schema.ids(), dict[SeedTriple, None]()
     for row in (row for path in paths for row in _rows(path, ids, funnel)):
-        funnel.counts["seed triples"] += 1
         values = row.values
+        if not values.get("relation"):
+            funnel.counts["entities without a seed triple"] += 1
+            kind = values.get("head_type") or ""
+            _entity(values["head"], kind, row.head_aliases, seeds.entities, numbers)
+            continue
+        funnel.counts["seed triples"] += 1
         relation = ids.get(values["relation"])
         said = f"{row.where}: {values['head']} {values['relation']} {values['tail']}"
         if relation is None:
@@ -159,7 +165,7 @@ def _csv_rows(text: str, name: str, delimiter: str, funnel: Funnel) -> Iterator[
             if header is cells:
                 continue
         values = dict(zip(header, cells, strict=False))
-        if len(cells) > len(header) or not all(values.get(column) for column in COLUMNS[:3]):
+        if len(cells) > len(header) or not _is_row(values):
             funnel.fail(_UNREADABLE, f"{where}: {delimiter.join(cells)!r} is no head, relation and tail")
             continue
         yield _Row(
@@ -180,7 +186,7 @@ def _json_rows(text: str, name: str, funnel: Funnel) -> Iterator[_Row]:
         plain = record if isinstance(record, dict) else {}
         values = {key: plain[key].strip() for key in COLUMNS[:5] if isinstance(plain.get(key), str)}
         aliases = [plain.get(key, []) for key in COLUMNS[5:]]
-        if not all(values.get(column) for column in COLUMNS[:3]) or not all(map(_is_names, aliases)):
+        if not _is_row(values) or not all(map(_is_names, aliases)):
             funnel.fail(_UNREADABLE, f"{where}: {line.strip()[:80]} is no head, relation and tail")
             continue
         yield _Row(where, values, tuple(aliases[0]), tuple(aliases[1]))
@@ -205,6 +211,11 @@ def _graph_rows(text: str, name: str, ids: Mapping[str, int], funnel: Funnel) ->
 
 def _others(labels: Labels, term: str) -> tuple[str, ...]:
     return tuple(labels.names(term)[1:])
+
+
+def _is_row(values: Mapping[str, str]) -> bool:
+    """Whether there is a head, and a relation and a tail both or neither."""
+    return bool(values.get("head")) and bool(values.get("relation")) == bool(values.get("tail"))
 
 
 def _is_names(value: object) -> bool:
