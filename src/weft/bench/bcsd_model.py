@@ -40,7 +40,7 @@ def rows(quick: bool = False) -> Iterator[Row]:
     builds = ("gcc-O0-x86_64", "gcc-O2-aarch64", "gcc-O2-x86_64")
     chosen = test.filter(pc.field("build").isin(builds))
     arrays = FunctionArrays.from_table(chosen.slice(0, _FEW) if quick else chosen)
-    repeats = 2 if quick else 5
+    repeats = 1 if quick else 3
     single, half = (_embedder(precision) for precision in ("fp32", "bf16"))
     times = medians(lambda: half.embed(arrays), lambda: single.embed(arrays), repeats, warmup=1)
     threads = torch.get_num_threads()
