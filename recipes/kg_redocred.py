@@ -4,8 +4,8 @@
         --vocabulary MINILM -o DATASET
     python recipes/kg_redocred.py --data DATASET --start MINILM --out OUT --seeds 0 1 2
 
-Rows: a model that starts from a BERT directory with the graph and without it, one from scratch with it and
-without, and one whose facts have random relations. OUT/results.jsonl gets one line a run, OUT/NAME the model.
+Rows: a model that starts from a BERT directory with the graph, without it, and with the distances of the chain
+alone; one from scratch with the graph and without; and one whose facts have random relations. OUT/results.jsonl gets one line a run, OUT/NAME the model.
 Roots are encoded once for all runs, by the layers that stay as they are.
 """
 
@@ -60,6 +60,7 @@ class Row:
 ROWS = (
     Row("start", True, STILL),
     Row("start-no-graph", True, {**STILL, **WITHOUT_GRAPH}),
+    Row("start-distances", True, {**STILL, **WITHOUT_GRAPH, "distances": True}),
     Row("scratch", False, {"pair_layers": 0}, 1e-3),
     Row("scratch-no-graph", False, dict(WITHOUT_GRAPH), 1e-3),
     Row("start-shuffled", True, STILL, shuffled=True),
