@@ -1,12 +1,12 @@
 """Read facts out of text: train on Re-DocRED and measure on its held-out documents.
 
-    weft kg build dev_revised.json --language redocred --split examples/kg/redocred_split.json \\
-        --vocabulary MINILM -o DATASET
+    weft kg build dev_revised.json --language redocred --split SPLIT --vocabulary MINILM -o DATASET
     python recipes/kg_redocred.py --data DATASET --start MINILM --out OUT --seeds 0 1 2
 
 Rows: a model that starts from a BERT directory with the graph, without it, and with the distances of the chain
-alone; one from scratch with the graph and without; and one whose facts have random relations. OUT/results.jsonl gets one line a run, OUT/NAME the model.
-Roots are encoded once for all runs, by the layers that stay as they are.
+alone; one from scratch with the graph and without; and one whose facts have random relations. SPLIT is
+examples/kg/redocred_split.json. OUT/results.jsonl gets one line a run, OUT/NAME the model. Roots are encoded
+once for all runs, by the layers that stay as they are.
 """
 
 from __future__ import annotations
