@@ -36,8 +36,8 @@ class Confidence:
         coefficients: c_f, one for each of :data:`FEATURES`.
     """
 
-    intercept: float = -3.45
-    coefficients: tuple[float, float, float] = (-2.88, 25.07, 0.087)
+    intercept: float = -4.0
+    coefficients: tuple[float, float, float] = (-5.6, 29.62, 0.1)
 
     def of(
         self, query: dict[str, Any], rows: Sequence[dict[str, Any]], scores: NDArray[np.floating]
