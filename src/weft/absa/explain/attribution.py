@@ -28,7 +28,7 @@ from weft.absa.use.asker import Asker, Question, as_context
 from weft.errors import ConfigError, InputError, MissingExtraError
 
 Method: TypeAlias = Literal["occlusion", "gradient", "integrated", "attention", "quasi", "random"]
-DEFAULT_METHOD: Method = "occlusion"
+DEFAULT_METHOD: Method = "integrated"
 _STEPS = 32
 
 
