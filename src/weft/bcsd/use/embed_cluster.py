@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +72,9 @@ def embed_on_cluster(
         StoreError: The output cannot be written.
     """
     try:
-        import ray
-        import ray.data
+        # By name: a type checker need not have the extra.
+        ray: Any = import_module("ray")
+        import_module("ray.data")
     except ModuleNotFoundError as error:
         raise MissingExtraError("ray", "scale") from error
     files = find_binaries(paths)
