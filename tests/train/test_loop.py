@@ -112,6 +112,15 @@ def test_the_interrupt_leaves_the_handlers_as_they_were(tiny, tmp_path, number):
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
 
 
+@pytest.fixture
+def default_interrupt():
+    """Python's own handler: a shell that starts the tests in the background has SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("default_interrupt")
 def test_a_second_ctrl_c_does_not_wait(tiny):
     def loss_step(model, batch):
         signal.raise_signal(signal.SIGINT)
