@@ -6,7 +6,7 @@ from typing import Any
 
 from weft.bcsd.disassemble.interface import EdgeKind, Function
 from weft.bcsd.draw import DRAWN_BLOCKS
-from weft.bcsd.report.layout import lay_out
+from weft.bcsd.report.layout import Layout, lay_out
 
 #: Instructions of a block that its box shows.
 BOX_LINES = 8
@@ -17,7 +17,8 @@ LISTED_INSTRUCTIONS = 4000
 _CHARACTER = 5.45
 _LINE = 11.0
 _MARGIN = 5.0
-_COLOURS = {
+#: Colour of an edge by its kind.
+EDGE_COLOURS = {
     EdgeKind.FALL_THROUGH: "#777",
     EdgeKind.TAKEN: "#1f7a4a",
     EdgeKind.SWITCH: "#2559b8",
@@ -39,8 +40,7 @@ def picture_record(function: Function) -> dict[str, Any]:
     ]
     graph = None
     if len(function.blocks) <= DRAWN_BLOCKS:
-        sizes = [_size(block_lines(function, number)) for number in range(len(function.blocks))]
-        layout = lay_out(sizes, function_edges(function))
+        layout = place(function)
         graph = {
             "size": [layout.width, layout.height],
             "boxes": [[box.x, box.y, box.width, box.height] for box in layout.boxes],
@@ -57,9 +57,10 @@ def picture_record(function: Function) -> dict[str, Any]:
     }
 
 
-def function_edges(function: Function) -> list[tuple[int, int]]:
-    """Source and target of each edge."""
-    return [(edge.source, edge.target) for edge in function.edges]
+def place(function: Function) -> Layout:
+    """Where the boxes and arrows of a function go."""
+    sizes = [_size(block_lines(function, number)) for number in range(len(function.blocks))]
+    return lay_out(sizes, [(edge.source, edge.target) for edge in function.edges])
 
 
 def block_lines(function: Function, number: int) -> list[str]:
