@@ -12,6 +12,7 @@ BENCHES = {
     "attention": "the paths of attend against plain SDPA and the literal forms",
     "bcsd": "extraction against symbols, unwind data, the compiler's jump tables; speed-up and memory",
     "bcsd-index": "an index of 200,000 functions: latency, recall; updates; killed writers",
+    "bcsd-match": "one-to-one matching on the test packages: what is found, how sure it is, how long it takes",
     "bcsd-model": "functions embedded per second; what half precision and the graph cost",
     "encoder": "the encoder against transformers' BERT, with and without a prefix",
     "gnn": "graph attention against PyG, triple fusion against a loop",

@@ -9,6 +9,7 @@ from importlib import import_module
 DEMOS = {
     "absa": "three questions about two texts, asked of the shipped model",
     "attention": "what a prefix, a decay and a quasi-attention do to the weights of one sentence",
+    "bcsd": "two builds of zlib matched: another compiler, level and architecture, one stripped",
     "kg": "facts of a module that the shipped model never saw, judged by the syntax tree; a graph, and a query over it",
 }
 
