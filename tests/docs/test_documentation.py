@@ -57,17 +57,28 @@ def test_the_readmes_commands_run(line: str, tmp_path: Path):
         line.split("#")[0]
         .replace("[NAME]", "")
         .replace("FILE.py", str(ROOT / "src" / "weft" / "__main__.py"))
+        .replace("A B", f"{binary} {binary.with_name('clang-O2-x86_64.so')}")
+        .replace(
+            "A:FUNCTION B:FUNCTION", f"{binary}:factorial {binary.with_name('clang-O2-x86_64.so')}:factorial"
+        )
     )
+    if line.startswith("weft bcsd search"):
+        line = line.replace("FILE:FUNCTION", f"{binary}:factorial")
+        run_command(["bcsd", "index", "add", str(binary), "--index", "IDX"], tmp_path)
     if line.startswith("weft bcsd show"):
         # Its picture needs graphviz, which the test of drawing looks for.
         line = line.replace("--svg cfg.svg", "").replace("FILE:FUNCTION", f"{binary}:factorial")
-    arguments = shlex.split(line.replace("FILE…", str(binary)))[1:]
+    arguments = shlex.split(line.replace("FILE…", str(binary)).replace("FOLDER", str(binary)))[1:]
     if arguments[0] == "bench":
         # The claim takes minutes; that the command works takes seconds.
         arguments = [*arguments, "--help"]
+    run_command(arguments, tmp_path)
+
+
+def run_command(arguments: list[str], place: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "weft", *arguments],
-        cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False,
+        cwd=place, capture_output=True, text=True, timeout=240, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
 
