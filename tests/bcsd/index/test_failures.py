@@ -103,6 +103,15 @@ def test_damaged_tables(copied, tmp_path):
     assert read_all(copied)[0] == untouched
 
 
+@pytest.mark.parametrize("name", ["PanicException", "RustPanic"])
+def test_a_panic_of_the_engine_is_a_damaged_table(tmp_path, name):
+    panic = type(name, (BaseException,), {})
+    with pytest.raises(StoreError, match="damaged: rust future panicked"), as_store_error(tmp_path, "read"):
+        raise panic("rust future panicked: unknown error")
+    with pytest.raises(KeyboardInterrupt), as_store_error(tmp_path, "read"):
+        raise KeyboardInterrupt
+
+
 def test_a_vector_that_is_none(make_rows, tmp_path):
     rows = make_rows("/a", 3)
     column = rows.schema.get_field_index("embedding")

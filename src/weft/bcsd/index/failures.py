@@ -17,6 +17,8 @@ ENGINE_ERRORS = (OSError, RuntimeError, ValueError, KeyError, pa.ArrowException)
 _FULL = ("no space left", "disk quota exceeded", "storage full")
 #: Where in the engine's own source an error arose: no help to a user.
 _ORIGIN = re.compile(r",? ?/\S+\.rs:\d+(:\d+)?.*$")
+#: Panics of the Rust side, caught by PyO3 or by its futures; neither class can be imported.
+_PANICS = ("PanicException", "RustPanic")
 _DENIED = ("permission denied", "read-only file system")
 
 
@@ -38,8 +40,8 @@ def as_store_error(folder: Path, doing: str) -> Iterator[None]:
     except ENGINE_ERRORS as error:
         raise explain(error, folder, doing) from error
     except BaseException as error:
-        # A panic of the Rust side is no Exception, so that nobody takes it for one by accident.
-        if type(error).__name__ != "PanicException":
+        # A panic may be no Exception, so that nobody takes it for one by accident.
+        if type(error).__name__ not in _PANICS:
             raise
         raise explain(error, folder, doing) from error
 
