@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from weft.absa import load, save
-from weft.absa.use.store import Int8Storage, find, shipped_models
+from weft.absa.use.store import Int8Storage, find
+from weft.encoder.checkpoint.shipped import shipped_models
 from weft.encoder.checkpoint.tensors import own_tensors
 from weft.errors import CheckpointError
 
@@ -86,7 +87,7 @@ def test_damage(make, tmp_path):
 
 def test_the_shipped_model():
     """It is there, small enough, has its card, and answers the questions of the documentation."""
-    folder = shipped_models()["absa-small"]
+    folder = shipped_models("absa")["absa-small"]
     assert sum(path.stat().st_size for path in folder.iterdir()) < 30e6
     card = (folder / "README.md").read_text(encoding="utf-8")
     for word in ("CC-BY-4.0", "SentiHood", "recipes/absa_small.py", "seed"):

@@ -9,8 +9,9 @@ from weft.bcsd.evaluate.tasks import Labels
 from weft.bcsd.represent.arrays import FunctionArrays
 from weft.bcsd.use.embedder import Embedder
 from weft.bcsd.use.score import hybrid
-from weft.bcsd.use.store import find, shipped_models
+from weft.bcsd.use.store import find
 from weft.cli.main import main
+from weft.encoder.checkpoint.shipped import shipped_models
 from weft.objective.metrics import ranks
 
 
@@ -20,7 +21,7 @@ def embedder() -> Embedder:
 
 
 def test_it_is_listed_with_its_card(capsys) -> None:
-    assert "bcsd-small" in shipped_models()
+    assert "bcsd-small" in shipped_models("bcsd")
     assert main(["models", "bcsd-small"]) == 0
     card = capsys.readouterr().out
     assert all(word in card for word in ("Data", "Recipe", "Licence", "Limits"))

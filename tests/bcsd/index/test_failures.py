@@ -150,7 +150,7 @@ def test_an_empty_index(copied, options, built):
             "full",
         ),
         (PermissionError(errno.EACCES, "Permission denied"), "cannot be written: permission denied"),
-        (RuntimeError("lance error: odd, /root/x-1/writer.rs:258:9"), "is damaged: lance error: odd "),
+        (RuntimeError("lance error: odd, /build/x-1/writer.rs:258:9"), "is damaged: lance error: odd "),
     ],
 )
 def test_errors_of_the_engine_are_put_into_words(error, message, tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from weft.absa.config import AbsaConfig
 from weft.absa.model.build import AnyModel, build_model
 from weft.absa.use.asker import Asker
 from weft.condition.quasi import QuasiContext
+from weft.encoder.checkpoint.shipped import find_model
 from weft.encoder.checkpoint.storage import load_model, save_model
 from weft.encoder.checkpoint.tensors import own_tensors
 from weft.encoder.checkpoint.tokenizer import load_tokenizer
@@ -105,24 +105,5 @@ def load(name_or_dir: str | Path = DEFAULT_MODEL) -> Asker:
 
 
 def find(name_or_dir: str | Path) -> Path:
-    """The directory of a model: one of that path, or the shipped one of that name.
-
-    Raises:
-        CheckpointError: There is neither.
-    """
-    directory = Path(name_or_dir)
-    if directory.is_dir():
-        return directory
-    shipped = shipped_models()
-    if str(name_or_dir) in shipped:
-        return shipped[str(name_or_dir)]
-    known = ", ".join(shipped) or "none"
-    raise CheckpointError(
-        "no such model", where=str(name_or_dir), hint=f"give a directory, or a shipped model: {known}"
-    )
-
-
-def shipped_models() -> dict[str, Path]:
-    """The models of this kind that came with the package, by name."""
-    weights = Path(str(files("weft"))) / "weights"
-    return {path.parent.name: path.parent for path in sorted(weights.glob("absa-*/config.json"))}
+    """The directory of a model of this kind: see :func:`weft.encoder.checkpoint.shipped.find_model`."""
+    return find_model("absa", name_or_dir)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from weft.bcsd.model.function_model import FunctionModel
 from weft.bcsd.represent import NORMALISER_VERSION, load_vocabulary
 from weft.bcsd.represent.lexical import LEVELS, Lexical
 from weft.bcsd.use.score import ScoreWeights
+from weft.encoder.checkpoint.shipped import find_model
 from weft.encoder.checkpoint.storage import load_model, read_config, save_model
 from weft.encoder.checkpoint.tensors import own_tensors
 from weft.errors import CheckpointError
@@ -124,24 +124,5 @@ def version(network: FunctionModel, lexical: Lexical) -> str:
 
 
 def find(name_or_dir: str | Path) -> Path:
-    """The directory of a model: one of that path, or the shipped one of that name.
-
-    Raises:
-        CheckpointError: There is neither.
-    """
-    directory = Path(name_or_dir)
-    if directory.is_dir():
-        return directory
-    shipped = shipped_models()
-    if str(name_or_dir) in shipped:
-        return shipped[str(name_or_dir)]
-    known = ", ".join(shipped) or "none"
-    raise CheckpointError(
-        "no such model", where=str(name_or_dir), hint=f"give a directory, or a shipped model: {known}"
-    )
-
-
-def shipped_models() -> dict[str, Path]:
-    """The models of this kind that came with the package, by name."""
-    weights = Path(str(files("weft"))) / "weights"
-    return {path.parent.name: path.parent for path in sorted(weights.glob("bcsd-*/config.json"))}
+    """The directory of a model of this kind: see :func:`weft.encoder.checkpoint.shipped.find_model`."""
+    return find_model("bcsd", name_or_dir)
