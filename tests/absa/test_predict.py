@@ -5,7 +5,8 @@ import pytest
 
 from weft.absa.read.table import TableRow
 from weft.absa.records import Context, Problems, Sentence
-from weft.absa.use.predict import Asked, choose, flat, records, stream
+from weft.absa.use.decide import decide
+from weft.absa.use.predict import Asked, flat, records, stream
 from weft.attention.attend import cpu_multiplies_bf16
 from weft.errors import ConfigError, InputError
 
@@ -105,13 +106,30 @@ def test_text_that_is_no_text(make):
 
 def test_thresholds_by_hand():
     shares = np.array([[0.6, 0.1, 0.3], [0.2, 0.5, 0.3], [0.9, 0.06, 0.04]])
-    assert choose(shares, None).tolist() == [0, 1, 0]
-    assert choose(shares, 0.3).tolist() == [2, 1, 0]
-    assert choose(shares, 0.0).tolist() == [2, 1, 1]
-    assert choose(shares, 1.0).tolist() == [0, 0, 0]
+    assert decide(shares).tolist() == [0, 1, 0]
+    assert decide(shares, 0.3).tolist() == [2, 1, 0]  # 0.3 / 0.9, 0.5 / 0.7, 0.06 / 0.96
+    assert decide(shares, 1 / 3 + 1e-9).tolist() == [0, 1, 0]
+    assert decide(shares, 0.0).tolist() == [2, 1, 1]
+    assert decide(shares, 1.0).tolist() == [0, 0, 0]
+    ties = np.array([[0.4, 0.4, 0.2], [0.2, 0.4, 0.4], [1.0, 0.0, 0.0]])
+    assert decide(ties).tolist() == ties.argmax(axis=1).tolist() == [0, 1, 0]
     for wrong in (-0.1, 1.1):
         with pytest.raises(ConfigError, match="threshold"):
-            choose(shares, wrong)
+            decide(shares, wrong)
+
+
+def test_the_models_own_threshold_answers_unless_another_is_given(make):
+    asker = make()
+    sentence = Sentence(TEXT, (Context("price", "LOCATION1"), Context("safety")))
+    for threshold in (0.0, 1.0):
+        chosen = asker.calibrated(1.0, threshold)
+        assert chosen.calibrated(2.0).config.threshold == threshold
+        own = [record["polarity"] != "none" for record in records(chosen, [sentence])]
+        other = [record["polarity"] != "none" for record in records(chosen, [sentence], 1 - threshold)]
+        assert own == [threshold == 0.0] * 2
+        assert other == [threshold == 1.0] * 2
+    with pytest.raises(ConfigError, match=r"AbsaConfig.threshold is 1.5; it must be in \[0, 1\]"):
+        asker.calibrated(1.0, 1.5)
 
 
 def test_a_stream_names_bad_rows_and_goes_on(make):

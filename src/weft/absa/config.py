@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
+from weft.absa.checks import check_temperature, check_threshold
 from weft.absa.records import check_polarities
 from weft.encoder.config import EncoderConfig
 from weft.encoder.plain import PlainConfig
@@ -105,6 +106,8 @@ class AbsaConfig(PlainConfig):
         aspects: The aspects trained on; another aspect is *unseen*.
         targets: The target names of the fixed contexts (``qacg-official`` and ``cg``); empty without targets.
         temperature: Logits are divided by it; fitted on held-out data.
+        threshold: From which share, against ``none``, an opinion is reported: see
+            :func:`weft.absa.use.decide.decide`. 0.5 reports the most probable class.
 
     Raises:
         ConfigError: A field breaks its rule, or an option does not fit the encoder.
@@ -116,13 +119,14 @@ class AbsaConfig(PlainConfig):
     aspects: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
     temperature: float = 1.0
+    threshold: float = 0.5
 
     def __post_init__(self) -> None:
         check_polarities(self.polarities)
+        check_temperature("AbsaConfig.temperature", self.temperature)
+        check_threshold("AbsaConfig.threshold", self.threshold)
         if len(set(self.aspects)) != len(self.aspects):
             raise ConfigError(f"AbsaConfig.aspects are {self.aspects}; they must be distinct")
-        if not self.temperature > 0:
-            raise ConfigError(f"AbsaConfig.temperature is {self.temperature!r}; it must be positive")
         layers, longest = self.encoder.num_hidden_layers, self.encoder.max_length
         for name in _DEPTHS.get(self.kind, ()):
             value = getattr(self.options, name)

@@ -1,8 +1,9 @@
 """The published metrics of SentiHood and SemEval-2014, from the probabilities of every context.
 
 Contexts come in *groups*: the questions about one (sentence, target), or about one sentence. Class 0
-is ``none``. An aspect counts as predicted when ``none`` is not the most probable class; the sentiment
-metrics leave ``none`` out of the probabilities and look at rows with a gold opinion only.
+is ``none``. An aspect counts as predicted when the answer is not ``none``: by the most probable class
+as published, or by a decision threshold (:mod:`weft.absa.use.decide`). The sentiment metrics leave
+``none`` out of the probabilities and look at rows with a gold opinion only.
 
 Source: Sun, Huang, Qiu 2019, "Utilizing BERT for Aspect-Based Sentiment Analysis via Constructing
 Auxiliary Sentence", section 4, and the evaluation script published with it.
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.absa.use.decide import decide
 from weft.errors import InputError
 from weft.objective.metrics import roc_auc
 
@@ -32,6 +34,7 @@ class Scored:
         probabilities: ``(rows, classes)``, rows summing to 1.
         group: ``(rows,)`` id of the (sentence, target) or sentence.
         aspect: ``(rows,)`` id of the aspect.
+        threshold: Of the decision; 0.5 answers with the most probable class.
 
     Raises:
         InputError: The lengths differ or a class is out of range.
@@ -41,6 +44,7 @@ class Scored:
     probabilities: Floats
     group: Ints
     aspect: Ints
+    threshold: float = 0.5
 
     def __post_init__(self) -> None:
         rows = len(self.gold)
@@ -53,8 +57,8 @@ class Scored:
 
     @property
     def predicted(self) -> Ints:
-        """The most probable class of every row."""
-        return self.probabilities.argmax(axis=1)
+        """The answer to every row."""
+        return decide(self.probabilities, self.threshold)
 
 
 def strict_accuracy(scored: Scored) -> float:

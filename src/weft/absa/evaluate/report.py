@@ -18,10 +18,10 @@ Floats = NDArray[np.float64]
 
 def score(asker: Asker, corpus: Corpus) -> Scored:
     """Ask every question of the corpus; groups are (sentence, target)."""
-    return scored(corpus, np.concatenate(asker.answer(corpus.sentences)))
+    return scored(corpus, np.concatenate(asker.answer(corpus.sentences)), asker.config.threshold)
 
 
-def scored(corpus: Corpus, probabilities: Floats) -> Scored:
+def scored(corpus: Corpus, probabilities: Floats, threshold: float = 0.5) -> Scored:
     """Gold classes and groups of a corpus beside probabilities ``(rows, classes)`` in its order."""
     aspects = {aspect: number for number, aspect in enumerate(corpus.aspects)}
     groups: dict[tuple[int, str | None], int] = {}
@@ -31,7 +31,7 @@ def scored(corpus: Corpus, probabilities: Floats) -> Scored:
         for context in sentence.contexts
     ]
     aspect = [aspects[context.aspect] for sentence in corpus.sentences for context in sentence.contexts]
-    return Scored(np.array(corpus.gold()), probabilities, np.array(group), np.array(aspect))
+    return Scored(np.array(corpus.gold()), probabilities, np.array(group), np.array(aspect), threshold)
 
 
 def metrics(result: Scored, polarities: Sequence[str]) -> dict[str, float]:
@@ -106,8 +106,9 @@ def _share(values: Sequence[float] | Sequence[bool]) -> float:
 
 
 def calibration_error(result: Scored) -> float:
-    """ECE of the most probable class."""
-    return expected_calibration_error(result.probabilities.max(axis=1), result.predicted == result.gold)
+    """ECE of the most probable class, whatever the threshold: it is the probabilities that are tested."""
+    likely = result.probabilities.argmax(axis=1)
+    return expected_calibration_error(result.probabilities.max(axis=1), likely == result.gold)
 
 
 def tempered(probabilities: Floats, temperature: float) -> Floats:
@@ -167,5 +168,6 @@ def report(asker: Asker, corpus: Corpus) -> dict[str, float]:
         "ece_calibrated": calibration_error(calibrated),
         "nll": float(-np.log(np.maximum(of_gold, np.finfo(np.float64).tiny)).mean()),
         "temperature": fit_temperature(result.probabilities, result.gold) * asker.config.temperature,
+        "threshold": asker.config.threshold,
         **floors(result),
     }

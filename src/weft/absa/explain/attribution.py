@@ -25,6 +25,7 @@ from weft.absa.model.build import AnyModel
 from weft.absa.records import Context, Sentence
 from weft.absa.represent.batch import Pairs, Questions
 from weft.absa.use.asker import Asker, Question, as_context
+from weft.absa.use.decide import decide
 from weft.errors import ConfigError, InputError, MissingExtraError
 
 Method: TypeAlias = Literal["occlusion", "gradient", "integrated", "attention", "quasi", "random"]
@@ -90,7 +91,7 @@ def explain(
         text: The text; what is longer than the model reads at once is left out.
         question: The question.
         method: How to attribute.
-        polarity: The class to explain; the most probable one where None.
+        polarity: The class to explain; the model's answer where None.
 
     Raises:
         ConfigError: An unknown method, or ``quasi`` for a model without quasi-attention.
@@ -100,11 +101,13 @@ def explain(
     sentence = Sentence(text, (as_context(question),), (), "the text")
     batch = asker.represent([sentence]).to(asker.device)
     with torch.no_grad():
-        shares = torch.softmax(asker.logits(batch)[0].double() / asker.config.temperature, dim=-1).tolist()
+        row = torch.softmax(asker.logits(batch)[:1].double() / asker.config.temperature, dim=-1).cpu().numpy()
+    shares = row[0].tolist()
     classes = asker.classes_
     if polarity is not None and polarity not in classes:
         raise InputError(f"polarity {polarity!r} is not one of the model's: {', '.join(classes)}")
-    chosen = shares.index(max(shares)) if polarity is None else classes.index(polarity)
+    answer = int(decide(row, asker.config.threshold)[0])
+    chosen = answer if polarity is None else classes.index(polarity)
     scores = attribute(asker.module.eval(), batch, chosen, method, asker.mask_id)
     read = asker.representation.cut(asker.representation.pieces(text))
     words = _words(text, read.offsets, scores.tolist())

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from weft.absa.config import ModelOptions
-from weft.absa.evaluate.report import fit_temperature, report, score
+from weft.absa.evaluate.report import report
+from weft.absa.evaluate.threshold import Criterion, calibrate
 from weft.absa.learn.training import Learning, split, train
 from weft.absa.read.labelled import Columns, read_labelled
 from weft.absa.read.semeval import read_semeval
@@ -81,6 +82,8 @@ class Setup:
         teacher: A trained model whose answers are also learnt.
         english: Keep only the word pieces of English.
         int8: Store the model in eight bits.
+        decide: What the decision threshold is chosen for on the held-out texts, see
+            :data:`weft.absa.evaluate.threshold.Criterion`; None keeps the most probable class.
     """
 
     data: DataFiles
@@ -103,6 +106,7 @@ class Setup:
     teacher: str | None = None
     english: bool = False
     int8: bool = False
+    decide: Criterion | None = None
 
 
 @dataclass(frozen=True)
@@ -143,8 +147,10 @@ def run_setup(setup: Setup, *, quiet: bool = False) -> Outcome:
         directory=directory / "run",
         quiet=quiet,
     )
-    result = score(trained.asker, dev)
-    asker = trained.asker.calibrated(fit_temperature(result.probabilities, result.gold))
+    fitted = calibrate(
+        trained.asker, dev, criterion=setup.decide or "mean", threshold=None if setup.decide else 0.5
+    )
+    asker = trained.asker.calibrated(fitted.temperature, fitted.threshold)
     save(directory, asker, int8=setup.int8)
     return Outcome(directory, tuple(corpus.problems.lines()), report(asker, dev))
 

@@ -89,14 +89,15 @@ class Asker:
             self._bf16 = precision == "bf16"
         return self
 
-    def calibrated(self, temperature: float) -> Asker:
-        """The same model with another temperature.
+    def calibrated(self, temperature: float, threshold: float | None = None) -> Asker:
+        """The same model with another temperature, and another decision threshold where one is given.
 
         Raises:
-            ConfigError: The temperature is not positive.
+            ConfigError: The temperature is not positive, or the threshold not in [0, 1].
         """
         asker = Asker(self.module, self.tokenizer)
-        asker.config = replace(self.config, temperature=temperature)
+        kept = self.config.threshold if threshold is None else threshold
+        asker.config = replace(self.config, temperature=temperature, threshold=kept)
         asker._bf16 = self._bf16
         return asker
 

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from weft.absa.read.labelled import optional_cell, text_cell
 from weft.absa.read.table import TableRow
 from weft.absa.records import NONE, Context, Problems, Sentence
 from weft.absa.use.asker import Asker
+from weft.absa.use.decide import decide
 from weft.errors import ConfigError, InputError
 
 
@@ -67,21 +65,6 @@ class Asked:
         return Sentence(text, contexts, (), where)
 
 
-def choose(probabilities: NDArray[np.float64], threshold: float | None) -> NDArray[np.int64]:
-    """The class of every row: the most probable one, or the most probable opinion from a threshold on.
-
-    Args:
-        probabilities: ``(rows, classes)``.
-        threshold: Probability of an opinion, 1 − P(none), from which an opinion is reported.
-    """
-    if threshold is None:
-        return probabilities.argmax(axis=1)
-    if not 0 <= threshold <= 1:
-        raise ConfigError(f"threshold is {threshold}; it must be in [0, 1]")
-    opinion = probabilities[:, 1:].argmax(axis=1) + 1
-    return np.where(1 - probabilities[:, 0] >= threshold, opinion, 0)
-
-
 def records(
     asker: Asker, sentences: Sequence[Sentence], threshold: float | None = None
 ) -> list[dict[str, Any]]:
@@ -89,10 +72,16 @@ def records(
 
     ``target_found`` tells whether the text mentions the target. Where it does not, nothing can be said
     about it, and the polarity is ``none``, whatever the probabilities, which are those of the whole text.
+
+    Args:
+        asker: The model.
+        sentences: The texts with their questions.
+        threshold: See :func:`weft.absa.use.decide.decide`; the model's own where None.
     """
     found: list[dict[str, Any]] = []
+    limit = asker.config.threshold if threshold is None else threshold
     for sentence, probabilities in zip(sentences, asker.answer(sentences), strict=True):
-        classes = choose(probabilities, threshold)
+        classes = decide(probabilities, limit)
         for context, row, chosen in zip(sentence.contexts, probabilities, classes, strict=True):
             mentioned = asker.mentions(sentence.text, context.target)
             found.append(
@@ -128,7 +117,7 @@ def stream(
         asked: What is asked of them.
         problems: Takes the rows that cannot be used.
         source: The table's name, for messages.
-        threshold: See :func:`choose`.
+        threshold: See :func:`records`.
         chunk: Rows that are in memory at once.
     """
     upcoming = iter(rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -76,12 +77,43 @@ def save(directory: str | Path, asker: Asker, *, int8: bool = False) -> None:
     save_model(directory, module, values, asker.tokenizer, kind=_KIND)
 
 
+def recalibrate(name_or_dir: str | Path, directory: str | Path, temperature: float, threshold: float) -> None:
+    """Save a stored model under another temperature and decision threshold, its weights bit by bit as they are.
+
+    Args:
+        name_or_dir: A shipped model or a directory.
+        directory: Where to; it may be the same one.
+        temperature: Of the probabilities.
+        threshold: Of the decision.
+
+    Raises:
+        CheckpointError: There is no such model, it is damaged, or it cannot be written.
+        ConfigError: A temperature that is not positive, or a threshold outside [0, 1].
+    """
+    stored, asker, int8 = _stored(name_or_dir)
+    config = replace(asker.config, temperature=temperature, threshold=threshold)
+    save_model(directory, stored, {"model": config.to_dict(), "int8": int8}, asker.tokenizer, kind=_KIND)
+
+
 def load(name_or_dir: str | Path = DEFAULT_MODEL) -> Asker:
     """Load a shipped model by its name, or a model from its directory.
 
     Raises:
         CheckpointError: There is none, or it is damaged.
     """
+    stored, asker, _ = _stored(name_or_dir)
+    model = asker.module
+    if isinstance(stored, Int8Storage):
+        stored.fill(model)
+    model.eval()
+    conditioner = model.encoder.conditioner
+    if isinstance(conditioner, QuasiContext):
+        conditioner.fold()
+    return asker
+
+
+def _stored(name_or_dir: str | Path) -> tuple[nn.Module, Asker, bool]:
+    """What lies on disk, the model that it fills (and is, where it is not in int8), and whether it is in int8."""
     directory = find(name_or_dir)
     built: list[AnyModel] = []
 
@@ -91,17 +123,10 @@ def load(name_or_dir: str | Path = DEFAULT_MODEL) -> Asker:
         return Int8Storage(own_tensors(model)) if values["int8"] else model
 
     stored = load_model(directory, build, _KIND)
-    model = built[0]
-    if isinstance(stored, Int8Storage):
-        stored.fill(model)
     tokenizer = load_tokenizer(directory)
     if tokenizer is None:
         raise CheckpointError("has no tokenizer", where=str(directory))
-    model.eval()
-    conditioner = model.encoder.conditioner
-    if isinstance(conditioner, QuasiContext):
-        conditioner.fold()
-    return Asker(model, tokenizer)
+    return stored, Asker(built[0], tokenizer), isinstance(stored, Int8Storage)
 
 
 def find(name_or_dir: str | Path) -> Path:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, cast, get_args
 
 from weft.cli.absa.arguments import add_model, add_precision, load_asker
+from weft.cli.absa.labelled import add_labelled, read_corpus, report_problems, under_classes
 from weft.cli.absa.report import print_report
 from weft.cli.machine import add_machine
-from weft.errors import InputError, PartialFailure
 
 if TYPE_CHECKING:
     from weft.absa.explain.attribution import Method
@@ -18,17 +17,8 @@ if TYPE_CHECKING:
 def parser() -> argparse.ArgumentParser:
     """The command's arguments."""
     found = argparse.ArgumentParser(prog="weft absa eval", description=__doc__)
-    found.add_argument("input", help="SentiHood JSON, SemEval XML, or a labelled table")
-    found.add_argument(
-        "--format", choices=("sentihood", "semeval", "table"), help="by the suffix: .json, .xml, other"
-    )
-    found.add_argument("--text-column", default="text")
-    found.add_argument("--aspect-column", default="aspect")
-    found.add_argument("--polarity-column", default="polarity")
-    found.add_argument("--target-column")
-    found.add_argument(
-        "--aspect", action="append", help="SentiHood: an aspect to ask about; the four frequent ones"
-    )
+    add_labelled(found)
+    found.add_argument("--threshold", type=float, help="decide by this threshold instead of the model's own")
     found.add_argument(
         "--explanations", type=int, default=0, metavar="N", help="also test explanations on N questions"
     )
@@ -42,25 +32,15 @@ def parser() -> argparse.ArgumentParser:
 def run(argv: list[str]) -> int:
     """Run the command."""
     arguments = parser().parse_args(argv)
+    from weft.absa.checks import check_threshold
     from weft.absa.evaluate.report import report
-    from weft.absa.learn.setup import DataFiles, DataFormat
-    from weft.absa.read.labelled import Columns
-    from weft.absa.read.sentihood import FREQUENT_ASPECTS
 
-    form = arguments.format
-    if form is None:
-        form = "sentihood" if arguments.input.endswith(".json") else "table"
-        form = "semeval" if arguments.input.endswith(".xml") else form
-    columns = Columns(
-        arguments.text_column, arguments.aspect_column, arguments.polarity_column, arguments.target_column
-    )
-    aspects = tuple(arguments.aspect or FREQUENT_ASPECTS)
-    files = DataFiles(arguments.input, format=cast("DataFormat", form), columns=columns, aspects=aspects)
-    corpus = files.read(arguments.input)
+    if arguments.threshold is not None:
+        check_threshold("--threshold", arguments.threshold)
+    corpus = read_corpus(arguments)
     asker = load_asker(arguments)
-    corpus = corpus.labelled_as(asker.classes_)
-    if not corpus.sentences:
-        raise InputError("no usable sentence", where=arguments.input)
+    corpus = under_classes(corpus, asker, arguments.input)
+    asker = asker.calibrated(asker.config.temperature, arguments.threshold)
     results = report(asker, corpus)
     if arguments.explanations > 0:
         from weft.absa.explain.attribution import Method as Methods
@@ -72,8 +52,5 @@ def run(argv: list[str]) -> int:
         scores = deletion_scores(asker, corpus, methods, limit=arguments.explanations)
         results |= {f"deletion, {name}": value for name, value in scores.items()}
     print_report(results, arguments.json, heading=arguments.input)
-    if corpus.problems.count:
-        for line in corpus.problems.lines():
-            print(f"weft absa eval: {line}", file=sys.stderr)
-        raise PartialFailure(f"{corpus.problems.count} rows could not be used; the others were measured")
+    report_problems(corpus, "eval")
     return 0

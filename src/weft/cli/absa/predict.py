@@ -33,7 +33,12 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--target-column", help="column of each row's own target")
     found.add_argument("--aspect-column", help="column of each row's own aspect")
     found.add_argument("--format", choices=("csv", "jsonl", "parquet", "lines"), help="what the input is")
-    found.add_argument("--threshold", type=float, help="report an opinion from this probability on")
+    found.add_argument(
+        "--threshold",
+        type=float,
+        help="report an opinion where it has more than this share of what it and none have together; the "
+        "model's own by default, 0.5 is the most probable answer",
+    )
     found.add_argument("-o", "--output", help="a .csv, .jsonl or .parquet file; standard output by default")
     found.add_argument("--json", action="store_true", help="print JSON")
     add_model(found)
@@ -45,9 +50,11 @@ def parser() -> argparse.ArgumentParser:
 def run(argv: list[str]) -> int:
     """Run the command."""
     arguments = parser().parse_args(argv)
+    from weft.absa.checks import check_threshold
+
     aspects = [*arguments.aspect, *_lines(arguments.aspects)]
-    if arguments.threshold is not None and not 0 <= arguments.threshold <= 1:
-        raise ConfigError(f"--threshold is {arguments.threshold}; it must be in [0, 1]")
+    if arguments.threshold is not None:
+        check_threshold("--threshold", arguments.threshold)
     is_table = arguments.input == "-" or Path(arguments.input).suffix.lower() in _SUFFIXES
     if not is_table:
         return _one(arguments, aspects)

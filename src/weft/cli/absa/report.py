@@ -26,6 +26,7 @@ _MEANING = {
     "ece_calibrated": "calibration error, cross-fitted temperature",
     "nll": "negative log-likelihood, cross-fitted temperature",
     "temperature": "temperature",
+    "threshold": "decision threshold",
     "all_none_strict": "floor: strict accuracy of all none",
     "all_positive_sentiment": "floor: sentiment accuracy of all positive",
 }

@@ -1,0 +1,27 @@
+"""Checks of what makes an answer of probabilities; no torch, so that the command line can refuse at once."""
+
+from __future__ import annotations
+
+import math
+
+from weft.errors import ConfigError
+
+
+def check_temperature(name: str, value: float) -> None:
+    """Check a temperature.
+
+    Raises:
+        ConfigError: It is not positive and finite.
+    """
+    if not 0 < value < math.inf:
+        raise ConfigError(f"{name} is {value}; it must be positive")
+
+
+def check_threshold(name: str, value: float) -> None:
+    """Check a decision threshold.
+
+    Raises:
+        ConfigError: It is not in [0, 1].
+    """
+    if not 0 <= value <= 1:
+        raise ConfigError(f"{name} is {value}; it must be in [0, 1]")

@@ -1,0 +1,87 @@
+"""Labelled texts on the command line: what ``weft absa eval`` and ``weft absa calibrate`` measure on."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, cast
+
+from weft.errors import ConfigError, InputError, PartialFailure
+
+if TYPE_CHECKING:
+    from weft.absa.records import Corpus
+    from weft.absa.use.asker import Asker
+
+
+def add_labelled(parser: argparse.ArgumentParser) -> None:
+    """Which texts, and what the columns are called."""
+    parser.add_argument("input", help="SentiHood JSON, SemEval XML, or a labelled table")
+    parser.add_argument(
+        "--format", choices=("sentihood", "semeval", "table"), help="by the suffix: .json, .xml, other"
+    )
+    parser.add_argument("--text-column", default="text")
+    parser.add_argument("--aspect-column", default="aspect")
+    parser.add_argument("--polarity-column", default="polarity")
+    parser.add_argument("--target-column")
+    parser.add_argument(
+        "--aspect", action="append", help="SentiHood: an aspect to ask about; the four frequent ones"
+    )
+    parser.add_argument(
+        "--held-out",
+        type=float,
+        metavar="SHARE",
+        help="use only this share of the texts, those that training with the same --seed holds out",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of --held-out (0)")
+
+
+def read_corpus(arguments: argparse.Namespace) -> Corpus:
+    """The labelled sentences that the arguments name.
+
+    Raises:
+        ConfigError: A share outside (0, 1).
+        InputError: The file cannot be read or holds nothing usable.
+    """
+    from weft.absa.learn.setup import DataFiles, DataFormat
+    from weft.absa.learn.training import split
+    from weft.absa.read.labelled import Columns
+    from weft.absa.read.sentihood import FREQUENT_ASPECTS
+
+    share = arguments.held_out
+    if share is not None and not 0 < share < 1:
+        raise ConfigError(f"--held-out is {share}; it must be in (0, 1)")
+    form = arguments.format
+    if form is None:
+        form = "sentihood" if arguments.input.endswith(".json") else "table"
+        form = "semeval" if arguments.input.endswith(".xml") else form
+    columns = Columns(
+        arguments.text_column, arguments.aspect_column, arguments.polarity_column, arguments.target_column
+    )
+    aspects = tuple(arguments.aspect or FREQUENT_ASPECTS)
+    files = DataFiles(arguments.input, format=cast("DataFormat", form), columns=columns, aspects=aspects)
+    corpus = files.read(arguments.input)
+    return corpus if share is None else split(corpus, share, arguments.seed)[1]
+
+
+def under_classes(corpus: Corpus, asker: Asker, where: str) -> Corpus:
+    """The sentences that the model's classes can label.
+
+    Raises:
+        InputError: There are none.
+    """
+    kept = corpus.labelled_as(asker.classes_)
+    if not kept.sentences:
+        raise InputError("no usable sentence", where=where)
+    return kept
+
+
+def report_problems(corpus: Corpus, command: str) -> None:
+    """Name the rows that were left out.
+
+    Raises:
+        PartialFailure: There are any.
+    """
+    if corpus.problems.count:
+        for line in corpus.problems.lines():
+            print(f"weft absa {command}: {line}", file=sys.stderr)
+        raise PartialFailure(f"{corpus.problems.count} rows could not be used; the others were measured")

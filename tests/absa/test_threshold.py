@@ -1,0 +1,149 @@
+"""The decision threshold: chosen by brute force as well, stored, and what it leaves alone."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from weft.absa.evaluate.metrics import Scored, macro_f1, sentiment_accuracy, strict_accuracy
+from weft.absa.evaluate.report import calibration_error, report
+from weft.absa.evaluate.threshold import calibrate, choose_threshold, cross_decided, curve
+from weft.absa.use.decide import decide
+from weft.absa.use.store import load, recalibrate, save
+from weft.cli.main import main
+from weft.errors import ConfigError
+
+COARSE = tuple(round(0.1 * step, 1) for step in range(1, 10))
+
+
+def drawn(seed, rows=120, bias=0.0):
+    """Probabilities that are right on average, except that ``none`` is favoured by ``bias``."""
+    random = np.random.default_rng(seed)
+    logits = random.normal(size=(rows, 3)) * 2
+    true = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    gold = np.array([random.choice(3, p=row) for row in true])
+    logits[:, 0] += bias
+    shown = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    return Scored(gold, shown, np.arange(rows) // 4, np.arange(rows) % 4)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 10_000), st.sampled_from(["mean", "macro-f1", "strict"]))
+def test_the_choice_is_the_best_of_the_grid(seed, criterion):
+    result = drawn(seed)
+    at = {t: replace(result, threshold=t) for t in COARSE}
+    strict = {t: strict_accuracy(at[t]) for t in COARSE}
+    worth = {
+        t: {"mean": (strict[t] + macro_f1(at[t])) / 2, "macro-f1": macro_f1(at[t]), "strict": strict[t]}
+        for t in COARSE
+    }
+    allowed = [t for t in COARSE if criterion != "macro-f1" or strict[t] >= max(strict.values()) - 0.02]
+    chosen = choose_threshold(result, criterion, give=0.02, grid=COARSE)
+    assert chosen in allowed
+    assert worth[chosen][criterion] == pytest.approx(max(worth[t][criterion] for t in allowed))
+
+
+def test_a_model_that_is_silent_too_often_gets_a_lower_threshold():
+    honest, silent = drawn(0, rows=4000), drawn(0, rows=4000, bias=1.5)
+    lower = choose_threshold(silent, "strict")
+    # The same decision as the honest probabilities at their own threshold: the bias is undone.
+    undone = 1 / (1 + np.exp(1.5))
+    assert lower == pytest.approx(undone, abs=0.06)
+    assert strict_accuracy(replace(silent, threshold=undone)) == strict_accuracy(honest)
+
+
+def test_the_threshold_moves_answers_and_nothing_else():
+    result = drawn(1)
+    low = replace(result, threshold=0.2)
+    assert (low.predicted != 0).sum() > (result.predicted != 0).sum()
+    assert calibration_error(low) == calibration_error(result)
+    assert sentiment_accuracy(low) == sentiment_accuracy(result)
+    assert [tried.threshold for tried in curve(result, COARSE)] == list(COARSE)
+
+
+def test_crossed_answers_are_those_of_each_folds_own_threshold():
+    result = drawn(2, rows=400)
+    crossed = cross_decided(result, folds=2)
+    for number in (0, 1):
+        inside = result.group % 2 == number
+        other = Scored(*(getattr(result, n)[~inside] for n in ("gold", "probabilities", "group", "aspect")))
+        expected = decide(result.probabilities[inside], choose_threshold(other))
+        assert np.array_equal(crossed.predicted[inside], expected)
+    assert np.allclose(crossed.probabilities.sum(axis=1), 1)
+
+
+def test_wrong_wishes_are_refused():
+    with pytest.raises(ConfigError, match="criterion is 'beauty'"):
+        choose_threshold(drawn(0), "beauty")
+    with pytest.raises(ConfigError, match="give is -1"):
+        choose_threshold(drawn(0), "macro-f1", give=-1)
+
+
+def test_temperature_first_then_the_threshold(make, corpus):
+    asker = make()
+    found = calibrate(asker, corpus)
+    calibrated = asker.calibrated(found.temperature, found.threshold)
+    values = report(calibrated, corpus)
+    assert values["threshold"] == found.threshold
+    assert values["temperature"] == pytest.approx(found.temperature, rel=1e-3)
+    assert values["strict"] == found.record()["after: strict"] == strict_accuracy(found.after)
+    again = calibrate(calibrated, corpus)
+    assert again.temperature == pytest.approx(found.temperature, rel=1e-3)
+    given = calibrate(asker, corpus, temperature=2.0, threshold=0.3)
+    assert (given.temperature, given.threshold, given.crossed) == (2.0, 0.3, None)
+    assert "crossed: strict" not in given.record()
+
+
+@pytest.mark.parametrize("int8", [False, True])
+def test_another_threshold_leaves_the_weights_as_they_are(make, tmp_path, int8):
+    save(tmp_path / "a", make(), int8=int8)
+    recalibrate(tmp_path / "a", tmp_path / "b", 1.7, 0.4)
+    assert (tmp_path / "b" / "model.safetensors").read_bytes() == (
+        tmp_path / "a" / "model.safetensors"
+    ).read_bytes()
+    config = load(tmp_path / "b").config
+    assert (config.temperature, config.threshold) == (1.7, 0.4)
+    recalibrate(tmp_path / "b", tmp_path / "b", 1.0, 0.5)
+    assert load(tmp_path / "b").config == load(tmp_path / "a").config
+
+
+def test_a_model_from_before_thresholds_answers_with_the_most_probable_class(make, tmp_path):
+    save(tmp_path / "old", make())
+    path = tmp_path / "old" / "config.json"
+    stored = json.loads(path.read_text())
+    del stored["config"]["model"]["threshold"]
+    path.write_text(json.dumps(stored))
+    assert load(tmp_path / "old").config.threshold == 0.5
+
+
+def test_the_commands(trained, labelled_csv, tmp_path, capfd):
+    table = (str(labelled_csv), "--target-column", "target", "--device", "cpu", "--quiet", "--json")
+
+    def command(name, *arguments):
+        code = main(["absa", name, *table, *map(str, arguments)])
+        out, err = capfd.readouterr()
+        return code, json.loads(out) if not code else err
+
+    code, found = command("calibrate", "--model", trained, "--out", tmp_path / "c", "--criterion", "macro-f1")
+    assert code == 0
+    code, measured = command("eval", "--model", tmp_path / "c")
+    assert measured["threshold"] == found["threshold"]
+    assert measured["macro_f1"] == found["after: macro_f1"]
+    _, other = command("eval", "--model", tmp_path / "c", "--threshold", 1)
+    assert other["strict"] == other["all_none_strict"]
+    _, part = command("eval", "--model", trained, "--held-out", 0.5, "--seed", 3)
+    assert part["nll"] != measured["nll"]
+    code, found = command("calibrate", "--model", trained, "--threshold", 0.25, "--temperature", 2)
+    assert (code, found["threshold"], found["temperature"]) == (0, 0.25, 2)
+    for arguments, what in (
+        (("--threshold", 2), "--threshold is 2.0"),
+        (("--temperature", 0), "--temperature is 0.0; it must be positive"),
+        (("--held-out", 1), "--held-out is 1.0"),
+    ):
+        code, err = command("calibrate", "--model", trained, *arguments)
+        assert code == 2
+        assert what in err
+        assert err.count("\n") == 1
