@@ -77,6 +77,19 @@ class Reading(NamedTuple):
     message: str = ""
 
 
+class Readings(Protocol):
+    """Reads documents somewhere: in processes of this machine, on a cluster."""
+
+    def __call__(self, sources: Iterator[Source], reader: Reader) -> Iterator[tuple[Source, Reading]]:
+        """Each document with what became of it, once, in any order.
+
+        Args:
+            sources: The documents.
+            reader: The model, loaded in this process.
+        """
+        ...
+
+
 @dataclass
 class Report:
     """What a run did.
@@ -114,6 +127,7 @@ def extract_corpus(
     corpus: str,
     model: str,
     workers: int = 1,
+    readings: Readings | None = None,
     precision: float | None = None,
     prune: bool = False,
     say: Callable[[Report], None] = lambda _: None,
@@ -130,6 +144,7 @@ def extract_corpus(
         corpus: The name of the corpus.
         model: The name of the model, for the record.
         workers: Processes; 1 reads in this one.
+        readings: Reads the documents instead of these processes.
         precision: See :meth:`weft.kg.store.writer.Writer.keep`; None leaves the store's own.
         prune: Whether to take out documents that the corpus does not hold any more.
         say: Called after each document.
@@ -144,13 +159,15 @@ def extract_corpus(
     if precision is not None and not 0.0 < precision <= 1.0:
         raise ConfigError(f"precision is {precision}; it must be in (0, 1]")
     reader = loader()
+    if readings is None:
+        readings = Processes(loader, workers)
     create_store(store, reader.schema, reader.spelling)
     report = Report()
     with open_writer(store) as writer:
         writer.check_schema(reader.schema)
         seen: set[str] = set()
         waiting = _changed(sources, writer, reader.version, seen, report)
-        for number, (source, reading) in enumerate(_readings(waiting, reader, loader, workers)):
+        for number, (source, reading) in enumerate(readings(waiting, reader)):
             if number == 0:
                 writer.begin_run(model, reader.version)
             report.replaced += source.document in writer.documents
@@ -200,33 +217,45 @@ def _changed(
             report.failed.append((row.document, row.message))
 
 
-def _readings(
-    sources: Iterator[Source], reader: Reader, loader: Loader, workers: int
-) -> Iterator[tuple[Source, Reading]]:
-    """Read documents, in this process or in several, each given back as soon as it is finished."""
-    first = list(islice(sources, 2))
-    if workers == 1 or len(first) == 1:
-        for source in chain(first, sources):
-            yield source, _read(reader, source)
-        return
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([type(loader).__module__])
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=(loader,))
-    pending: dict[Future[Reading], Source] = {}
-    try:
-        for source in chain(first, sources):
-            pending[pool.submit(_read_there, source)] = source
-            if len(pending) >= workers * _AHEAD:
+@dataclass(frozen=True)
+class Processes:
+    """Reads documents in this process, or in several.
+
+    Args:
+        loader: Loads the model in each.
+        workers: How many.
+    """
+
+    loader: Loader
+    workers: int
+
+    def __call__(self, sources: Iterator[Source], reader: Reader) -> Iterator[tuple[Source, Reading]]:
+        """Read documents, each given back as soon as it is finished."""
+        first = list(islice(sources, 2))
+        if self.workers == 1 or len(first) == 1:
+            for source in chain(first, sources):
+                yield source, reading_of(reader, source)
+            return
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload([type(self.loader).__module__])
+        pool = ProcessPoolExecutor(
+            self.workers, mp_context=context, initializer=_start, initargs=(self.loader,)
+        )
+        pending: dict[Future[Reading], Source] = {}
+        try:
+            for source in chain(first, sources):
+                pending[pool.submit(_read_there, source)] = source
+                if len(pending) >= self.workers * _AHEAD:
+                    yield from _finished(pending)
+            while pending:
                 yield from _finished(pending)
-        while pending:
-            yield from _finished(pending)
-    except BrokenProcessPool as error:
-        raise WeftError(
-            "a worker process died",
-            hint="what was finished is kept and the next run goes on; fewer --workers need less memory",
-        ) from error
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        except BrokenProcessPool as error:
+            raise WeftError(
+                "a worker process died",
+                hint="what was finished is kept and the next run goes on; fewer --workers need less memory",
+            ) from error
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _finished(pending: dict[Future[Reading], Source]) -> Iterator[tuple[Source, Reading]]:
@@ -234,7 +263,8 @@ def _finished(pending: dict[Future[Reading], Source]) -> Iterator[tuple[Source, 
         yield pending.pop(future), future.result()
 
 
-def _read(reader: Reader, source: Source) -> Reading:
+def reading_of(reader: Reader, source: Source) -> Reading:
+    """Read a document; what it cannot be read for becomes a message, and the run goes on."""
     try:
         evidence = reader.read(source)
     except InputError as error:
@@ -265,4 +295,4 @@ def _end_with(sentinel: int) -> None:
 
 
 def _read_there(source: Source) -> Reading:
-    return _read(_here[0], source)
+    return reading_of(_here[0], source)

@@ -62,6 +62,9 @@ def parser() -> argparse.ArgumentParser:
     )
     text.add_argument("--exact", action="store_true", help="no near names")
     result.add_argument("--workers", type=int, metavar="N", help="processes (one for each CPU)")
+    result.add_argument(
+        "--ray", metavar="ADDRESS", help="read on a Ray cluster: its address, or `local` to start one here"
+    )
     result.add_argument("--beams", type=int, default=4, metavar="N", help="hypotheses of a tail (4)")
     result.add_argument("--json", action="store_true", help="print what was done as JSON")
     add_machine(result)
@@ -79,6 +82,11 @@ def run(argv: list[str]) -> int:
     corpus = arguments.name or arguments.corpus.resolve().name
     failures: list[tuple[str, str]] = []
     sources, loader = _corpus(arguments, corpus, failures)
+    readings = None
+    if arguments.ray is not None:
+        from weft.kg.extract_cluster import Cluster
+
+        readings = Cluster(loader, arguments.ray, arguments.workers)
     report = extract_corpus(
         sources,
         arguments.output,
@@ -86,6 +94,7 @@ def run(argv: list[str]) -> int:
         corpus=corpus,
         model=arguments.model,
         workers=os.cpu_count() or 1 if arguments.workers is None else arguments.workers,
+        readings=readings,
         precision=arguments.precision,
         prune=arguments.prune,
         say=_Progress(arguments.quiet),
