@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
-from typing import Any
 
 import pytest
 import torch
+from tests.kg.fake_endpoint import FakeServer, Handler, chat, endpoint, server
 
 from weft.errors import ConfigError
 from weft.kg.combine.combine import ACCEPTED, Choice, Combiner
@@ -24,61 +20,14 @@ from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.read.tokens import CodeTokenizer
 from weft.kg.represent.dataset import Dataset
 
+__all__ = ["server"]
+
 TEXTS = ["open the red file", "close the blue file", "value error"]
-
-
-class FakeServer(ThreadingHTTPServer):
-    """Answers what it is told to, and remembers what it was asked."""
-
-    reply: str = ""
-    status: int = 200
-    delay: float = 0.0
-    asked: list[dict[str, Any]]
-    paths: list[str]
-    keys: list[str | None]
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: FakeServer
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.asked.append(json.loads(body))
-        self.server.paths.append(self.path)
-        self.server.keys.append(self.headers["Authorization"])
-        time.sleep(self.server.delay)
-        with suppress(ConnectionError):  # a client that did not wait
-            self.send_response(self.server.status)
-            self.end_headers()
-            self.wfile.write(self.server.reply.encode())
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture
-def server() -> Iterator[FakeServer]:
-    running = FakeServer(("127.0.0.1", 0), Handler)
-    running.asked, running.paths, running.keys = [], [], []
-    thread = Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    yield running
-    running.shutdown()
-    thread.join()
-    running.server_close()
 
 
 @pytest.fixture(scope="module")
 def tokenizer() -> CodeTokenizer:
     return CodeTokenizer.train(TEXTS * 4, 320)
-
-
-def chat(text: str) -> str:
-    return json.dumps({"choices": [{"message": {"role": "assistant", "content": text}}]})
-
-
-def endpoint(server: FakeServer, **choices: Any) -> Endpoint:
-    return Endpoint(f"http://127.0.0.1:{server.server_address[1]}/v1", **choices)
 
 
 def choice(tokenizer: CodeTokenizer, *words: str) -> Choice:
@@ -90,7 +39,7 @@ def test_a_tail_of_likely_tokens_is_taken(server: FakeServer, tokenizer: CodeTok
     server.reply = chat('Here it is: {"tail": "red file"}')
     combiner = Combiner(endpoint(server, model="small", key="secret"), tokenizer)
     assert combiner.combine(choice(tokenizer, "red", "file", "blue")) == tokenizer.tail("red file")
-    assert combiner.counts == {"accepted": 1}
+    assert combiner.tally.counts == {"accepted": 1}
     sent = server.asked[0]
     assert server.paths == ["/v1/chat/completions"]
     assert server.keys == ["Bearer secret"]
@@ -121,8 +70,8 @@ def test_anything_else_is_refused_counted_and_listed(
     server.reply = reply
     combiner = Combiner(endpoint(server), tokenizer)
     assert combiner.combine(choice(tokenizer, "red", "file")) is None
-    assert combiner.counts == {reason: 1}
-    assert combiner.listed[0].startswith(f"load raises: {reason}")
+    assert combiner.tally.counts == {reason: 1}
+    assert combiner.tally.listed[0].startswith(f"load raises: {reason}")
 
 
 def test_special_tokens_are_never_likely(server: FakeServer, tokenizer: CodeTokenizer) -> None:
@@ -138,11 +87,11 @@ def test_failures_of_the_endpoint_are_no_failures_of_extraction(
     server.status = 503
     combiner = Combiner(endpoint(server), tokenizer)
     assert combiner.combine(asked) is None
-    assert combiner.counts == {"status 503": 1}
+    assert combiner.tally.counts == {"status 503": 1}
     server.status, server.delay = 200, 0.5
     late = Combiner(endpoint(server, timeout=0.1), tokenizer)
     assert late.combine(asked) is None
-    assert late.counts == {"time-out": 1}
+    assert late.tally.counts == {"time-out": 1}
 
 
 def test_a_dead_endpoint_is_not_asked_for_ever(tokenizer: CodeTokenizer) -> None:
@@ -158,7 +107,26 @@ def test_a_dead_endpoint_is_not_asked_for_ever(tokenizer: CodeTokenizer) -> None
     for _ in range(9):
         assert combiner.combine(choice(tokenizer, "red")) is None
     assert dead.asked == 5
-    assert combiner.counts == {"no connection": 5, "not asked: the endpoint does not answer": 4}
+    assert combiner.tally.counts == {"no connection": 5, "not asked: the endpoint does not answer": 4}
+
+
+def test_another_document_asks_a_dead_endpoint_once(tokenizer: CodeTokenizer) -> None:
+    class Dead:
+        asked = 0
+
+        def ask(self, system: str, user: str) -> Reply:
+            self.asked += 1
+            return Reply(None, "no connection")
+
+    dead = Dead()
+    combiner = Combiner(dead, tokenizer)
+    for _ in range(3):
+        combiner.begin()
+        for _ in range(9):
+            assert combiner.combine(choice(tokenizer, "red")) is None
+    assert dead.asked == 5 + 1 + 1
+    assert combiner.tally.counts == {"no connection": 1, "not asked: the endpoint does not answer": 8}
+    assert combiner.tally.unanswered == 9
 
 
 def test_nobody_listens(tokenizer: CodeTokenizer) -> None:
@@ -178,6 +146,15 @@ def test_a_timeout_must_be_positive() -> None:
         Endpoint("http://127.0.0.1/v1", timeout=0)
 
 
+def test_the_name_of_the_model_is_what_facts_carry() -> None:
+    with pytest.raises(ConfigError, match="name of the endpoint's model is empty"):
+        Endpoint("http://127.0.0.1/v1", model=" ")
+
+
+def test_the_key_is_in_no_message() -> None:
+    assert "secret" not in repr(Endpoint("http://127.0.0.1/v1", key="secret"))
+
+
 def test_slots_hold_what_the_hypotheses_hold() -> None:
     tokens = torch.tensor([[[[7, 8, 0], [7, 9, 6], [5, 0, 0]]]])
     assert Answers(tokens, torch.zeros(1, 1, 3)).slots(0, 0) == [[7, 5], [8, 9], [6]]
@@ -192,7 +169,7 @@ def test_the_endpoint_chooses_among_what_the_model_finds_likely(
     server.reply = chat('{"tail": "no_such_token_here"}')
     refused = Combiner(endpoint(server), dataset.tokenizer, model.config.leaves)
     assert replace(plain, combiner=refused).facts(path, beams=3) == spelled
-    assert refused.counts.keys() <= {"a token that is not likely", "empty or too long"}
+    assert refused.tally.counts.keys() <= {"a token that is not likely", "empty or too long"}
 
     class Last:
         """Takes the likeliest token of the last slot."""
@@ -204,5 +181,5 @@ def test_the_endpoint_chooses_among_what_the_model_finds_likely(
     kept = Combiner(Last(), dataset.tokenizer, model.config.leaves)
     chosen = replace(plain, combiner=kept).facts(path, beams=3)
     assert len(chosen) == len(spelled)
-    assert kept.counts[ACCEPTED] > 0
+    assert kept.tally.counts[ACCEPTED] > 0
     assert all(0 <= fact.confidence <= 1 for fact in chosen)

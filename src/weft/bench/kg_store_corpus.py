@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import InputError
-from weft.kg.extract_corpus import Source
+from weft.kg.extract_corpus import Found, Source
 from weft.kg.schema import Relation, Schema
 from weft.kg.store.layout import Evidence, Spelling
 
@@ -53,7 +53,7 @@ class LineReader:
         self.version = version
         self.seconds = seconds
 
-    def read(self, source: Source) -> list[Evidence]:
+    def read(self, source: Source) -> Found:
         """The facts that the lines state.
 
         Raises:
@@ -71,7 +71,7 @@ class LineReader:
             elif line:
                 raise InputError(f"line {number} has {len(parts)} fields, not 4", where=source.document)
             offset += len(line) + 1
-        return found
+        return Found(found)
 
 
 def source(document: str, text: str) -> Source:

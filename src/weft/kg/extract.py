@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from weft.errors import CheckpointError, InputError
 from weft.kg.combine.combine import Choice, Combiner
+from weft.kg.combine.endpoint import Endpoint
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.model.decode import Answers, Queries, score_tails, spell
 from weft.kg.model.leafy_chain import LeafyChainModel
@@ -37,6 +38,7 @@ class ModelFact:
         place: Characters of the head in the file.
         span: Characters of the chunk in the file.
         stated: The tails that the syntax tree states in this chunk; none where it is silent.
+        combined: Name of the endpoint's model that put the tail together; empty where the model spelled it.
     """
 
     head: str
@@ -47,6 +49,7 @@ class ModelFact:
     place: tuple[int, int]
     span: tuple[int, int]
     stated: tuple[str, ...]
+    combined: str = ""
 
     @property
     def agrees(self) -> bool | None:
@@ -96,6 +99,11 @@ class Extractor:
                 where=str(folder),
             )
         return Extractor(model, tokenizer, Confidence.load(folder))
+
+    def with_endpoint(self, endpoint: Endpoint) -> Extractor:
+        """The same, with tails that an endpoint puts together."""
+        combiner = Combiner(endpoint, self.tokenizer, self.model.config.leaves, endpoint.model)
+        return replace(self, combiner=combiner)
 
     def facts(self, path: Path, *, beams: int = 4, batch_size: int = 16) -> list[ModelFact]:
         """Ask for every (head, relation) of which the syntax tree speaks, and for all types.
@@ -194,6 +202,9 @@ class Extractor:
                     place=(start, int(chunk.ends[question.start + question.length - 1])),
                     span=_span(chunk),
                     stated=question.stated,
+                    combined=self.combiner.name
+                    if self.combiner is not None and (row, number) in combined
+                    else "",
                 )
 
     def _combined(

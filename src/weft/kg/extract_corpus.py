@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from weft.errors import ConfigError, InputError, WeftError
+from weft.kg.combine.tally import Tally
 from weft.kg.schema import Schema
 from weft.kg.store.layout import Evidence, Spelling, Status
 from weft.kg.store.writer import Writer, create_store, open_writer
@@ -39,6 +40,18 @@ class Source(NamedTuple):
     content: object
 
 
+class Found(NamedTuple):
+    """What a model found in a document.
+
+    Args:
+        evidence: Facts.
+        tally: What became of the questions to an endpoint; None where none was to be asked.
+    """
+
+    evidence: list[Evidence]
+    tally: Tally | None = None
+
+
 class Reader(Protocol):
     """A model that reads documents.
 
@@ -52,7 +65,7 @@ class Reader(Protocol):
     version: str
     spelling: Spelling
 
-    def read(self, source: Source) -> list[Evidence]:
+    def read(self, source: Source) -> Found:
         """The facts of a document; none where there is nothing to ask about.
 
         Raises:
@@ -75,6 +88,7 @@ class Reading(NamedTuple):
     status: Status
     evidence: list[Evidence]
     message: str = ""
+    tally: Tally | None = None
 
 
 class Readings(Protocol):
@@ -103,6 +117,8 @@ class Report:
         failed: Documents that could not be read, now or before, and why.
         gone: Documents of this corpus in the store that the corpus does not hold any more.
         removed: Whether those were taken out.
+        tally: What became of the questions to an endpoint.
+        unanswered: Documents for some questions of which it had no answer: the next run reads them again.
     """
 
     read: int = 0
@@ -113,10 +129,24 @@ class Report:
     failed: list[tuple[str, str]] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
     removed: bool = False
+    tally: Tally | None = None
+    unanswered: int = 0
 
     def record(self) -> dict[str, object]:
         """As JSON."""
-        return dict(vars(self))
+        return {**vars(self), "tally": None if self.tally is None else vars(self.tally)}
+
+    def note(self, document: str, reading: Reading) -> None:
+        """Count what became of a document."""
+        self.read += reading.status == "read"
+        self.empty += reading.status == "empty"
+        self.facts += len(reading.evidence)
+        if reading.status == "failed":
+            self.failed.append((document, reading.message))
+        if reading.tally is not None:
+            self.tally = self.tally or Tally()
+            self.tally.add(reading.tally)
+            self.unanswered += reading.tally.unanswered > 0
 
 
 def extract_corpus(
@@ -175,16 +205,12 @@ def extract_corpus(
                 source.document,
                 corpus,
                 source.digest,
-                reader.version,
+                _version(reader, reading),
                 reading.evidence,
                 reading.status,
                 reading.message,
             )
-            report.read += reading.status == "read"
-            report.empty += reading.status == "empty"
-            report.facts += len(reading.evidence)
-            if reading.status == "failed":
-                report.failed.append((source.document, reading.message))
+            report.note(source.document, reading)
             say(report)
         report.gone = sorted(
             row.document
@@ -198,6 +224,12 @@ def extract_corpus(
             writer.keep(precision)
         writer.finish()
     return report
+
+
+def _version(reader: Reader, reading: Reading) -> str:
+    """The model that a document is of; another one where an endpoint was silent, so that the next run asks again."""
+    silent = reading.tally is not None and reading.tally.unanswered > 0
+    return f"{reader.version}-unanswered" if silent else reader.version
 
 
 def _changed(
@@ -266,12 +298,12 @@ def _finished(pending: dict[Future[Reading], Source]) -> Iterator[tuple[Source, 
 def reading_of(reader: Reader, source: Source) -> Reading:
     """Read a document; what it cannot be read for becomes a message, and the run goes on."""
     try:
-        evidence = reader.read(source)
+        evidence, tally = reader.read(source)
     except InputError as error:
         return Reading("failed", [], error.what)
     except (RecursionError, MemoryError) as error:
         return Reading("failed", [], f"too large or too deep to be read ({type(error).__name__})")
-    return Reading("read" if evidence else "empty", evidence)
+    return Reading("read" if evidence else "empty", evidence, tally=tally)
 
 
 _here: list[Reader] = []

@@ -11,8 +11,9 @@ from pathlib import Path
 import torch
 
 from weft.errors import InputError
+from weft.kg.combine.endpoint import Endpoint
 from weft.kg.extract import Extractor, ModelFact
-from weft.kg.extract_corpus import Source
+from weft.kg.extract_corpus import Found, Source
 from weft.kg.extract_model import model_version
 from weft.kg.read.build import decode
 from weft.kg.schema import PYTHON, Schema
@@ -34,12 +35,14 @@ class PythonLoader:
         beams: Hypotheses of each tail.
         device: Where to compute.
         threads: Of torch in each process.
+        endpoint: Combines the likely tokens of each tail; the model spells them where it is None.
     """
 
     folder: Path
     beams: int = 4
     device: str = "cpu"
     threads: int = 1
+    endpoint: Endpoint | None = None
 
     def __call__(self) -> PythonReader:
         """Load it in this process.
@@ -48,9 +51,12 @@ class PythonLoader:
             CheckpointError: It is damaged, or no model of Python source.
         """
         torch.set_num_threads(self.threads)
-        return PythonReader(
-            Extractor.load(self.folder, self.device), self.beams, model_version(self.folder, self.beams)
-        )
+        extractor = Extractor.load(self.folder, self.device)
+        if self.endpoint is None:
+            return PythonReader(extractor, self.beams, model_version(self.folder, self.beams))
+        asked = self.endpoint.url, self.endpoint.model
+        version = model_version(self.folder, self.beams, *asked)
+        return PythonReader(extractor.with_endpoint(self.endpoint), self.beams, version)
 
 
 class PythonReader:
@@ -70,7 +76,7 @@ class PythonReader:
         self.beams = beams
         self.version = version
 
-    def read(self, source: Source) -> list[Evidence]:
+    def read(self, source: Source) -> Found:
         """The facts of one file.
 
         Raises:
@@ -80,7 +86,11 @@ class PythonReader:
         if not isinstance(data, bytes):
             raise InputError("not the bytes of a file", where=source.document)
         text = decode(data, source.document)
-        return evidence_of(text, self.extractor.facts_of(text, source.document, beams=self.beams))
+        combiner = self.extractor.combiner
+        if combiner is not None:
+            combiner.begin()
+        facts = self.extractor.facts_of(text, source.document, beams=self.beams)
+        return Found(evidence_of(text, facts), None if combiner is None else combiner.tally)
 
 
 def evidence_of(text: str, facts: Sequence[ModelFact]) -> list[Evidence]:
@@ -102,6 +112,7 @@ def evidence_of(text: str, facts: Sequence[ModelFact]) -> list[Evidence]:
             chunk_end=fact.span[1],
             line=fact.line,
             sentence=line_around(text, *fact.place),
+            combined=fact.combined,
         )
         for fact in facts
         if fact.tail.strip()

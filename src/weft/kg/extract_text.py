@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from weft.errors import InputError
-from weft.kg.extract_corpus import Source
+from weft.kg.extract_corpus import Found, Source
 from weft.kg.extract_entities import EntityExtractor
 from weft.kg.extract_model import model_version
 from weft.kg.link.linker import Linker
@@ -83,7 +83,7 @@ class TextReader:
         self.version = version
         self.schema: Schema = extractor.schema
 
-    def read(self, source: Source) -> list[Evidence]:
+    def read(self, source: Source) -> Found:
         """The facts of one document.
 
         Raises:
@@ -96,7 +96,7 @@ class TextReader:
             document = self.linker.link(document)
         text = document.text
         starts = sentence_starts(text) if document.sentences is None else document.sentences
-        return [
+        evidence = [
             Evidence(
                 head=fact.head,
                 relation=fact.relation,
@@ -111,6 +111,7 @@ class TextReader:
             )
             for fact in self.extractor.facts_of(document)
         ]
+        return Found(evidence)
 
 
 def text_sources(place: Path, corpus: str, failures: list[tuple[str, str]]) -> Iterator[Source]:

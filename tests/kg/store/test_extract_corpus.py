@@ -9,7 +9,7 @@ import pytest
 from weft.bench.kg_store_corpus import LineLoader, LineReader, source
 from weft.bench.kg_store_kill import kill_and_resume
 from weft.errors import ConfigError, InputError
-from weft.kg.extract_corpus import Report, Source, extract_corpus
+from weft.kg.extract_corpus import Found, Report, Source, extract_corpus
 from weft.kg.store.graph import Graph
 from weft.kg.store.rdf import ntriples
 
@@ -39,7 +39,7 @@ def test_what_did_not_change_is_not_read_again(tmp_path: Path, monkeypatch: pyte
     read: list[str] = []
     real = LineReader.read
 
-    def note(self: LineReader, item: Source) -> list:
+    def note(self: LineReader, item: Source) -> Found:
         read.append(item.document[-1])
         return real(self, item)
 

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from weft.cli.kg.endpoint import add_endpoint, endpoint_of, report_tally
 from weft.cli.machine import add_machine, device_of
 from weft.errors import ConfigError, PartialFailure
 
@@ -66,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
         "--ray", metavar="ADDRESS", help="read on a Ray cluster: its address, or `local` to start one here"
     )
     result.add_argument("--beams", type=int, default=4, metavar="N", help="hypotheses of a tail (4)")
+    add_endpoint(result)
     result.add_argument("--json", action="store_true", help="print what was done as JSON")
     add_machine(result)
     return result
@@ -102,6 +104,14 @@ def run(argv: list[str]) -> int:
     report.failed += failures
     for document, message in report.failed:
         print(f"not read: {document}: {message}", file=sys.stderr)
+    if report.tally is not None:
+        report_tally(report.tally)
+        if report.unanswered:
+            print(
+                f"the endpoint was silent on questions of {report.unanswered} documents: the model's own spelling "
+                "stands there, and the next run with --llm asks again",
+                file=sys.stderr,
+            )
     graph = Graph.load(arguments.output)
     if arguments.json:
         print(json.dumps({**report.record(), "kept": len(graph)}, ensure_ascii=False))
@@ -121,12 +131,17 @@ def _corpus(
 
     folder, device = find_model(arguments.model), str(device_of(arguments))
     # One thread in each process, unless asked for: as fast with several, and the same to the last bit.
-    threads = arguments.threads or 1
+    threads, endpoint = arguments.threads or 1, endpoint_of(arguments)
     if model_kind(folder) == PYTHON_KIND:
         from weft.kg.extract_python import PythonLoader, python_sources
 
-        loader = PythonLoader(folder, arguments.beams, device, threads)
+        loader = PythonLoader(folder, arguments.beams, device, threads, endpoint)
         return python_sources(arguments.corpus, corpus), loader
+    if endpoint is not None:
+        raise ConfigError(
+            "--llm combines the tokens of tails, and a model of text spells none",
+            hint="its tails are entities of the text; leave --llm out",
+        )
     from weft.kg.extract_text import TextLoader, text_sources
 
     near = None if arguments.exact else arguments.near

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import sys
-from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from weft.cli.kg.endpoint import add_endpoint, endpoint_of, report_tally
 from weft.cli.machine import add_machine, device_of
 from weft.errors import CheckpointError
 
 if TYPE_CHECKING:
-    from weft.kg.combine.combine import Combiner
-    from weft.kg.extract import Extractor, ModelFact
-
-_LISTED = 10
-"""Refused tails that are printed."""
+    from weft.kg.extract import ModelFact
 
 
 def parser() -> argparse.ArgumentParser:
@@ -42,18 +36,7 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument("--limit", type=int, metavar="N", help="print at most N facts, the surest")
     result.add_argument("--beams", type=int, default=4, metavar="N", help="hypotheses of a tail (4)")
-    result.add_argument(
-        "--llm",
-        metavar="URL",
-        help="let an OpenAI-compatible endpoint (http://…/v1) combine the likely tokens of each tail; its key, if it "
-        "needs one, in the environment as WEFT_LLM_KEY",
-    )
-    result.add_argument(
-        "--llm-model", default="default", metavar="NAME", help="the name of its model (default)"
-    )
-    result.add_argument(
-        "--llm-timeout", type=float, default=30.0, metavar="S", help="seconds to wait for it (30)"
-    )
+    add_endpoint(result)
     result.add_argument("--json", action="store_true", help="print JSON")
     add_machine(result)
     return result
@@ -79,11 +62,12 @@ def run(argv: list[str]) -> int:
         raise CheckpointError(
             f"no model {arguments.model!r}", hint="a folder, or a name that `weft models` lists"
         )
-    if arguments.llm is not None:
-        extractor = _with_endpoint(extractor, arguments)
+    endpoint = endpoint_of(arguments)
+    if endpoint is not None:
+        extractor = extractor.with_endpoint(endpoint)
     found = extractor.facts(arguments.file, beams=arguments.beams)
     if extractor.combiner is not None:
-        _report(extractor.combiner)
+        report_tally(extractor.combiner.tally)
     if arguments.relation:
         found = [fact for fact in found if fact.relation in arguments.relation]
     judged = [fact for fact in found if fact.agrees is not None]
@@ -101,23 +85,6 @@ def run(argv: list[str]) -> int:
     print(listing(shown))
     print(f"{len(found)} facts; the syntax tree judges {len(judged)} and agrees with {right}")
     return 0
-
-
-def _with_endpoint(extractor: Extractor, arguments: argparse.Namespace) -> Extractor:
-    from weft.kg.combine.combine import Combiner
-    from weft.kg.combine.endpoint import Endpoint
-
-    key = os.environ.get("WEFT_LLM_KEY")
-    endpoint = Endpoint(arguments.llm, arguments.llm_model, arguments.llm_timeout, key)
-    return replace(extractor, combiner=Combiner(endpoint, extractor.tokenizer, extractor.model.config.leaves))
-
-
-def _report(combiner: Combiner) -> None:
-    """What became of the questions to the endpoint, and some of what was refused."""
-    counts = ", ".join(f"{count} {reason}" for reason, count in combiner.counts.most_common())
-    print(f"endpoint: {counts or 'nothing asked'}", file=sys.stderr)
-    for item in combiner.listed[:_LISTED]:
-        print(f"refused: {item}", file=sys.stderr)
 
 
 def listing(facts: list[ModelFact]) -> str:

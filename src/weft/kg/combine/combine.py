@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from weft.kg.combine.endpoint import Reply
+from weft.kg.combine.tally import Tally
 from weft.kg.read.tokens import SPECIALS, CodeTokenizer
 
 ACCEPTED = "accepted"
-_LISTED = 100
+NOT_ASKED = "not asked: the endpoint does not answer"
 _PATIENCE = 5
 """Failures in a row after which an endpoint is not asked any more."""
 _SYSTEM = (
@@ -60,8 +60,8 @@ class Combiner:
         chat: The endpoint.
         tokenizer: Of the tokens.
         longest: Most tokens of a tail.
-        counts: How often each outcome came.
-        listed: Some of what was refused, and why.
+        name: Of the endpoint's model; what the facts carry whose tails it put together.
+        tally: What became of the questions.
 
     Source:
         GraphMERT (Belova et al. 2025), the combination of predicted tokens by a helper LLM.
@@ -70,18 +70,25 @@ class Combiner:
     chat: Chat
     tokenizer: CodeTokenizer
     longest: int = 7
-    counts: Counter[str] = field(default_factory=Counter)
-    listed: list[str] = field(default_factory=list)
+    name: str = "default"
+    tally: Tally = field(default_factory=Tally)
     _in_a_row: int = 0
+
+    def begin(self) -> None:
+        """Count anew, as for another document: an endpoint that was given up is asked once more."""
+        self.tally = Tally()
+        self._in_a_row = min(self._in_a_row, _PATIENCE - 1)
 
     def combine(self, choice: Choice) -> tuple[int, ...] | None:
         """The tail as token ids; None where there is no answer to take."""
         if self._in_a_row >= _PATIENCE:
-            self.counts["not asked: the endpoint does not answer"] += 1
+            self.tally.counts[NOT_ASKED] += 1
+            self.tally.unanswered += 1
             return None
         reply = self.chat.ask(_SYSTEM, self._question(choice))
         self._in_a_row = self._in_a_row + 1 if reply.text is None else 0
         if reply.text is None:
+            self.tally.unanswered += 1
             return self._refuse(reply.failure, choice, "")
         tail = _tail(reply.text)
         if not isinstance(tail, str):
@@ -92,7 +99,7 @@ class Combiner:
             return self._refuse("empty or too long", choice, tail)
         if not likely.issuperset(ids):
             return self._refuse("a token that is not likely", choice, tail)
-        self.counts[ACCEPTED] += 1
+        self.tally.counts[ACCEPTED] += 1
         return ids
 
     def _question(self, choice: Choice) -> str:
@@ -106,9 +113,7 @@ class Combiner:
         )
 
     def _refuse(self, reason: str, choice: Choice, said: str) -> None:
-        self.counts[reason] += 1
-        if len(self.listed) < _LISTED:
-            self.listed.append(f"{choice.head} {choice.relation}: {reason}{': ' if said else ''}{said[:200]}")
+        self.tally.refuse(reason, f"{choice.head} {choice.relation}: {reason}{': ' if said else ''}{said}")
 
 
 def _tail(text: str) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any
 from urllib.parse import urlsplit
@@ -39,13 +39,13 @@ class Endpoint:
         key: Sent as a bearer token where given.
 
     Raises:
-        ConfigError: A URL that is none, or a time-out that is not positive.
+        ConfigError: A URL that is none, an empty name, or a time-out that is not positive.
     """
 
     url: str
     model: str = "default"
     timeout: float = 30.0
-    key: str | None = None
+    key: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         try:
@@ -57,6 +57,8 @@ class Endpoint:
             raise ConfigError(
                 f"{self.url!r} is no URL of an endpoint", hint="http://127.0.0.1:8080/v1, for instance"
             )
+        if not self.model.strip():
+            raise ConfigError("the name of the endpoint's model is empty")
         if not self.timeout > 0:
             raise ConfigError(f"the time-out is {self.timeout}; it must be above 0")
 

@@ -34,6 +34,7 @@ class Place:
         model: Version of the model that read it.
         head: The head as named there.
         tail: The tail as spelled there.
+        combined: The endpoint's model that put the tail together; empty where the model spelled it.
     """
 
     document: str
@@ -46,6 +47,7 @@ class Place:
     model: str
     head: str
     tail: str
+    combined: str
 
 
 @dataclass(frozen=True)
@@ -202,6 +204,7 @@ class Graph:
                 model=self._models[item["document"]],
                 head=item["head"],
                 tail=item["tail"],
+                combined=item["combined"],
             )
             for item in self.evidence.slice(first, count).to_pylist()
         ]

@@ -1,4 +1,4 @@
-"""The tables of a store, version 1: their columns, and what a row of them is.
+"""The tables of a store, version 2: their columns, and what a row of them is.
 
 Truth, one or more Parquet files each, named by the manifest:
 
@@ -29,7 +29,7 @@ try:
 except ImportError as error:
     raise MissingExtraError("pyarrow", "kg") from error
 
-VERSION = 1
+VERSION = 2
 
 DOCUMENTS = pa.schema(
     [
@@ -58,6 +58,7 @@ EVIDENCE = pa.schema(
         ("chunk_end", pa.int32()),
         ("line", pa.int32()),
         ("sentence", pa.string()),
+        ("combined", pa.string()),
     ]
 )
 ALIASES = pa.schema([("alias", pa.string()), ("entity", pa.string())])
@@ -114,6 +115,7 @@ class Evidence(NamedTuple):
         chunk_end: The one after its last.
         line: Line of the head, from 1.
         sentence: The sentence, or the line of source, that holds the head.
+        combined: The endpoint's model that put the tail together; empty where the model spelled it.
     """
 
     head: str
@@ -126,6 +128,7 @@ class Evidence(NamedTuple):
     chunk_end: int
     line: int
     sentence: str
+    combined: str = ""
 
 
 class DocumentRow(NamedTuple):

@@ -7,6 +7,7 @@
     assertion  weft:source  <urn:weft:document:…#char=10,20> .         each place that states it
     place  weft:document | weft:start | weft:end | weft:line | weft:sentence  … .
     document  weft:model | weft:sha256  "…" .
+    assertion  weft:combinedBy  "name" .                               an endpoint's model, where one combined the tail
 
 An assertion node, and not RDF-star: patterns over quoted triples cost seconds where these cost milliseconds.
 A place is named by its document and the character range of RFC 5147.
@@ -23,6 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from weft.kg.store.escape import escaped, flat, percent
 from weft.kg.store.graph import Graph
 
 ENTITY, RELATION, DOCUMENT = "urn:weft:entity:", "urn:weft:relation:", "urn:weft:document:"
@@ -40,6 +42,8 @@ PREFIXES = {
 }
 """Prefixes that every query may use and every Turtle file declares."""
 _BLOCK = 50_000
+_DIGEST = 10
+"""Bytes of a fact's hash."""
 
 
 def iri(space: str, name: str) -> str:
@@ -49,34 +53,32 @@ def iri(space: str, name: str) -> str:
 
 def ntriples(graph: Graph) -> Iterator[bytes]:
     """The graph in blocks of whole lines."""
-    for name in graph.entities:
-        yield f"<{iri(ENTITY, name)}> <{RDFS}label> {literal(name)} .\n".encode()
+    names = pa.array(graph.entities, pa.string())
+    for start in range(0, len(names), _BLOCK):
+        some = names.slice(start, _BLOCK)
+        yield _bytes(_join([_iris(some, ENTITY), f"<{RDFS}label>", _concat('"', escaped(some), '"')]))
     for item in graph.documents.sort_by("document").to_pylist():
         node = f"<{iri(DOCUMENT, item['document'])}>"
         yield f"{node} <{TERM}model> {literal(item['model'])} .\n".encode()
         yield f"{node} <{TERM}sha256> {literal(item['sha256'])} .\n".encode()
+    nodes = assertion_nodes(graph.triples)
     for start in range(0, len(graph), _BLOCK):
-        yield _assertions(graph.triples.slice(start, _BLOCK))
-    yield from _places(graph)
+        yield _assertions(graph.triples.slice(start, _BLOCK), nodes.slice(start, _BLOCK))
+    yield from _places(graph, nodes)
 
 
 def literal(text: str) -> str:
     """A string as N-Triples writes it."""
-    for plain, escaped in _ESCAPES:
-        text = text.replace(plain, escaped)
-    return f'"{text}"'
+    return f'"{escaped(pa.array([text], pa.string()))[0].as_py()}"'
 
 
-_ESCAPES = (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"))
-
-
-def _assertions(triples: pa.Table) -> bytes:
+def _assertions(triples: pa.Table, node: pa.StringArray) -> bytes:
     head = _iris(triples["head"], ENTITY)
     relation = _iris(triples["relation"], RELATION)
     tail = _iris(triples["tail"], ENTITY)
-    node = pa.array(assertion_nodes(triples))
-    confidence = triples["confidence"].to_pylist()
-    number = pa.array([f'"{value:.4f}"^^<{XSD}decimal>' for value in confidence], pa.string())
+    confidence = triples["confidence"].combine_chunks().dictionary_encode()
+    known = [f'"{value:.4f}"^^<{XSD}decimal>' for value in confidence.dictionary.to_pylist()]
+    number = pa.array(known, pa.string()).take(confidence.indices)
     rows = _join(
         [head, relation, tail],
         [node, f"<{RDF}subject>", head],
@@ -87,14 +89,19 @@ def _assertions(triples: pa.Table) -> bytes:
     return _bytes(rows)
 
 
-def assertion_nodes(triples: pa.Table) -> list[str]:
+def assertion_nodes(triples: pa.Table) -> pa.StringArray:
     """The node of each fact: named after a hash of it, so that it is the same in every store."""
-    columns = (triples[name].to_pylist() for name in ("head", "relation", "tail"))
-    keys = ("\0".join(fact).encode() for fact in zip(*columns, strict=True))
-    return [f"<{ASSERTION}{hashlib.blake2b(key, digest_size=10).hexdigest()}>" for key in keys]
+    columns = [triples[name].cast(pa.binary()) for name in ("head", "relation", "tail")]
+    keys = pc.call_function("binary_join_element_wise", [*columns, pa.scalar(b"\0")]).to_pylist()
+    digests = b"".join(hashlib.blake2b(key, digest_size=_DIGEST).digest() for key in keys)
+    bounds = np.arange(len(keys) + 1, dtype=np.int32) * (2 * _DIGEST)
+    names = pa.StringArray.from_buffers(
+        len(keys), pa.py_buffer(bounds), pa.py_buffer(digests.hex().encode("ascii"))
+    )
+    return _concat(f"<{ASSERTION}", names, ">")
 
 
-def _places(graph: Graph) -> Iterator[bytes]:
+def _places(graph: Graph, nodes: pa.StringArray) -> Iterator[bytes]:
     """Which places state which fact, and what stands there; each place once."""
     first, count = (graph.triples[name].to_numpy().astype(np.int64) for name in ("first", "evidence"))
     # Rows of evidence, fact by fact: those of facts that are not kept lie between them.
@@ -106,12 +113,13 @@ def _places(graph: Graph) -> Iterator[bytes]:
     once = _first_of(owner * (len(place) + 1) + place)
     for start in range(0, len(rows), _BLOCK):
         part = slice(start, start + _BLOCK)
-        facts = graph.triples.slice(int(owner[start]), int(owner[part][-1] - owner[start]) + 1)
-        nodes = pa.array(assertion_nodes(facts)).take(pa.array(owner[part] - owner[start]))
         some = evidence.slice(start, _BLOCK)
-        names = _place_nodes(some)
-        yield _bytes(_join([nodes, f"<{TERM}source>", names]).filter(pa.array(once[part])))
+        names, facts = _place_nodes(some), nodes.take(pa.array(owner[part]))
+        yield _bytes(_join([facts, f"<{TERM}source>", names]).filter(pa.array(once[part])))
         yield _described(some.filter(pa.array(new[part])), names.filter(pa.array(new[part])))
+    named = zip(owner.tolist(), evidence["combined"].to_pylist(), strict=True)
+    for fact, name in sorted({(fact, name) for fact, name in named if name}):
+        yield f"{nodes[fact]} <{TERM}combinedBy> {literal(name)} .\n".encode()
 
 
 def _numbered(evidence: pa.Table) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -144,10 +152,7 @@ def _described(evidence: pa.Table, place: pa.StringArray) -> bytes:
         _concat('"', evidence[name].cast(pa.string()), f'"^^<{XSD}integer>')
         for name in ("start", "end", "line")
     )
-    sentence = evidence["sentence"].combine_chunks()
-    for plain, escaped in _ESCAPES:
-        options = pc.ReplaceSubstringOptions(plain, escaped)
-        sentence = pc.call_function("replace_substring", [sentence], options)
+    sentence = escaped(evidence["sentence"].combine_chunks())
     return _bytes(
         _join(
             [place, f"<{TERM}document>", _iris(evidence["document"], DOCUMENT)],
@@ -159,11 +164,12 @@ def _described(evidence: pa.Table, place: pa.StringArray) -> bytes:
     )
 
 
-def _iris(column: pa.ChunkedArray, space: str) -> pa.StringArray:
+def _iris(column: pa.ChunkedArray | pa.StringArray, space: str) -> pa.StringArray:
     """IRIs in angle brackets; each name is encoded once."""
-    encoded = column.combine_chunks().dictionary_encode()
-    names = [f"<{iri(space, name)}>" for name in encoded.dictionary.to_pylist()]
-    return pa.array(names, pa.string()).take(encoded.indices)
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    encoded = whole.dictionary_encode()
+    names = percent(encoded.dictionary, b"/" if space == DOCUMENT else b"")
+    return _concat(f"<{space}", names, ">").take(encoded.indices)
 
 
 def _concat(*parts: object) -> pa.StringArray:
@@ -182,8 +188,4 @@ def _join(*statements: list[object]) -> pa.StringArray:
 
 def _bytes(rows: pa.StringArray) -> bytes:
     """All strings of an array, one after the other: its buffer as it is."""
-    if len(rows) == 0:
-        return b""
-    _, offsets, data = rows.buffers()
-    bounds = np.frombuffer(offsets, dtype=np.int32)[[rows.offset, rows.offset + len(rows)]]
-    return data.slice(int(bounds[0]), int(bounds[1] - bounds[0])).to_pybytes()
+    return flat(rows)[1].tobytes()

@@ -105,10 +105,10 @@ def build_index(graph: Graph, place: Path) -> ox.Store:
     try:
         place.mkdir(parents=True, exist_ok=True)
         store = ox.Store(str(place))
-        with tempfile.TemporaryFile(dir=place.parent) as lines:
+        with tempfile.NamedTemporaryFile(dir=place.parent) as lines:
             lines.writelines(ntriples(graph))
-            lines.seek(0)
-            store.bulk_load(lines, ox.RdfFormat.N_TRIPLES)
+            lines.flush()
+            store.bulk_load(path=lines.name, format=ox.RdfFormat.N_TRIPLES)
         store.flush()
     except OSError as error:
         raise StoreError(f"the index cannot be built: {error}", where=str(place)) from error
