@@ -11,13 +11,13 @@ import pyarrow as pa
 import pytest
 
 from weft.bcsd.match import match as module
-from weft.bcsd.match.fit import fit_rule
-from weft.bcsd.match.match import HIGHEST_SCORE, match, score_sides
-from weft.bcsd.match.pairing import pair
+from weft.bcsd.match.fit import Lessons, fit_rule, held_out_error, judged
+from weft.bcsd.match.match import HIGHEST_SCORE, match, score, see
+from weft.bcsd.match.pairing import RELATED, Scores, call_agreement, pair
 from weft.bcsd.match.record import COLUMNS, matching_csv, matching_record
-from weft.bcsd.match.rule import DEFAULT_RULE, Rule, load_rule, rule_of, save_rule
+from weft.bcsd.match.rule import DEFAULT_RULE, FEATURES, Rule, load_rule, rule_of, save_rule
 from weft.bcsd.match.side import SideRequest, read_side
-from weft.bcsd.match.trial import Trial, known_side, packages_of, strangers
+from weft.bcsd.match.trial import Known, Trial, known_build, packages_of, strangers, with_fewer
 from weft.bcsd.use.embedder import Embedder
 from weft.errors import CheckpointError, ConfigError, InputError, LimitError
 
@@ -146,16 +146,58 @@ def test_sides_are_read_in_table_order(side_of):
 def test_neighbours_tell_twins_apart(side_of):
     """Where scores say nothing, the call graph places what hangs on an anchor."""
     a = side_of("gcc-O2-x86_64.so")
-    scores = np.zeros((len(a), len(a)), dtype=np.float32)
+    nothing = np.zeros((len(a), len(a)), dtype=np.float32)
+    scores = Scores(nothing, nothing)
     settled = pair(scores, a, a, replace(RULE, evidence=(0.0, 0.0, 0.0, 0.0, 0.0)))
     helped = pair(scores, a, a, RULE)
     assert (helped.rows == helped.columns).sum() >= (settled.rows == settled.columns).sum()
     assert "callees" in helped.evidence
 
 
-def trial(side_of, embedder, first, second):
-    a, b = side_of(first), side_of(second)
-    return Trial("XO", a, b, score_sides(a, b, embedder), a.names, b.names)
+def test_calls_agree_where_partners_call_each_other(side_of):
+    side = side_of("gcc-O2-x86_64.so")
+    calls = sum(map(len, side.calls))
+    everything = np.arange(len(side))
+    assert calls >= 5
+    assert call_agreement(side, side, everything, everything) == (calls + 1) / (calls + 2)
+    caller = next(row for row, called in enumerate(side.calls) if called)
+    alone = np.array([caller, side.calls[caller][0]])
+    assert call_agreement(side, side, alone, alone[::-1]) <= 0.5
+    assert call_agreement(side, side, everything[:0], everything[:0]) == 0.5
+
+
+def test_features_are_what_they_are_called(side_of, embedder):
+    a, b = side_of("gcc-O2-x86_64.so"), side_of("clang-O2-x86_64.so")
+    scores = score(see(a, embedder), see(b, embedder), embedder.weights)
+    pairs = pair(scores, a, b, RULE)
+    named = dict(zip(FEATURES, pairs.features.T, strict=True))
+    assert list(named) == list(FEATURES)
+    assert (named["lead"] * named["deficit"] == 0).all()
+    assert named["lead"].min() >= 0 >= named["deficit"].max()
+    shorter = np.minimum(a.num_instructions[pairs.rows], b.num_instructions[pairs.columns])
+    np.testing.assert_allclose(2 ** named["size"], shorter)
+    np.testing.assert_array_equal(
+        named["nearest"] == 1,
+        [
+            scores.corrected[i].argmax() == j and scores.corrected[:, j].argmax() == i
+            for i, j in zip(pairs.rows, pairs.columns, strict=True)
+        ],
+    )
+    np.testing.assert_allclose(named["likeness"], scores.plain[pairs.rows, pairs.columns])
+    assert np.ptp(named["agreement"]) == 0
+    assert 0 < named["agreement"][0] <= RELATED
+
+
+def build(side, embedder, package="sample"):
+    return Known(package, side, [f"{package}/{name}" for name in side.names], see(side, embedder))
+
+
+def trial(side_of, embedder, first, second, packages=("sample", "sample")):
+    a, b = (
+        build(side_of(file), embedder, package)
+        for file, package in zip((first, second), packages, strict=True)
+    )
+    return Trial("XO", a, b, score(a.seen, b.seen, embedder.weights))
 
 
 def test_a_fitted_rule_is_calibrated_on_what_it_saw(side_of, embedder):
@@ -163,24 +205,57 @@ def test_a_fitted_rule_is_calibrated_on_what_it_saw(side_of, embedder):
         trial(side_of, embedder, "gcc-O0-x86_64.so", "gcc-O3-x86_64.so"),
         trial(side_of, embedder, "gcc-O2-x86_64.so", "clang-O2-x86_64.so"),
     ]
-    rule = fit_rule(known, version="v")
+    rule = fit_rule(Lessons(known), version="v")
     assert rule.model == "v"
     assert rule.score > 0
     assert min(rule.evidence) >= 0
-    for one in known:
-        pairs = pair(one.scores, one.a, one.b, rule)
-        judged, right = one.judge(pairs)
-        assert right[judged].mean() >= 0.6
-    sure, truth = [], []
-    for one in known:
-        pairs = pair(one.scores, one.a, one.b, rule)
-        judged, right = one.judge(pairs)
-        sure += pairs.confidence[judged].tolist()
-        truth += right[judged].tolist()
+    pairs = judged(Lessons(known), rule)
+    assert pairs.right.mean() >= 0.6
     # A logistic regression with an intercept is right on average.
-    assert np.mean(sure) == pytest.approx(np.mean(truth), abs=0.05)
-    with_strangers = fit_rule(known, unrelated=[replace(known[0], names_a=[""] * len(known[0].a))])
-    assert with_strangers.intercept != rule.intercept
+    assert rule.confidence(pairs.features).mean() == pytest.approx(pairs.right.mean(), abs=0.05)
+    with pytest.raises(InputError, match="needs pairs of builds"):
+        fit_rule(Lessons([]))
+
+
+def test_unrelated_files_lower_the_confidence(side_of, embedder):
+    files = "gcc-O0-x86_64.so", "gcc-O3-x86_64.so"
+    known = [trial(side_of, embedder, *files)]
+    other = trial(side_of, embedder, *files, packages=("sample", "other"))
+    alone, warned = fit_rule(Lessons(known)), fit_rule(Lessons(known, unrelated=[other]))
+    features = known[0].pair(alone).features
+    assert warned.confidence(features).mean() < alone.confidence(features).mean()
+    weights = [weight for _, weight in Lessons(known, known, [other]).weighed()]
+    assert weights == [1.0, 0.3, 0.3]
+
+
+def test_the_error_is_of_packages_that_were_left_out(side_of, embedder):
+    files = "gcc-O0-x86_64.so", "gcc-O3-x86_64.so"
+    known = [trial(side_of, embedder, *files, packages=(name, name)) for name in ("one", "two")]
+    lessons = Lessons(known)
+    assert [part.a.package for part in lessons.without("one").known] == ["two"]
+    rule = replace(fit_rule(lessons), floor=0.0)
+    # Twins: leaving one out leaves what it teaches.
+    assert held_out_error(lessons, rule) == pytest.approx(
+        held_out_error(Lessons(known[::-1]), rule), abs=1e-9
+    )
+    assert 0 <= held_out_error(lessons, rule) < 0.4
+    assert np.isnan(held_out_error(Lessons(known[:1]), rule))
+    assert np.isnan(held_out_error(lessons, replace(rule, floor=1.0)))
+
+
+def test_a_trial_with_fewer_has_half_of_its_partners(side_of, embedder):
+    whole = trial(side_of, embedder, "gcc-O2-x86_64.so", "clang-O2-x86_64.so")
+    fewer = with_fewer(whole, embedder.weights)
+    assert fewer.setting == "XO, fewer"
+    kept = set(fewer.a.names), set(fewer.b.names)
+    common = set(whole.a.names) & set(whole.b.names)
+    assert not (common - kept[0]) & (common - kept[1])
+    assert len(common) > len(kept[0] & kept[1]) == len(fewer.truth()[0]) > 0
+    for known in (fewer.a, fewer.b):
+        assert [f"sample/{name}" for name in known.side.names] == known.names
+        assert len(known.side.functions) == len(known.side.constants) == len(known.side) == len(known.seen[0])
+    assert fewer.scores.plain.shape == (len(fewer.a.side), len(fewer.b.side))
+    assert with_fewer(whole, embedder.weights).a.names == fewer.a.names
 
 
 def test_rules_survive_the_disk_and_know_their_model(tmp_path):
@@ -212,28 +287,24 @@ def test_rules_refuse_what_breaks_them(change, message):
         Rule(**{**dataclasses.asdict(DEFAULT_RULE), **change})
 
 
-def test_only_packages_of_the_wanted_role_are_used(tmp_path):
+def test_only_packages_of_the_wanted_role_are_used(tmp_path, embedder):
     for package, role in (("expat", "valid"), ("zlib", "test")):
         folder = tmp_path / "builds" / package / "gcc-O0-x86_64"
         folder.mkdir(parents=True)
         (folder / "report.json").write_text(json.dumps({"report": {"role": role}}))
     assert [folder.name for folder in packages_of(tmp_path, "valid")] == ["expat"]
     with pytest.raises(InputError, match="role 'test'; only 'valid'"):
-        known_side(tmp_path / "builds" / "zlib" / "gcc-O0-x86_64", "valid")
+        known_build(tmp_path / "builds" / "zlib" / "gcc-O0-x86_64", embedder, "valid")
     with pytest.raises(InputError, match="no finished build"):
-        known_side(tmp_path / "builds" / "zlib" / "gcc-O1-x86_64", "valid")
+        known_build(tmp_path / "builds" / "zlib" / "gcc-O1-x86_64", embedder, "valid")
 
 
 def test_strangers_pair_different_packages(side_of, embedder):
-    side = side_of("gcc-O2-x86_64.so")
-    known = []
-    for package in ("one", "two"):
-        placed = replace(side, path=f"/w/builds/{package}/gcc-O0-x86_64/stripped.so")
-        known.append(Trial("XO", placed, placed, score_sides(side, side, embedder), side.names, side.names))
-    found = strangers(known, embedder)
-    assert [(t.a.path.split("/")[3], t.b.path.split("/")[3]) for t in found] == [
-        ("one", "two"),
-        ("two", "one"),
-    ]
-    assert not found[0].judge(pair(found[0].scores, found[0].a, found[0].b, RULE))[0].any()
-    assert strangers(known[:1], embedder) == []
+    file = "gcc-O2-x86_64.so"
+    known = [trial(side_of, embedder, file, file, packages=(name, name)) for name in ("one", "two")]
+    found = strangers(known, embedder.weights)
+    assert [(t.a.package, t.b.package) for t in found] == [("one", "two"), ("two", "one")]
+    judgeable, right = found[0].judge(found[0].pair(RULE))
+    assert judgeable.all()
+    assert not right.any()
+    assert strangers(known[:1], embedder.weights) == []

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from weft.bcsd.match.pairing import Pairs, pair
+from weft.bcsd.match.pairing import Pairs, Scores, pair
 from weft.bcsd.match.rule import Rule
 from weft.bcsd.match.side import Side
-from weft.bcsd.use.score import ScoreWeights, hybrid
+from weft.bcsd.use.score import ScoreWeights, combined, without_hubs
 from weft.errors import LimitError
 
 if TYPE_CHECKING:
@@ -98,23 +98,42 @@ def match(a: Side, b: Side, embedder: Embeds, rule: Rule, floor: float | None = 
         LimitError: Too many functions to compare each with each.
     """
     check_size(a, b)
-    plain, corrected = _scores(a, b, embedder)
-    pairs = pair(corrected, a, b, rule)
+    scored = score(see(a, embedder), see(b, embedder), embedder.weights)
+    pairs = pair(scored, a, b, rule)
     kept = pairs.confidence >= (rule.floor if floor is None else floor)
     rows, columns = pairs.rows[kept], pairs.columns[kept]
+    corrected = scored.corrected
     chosen = corrected[rows, columns]
     # A tie takes the better place, so that rank 1 means that nothing scored higher.
     ranks = 1 + (corrected[rows] > chosen[:, None]).sum(axis=1)
     digests = (np.array(side.table.column("digest").to_pylist(), dtype=object) for side in (a, b))
     first, second = (digest[index] for digest, index in zip(digests, (rows, columns), strict=True))
-    scores = np.minimum(plain[rows, columns].astype(np.float64), HIGHEST_SCORE)
+    scores = np.minimum(scored.plain[rows, columns].astype(np.float64), HIGHEST_SCORE)
     scores[first == second] = 1.0
     return Matching(a, b, rows, columns, scores, ranks, pairs.confidence[kept], pairs)
 
 
-def score_sides(a: Side, b: Side, embedder: Embeds) -> NDArray[np.float32]:
+class Seen(NamedTuple):
+    """The functions of a file as scores see them.
+
+    Args:
+        vectors: Embeddings, ``(functions, dimension)``.
+        words: TF-IDF rows, ``(functions, features)``, sparse.
+    """
+
+    vectors: NDArray[np.float32]
+    words: Any
+
+
+def see(side: Side, embedder: Embeds) -> Seen:
+    """Embed the functions of a file."""
+    return Seen(embedder.embed(side.table), embedder.lexical.vectors(side.table))
+
+
+def score(a: Seen, b: Seen, weights: ScoreWeights) -> Scores:
     """The hybrid scores of all pairs, as ``search`` computes them."""
-    return _scores(a, b, embedder)[1]
+    plain = combined(a.vectors, b.vectors, a.words, b.words, weights.lexical)
+    return Scores(plain, without_hubs(plain, weights))
 
 
 def check_size(a: Side, b: Side) -> None:
@@ -129,12 +148,3 @@ def check_size(a: Side, b: Side) -> None:
             where=f"{a.path}, {b.path}",
             hint="leave small functions out: --min-blocks 5",
         )
-
-
-def _scores(a: Side, b: Side, embedder: Embeds) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Scores without the hubness correction, and with it."""
-    vectors = embedder.embed(a.table), embedder.embed(b.table)
-    words = embedder.lexical.vectors(a.table), embedder.lexical.vectors(b.table)
-    weights = embedder.weights
-    corrected = hybrid(*vectors, *words, weights)
-    return hybrid(*vectors, *words, replace(weights, hubness=0.0)), corrected

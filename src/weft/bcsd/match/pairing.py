@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 ROUNDS = 4
 #: Functions of equal tokens are anchors from this length on; shorter ones are equal by chance.
 ANCHOR_INSTRUCTIONS = 8
+#: Agreement of calls above which two files are as related as any.
+RELATED = 0.6
 _ANCHOR = 1000.0
 
 
@@ -36,7 +38,6 @@ class Pairs:
     Args:
         rows: Functions of A.
         columns: Functions of B.
-        utilities: What the assignment added up.
         features: ``(pairs, len(FEATURES))``.
         confidence: Of each pair, in (0, 1).
         evidence: Kind → ``(functions of A, functions of B)``.
@@ -44,13 +45,24 @@ class Pairs:
 
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
-    utilities: NDArray[np.float64]
     features: NDArray[np.float64]
     confidence: NDArray[np.float64]
     evidence: dict[str, sparse.csr_array]
 
 
-def pair(scores: NDArray[np.float32], a: Side, b: Side, rule: Rule, rounds: int = ROUNDS) -> Pairs:
+class Scores(NamedTuple):
+    """Hybrid scores, ``(functions of A, functions of B)``.
+
+    Args:
+        plain: Without the correction for hubs.
+        corrected: With it.
+    """
+
+    plain: NDArray[np.float32]
+    corrected: NDArray[np.float32]
+
+
+def pair(scores: Scores, a: Side, b: Side, rule: Rule, rounds: int = ROUNDS) -> Pairs:
     """Match the functions of two files.
 
     The first assignment sees the scores and what functions mention; each further one also sees how far the
@@ -58,7 +70,7 @@ def pair(scores: NDArray[np.float32], a: Side, b: Side, rule: Rule, rounds: int 
     Equal tokens that occur once on each side are a pair from the start.
 
     Args:
-        scores: Hybrid scores, ``(functions of A, functions of B)``.
+        scores: Of all pairs.
         a: File A.
         b: File B.
         rule: What each of them is worth.
@@ -66,16 +78,16 @@ def pair(scores: NDArray[np.float32], a: Side, b: Side, rule: Rule, rounds: int 
     """
     evidence = {kind: shared_mentions(getattr(a, kind), getattr(b, kind)) for kind in MENTIONS}
     same = same_tokens(a, b)
-    anchors = _anchors(a, b, same)
-    fixed = rule.score * scores
+    case = _Case(scores, a, b, same, _anchors(a, b, same), rule)
+    fixed = rule.score * scores.corrected
     for kind in MENTIONS:
         _add(fixed, kind, evidence[kind], rule)
     calls = {"callees": (call_matrix(a.calls), call_matrix(b.calls))}
     calls["callers"] = (sparse.csr_array(calls["callees"][0].T), sparse.csr_array(calls["callees"][1].T))
-    pairs = _settle(fixed, evidence, a, b, same, anchors, rule)
+    pairs = case.settle(fixed, evidence)
     for _ in range(rounds):
         matched = sparse.csr_array(
-            (pairs.confidence.astype(np.float32), (pairs.rows, pairs.columns)), shape=scores.shape
+            (pairs.confidence.astype(np.float32), (pairs.rows, pairs.columns)), shape=fixed.shape
         )
         for kind, (first, second) in calls.items():
             evidence[kind] = neighbour_agreement(first, second, matched)
@@ -83,7 +95,7 @@ def pair(scores: NDArray[np.float32], a: Side, b: Side, rule: Rule, rounds: int 
         for kind in calls:
             _add(utilities, kind, evidence[kind], rule)
         before = pairs
-        pairs = _settle(utilities, evidence, a, b, same, anchors, rule)
+        pairs = case.settle(utilities, evidence)
         if np.array_equal(before.rows, pairs.rows) and np.array_equal(before.columns, pairs.columns):
             break
     return pairs
@@ -114,32 +126,75 @@ def _anchors(a: Side, b: Side, same: sparse.csr_array) -> tuple[NDArray[np.int64
     return rows[kept], columns[kept]
 
 
-def _settle(
-    utilities: NDArray[np.float32],
-    evidence: dict[str, sparse.csr_array],
-    a: Side,
-    b: Side,
-    same: sparse.csr_array,
-    anchors: tuple[NDArray[np.int64], NDArray[np.int64]],
-    rule: Rule,
-) -> Pairs:
-    """Assign, and say how sure each pair is."""
-    utilities[anchors] += _ANCHOR
-    rows, columns = assign(utilities)
-    # Anchored or not, a pair is judged by what it is worth itself.
-    utilities[anchors] -= _ANCHOR
-    values = utilities[rows, columns].astype(np.float64)
-    shorter = np.minimum(a.num_instructions[rows], b.num_instructions[columns])
-    features = np.stack(
-        [
-            values,
-            margins(utilities, rows, columns),
-            np.log2(np.maximum(shorter, 1)),
-            np.asarray(same[rows, columns]).reshape(-1),
-        ],
-        axis=1,
+@dataclass(frozen=True)
+class _Case:
+    """What every assignment of two files has in common.
+
+    Args:
+        scores: Of all pairs.
+        a: File A.
+        b: File B.
+        same: 1 where tokens are equal.
+        anchors: Rows and columns of the pairs that stand from the start.
+        rule: What each of them is worth.
+    """
+
+    scores: Scores
+    a: Side
+    b: Side
+    same: sparse.csr_array
+    anchors: tuple[NDArray[np.int64], NDArray[np.int64]]
+    rule: Rule
+
+    def settle(self, utilities: NDArray[np.float32], evidence: dict[str, sparse.csr_array]) -> Pairs:
+        """Assign, and say how sure each pair is."""
+        utilities[self.anchors] += _ANCHOR
+        rows, columns = assign(utilities)
+        # Anchored or not, a pair is judged by what it is worth itself.
+        utilities[self.anchors] -= _ANCHOR
+        features = self.features(utilities, rows, columns)
+        return Pairs(rows, columns, features, self.rule.confidence(features), dict(evidence))
+
+    def features(
+        self, utilities: NDArray[np.float32], rows: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """The features of pairs, ``(pairs, len(FEATURES))``: see :class:`weft.bcsd.match.rule.Rule`."""
+        margin = margins(utilities, rows, columns)
+        first = np.log2(np.maximum(self.a.num_instructions[rows], 1))
+        second = np.log2(np.maximum(self.b.num_instructions[columns], 1))
+        plain, corrected = self.scores
+        of_row, of_column = corrected.argmax(axis=1), corrected.argmax(axis=0)
+        return np.stack(
+            [
+                np.log1p(np.maximum(margin, 0)),
+                np.minimum(margin, 0),
+                np.minimum(first, second),
+                np.asarray(self.same[rows, columns], dtype=np.float64).reshape(-1),
+                np.abs(first - second),
+                (of_row[rows] == columns) & (of_column[columns] == rows),
+                plain[rows, columns].astype(np.float64),
+                np.full(len(rows), min(call_agreement(self.a, self.b, rows, columns), RELATED)),
+            ],
+            axis=1,
+        )
+
+
+def call_agreement(a: Side, b: Side, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> float:
+    """The share of the calls between paired functions of A whose partners in B call each other.
+
+    Counted as if one more call agreed and one more did not: few calls say little.
+    """
+    partner = np.full(len(a), -1)
+    partner[rows] = columns
+    callers = np.repeat(np.arange(len(a)), [len(called) for called in a.calls])
+    callees = np.array([callee for called in a.calls for callee in called], dtype=np.int64)
+    first, second = partner[callers], partner[callees]
+    paired = (first >= 0) & (second >= 0)
+    there = {(caller, callee) for caller, called in enumerate(b.calls) for callee in called}
+    agreeing = sum(
+        edge in there for edge in zip(first[paired].tolist(), second[paired].tolist(), strict=True)
     )
-    return Pairs(rows, columns, values, features, rule.confidence(features), dict(evidence))
+    return (agreeing + 1) / (int(paired.sum()) + 2)
 
 
 def margins(

@@ -17,11 +17,12 @@ from weft.errors import CheckpointError, ConfigError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: What the confidence is computed from, in the order of its coefficients.
-FEATURES = ("utility", "margin", "size", "same_tokens")
+#: What the confidence is computed from, in the order of its coefficients; see :class:`Rule`.
+FEATURES = ("lead", "deficit", "size", "same_tokens", "lengths", "nearest", "likeness", "agreement")
 #: Margins above it say no more: there is no rival.
 LARGEST_MARGIN = 20.0
 RULE_FILE = "match.json"
+_ANEW = "`weft bcsd calibrate` makes it anew"
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,20 @@ class Rule:
         u_ij = w_score · s_ij + Σ_k w_k · e^k_ij        the utility that the assignment makes largest
         p_ij = σ(c_0 + Σ_f c_f · x^f_ij)                the confidence in a pair of the assignment
 
-    with s the hybrid score, e^k the evidence, x = (u, margin, log₂ of the shorter function's instructions,
-    whether the tokens are equal); margin is u_ij minus the best other u in row i or column j.
+    with s the hybrid score, e^k the evidence. The features x of a pair:
+
+    | name | |
+    |---|---|
+    | ``lead``, ``deficit`` | ln(1 + max(m, 0)) and min(m, 0); m = u less the best other u in row i or column j |
+    | ``size`` | log₂ of the instructions of the shorter function |
+    | ``same_tokens`` | 1 where the tokens are equal |
+    | ``lengths`` | how far the instructions of the two differ, as a factor: its log₂ |
+    | ``nearest`` | 1 where each is the other's best by the score alone |
+    | ``likeness`` | the hybrid score without the correction for hubs |
+    | ``agreement`` | the share of the calls in A that the pairs take to calls in B, at most .6 |
+
+    The last one is the same for all pairs of two files. It tells files that have much in common from files that
+    have nothing: of an unrelated file every function still gets a partner, but they do not call each other.
 
     Args:
         score: w_score.
@@ -82,11 +95,11 @@ class Rule:
 
 #: For a model without a rule: what was fitted with the lexical score alone, rounded.
 DEFAULT_RULE = Rule(
-    score=16.0,
-    evidence=(3.4, 4.0, 5.7, 8.3, 9.6),
-    intercept=-0.6,
-    coefficients=(0.17, 0.2, -0.12, 0.0),
-    floor=0.34,
+    score=22.5,
+    evidence=(2.4, 0.85, 3.6, 5.6, 9.0),
+    intercept=-4.5,
+    coefficients=(1.3, 0.29, -0.03, -0.27, -0.37, 0.42, 1.6, 7.1),
+    floor=0.38,
 )
 
 
@@ -117,12 +130,12 @@ def load_rule(path: str | Path) -> Rule:
         raise CheckpointError(f"cannot be read: {error}", where=str(path)) from error
     known = {field.name for field in fields(Rule)}
     if not isinstance(record, dict) or not record.keys() <= known:
-        raise CheckpointError("not a matching rule", where=str(path))
+        raise CheckpointError("not a matching rule", where=str(path), hint=_ANEW)
     try:
         values: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in record.items()}
         return Rule(**values)
     except (TypeError, ConfigError) as error:
-        raise CheckpointError(f"not a matching rule: {error}", where=str(path)) from error
+        raise CheckpointError(f"not a matching rule: {error}", where=str(path), hint=_ANEW) from error
 
 
 def rule_of(directory: Path, version: str) -> tuple[Rule, bool]:

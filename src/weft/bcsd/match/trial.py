@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.parquet as pq
 
-from weft.bcsd.match.match import Embeds, score_sides
-from weft.bcsd.match.pairing import Pairs
+from weft.bcsd.match.match import Embeds, Seen, score, see
+from weft.bcsd.match.pairing import Pairs, Scores, pair
+from weft.bcsd.match.rule import Rule
 from weft.bcsd.match.side import Side, SideRequest, read_side
+from weft.bcsd.use.score import ScoreWeights
 from weft.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,35 +32,59 @@ SETTINGS = {
 
 
 @dataclass(frozen=True)
+class Known:
+    """A stripped build, and what each of its functions really is.
+
+    Args:
+        package: Its package.
+        side: The file.
+        names: ``package/symbol`` of each function; empty where it has none of its own.
+        seen: The functions as scores see them.
+    """
+
+    package: str
+    side: Side
+    names: Sequence[str]
+    seen: Seen
+
+    def keep(self, rows: NDArray[np.int64]) -> Known:
+        """The same build with only these functions."""
+        kept: list[int] = rows.tolist()
+        names = [self.names[row] for row in kept]
+        seen = Seen(self.seen.vectors[rows], self.seen.words[rows])
+        return Known(self.package, self.side.keep(kept), names, seen)
+
+
+@dataclass(frozen=True)
 class Trial:
-    """Two stripped builds, their scores, and what each function really is.
+    """Two builds, and the scores of their functions.
 
     Args:
         setting: Which of :data:`SETTINGS`, or another name.
-        a: File A.
-        b: File B.
-        scores: Hybrid scores, ``(functions of A, functions of B)``.
-        names_a: The symbol of each function of A; empty where it has none of its own.
-        names_b: Of B.
+        a: Build A.
+        b: Build B.
+        scores: Of all pairs of their functions.
     """
 
     setting: str
-    a: Side
-    b: Side
-    scores: NDArray[np.float32]
-    names_a: Sequence[str]
-    names_b: Sequence[str]
+    a: Known
+    b: Known
+    scores: Scores
+
+    def pair(self, rule: Rule) -> Pairs:
+        """Match them."""
+        return pair(self.scores, self.a.side, self.b.side, rule)
 
     def truth(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Rows of A and of B that are the same function."""
-        where = {name: row for row, name in enumerate(self.names_b) if name}
-        found = [(row, where[name]) for row, name in enumerate(self.names_a) if name in where]
+        where = {name: row for row, name in enumerate(self.b.names) if name}
+        found = [(row, where[name]) for row, name in enumerate(self.a.names) if name in where]
         rows, columns = np.array(found, dtype=np.int64).reshape(-1, 2).T
         return rows, columns
 
     def judge(self, pairs: Pairs) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Whether each pair can be judged (both functions are known), and whether it is right."""
-        names = [(self.names_a[i], self.names_b[j]) for i, j in zip(pairs.rows, pairs.columns, strict=True)]
+        names = [(self.a.names[i], self.b.names[j]) for i, j in zip(pairs.rows, pairs.columns, strict=True)]
         known = np.array([bool(first and second) for first, second in names], dtype=bool)
         right = np.array([first == second for first, second in names], dtype=bool)
         return known, known & right
@@ -79,13 +105,35 @@ def trials(
         InputError: A build is missing, or of another role.
     """
     for folder in folders:
-        sides: dict[str, tuple[Side, list[str]]] = {}
+        built: dict[str, Known] = {}
         for setting, builds in settings.items():
             for build in builds:
-                if build not in sides:
-                    sides[build] = known_side(folder / build, role)
-            (a, names_a), (b, names_b) = (sides[build] for build in builds)
-            yield Trial(setting, a, b, score_sides(a, b, embedder), names_a, names_b)
+                if build not in built:
+                    built[build] = known_build(folder / build, embedder, role)
+            a, b = (built[build] for build in builds)
+            yield Trial(setting, a, b, score(a.seen, b.seen, embedder.weights))
+
+
+def with_fewer(trial: Trial, weights: ScoreWeights, seed: int = 0) -> Trial:
+    """The trial where each file has lost another third of the functions that both hold.
+
+    So look two versions of a program, or two programs that share a library: half of what is left has a partner.
+    """
+    rows, columns = trial.truth()
+    draw = np.random.default_rng(seed).random(len(rows))
+    a = trial.a.keep(np.setdiff1d(np.arange(len(trial.a.names)), rows[draw < 1 / 3]))
+    b = trial.b.keep(np.setdiff1d(np.arange(len(trial.b.names)), columns[draw >= 2 / 3]))
+    return Trial(f"{trial.setting}, fewer", a, b, score(a.seen, b.seen, weights))
+
+
+def strangers(known: Sequence[Trial], weights: ScoreWeights) -> list[Trial]:
+    """Each file A against the files B of the other packages in the same setting: nothing in them is right."""
+    return [
+        Trial("unrelated", first.a, second.b, score(first.a.seen, second.b.seen, weights))
+        for first in known
+        for second in known
+        if first.setting == second.setting and first.a.package != second.b.package
+    ]
 
 
 def packages_of(work: Path, role: str) -> list[Path]:
@@ -97,27 +145,12 @@ def packages_of(work: Path, role: str) -> list[Path]:
     return [folder for folder, found in roles.items() if found == {role}]
 
 
-def strangers(known: Sequence[Trial], embedder: Embeds) -> list[Trial]:
-    """Trials of different packages, each file A against the next package's file B: nothing in them is right."""
-    packages = sorted({Path(trial.a.path).parents[1] for trial in known})
-    found: list[Trial] = []
-    for number, package in enumerate(packages):
-        other = packages[(number + 1) % len(packages)]
-        if other == package:
-            continue
-        first = [trial.a for trial in known if Path(trial.a.path).parents[1] == package]
-        second = [trial.b for trial in known if Path(trial.b.path).parents[1] == other]
-        a, b = first[number % len(first)], second[number % len(second)]
-        found.append(Trial("unrelated", a, b, score_sides(a, b, embedder), [""] * len(a), [""] * len(b)))
-    return found
-
-
 def _role(report: Path) -> str:
     return json.loads(report.read_text(encoding="utf-8"))["report"]["role"]
 
 
-def known_side(folder: Path, role: str) -> tuple[Side, list[str]]:
-    """One stripped build, and the symbol of each of its functions.
+def known_build(folder: Path, embedder: Embeds, role: str) -> Known:
+    """One stripped build, ``…/package/build``, with the symbol of each of its functions.
 
     Raises:
         InputError: It is missing, or of another role.
@@ -129,6 +162,8 @@ def known_side(folder: Path, role: str) -> tuple[Side, list[str]]:
     if found != role:
         raise InputError(f"a package of role {found!r}; only {role!r} may be used here", where=str(folder))
     labelled = pq.read_table(folder / "functions.parquet", columns=["address", "name"]).to_pydict()
-    names = dict(zip(labelled["address"], labelled["name"], strict=True))
+    package = folder.parent.name
+    symbols = dict(zip(labelled["address"], labelled["name"], strict=True))
     side = read_side(SideRequest(str(folder / "stripped.so")))
-    return side, [names.get(address, "") for address in side.addresses]
+    names = [f"{package}/{symbols[address]}" if address in symbols else "" for address in side.addresses]
+    return Known(package, side, names, see(side, embedder))

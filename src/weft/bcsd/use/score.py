@@ -78,10 +78,14 @@ def hybrid(
     Differs from the paper:
         h scales the correction and is tuned; h = 1 is CSLS, halved.
     """
-    scores = combined(queries, base, queries_lexical, base_lexical, weights.lexical)
-    if weights.hubness and scores.size:
-        scores = scores - weights.hubness * crowding(scores, weights.neighbours)
-    return scores.astype(np.float32, copy=False)
+    return without_hubs(combined(queries, base, queries_lexical, base_lexical, weights.lexical), weights)
+
+
+def without_hubs(scores: NDArray[np.float32], weights: ScoreWeights) -> NDArray[np.float32]:
+    """Correct scores for hubs: s' of :func:`hybrid` from s, ``(queries, base)``."""
+    if not weights.hubness or not scores.size:
+        return scores
+    return (scores - weights.hubness * crowding(scores, weights.neighbours)).astype(np.float32, copy=False)
 
 
 def combined(

@@ -33,9 +33,9 @@ def run(argv: list[str]) -> int:
     """Run ``weft bcsd calibrate``."""
     arguments = parser().parse_args(argv)
     from weft.bcsd.match.evidence import KINDS
-    from weft.bcsd.match.fit import fit_rule
+    from weft.bcsd.match.fit import Lessons, fit_rule, held_out_error
     from weft.bcsd.match.rule import RULE_FILE, save_rule
-    from weft.bcsd.match.trial import SETTINGS, packages_of, strangers, trials
+    from weft.bcsd.match.trial import SETTINGS, packages_of, strangers, trials, with_fewer
     from weft.bcsd.use.embedder import Embedder
     from weft.bcsd.use.store import find
 
@@ -45,7 +45,9 @@ def run(argv: list[str]) -> int:
         raise ConfigError("no validation package is built", where=str(arguments.work), hint="--work DIR")
     embedder = Embedder.load(folder, device=device_of(arguments), precision="auto")
     known = list(trials(packages, SETTINGS, embedder, "valid"))
-    rule = fit_rule(known, strangers(known, embedder), embedder.version)
+    fewer = [with_fewer(trial, embedder.weights) for trial in known]
+    lessons = Lessons(known, fewer, strangers(known, embedder.weights))
+    rule = fit_rule(lessons, embedder.version)
     output = arguments.output or folder / RULE_FILE
     save_rule(rule, output)
     if arguments.json:
@@ -54,4 +56,6 @@ def run(argv: list[str]) -> int:
         worth = ", ".join(f"{kind} {weight:.2f}" for kind, weight in zip(KINDS, rule.evidence, strict=True))
         names = ", ".join(package.name for package in packages)
         print(f"{output}: fitted on {names}: score {rule.score:.2f}, {worth}, floor {rule.floor}")
+        error = held_out_error(lessons, rule)
+        print(f"calibration error of each package's matches, the confidence fitted without it: {error:.3f}")
     return 0
