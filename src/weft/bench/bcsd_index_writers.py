@@ -1,4 +1,4 @@
-"""What writers do to an index: work on one changed file of many; be killed at any moment."""
+"""`weft bench bcsd-index-writers`: work on one changed file of many; be killed at any moment."""
 
 from __future__ import annotations
 
@@ -8,16 +8,50 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from weft.bcsd.extract import find_binaries
 from weft.bcsd.index import update
 from weft.bcsd.index.store import FunctionStore
 from weft.bcsd.use.embed_files import Embedding
 from weft.bench.table import Row
+from weft.errors import InputError
 
 _LONGEST_PAUSE = 2.0
+_PLACES = ("/usr/lib", "/lib", "/usr/bin")
+
+
+def rows(quick: bool) -> list[Row]:
+    """All measurements, on copies of this machine's smallest binaries."""
+    options = Embedding()
+    with tempfile.TemporaryDirectory(prefix="weft-bench-index-") as name:
+        place = Path(name)
+        files = small_binaries(20 if quick else 200, place / "files")
+        return [
+            *update_rows(place, files, options),
+            *kill_rows(place, files, options, kills=2 if quick else 20),
+        ]
+
+
+def small_binaries(count: int, folder: Path) -> list[Path]:
+    """Copies of the smallest binaries of this machine.
+
+    Raises:
+        InputError: There are too few.
+    """
+    found = {path for place in _PLACES if os.path.isdir(place) for path in find_binaries([place])}
+    sized = sorted((os.path.getsize(path), path) for path in found if os.path.getsize(path) > 12_000)
+    if len(sized) < count:
+        raise InputError(f"only {len(sized)} binaries on this machine; {count} are needed")
+    folder.mkdir()
+    copies: list[Path] = []
+    for number, (_, path) in enumerate(sized[:count]):
+        copies.append(folder / f"{number:03}-{Path(path).name}")
+        copies[-1].write_bytes(Path(path).read_bytes())
+    return copies
 
 
 def update_rows(place: Path, files: Sequence[Path], options: Embedding) -> list[Row]:
