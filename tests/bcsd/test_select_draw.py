@@ -22,6 +22,8 @@ def test_selectors_split_after_the_file(tmp_path):
     assert parse_selector(str(plain)) == (str(plain), None)
     assert parse_selector(f"{plain}:main") == (str(plain), "main")
     assert parse_selector(f"{plain}@0x40") == (str(plain), "0x40")
+    assert parse_selector(f"{plain}@4f") == (str(plain), "0x4f")
+    assert parse_selector(f"{plain}:4f") == (str(plain), "4f")
     assert parse_selector(str(odd)) == (str(odd), None)
     assert parse_selector(f"{odd}:f") == (str(odd), "f")
     with pytest.raises(InputError, match="no such file"):
@@ -41,6 +43,25 @@ def test_functions_are_found_by_name_alias_and_address(functions_of):
     twice = [listed[0], listed[0]]
     with pytest.raises(InputError, match=r"2 functions named .*name one by address: 0x"):
         find_function(twice, listed[0].name, "f")
+
+
+def test_any_address_inside_names_the_function(functions_of):
+    _, functions = functions_of("odd-x86_64.so")
+    listed = sorted(functions.values(), key=lambda function: function.address)
+    for number, function in enumerate(listed):
+        for inside in (function.address + 1, function.address + function.size - 1):
+            found = find_function(listed, hex(inside), "f")
+            assert listed[found].address <= inside < listed[found].address + listed[found].size
+            if listed[number + 1 :] and inside < listed[number + 1].address:
+                assert found == number
+    last = listed[-1]
+    with pytest.raises(InputError, match=rf"no function at .*around it: {last.name} at {last.address:#x}"):
+        find_function(listed, hex(last.address + last.size), "f")
+    with pytest.raises(InputError, match=rf"around it: {listed[0].name}"):
+        find_function(listed, "0x0", "f")
+    # Without 0x a name might be meant: only a first address counts.
+    with pytest.raises(InputError, match="no function"):
+        find_function(listed, f"{last.address + 1:x}", "f")
 
 
 @settings(deadline=None, max_examples=100)

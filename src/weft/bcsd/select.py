@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -20,6 +21,9 @@ class Named(Protocol):
     def address(self) -> int: ...  # noqa: D102
 
     @property
+    def size(self) -> int: ...  # noqa: D102
+
+    @property
     def aliases(self) -> Sequence[str]: ...  # noqa: D102
 
 
@@ -33,7 +37,8 @@ class Selector(NamedTuple):
 def parse_selector(text: str) -> Selector:
     """Split ``FILE[:FUNCTION|@ADDRESS]``.
 
-    A file whose own name holds the separator wins: what exists is taken as it stands.
+    A file whose own name holds the separator wins: what exists is taken as it stands. An address behind ``@`` gets
+    the ``0x`` that it lacks.
 
     Raises:
         InputError: No file stands before the separator.
@@ -43,7 +48,8 @@ def parse_selector(text: str) -> Selector:
     for separator in (":", "@"):
         path, found, function = text.rpartition(separator)
         if found and function and os.path.exists(path):
-            return Selector(path, function)
+            bare = separator == "@" and re.fullmatch("[0-9A-Fa-f]+", function)
+            return Selector(path, f"0x{function}" if bare else function)
     raise InputError("no such file", where=text)
 
 
@@ -52,11 +58,12 @@ def find_function(functions: Sequence[Named], wanted: str, where: str) -> int:
 
     Args:
         functions: All functions of the file.
-        wanted: A name, or an address in hexadecimal (with or without ``0x``).
+        wanted: A name, or an address in hexadecimal: with ``0x`` any address inside the function, without it the
+            first one.
         where: The file, for the message.
 
     Raises:
-        InputError: There is none, or several of that name; near names or the addresses are listed.
+        InputError: There is none, or several of that name; near names or addresses are listed.
     """
     named = [
         i for i, function in enumerate(functions) if wanted == function.name or wanted in function.aliases
@@ -68,14 +75,14 @@ def find_function(functions: Sequence[Named], wanted: str, where: str) -> int:
         )
     if named:
         return named[0]
-    try:
+    inside = re.fullmatch("(0[xX])?[0-9A-Fa-f]+", wanted)
+    if inside:
+        starts = [function.address for function in functions]
         address = int(wanted, 16)
-    except ValueError:
-        address = None
-    if address is not None:
-        for index, function in enumerate(functions):
-            if function.address == address:
-                return index
+        if address in starts:
+            return starts.index(address)
+        if inside.group(1):
+            return _holding(functions, address, where)
     names = [name for function in functions for name in (function.name, *function.aliases)]
     near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
     hint = (
@@ -84,3 +91,23 @@ def find_function(functions: Sequence[Named], wanted: str, where: str) -> int:
         else f"{len(functions)} functions; `weft bcsd show {where}` lists them"
     )
     raise InputError(f"no function {wanted!r}", where=where, hint=hint)
+
+
+def _holding(functions: Sequence[Named], address: int, where: str) -> int:
+    """The function that an address lies in; of several, the one that begins last.
+
+    Raises:
+        InputError: There is none; the functions around it are named.
+    """
+    before = [i for i, function in enumerate(functions) if function.address < address]
+    holding = [i for i in before if address < functions[i].address + functions[i].size]
+    if holding:
+        return max(holding, key=lambda i: functions[i].address)
+    around: list[Named] = []
+    if before:
+        around.append(max((functions[i] for i in before), key=lambda function: function.address))
+    after = [function for function in functions if function.address > address]
+    if after:
+        around.append(min(after, key=lambda function: function.address))
+    places = ", ".join(f"{near.name} at {near.address:#x} ({near.size} bytes)" for near in around)
+    raise InputError(f"no function at {address:#x}", where=where, hint=f"around it: {places or 'nothing'}")

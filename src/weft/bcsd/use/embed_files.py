@@ -71,6 +71,7 @@ class EmbedReport(NamedTuple):
 class _Listed(NamedTuple):
     name: str
     address: int
+    size: int
     aliases: list[str]
 
 
