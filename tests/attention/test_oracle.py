@@ -52,10 +52,17 @@ def test_chunked_equals_the_oracle(case, dtype):
     compare(case, "chunked", dtype)
 
 
-@pytest.mark.parametrize("chunk_elements", [1, 7, 30, 200])
+# An entry has 3 · 7 · (7 to 10) scores: less room recomputes its maps, more keeps them.
+@pytest.mark.parametrize("chunk_elements", [1, 7, 30, 200, 300])
 @pytest.mark.parametrize("case", CASES[::7], ids=str)
 def test_chunked_does_not_depend_on_the_chunks(case, chunk_elements):
     compare(case, "chunked", torch.float64, chunk_elements)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["fp64", "fp32"])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_recomputed_maps_equal_the_oracle(case, dtype):
+    compare(case, "chunked", dtype, 100)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["fp64", "fp32"])

@@ -1,8 +1,9 @@
 """Attention in chunks that stay in the cache, with a backward that recomputes instead of remembering.
 
 One pass over chunks of (batch, heads, query rows): scores, decay, softmax and λ·sigmoid are formed in
-one small buffer, and a single product with the values finishes the chunk. Nothing of size query × key is
-kept between forward and backward. With T = A + [0 ‖ Λ⊙G] (dropped out by M), the backward of a chunk is
+small buffers, and a single product with the values finishes the chunk. Of inputs too long for a chunk nothing
+of size query × key is kept between forward and backward; the maps of shorter ones are kept, for they are small
+and making them again would cost more. With T = A + [0 ‖ Λ⊙G] (dropped out by M), the backward of a chunk is
 
     dT = (dO·Vᵀ) ⊙ M          dV += (T ⊙ M)ᵀ·dO        dS = A ⊙ (dT − rowsum(dT ⊙ A))
     dF = dS ⊙ S, dS ← dS ⊙ F  (decay on scores)         dF = dS / F  (decay on weights)
@@ -16,42 +17,31 @@ that the backward draws it again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from weft.attention.chunks import CHUNK_BYTES, Chunk, Part, chunks, parts
+from weft.attention.chunk_maps import (
+    Inputs,
+    Kept,
+    Maps,
+    Plan,
+    dropout,
+    form,
+    gate,
+    product,
+    recall,
+    share_of,
+    take,
+)
+from weft.attention.chunks import CHUNK_BYTES, Chunk, chunks, multiply, parts
 from weft.attention.problem import Problem
 
 LONG = 512
 """From how many keys on gradients of keys and values are accumulated transposed."""
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """What a chunk needs to know that is not a tensor."""
-
-    scale: float
-    prefix_length: int
-    decay_mode: str | None
-    gate: str
-    alpha: float
-    beta: float
-    gamma: float
-    dropout_p: float
-    has_blind_rows: bool
-    seed: int
-    chunk_elements: int
-    dtype: torch.dtype
-    parts: tuple[Part, ...]
-
-    def of_part(self, number: int) -> _Plan:
-        """The plan for one part, with dropout draws of its own."""
-        return replace(self, seed=self.seed + (number << 32))
 
 
 def chunked(problem: Problem, chunk_elements: int | None = None) -> Tensor:
@@ -68,7 +58,7 @@ def chunked(problem: Problem, chunk_elements: int | None = None) -> Tensor:
     keys = problem.key.shape[2]
     room = CHUNK_BYTES.get(problem.query.device.type, CHUNK_BYTES["cuda"]) // problem.query.element_size()
     room = room if chunk_elements is None else chunk_elements
-    plan = _Plan(
+    plan = Plan(
         scale=problem.scale,
         prefix_length=problem.prefix_length,
         decay_mode=None if decay is None else decay.mode,
@@ -82,12 +72,11 @@ def chunked(problem: Problem, chunk_elements: int | None = None) -> Tensor:
         chunk_elements=room,
         # The maps are as wide as the products that make them; fp16 alone is widened, for its range.
         dtype=torch.float32 if problem.query.dtype == torch.float16 else problem.query.dtype,
-        # Where one entry does not fill a chunk, chunks of several entries gain more than keys left out.
-        parts=parts(allowed, batch, keys, whole=heads * rows * keys < room),
+        # Where a chunk has room for two entries, that gains more than keys left out.
+        parts=parts(allowed, batch, keys, whole=2 * heads * rows * keys <= room),
     )
     dtype = problem.query.dtype
-    return _Chunked.apply(
-        plan,
+    tensors = (
         problem.query,
         problem.keys().to(dtype),
         problem.values().to(dtype),
@@ -99,7 +88,13 @@ def chunked(problem: Problem, chunk_elements: int | None = None) -> Tensor:
         None if quasi is None else quasi.lambda_query.to(plan.dtype),
         None if quasi is None else quasi.lambda_key.to(plan.dtype),
         alpha.to(plan.dtype) if isinstance(alpha, Tensor) else None,
-    )  # pyright: ignore[reportReturnType] - torch types Function.apply as Any | None
+    )
+    if torch.is_grad_enabled() and heads * rows * (keys + problem.prefix_length) <= room:
+        plan = replace(
+            plan, keeps_maps=any(tensor is not None and tensor.requires_grad for tensor in tensors)
+        )
+    # torch types Function.apply as Any | None.
+    return _Chunked.apply(plan, *tensors)  # pyright: ignore[reportReturnType]
 
 
 def _any_blind(allowed: Tensor) -> bool:
@@ -107,126 +102,27 @@ def _any_blind(allowed: Tensor) -> bool:
     return allowed.device.type != "cpu" or not bool(allowed.any(dim=-1).all())
 
 
-@dataclass
-class _Inputs:
-    """The tensors of one call, as saved for the backward."""
-
-    query: Tensor
-    keys: Tensor
-    values: Tensor
-    bias: Tensor | None
-    factor: Tensor | None
-    context_query: Tensor | None
-    context_key: Tensor | None
-    lambda_query: Tensor | None
-    lambda_key: Tensor | None
-    alpha: Tensor | None
-
-    def of_part(self, part: Part, plan: _Plan) -> _Inputs:
-        """The same inputs for a part of the batch, keys that nobody sees left out; views."""
-        return _Inputs(**_share(vars(self), part, plan))  # pyright: ignore[reportArgumentType] - as in self
-
-    def without_alpha(self) -> _Inputs:
-        """The same inputs with α = 1."""
-        return replace(self, alpha=None)
-
-
-def _share(tensors: Mapping[str, Tensor | None], part: Part, plan: _Plan) -> dict[str, Tensor | None]:
-    """Views of a part of the inputs, or of their gradients, by name."""
-    key_dims = {"keys": 2, "values": 2, "context_key": 2, "bias": 3, "factor": 3}
-    if plan.gate == "pair":
-        key_dims["lambda_key"] = 2
-    extra = {"keys": plan.prefix_length, "values": plan.prefix_length}
-    return {
-        name: None if tensor is None else part.of(tensor, key_dims.get(name), extra.get(name, 0))
-        for name, tensor in tensors.items()
-    }
-
-
-@dataclass
-class _Weights:
-    """One chunk's maps: raw scores (kept only where the factor's gradient needs them), F, A, σ and α·Λ."""
-
-    scores: Tensor | None
-    factor: Tensor | None
-    weights: Tensor
-    sigmoid: Tensor | None
-    gate: Tensor | None
-
-    def total(self, length: int) -> Tensor:
-        """T = A + [0 ‖ Λ⊙G], written over A."""
-        if self.sigmoid is not None and self.gate is not None:
-            self.weights[..., length:].addcmul_(self.sigmoid, self.gate)
-        return self.weights
-
-
-def _weights(plan: _Plan, inputs: _Inputs, chunk: Chunk, *, keep_scores: bool) -> _Weights:
-    """Compute the maps of one chunk; the caller owns every tensor in the result."""
-    length = plan.prefix_length
-    scores = chunk.product(inputs.query, inputs.keys, plan.scale).to(plan.dtype)
-    before, factor, blind = None, None, None
-    if inputs.factor is not None:
-        factor = chunk.of(inputs.factor)
-        if plan.decay_mode == "weights":
-            scores[..., length:].add_(factor.log())
-        elif keep_scores:
-            before = scores[..., length:]
-            scores = scores.clone() if length else scores * factor
-            if length:
-                scores[..., length:].mul_(factor)
-        else:
-            scores[..., length:].mul_(factor)
-    if inputs.bias is not None:
-        bias = chunk.of(inputs.bias)
-        scores[..., length:].add_(bias)
-        if plan.has_blind_rows:
-            blind = bias.isneginf().all(dim=-1, keepdim=True)
-            scores.masked_fill_(blind, 0.0)
-    weights = torch.softmax(scores, dim=-1)
-    if blind is not None:
-        weights.masked_fill_(blind, 0.0)
-    if inputs.context_query is None or inputs.context_key is None:
-        return _Weights(before, factor, weights, None, None)
-    sigmoid = chunk.product(inputs.context_query, inputs.context_key, plan.scale).to(plan.dtype).sigmoid_()
-    if inputs.bias is not None:
-        sigmoid.mul_(chunk.of(inputs.bias).exp())
-    return _Weights(before, factor, weights, sigmoid, _gate(plan, inputs, chunk))
-
-
-def _gate(plan: _Plan, inputs: _Inputs, chunk: Chunk) -> Tensor:
-    """α·Λ: ``(…, query, 1)`` for the row gate, ``(…, query, key)`` for the pair gate."""
-    assert inputs.lambda_query is not None
-    assert inputs.lambda_key is not None
-    by_query = chunk.of(inputs.lambda_query).unsqueeze(-1)
-    if plan.gate == "row":
-        by_key = chunk.of(inputs.lambda_key).unsqueeze(-1)
-    else:
-        by_key = chunk.keys_of(inputs.lambda_key).unsqueeze(-2)
-    gate = 1.0 - plan.beta * by_query - plan.gamma * by_key
-    return gate * (plan.alpha if inputs.alpha is None else chunk.batch_of(inputs.alpha))
-
-
-def _keep(plan: _Plan, chunk: Chunk, like: Tensor) -> Tensor:
-    """The chunk's dropout mask, scaled by 1/(1 − p); the same at every call."""
-    generator = torch.Generator(like.device)
-    generator.manual_seed(plan.seed + chunk.index)
-    kept = torch.empty_like(like).bernoulli_(1.0 - plan.dropout_p, generator=generator)
-    return kept.div_(1.0 - plan.dropout_p)
-
-
 class _Chunked(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, plan: _Plan, *tensors: Tensor | None) -> Tensor:
-        inputs = _Inputs(*tensors)  # pyright: ignore[reportArgumentType] - the first three are never None
-        ctx.plan = plan
-        ctx.save_for_backward(*tensors)
+    def forward(ctx: Any, plan: Plan, *tensors: Tensor | None) -> Tensor:
+        inputs = Inputs(*tensors)  # pyright: ignore[reportArgumentType] - the first three are never None
         batch, heads, rows, _ = inputs.query.shape
         values = inputs.values
         # Laid out as (batch, query, heads, D), so that merging the heads afterwards is a view.
         output = values.new_empty((batch, rows, heads, values.shape[3])).transpose(1, 2)
+        # Element 0 of needs_input_grad is the plan, element 5 the factor.
+        scores = plan.decay_mode == "scores" and ctx.needs_input_grad[5]
+        kept: list[Kept] = []
         with torch.autocast(values.device.type, enabled=False):
             for number, part in enumerate(plan.parts):
-                _forward_part(plan.of_part(number), inputs.of_part(part, plan), part.of(output))
+                here, of_part = inputs.of_part(part, plan), plan.of_part(number)
+                if plan.keeps_maps:
+                    kept.append(Kept.room(of_part, here, scores=scores))
+                _forward_part(of_part, here, part.of(output), kept[-1] if kept else None)
+        ctx.plan = plan
+        ctx.save_for_backward(
+            *tensors, *(t for part in kept for t in (part.weights, part.sigmoid, part.scores))
+        )
         return output
 
     @staticmethod
@@ -234,9 +130,10 @@ class _Chunked(torch.autograd.Function):
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride] - the base is untyped
         ctx: Any, *grad_outputs: Tensor
     ) -> tuple[Tensor | None, ...]:
-        plan: _Plan = ctx.plan
-        inputs = _Inputs(*ctx.saved_tensors)
-        # Element 0 of needs_input_grad is the plan.
+        plan: Plan = ctx.plan
+        count = len(Inputs.__dataclass_fields__)
+        inputs = Inputs(*ctx.saved_tensors[:count])
+        kept = iter(ctx.saved_tensors[count:])
         wanted = dict(zip(vars(inputs), ctx.needs_input_grad[1:], strict=True))
         gradients = {
             name: _new_gradient(name, tensor, inputs, plan)
@@ -245,25 +142,27 @@ class _Chunked(torch.autograd.Function):
         }
         with torch.autocast(inputs.query.device.type, enabled=False):
             for number, part in enumerate(plan.parts):
-                ours = {n: g for n, g in _share(gradients, part, plan).items() if g is not None}
+                ours = {n: g for n, g in share_of(gradients, part, plan).items() if g is not None}
                 here, of_part = inputs.of_part(part, plan), plan.of_part(number)
-                d_output = part.of(grad_outputs[0])
+                d_output = part.of(grad_outputs[0]).to(here.query.dtype)
+                maps = Kept(next(kept), next(kept), next(kept)) if plan.keeps_maps else None
                 for chunk in chunks(here.query, here.keys.shape[2], plan.chunk_elements):
-                    _backward_chunk(of_part, here, chunk, d_output, ours)
+                    _backward_chunk(of_part, here, chunk, d_output, ours, maps)
         return (None, *(gradients.get(name) for name in vars(inputs)))
 
 
-def _forward_part(plan: _Plan, inputs: _Inputs, output: Tensor) -> None:
+def _forward_part(plan: Plan, inputs: Inputs, output: Tensor, kept: Kept | None) -> None:
     """Attend chunk by chunk into ``output``."""
-    values = inputs.values
     for chunk in chunks(inputs.query, inputs.keys.shape[2], plan.chunk_elements):
-        total = _weights(plan, inputs, chunk, keep_scores=False).total(plan.prefix_length)
-        if plan.dropout_p:
-            total.mul_(_keep(plan, chunk, total))
-        chunk.of(output).copy_(torch.matmul(total.to(values.dtype), chunk.keys_of(values)))
+        room = None if kept is None else kept.of(chunk)
+        scores = kept is not None and kept.scores is not None
+        maps = form(plan, inputs, chunk, room, scores=scores)
+        mask = dropout(plan, chunk, maps.weights) if plan.dropout_p else None
+        total = maps.total(plan.prefix_length, mask)
+        multiply(chunk.of(output), total.to(inputs.values.dtype), chunk.keys_of(inputs.values))
 
 
-def _new_gradient(name: str, tensor: Tensor, inputs: _Inputs, plan: _Plan) -> Tensor:
+def _new_gradient(name: str, tensor: Tensor, inputs: Inputs, plan: Plan) -> Tensor:
     """Room for one gradient: zeroed where chunks add to it, else to be written, its unseen keys zeroed."""
     tokens = inputs.keys.shape[2] - plan.prefix_length
     if name in ("query", "context_query"):
@@ -286,24 +185,31 @@ def _new_gradient(name: str, tensor: Tensor, inputs: _Inputs, plan: _Plan) -> Te
 
 
 def _backward_chunk(
-    plan: _Plan, inputs: _Inputs, chunk: Chunk, d_output: Tensor, gradients: dict[str, Tensor]
+    plan: Plan,
+    inputs: Inputs,
+    chunk: Chunk,
+    d_output: Tensor,
+    gradients: dict[str, Tensor],
+    kept: Kept | None,
 ) -> None:
     """Add one chunk's share to every gradient that is wanted."""
     dtype, length = inputs.query.dtype, plan.prefix_length
-    maps = _weights(plan, inputs, chunk, keep_scores="factor" in gradients)
-    d_out = chunk.of(d_output).to(dtype)
-    d_total = chunk.product(d_output.to(dtype), inputs.values).to(maps.weights.dtype)
-    kept = _keep(plan, chunk, d_total) if plan.dropout_p else None
-    if kept is not None:
-        d_total.mul_(kept)
+    if kept is None:
+        maps = form(plan, inputs, chunk, None, scores="factor" in gradients)
+    else:
+        maps = recall(plan, inputs, chunk, kept)
+    d_total = product(plan, "d_total", chunk, d_output, inputs.values)
+    mask = dropout(plan, chunk, d_total) if plan.dropout_p else None
+    if mask is not None:
+        d_total.mul_(mask)
     if maps.sigmoid is not None:
         _backward_quasi(plan, inputs, chunk, maps, d_total[..., length:], gradients)
-    d_scores = torch._softmax_backward_data(d_total, maps.weights, -1, maps.weights.dtype)
+    d_scores = torch.ops.aten._softmax_backward_data.out(
+        d_total, maps.weights, -1, maps.weights.dtype, grad_input=d_total
+    )
     if "values" in gradients:
-        total = maps.total(length)
-        if kept is not None:
-            total.mul_(kept)
-        chunk.add_product(gradients["values"], total.to(dtype), d_out)
+        total = maps.total(length, mask)
+        chunk.add_product(gradients["values"], total.to(dtype), chunk.of(d_output))
     if maps.factor is not None:
         d_tokens = d_scores[..., length:]
         if "factor" in gradients:
@@ -313,7 +219,7 @@ def _backward_chunk(
     _backward_product(plan.scale, chunk, d_scores.to(dtype), inputs, "query", "keys", gradients)
 
 
-def _backward_factor(target: Tensor, d_tokens: Tensor, maps: _Weights) -> None:
+def _backward_factor(target: Tensor, d_tokens: Tensor, maps: Maps) -> None:
     """Gradient of F: dS ⊙ S (on scores) or dS / F (on weights), summed over what F was broadcast over."""
     assert maps.factor is not None
     if target.shape == d_tokens.shape:
@@ -327,12 +233,12 @@ def _backward_factor(target: Tensor, d_tokens: Tensor, maps: _Weights) -> None:
 
 
 def _backward_quasi(
-    plan: _Plan, inputs: _Inputs, chunk: Chunk, maps: _Weights, d_total: Tensor, gradients: dict[str, Tensor]
+    plan: Plan, inputs: Inputs, chunk: Chunk, maps: Maps, d_total: Tensor, gradients: dict[str, Tensor]
 ) -> None:
     """Gradients of Λ, α and the context; ``d_total`` is read, never changed: the softmax needs it after."""
     assert maps.sigmoid is not None
     assert maps.gate is not None
-    product = d_total * maps.sigmoid
+    product = torch.mul(d_total, maps.sigmoid, out=take("d_sigmoid", d_total, d_total.shape))
     _backward_gate(plan, inputs, chunk, product, gradients)
     if "context_query" not in gradients and "context_key" not in gradients:
         return
@@ -345,7 +251,7 @@ def _backward_quasi(
 
 
 def _backward_gate(
-    plan: _Plan, inputs: _Inputs, chunk: Chunk, product: Tensor, gradients: dict[str, Tensor]
+    plan: Plan, inputs: Inputs, chunk: Chunk, product: Tensor, gradients: dict[str, Tensor]
 ) -> None:
     """Gradients of λ_Q, λ_K and α from dT ⊙ σ."""
     alpha = plan.alpha if inputs.alpha is None else chunk.batch_of(inputs.alpha)
@@ -360,7 +266,7 @@ def _backward_gate(
             chunk.keys_of(gradients["lambda_key"]).sub_(by_key.squeeze(-2), alpha=plan.gamma)
     if "alpha" in gradients:
         assert inputs.alpha is not None
-        bare = _gate(plan, inputs.without_alpha(), chunk)
+        bare = gate(plan, inputs.without_alpha(), chunk)
         target = chunk.batch_of(gradients["alpha"])
         target.add_(
             (product * bare if plan.gate == "pair" else by_row * bare).sum(dim=(1, 2, 3), keepdim=True)
@@ -371,14 +277,13 @@ def _backward_product(
     scale: float,
     chunk: Chunk,
     d_scores: Tensor,
-    inputs: _Inputs,
+    inputs: Inputs,
     query: str,
     keys: str,
     gradients: dict[str, Tensor],
 ) -> None:
     """Gradients of scale · query · keysᵀ."""
     if query in gradients:
-        product = torch.matmul(d_scores, chunk.keys_of(getattr(inputs, keys)))
-        chunk.of(gradients[query]).copy_(product.mul_(scale))
+        multiply(chunk.of(gradients[query]), d_scores, chunk.keys_of(getattr(inputs, keys)), scale)
     if keys in gradients:
         chunk.add_product(gradients[keys], d_scores, chunk.of(getattr(inputs, query)), scale)

@@ -33,29 +33,55 @@ class Chunk:
         """The chunk's part of ``(batch, …)``."""
         return tensor[self.batch]
 
-    def product(self, query: Tensor, keys: Tensor, scale: float = 1.0) -> Tensor:
-        """The product scale · query · keysᵀ over the chunk, ``(…, rows, keys)``."""
-        # Scaling the chunk's queries stays in the cache; scaling them all at once costs fresh memory.
-        return torch.matmul(self.of(query) * scale, self.keys_of(keys).mT)
+    def product(self, out: Tensor, query: Tensor, keys: Tensor, scale: float = 1.0) -> Tensor:
+        """The product scale · query · keysᵀ over the chunk, ``(…, rows, keys)``, into ``out``."""
+        multiply(out, self.of(query), self.keys_of(keys).mT, scale)
+        return out
 
     def add_product(self, gradient: Tensor, weights: Tensor, rows: Tensor, scale: float = 1.0) -> None:
         """Add scale · weightsᵀ · rows to the chunk's part of a gradient ``(batch, heads, key, D)``.
 
         The first rows of a block write what the next ones add to, so that nothing need be zeroed before.
         """
-        target = self.keys_of(gradient)
+        target, add = self.keys_of(gradient), self.rows.start > 0
         if target.stride(-1) == 1:
-            product = torch.matmul(weights.mT, rows)
+            multiply(target, weights.mT, rows, scale, add=add)
         else:
-            product, target = torch.matmul(rows.mT, weights), target.mT
-        if self.rows.start == 0:
-            target.copy_(product.mul_(scale))
-        else:
-            target.add_(product, alpha=scale)
+            multiply(target.mT, rows.mT, weights, scale, add=add)
 
     def keys_of(self, tensor: Tensor) -> Tensor:
         """The chunk's part of ``(batch, heads, key, …)``: every key."""
         return tensor[self.batch, self.heads]
+
+
+def multiply(out: Tensor, left: Tensor, right: Tensor, scale: float = 1.0, *, add: bool = False) -> None:
+    """``out`` = scale · left · right, or ``out`` + that, over ``(batch, heads, …)``.
+
+    Nothing is copied where batch and heads of each are one dimension to the matrix product, as they are
+    in a chunk of one batch entry.
+    """
+    flat = [_flat(tensor) for tensor in (out, left, right)]
+    if flat[0] is not None and flat[1] is not None and flat[2] is not None:
+        if flat[0].is_contiguous() or flat[0].shape[0] == 1:
+            flat[0].baddbmm_(flat[1], flat[2], beta=float(add), alpha=scale)
+            return
+        product = torch.bmm(flat[1], flat[2]).view(out.shape)
+    else:
+        product = torch.matmul(left, right)
+    if add:
+        out.add_(product, alpha=scale)
+    else:
+        torch.mul(product, scale, out=out)
+
+
+def _flat(tensor: Tensor) -> Tensor | None:
+    """``(batch · heads, …)`` as a view, or None where the layout has none."""
+    batch, heads = tensor.shape[:2]
+    if batch == 1:
+        return tensor[0]
+    if heads == 1 or tensor.stride(0) == heads * tensor.stride(1):
+        return tensor.flatten(0, 1)
+    return None
 
 
 def chunks(query: Tensor, keys: int, budget: int) -> Iterator[Chunk]:
