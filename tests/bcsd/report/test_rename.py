@@ -17,6 +17,10 @@ from weft.errors import InputError
 LOADED_AT = 0x100000
 
 
+class NameRefusedError(Exception):
+    """What Ghidra throws at a name that is taken or holds odd characters."""
+
+
 @pytest.fixture
 def sure(matching):
     return replace(matching, confidence=np.linspace(0.5, 1.0, len(matching.rows)))
@@ -33,6 +37,7 @@ class Named:
     def __init__(self, name=None):
         self.name = name
         self.comment = None
+        self.refuses = False
 
     # Ghidra's half.
     def getSymbol(self):  # noqa: N802 - Ghidra's name
@@ -40,6 +45,8 @@ class Named:
 
     def setName(self, name, source):  # noqa: N802 - Ghidra's name
         assert source == "ANALYSIS"
+        if self.refuses:
+            raise NameRefusedError(name)
         self.name = name
 
     def getComment(self):  # noqa: N802 - Ghidra's name
@@ -57,11 +64,14 @@ class Address(int):
 def run_ghidra(script, functions, sha256, monkeypatch):
     module = ModuleType("ghidra.program.model.symbol")
     module.SourceType = SimpleNamespace(DEFAULT="DEFAULT", ANALYSIS="ANALYSIS")
-    for name in ("ghidra", "ghidra.program", "ghidra.program.model"):
+    errors = ModuleType("ghidra.util.exception")
+    errors.DuplicateNameException = errors.InvalidInputException = NameRefusedError
+    for name in ("ghidra", "ghidra.program", "ghidra.program.model", "ghidra.util"):
         monkeypatch.setitem(sys.modules, name, ModuleType(name))
-    monkeypatch.setitem(sys.modules, module.__name__, module)
+    for fake in (module, errors):
+        monkeypatch.setitem(sys.modules, fake.__name__, fake)
     program = SimpleNamespace(
-        getExecutableSHA256=lambda: sha256,
+        getExecutableSHA256=lambda: sha256.upper(),
         getImageBase=lambda: Address(LOADED_AT),
         getFunctionManager=lambda: SimpleNamespace(getFunctionAt=functions.get),
     )
@@ -73,6 +83,9 @@ def run_ida(script, functions, sha256, monkeypatch):
         return SimpleNamespace(start_ea=address) if address in functions else None
 
     def set_name(address, name, flags):
+        assert flags == 0x1901
+        if functions[address].refuses:
+            return False
         functions[address].name = name
         return True
 
@@ -93,7 +106,13 @@ def run_ida(script, functions, sha256, monkeypatch):
             "retrieve_input_file_sha256": lambda: bytes.fromhex(sha256),
             "get_imagebase": lambda: LOADED_AT,
         },
-        "ida_name": {"set_name": set_name, "SN_NOCHECK": 1, "SN_FORCE": 0x800, "SN_NOWARN": 0x100},
+        "ida_name": {
+            "set_name": set_name,
+            "SN_NOCHECK": 1,
+            "SN_NOWARN": 0x100,
+            "SN_FORCE": 0x800,
+            "SN_NODUMMY": 0x1000,
+        },
     }
     for name, members in fakes.items():
         module = ModuleType(name)
@@ -114,16 +133,19 @@ def test_names_go_where_they_belong_and_nowhere_else(sure, tool, monkeypatch, ca
     del functions[missing]
     commented = LOADED_AT + sure.b.addresses[int(sure.columns[-3])] - sure.b.base
     functions[commented].comment = "mine too"
+    refusing = functions[LOADED_AT + sure.b.addresses[int(sure.columns[-4])] - sure.b.base]
+    refusing.refuses = True
     RUNNERS[tool](rename_script(sure, tool, 0.8), functions, sure.b.sha256, monkeypatch)
     assert functions[mine].name == "my_own_name"
     assert functions[commented].comment == "mine too"
     for number, (i, j) in enumerate(zip(sure.rows, sure.columns, strict=True)):
         function = functions.get(LOADED_AT + sure.b.addresses[j] - sure.b.base)
-        if function is None or function.name == "my_own_name":
+        if function is None or function is refusing or function.name == "my_own_name":
             continue
         expected = sure.a.names[i] if sure.confidence[number] >= 0.8 else None
         assert function.name == expected
-    assert "1 kept their name, 1 not found" in capsys.readouterr().out
+    assert refusing.name is refusing.comment is None
+    assert "1 kept their name, 1 not found, 1 names refused" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("tool", RUNNERS)

@@ -110,22 +110,22 @@ def held_out_error(lessons: Lessons, rule: Rule) -> float:
         rule: The rule.
 
     Returns:
-        The expected calibration error; NaN where there are not two packages, or no match at all.
+        The expected calibration error, mean over the packages: errors of opposite sign do not cancel, so this is
+        what to expect of a further package. NaN where there are not two packages, or one has no match at all.
     """
     packages = sorted({trial.a.package for trial in lessons.known})
     if len(packages) < 2:
         return float("nan")
-    confidence: list[NDArray[np.float64]] = []
-    right: list[NDArray[np.bool_]] = []
+    errors: list[float] = []
     for package in packages:
         without = fit_confidence(judged(lessons.without(package), rule), rule)
-        own = Lessons([trial for trial in lessons.known if trial.a.package == package])
-        asked = judged(own, without)
-        found = without.confidence(asked.features)
-        confidence.append(found[found >= rule.floor])
-        right.append(asked.right[found >= rule.floor])
-    found, truth = np.concatenate(confidence), np.concatenate(right)
-    return expected_calibration_error(found, truth) if len(found) else float("nan")
+        asked = judged(Lessons([trial for trial in lessons.known if trial.a.package == package]), without)
+        confidence = without.confidence(asked.features)
+        kept = confidence >= rule.floor
+        if not kept.any():
+            return float("nan")
+        errors.append(expected_calibration_error(confidence[kept], asked.right[kept]))
+    return float(np.mean(errors))
 
 
 def judged(lessons: Lessons, rule: Rule) -> Judged:
