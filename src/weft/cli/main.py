@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from weft import __version__
+from weft.allocator import keep_freed_memory
 from weft.errors import Interrupted, WeftError
 
 
@@ -65,6 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         known = ", ".join(COMMANDS)
         print(f"weft: no command {name!r} (one of: {known})", file=sys.stderr)
         return 2
+    if argv is None:  # the process is ours
+        keep_freed_memory()
     try:
         return int(import_module(command.module).run(rest))
     except WeftError as error:

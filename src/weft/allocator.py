@@ -1,0 +1,26 @@
+"""Memory that the process keeps instead of giving it back and faulting it in again."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+
+_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
+_SETTINGS = ((_M_MMAP_THRESHOLD, 1 << 30), (_M_TRIM_THRESHOLD, (1 << 31) - 1), (_M_TOP_PAD, 1 << 28))
+
+
+def keep_freed_memory() -> bool:
+    """Let glibc's malloc reuse large blocks, for the rest of the process; True where it does.
+
+    By default every tensor above 32 MiB is a mapping of its own, and the top of the heap is given back when
+    something there is freed: the next step of a training pays a page fault for every 4 KiB of each temporary
+    again, a fifth of its time where faults are slow (docs/log.md). The price is that memory once used stays
+    with the process. The ``weft`` command calls this; the library itself never does.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is None:  # another C library, such as musl
+        return False
+    applied = [mallopt(name, value) == 1 for name, value in _SETTINGS]
+    return all(applied)
