@@ -57,5 +57,7 @@ def run(argv: list[str]) -> int:
         names = ", ".join(package.name for package in packages)
         print(f"{output}: fitted on {names}: score {rule.score:.2f}, {worth}, floor {rule.floor}")
         error = held_out_error(lessons, rule)
-        print(f"calibration error of a package's matches, the confidence fitted without it: {error:.3f} (mean)")
+        print(
+            f"calibration error of a package's matches, the confidence fitted without it: {error:.3f} (mean)"
+        )
     return 0
