@@ -169,7 +169,7 @@ def _match_row(number: int, record: dict[str, Any]) -> str:
         f'<td data-value="{confidence}"><span class="bar"><i class="{colour}" '
         f'style="width:{100 * confidence:.0f}%"></i></span>'
         f"{confidence:.2f}</td>"
-        f'<td data-value="{score}">{score:.4g}</td><td data-value="{record["rank"]}">{record["rank"]}</td>'
+        f'<td data-value="{score}">{score:.4f}</td><td data-value="{record["rank"]}">{record["rank"]}</td>'
         f'{_name_cell(record["a"])}{_name_cell(record["b"])}<td data-value="{len(evidence)}">{chips}</td></tr>'
     )
 
