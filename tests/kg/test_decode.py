@@ -10,9 +10,11 @@ import torch
 
 from weft.errors import ConfigError, ShapeError
 from weft.kg.config import graphmert, weft_kg
+from weft.kg.model import decode
 from weft.kg.model.decode import Queries, mask_predict, score_tails, spell
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.model.memory import encode_leaves, remember
+from weft.kg.model.spelling import Leaves, Spelling, can_spell_by_leaf
 from weft.kg.model.training import named_config
 from weft.kg.model.trie import Trie
 from weft.kg.read.tokens import END, PAD
@@ -117,6 +119,57 @@ def test_questions_that_do_not_exist_change_nothing() -> None:
     found, whole = spell(model, replace(asked, there=there), beams=2), spell(model, asked, beams=2)
     assert float(found.log_probability[0, 1].max()) < -1e8
     assert torch.equal(found.tokens[there], whole.tokens[there])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"copy_path": False},
+        {"fusion": "embedding"},
+        {"fusion": "none"},
+        {"position": "absolute"},
+        {"position": "none"},
+    ],
+)
+def test_leaf_by_leaf_spells_what_whole_tails_spell(
+    changes: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, asked = tiny(**changes), queries(3, 4)
+    there = asked.there.clone()
+    there[0, 1] = there[2] = False
+    asked = replace(asked, there=there)
+    assert can_spell_by_leaf(model)
+    by_leaf = spell(model, asked, beams=3)
+    first = spell(model, asked, beams=3, first_only=True)
+    monkeypatch.setattr(decode, "can_spell_by_leaf", lambda model: False)
+    whole = spell(model, asked, beams=3)
+    assert torch.equal(by_leaf.tokens[there], whole.tokens[there])
+    assert torch.allclose(by_leaf.log_probability, whole.log_probability, atol=1e-5)
+    assert torch.equal(first.tokens[there], whole.tokens[there][:, :1])
+    assert torch.allclose(first.log_probability, whole.log_probability[..., :1], atol=1e-5)
+
+
+def test_tails_that_leaves_cannot_be_apart_from_are_spelled_whole() -> None:
+    assert not can_spell_by_leaf(tiny(decay="weights"))
+    assert not can_spell_by_leaf(tiny(fusion="words", prompt=((), (5,), (6, 7), (8,))))
+
+
+def test_the_first_answer_alone_follows_fewer_hypotheses(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, asked = tiny(), queries()
+    followed: list[int] = []
+    likeliest = Spelling.likeliest
+
+    def count(self: Spelling, leaves: Leaves, number: int) -> tuple[torch.Tensor, torch.Tensor]:
+        followed.append(len(leaves.row))
+        return likeliest(self, leaves, number)
+
+    monkeypatch.setattr(Spelling, "likeliest", count)
+    spell(model, asked, beams=30)
+    every = sum(followed)
+    followed.clear()
+    spell(model, asked, beams=30, first_only=True)
+    assert 0 < sum(followed) < every
 
 
 def test_tries_allow_their_tails_only() -> None:

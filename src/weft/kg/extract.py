@@ -159,12 +159,15 @@ class Extractor:
         asked = [(chunk, questions(chunk, self.tokenizer)) for chunk in chunks]
         return [(chunk, found) for chunk, found in asked if found]
 
-    def answers(self, part: Sequence[tuple[Chunk, list[Question]]], beams: int) -> tuple[Queries, Answers]:
+    def answers(
+        self, part: Sequence[tuple[Chunk, list[Question]]], beams: int, *, first_only: bool = False
+    ) -> tuple[Queries, Answers]:
         """Ask the questions of some chunks in one pass.
 
         Args:
             part: Chunks with their questions.
             beams: Hypotheses of each tail.
+            first_only: Give the first answer alone; the same, sooner.
         """
         device = self.model.word_embeddings.device
         width, most = max(len(chunk.ids) for chunk, _ in part), max(len(found) for _, found in part)
@@ -178,12 +181,13 @@ class Extractor:
                 )
         there, relation, head_start, head_length = columns.to(device)
         queries = Queries(roots.to(device), there.bool(), relation, head_start, head_length)
-        return queries, spell(self.model, queries, beams)
+        return queries, spell(self.model, queries, beams, first_only=first_only)
 
     def _facts(
         self, text: str, part: Sequence[tuple[Chunk, list[Question]]], beams: int
     ) -> Iterator[ModelFact]:
-        queries, answers = self.answers(part, beams)
+        # An endpoint is shown the tokens of every hypothesis; else the first is all that is asked for.
+        queries, answers = self.answers(part, beams, first_only=self.combiner is None)
         combined = self._combined(text, part, queries, answers)
         for row, (chunk, found) in enumerate(part):
             for number, question in enumerate(found):

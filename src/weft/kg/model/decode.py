@@ -14,6 +14,7 @@ from torch import Tensor
 from weft.errors import ConfigError, ShapeError
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.model.memory import RootMemory, can_remember, encode_leaves, remember
+from weft.kg.model.spelling import Leaves, Spelling, can_spell_by_leaf
 from weft.kg.model.trie import Trie
 from weft.kg.read.tokens import END, MASK, PAD
 from weft.kg.represent.batch import IGNORED, ChainBatch
@@ -76,7 +77,12 @@ class Answers:
 
 @torch.no_grad()
 def spell(
-    model: LeafyChainModel, queries: Queries, beams: int = 10, tries: list[list[Trie]] | None = None
+    model: LeafyChainModel,
+    queries: Queries,
+    beams: int = 10,
+    tries: list[list[Trie]] | None = None,
+    *,
+    first_only: bool = False,
 ) -> Answers:
     """Spell tails left to right by beam search.
 
@@ -85,6 +91,8 @@ def spell(
         queries: What to ask.
         beams: W, hypotheses kept of each query.
         tries: For row b and query q the tails that are allowed; any where None.
+        first_only: Give the first answer of each query alone, the same as without: a hypothesis below one that has
+            ended can only lose, and is not followed any further.
 
     Raises:
         ConfigError: The model does not spell, or ``beams`` is below 1.
@@ -99,24 +107,36 @@ def spell(
     tokens = torch.full((B, Q, 1, K), PAD, dtype=torch.int64, device=device)
     score = torch.zeros(B, Q, 1, device=device)
     done = torch.zeros(B, Q, 1, dtype=torch.bool, device=device)
-    memory = None
+    memory, spelling = None, None
     if can_remember(model):
         memory = remember(
             model, _batch(model, queries, tokens[:, :, 0], torch.zeros_like(queries.relation))[0]
         )
+        if tries is None and can_spell_by_leaf(model):
+            spelling = Spelling(model, queries.roots, memory)
+    branches = min(beams, model.config.encoder.vocab_size)
+    # Where in the step before the hypothesis before each one stood.
+    parent = torch.zeros(B, Q, 1, dtype=torch.int64, device=device)
     for step in range(K):
         W = tokens.shape[2]
         live = queries.there[..., None] & ~done
+        if first_only:
+            live = live & (score > torch.where(done, score, _LOWEST).amax(dim=2, keepdim=True))
         if not bool(live.any()):
             break
-        following = _next_log_probability(model, queries, tokens, step, live, memory)
-        if tries is not None:
-            allowed = _allowed(tries, tokens, step, following.shape[-1])[live]
-            following = following.masked_fill(~allowed, _LOWEST)
-        branches = min(beams, following.shape[-1])
-        best = following.new_full((B, Q, W, branches), _LOWEST)
+        best = score.new_full((B, Q, W, branches), _LOWEST)
         token = torch.full((B, Q, W, branches), PAD, dtype=torch.int64, device=device)
-        best[live], token[live] = following.topk(branches, dim=-1)
+        if spelling is not None:
+            newest = _leaves(queries, live, parent, tokens[..., max(step - 1, 0)])
+            best[live], token[live] = spelling.likeliest(newest, branches)
+        else:
+            following = _next_log_probability(model, queries, tokens, step, live, memory)
+            if tries is not None:
+                allowed = _allowed(tries, tokens, step, following.shape[-1])[live]
+                following = following.masked_fill(~allowed, _LOWEST)
+            best[live], token[live] = following.topk(branches, dim=-1)
+        number = torch.zeros(B, Q, W, dtype=torch.int64, device=device)
+        number[live] = torch.arange(int(live.sum()), device=device)
         # A finished hypothesis has one continuation: itself.
         going = torch.where(done[..., None], _LOWEST, score[..., None] + best).flatten(2)
         total = torch.cat([going, torch.where(done, score, _LOWEST)], dim=2)
@@ -128,7 +148,22 @@ def spell(
         ended = extended & (added == END)
         tokens[..., step] = torch.where(extended & ~ended, added, PAD)
         done = ~extended | ended
-    return Answers(tokens, torch.where(queries.there[..., None], score, _LOWEST))
+        parent = number.gather(2, source)
+    score = torch.where(queries.there[..., None], score, _LOWEST)
+    return Answers(tokens[:, :, :1], score[:, :, :1]) if first_only else Answers(tokens, score)
+
+
+def _leaves(queries: Queries, live: Tensor, parent: Tensor, said: Tensor) -> Leaves:
+    """The newest leaf of each live hypothesis; the arguments beside the queries are ``(B, Q, W)``."""
+    row, query, _ = live.nonzero(as_tuple=True)
+    return Leaves(
+        row,
+        queries.relation[row, query],
+        queries.head_start[row, query],
+        queries.head_length[row, query],
+        parent[live],
+        said[live],
+    )
 
 
 @torch.no_grad()

@@ -79,9 +79,11 @@ class CopyPath(nn.Module):
         Returns:
             Log-weights ``(B, L, R)`` in float32, and gate logits ``(B, L)`` in float32.
         """
-        scores = torch.bmm(self.query(leaves), self.key(roots).transpose(1, 2)).float() / math.sqrt(
-            roots.shape[2]
-        )
+        return self.point(leaves, self.key(roots), allowed)
+
+    def point(self, leaves: Tensor, keys: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
+        """The same, with the keys ``(B, R, hidden)`` of the roots."""
+        scores = torch.bmm(self.query(leaves), keys.transpose(1, 2)).float() / math.sqrt(keys.shape[2])
         scores = scores.masked_fill(~allowed[:, None, :], torch.finfo(torch.float32).min)
         return F.log_softmax(scores, dim=-1), self.gate(leaves).squeeze(-1).float()
 
@@ -158,10 +160,14 @@ class LeafyChainModel(nn.Module):
         A tail holds no padding, mask or other special token: their probability is 0. Without slots a tail
         has no end of its own either, as published.
         """
+        return F.log_softmax(self.tail_logits(leaves), dim=-1)
+
+    def tail_logits(self, leaves: Tensor) -> Tensor:
+        """The vocabulary path's logits, ``(..., vocab)`` float32 from ``(..., hidden)``."""
         logits = self.mlm(leaves, self.word_embeddings).float()
         never = len(SPECIALS) - 1 if self.config.slots else len(SPECIALS)
         special = torch.arange(logits.shape[-1], device=logits.device) < never
-        return F.log_softmax(logits.masked_fill(special, torch.finfo(torch.float32).min), dim=-1)
+        return logits.masked_fill(special, torch.finfo(torch.float32).min)
 
     def pointers(self, hidden: Tensor, batch: ChainBatch) -> tuple[Tensor, Tensor]:
         """Copy log-weights ``(B, L, R')`` and gate logits ``(B, L)`` of the leaf columns."""

@@ -49,10 +49,10 @@ def remember(model: LeafyChainModel, batch: ChainBatch) -> RootMemory:
         raise ConfigError("roots are encoded apart from leaves only one way and without decay")
     R = batch.num_roots
     hidden = model(batch, layers=slice(0, 0))[:, :R]
-    turn = _turn(model, batch.root[:, :R], hidden)
+    turn = turn_of(model, batch.root[:, :R], hidden)
     mask = batch.real[:, None, None, :R]
     layers = []
-    for layer in _layers(model):
+    for layer in encoder_layers(model):
         key, value = key_value(layer, hidden, turn)
         hidden = step(layer, hidden, key, value, mask, turn)
         layers.append((key, value))
@@ -70,20 +70,22 @@ def encode_leaves(model: LeafyChainModel, batch: ChainBatch, memory: RootMemory)
     """
     R = batch.num_roots
     hidden = model(batch, layers=slice(0, 0))[:, R:]
-    turn = _turn(model, batch.root[:, R:], hidden)
+    turn = turn_of(model, batch.root[:, R:], hidden)
     mask = batch.one_way(model.config.decoding == "causal")[:, :, R:]
-    for layer, (root_key, root_value) in zip(_layers(model), memory.layers, strict=True):
+    for layer, (root_key, root_value) in zip(encoder_layers(model), memory.layers, strict=True):
         key, value = key_value(layer, hidden, turn)
         key, value = torch.cat([root_key, key], dim=2), torch.cat([root_value, value], dim=2)
         hidden = step(layer, hidden, key, value, mask, turn)
     return torch.cat([memory.hidden, hidden], dim=1)
 
 
-def _layers(model: LeafyChainModel) -> list[EncoderLayer]:
+def encoder_layers(model: LeafyChainModel) -> list[EncoderLayer]:
+    """The layers of a model's encoder."""
     return list(model.encoder.layers)  # type: ignore[arg-type]  # nn.ModuleList loses the type
 
 
-def _turn(model: LeafyChainModel, positions: Tensor, hidden: Tensor) -> Rotation | None:
+def turn_of(model: LeafyChainModel, positions: Tensor, hidden: Tensor) -> Rotation | None:
+    """How keys and queries at positions ``(batch, seq)`` are turned; None without rotary positions."""
     config = model.config.encoder
     if config.position != "rotary":
         return None
@@ -103,7 +105,12 @@ def step(
     query = _split(layer, layer.attention.query(hidden))
     query = query if turn is None else rotate(query, turn)
     attended, _ = attend(query, key, value, mask=mask.expand(-1, -1, query.shape[2], -1))
-    hidden = layer.attention_norm(hidden + layer.attention.output(attended.transpose(1, 2).flatten(2)))
+    return after_attention(layer, hidden, attended.transpose(1, 2).flatten(2))
+
+
+def after_attention(layer: EncoderLayer, hidden: Tensor, attended: Tensor) -> Tensor:
+    """What a layer makes of its input and of what it attended to, both ``(..., hidden)``."""
+    hidden = layer.attention_norm(hidden + layer.attention.output(attended))
     return layer.output_norm(hidden + layer.output(F.gelu(layer.intermediate(hidden))))
 
 
