@@ -1,3 +1,4 @@
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -5,8 +6,9 @@ import pytest
 import torch
 
 from weft.absa.explain.attribution import attribute, backward_gradient, explain
-from weft.absa.explain.deletion import deletion_scores
+from weft.absa.explain.deletion import CEILING, deletion_scores
 from weft.absa.explain.heatmap import heatmap
+from weft.absa.explain.search import search
 from weft.absa.records import Context, Corpus, Sentence
 from weft.errors import ConfigError, InputError
 
@@ -15,7 +17,7 @@ KINDS = ("weft-absa", "pair", "qacg", "qacg-official", "cg")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("method", ["occlusion", "gradient", "integrated", "attention", "quasi"])
+@pytest.mark.parametrize("method", ["occlusion", "search", "gradient", "integrated", "attention", "quasi"])
 def test_every_word_is_attributed(make, kind, method):
     asker = make(kind)
     if method == "quasi" and not kind.startswith("qacg"):
@@ -25,7 +27,7 @@ def test_every_word_is_attributed(make, kind, method):
     found = explain(asker, TEXT, ("LOCATION1", "price"), method=method)
     assert [word.text for word in found.words] == TEXT.split()
     assert all(TEXT[word.start : word.end] == word.text for word in found.words)
-    assert len({round(word.score, 6) for word in found.words}) > 3
+    assert len({round(word.score, 6) for word in found.words}) > (1 if method == "search" else 3)
     assert found.probabilities[found.polarity] == max(found.probabilities.values())
     assert found.record()["words"][0]["text"] == "LOCATION1"
 
@@ -71,6 +73,30 @@ def test_occlusion_one_token_at_a_time(make, kind):
         assert found[token].item() == pytest.approx((beside + alone) / 2, abs=1e-9)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_wide_search_finds_the_best_set(make, kind):
+    asker = make(kind)
+    batch = asker.represent([Sentence(TEXT, (Context("price", "LOCATION1"),))])
+    model = asker.module.double()
+    inner = range(1, len(asker.representation.pieces(TEXT).ids) - 1)
+
+    @torch.no_grad()
+    def left(masked):
+        ids = batch.input_ids.clone()
+        ids[0, list(masked)] = asker.mask_id
+        return torch.log_softmax(model(replace(batch, input_ids=ids)).logits, dim=-1)[0, 1].item()
+
+    best = min(itertools.combinations(inner, 2), key=left)
+    found = search(model, batch, 1, asker.mask_id, size=2, beam=100)
+    assert tuple(found.nonzero()[:, 0].tolist()) == best
+    assert (found[list(best)] > 0).all()
+    assert found.sum().item() == pytest.approx(max(left(()) - left(best), 1e-6), rel=1e-5)
+    narrow = search(model, batch, 1, asker.mask_id, size=2, beam=1)
+    assert left(narrow.nonzero()[:, 0].tolist()) >= left(best) - 1e-12
+    short = asker.represent([Sentence("quiet", (Context("price", "LOCATION1"),))])
+    assert search(model, short, 1, asker.mask_id).count_nonzero() == 1
+
+
 def test_integrated_gradients_add_up(make):
     asker = make()
     batch = asker.represent([Sentence(TEXT, (Context("price", "LOCATION1"),))])
@@ -109,9 +135,9 @@ def test_the_deletion_test_finds_the_words_that_matter(make):
         (Sentence(TEXT + " but the rent is good", (Context("price"),), ("positive",)),) * 6, asker.classes_
     )
     found = deletion_scores(asker, corpus, ("integrated", "gradient", "random"), top=2)
-    assert set(found) == {"integrated", "gradient", "random"}
-    assert found["integrated"] > found["random"]
-    assert deletion_scores(asker, corpus, ("random",), top=2) == {"random": pytest.approx(found["random"])}
+    assert set(found) == {"integrated", "gradient", "random", CEILING}
+    assert 1 > found[CEILING] > found["integrated"] > found["random"]
+    assert deletion_scores(asker, corpus, ("random",), top=2)["random"] == pytest.approx(found["random"])
     silent = Corpus((Sentence(TEXT, (Context("price"),), ("none",)),), asker.classes_)
     with pytest.raises(InputError, match="no question with an opinion"):
         deletion_scores(asker, silent, ("random",))

@@ -1,6 +1,7 @@
 """Which words made the answer: attributions of every token, by several methods, one of them tested best.
 
 ``occlusion``  what the answer loses without token j, and gains by it alone
+``search``     the three tokens without which least is left of the answer
 ``gradient``   gradient × input: Σ_h e_jh · ∂ log p(class) / ∂ e_jh
 ``integrated`` integrated gradients from the same text with every word masked (captum)
 ``attention``  the weight that the question (or ``[CLS]``) gives to token j, mean over the heads
@@ -21,6 +22,7 @@ import torch
 from torch import Tensor
 
 from weft.absa.explain.occlusion import occlusion
+from weft.absa.explain.search import search
 from weft.absa.model.build import AnyModel
 from weft.absa.records import Context, Sentence
 from weft.absa.represent.batch import Pairs, Questions
@@ -28,7 +30,7 @@ from weft.absa.use.asker import Asker, Question, as_context
 from weft.absa.use.decide import decide
 from weft.errors import ConfigError, InputError, MissingExtraError
 
-Method: TypeAlias = Literal["occlusion", "gradient", "integrated", "attention", "quasi", "random"]
+Method: TypeAlias = Literal["occlusion", "search", "gradient", "integrated", "attention", "quasi", "random"]
 DEFAULT_METHOD: Method = "integrated"
 _STEPS = 32
 
@@ -131,7 +133,7 @@ def attribute(
         batch: One text with one question.
         chosen: The class to explain.
         method: How.
-        mask_id: The id of ``[MASK]``, what ``occlusion`` and ``integrated`` put in a token's place.
+        mask_id: The id of ``[MASK]``, what ``occlusion``, ``search`` and ``integrated`` put in a token's place.
         seed: Of ``random``.
 
     Returns:
@@ -147,6 +149,8 @@ def attribute(
             return _seen(model, batch, method)
     if method == "occlusion":
         return occlusion(model, batch, chosen, mask_id)
+    if method == "search":
+        return search(model, batch, chosen, mask_id)
     if method == "gradient":
         embedded = model.embed(batch).detach().requires_grad_()  # pyright: ignore[reportArgumentType] - as below
         return (

@@ -54,7 +54,7 @@ def _article(explanation: Explanation) -> str:
 
 def _coloured(explanation: Explanation) -> str:
     strongest = max((abs(word.score) for word in explanation.words), default=0.0) or 1.0
-    if explanation.method in ("occlusion", "gradient", "integrated"):
+    if explanation.method in ("occlusion", "search", "gradient", "integrated"):
         strongest = max(strongest, _FULL_COLOUR)
     parts: list[str] = []
     end = 0

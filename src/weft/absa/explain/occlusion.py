@@ -38,7 +38,7 @@ def occlusion(model: AnyModel, batch: Questions | Pairs, chosen: int, mask_id: i
         1953, "A Value for n-Person Games".
     """
     ids = batch.input_ids
-    text = _text_tokens(batch)
+    text = text_tokens(batch)
     places = text.nonzero()[:, 0]
     one = torch.eye(len(text), dtype=torch.bool, device=ids.device)[places]
     changed = torch.cat(
@@ -49,7 +49,7 @@ def occlusion(model: AnyModel, batch: Questions | Pairs, chosen: int, mask_id: i
             ids.masked_fill(text & ~one, mask_id),
         ]
     )
-    shares = torch.cat([_log_shares(model, batch, part, chosen) for part in changed.split(_PASS)])
+    shares = log_shares(model, batch, changed, chosen)
     whole, nothing = shares[:2]
     without, only = shares[2:].chunk(2)
     scores = shares.new_zeros(len(text))
@@ -57,7 +57,7 @@ def occlusion(model: AnyModel, batch: Questions | Pairs, chosen: int, mask_id: i
     return scores
 
 
-def _text_tokens(batch: Questions | Pairs) -> Tensor:
+def text_tokens(batch: Questions | Pairs) -> Tensor:
     """``(seq,)`` bool, the tokens of the text without its marks."""
     text = batch.attention_mask[0].clone()
     if isinstance(batch, Pairs):
@@ -67,8 +67,12 @@ def _text_tokens(batch: Questions | Pairs) -> Tensor:
     return text
 
 
-def _log_shares(model: AnyModel, batch: Questions | Pairs, ids: Tensor, chosen: int) -> Tensor:
+def log_shares(model: AnyModel, batch: Questions | Pairs, ids: Tensor, chosen: int) -> Tensor:
     """Logarithms of p(chosen) of several texts ``(texts, seq)`` that are asked the one question of the batch."""
+    return torch.cat([_of_one_pass(model, batch, part, chosen) for part in ids.split(_PASS)])
+
+
+def _of_one_pass(model: AnyModel, batch: Questions | Pairs, ids: Tensor, chosen: int) -> Tensor:
     count = len(ids)
     repeated = {
         name: value.expand(count, -1)

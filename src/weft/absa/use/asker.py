@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Literal, Self, TypeAlias
@@ -15,18 +16,22 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from weft.absa.model.build import AnyModel
+from weft.absa.model.pair import PairBert
+from weft.absa.model.weft_absa import WeftAbsa
 from weft.absa.records import Context, Sentence
 from weft.absa.represent.batch import Pairs, Questions, Representation, aspect_words, target_positions
+from weft.absa.use.answering import for_answers
+from weft.absa.use.product import cpu_multiplies_int8
 from weft.attention.attend import cpu_multiplies_bf16
-from weft.errors import InputError
+from weft.errors import ConfigError, InputError
 
 Floats = NDArray[np.float64]
 Question: TypeAlias = Context | str | tuple[str, str]
 """A context; or an aspect alone; or (target, aspect)."""
 
-Precision: TypeAlias = Literal["fp32", "bf16", "auto"]
+Precision: TypeAlias = Literal["fp32", "bf16", "int8", "auto"]
 
-# Tokens of one pass, for each thread: what a layer makes of them stays in a processor's cache.
+# Tokens of one pass: what a layer makes of them stays in a processor's cache.
 _CPU_TOKENS = 1536
 
 
@@ -55,7 +60,9 @@ class Asker:
             self.config.encoder.pad_token_id,
         )
         self.classes_ = self.config.polarities
-        self._bf16 = False
+        # What answers, and whether under autocast: see compute_in().
+        self._answering = module
+        self._autocast = False
 
     @property
     def mask_id(self) -> int:
@@ -77,16 +84,31 @@ class Asker:
         return self
 
     def compute_in(self, precision: Precision) -> Self:
-        """Choose the arithmetic of the answers.
+        """Choose the arithmetic of the answers; explanations and training keep float32.
+
+        The weights are converted here: choose again after they change.
 
         Args:
             precision: ``"fp32"``, as at the start; ``"bf16"``, products of matrices in bfloat16;
-                ``"auto"``, bf16 where the machine multiplies it faster.
+                ``"int8"``, products in eight bits, for models without quasi-attention on CPUs that
+                multiply them exactly; ``"auto"``, the fastest that there is.
+
+        Raises:
+            ConfigError: Eight bits where model or machine cannot.
         """
+        module = self.module
+        plain = isinstance(module, (WeftAbsa, PairBert)) and self.device.type == "cpu"
         if precision == "auto":
-            self._bf16 = self.device.type != "cpu" or cpu_multiplies_bf16()
-        else:
-            self._bf16 = precision == "bf16"
+            bf16 = "bf16" if self.device.type != "cpu" or cpu_multiplies_bf16() else "fp32"
+            precision = "int8" if plain and cpu_multiplies_int8() else bf16
+        self._answering, self._autocast = module, precision == "bf16" and not plain
+        if precision == "int8" and not plain:
+            raise ConfigError(
+                f"products of eight bits: not for {self.config.kind} on {self.device.type}",
+                hint="use fp32 or bf16",
+            )
+        if isinstance(module, (WeftAbsa, PairBert)) and plain and precision != "fp32":
+            self._answering = for_answers(module, precision)
         return self
 
     def calibrated(self, temperature: float, threshold: float | None = None) -> Asker:
@@ -98,7 +120,7 @@ class Asker:
         asker = Asker(self.module, self.tokenizer)
         kept = self.config.threshold if threshold is None else threshold
         asker.config = replace(self.config, temperature=temperature, threshold=kept)
-        asker._bf16 = self._bf16
+        asker._answering, asker._autocast = self._answering, self._autocast
         return asker
 
     def represent(self, sentences: Sequence[Sentence]) -> Questions | Pairs:
@@ -138,7 +160,6 @@ class Asker:
         answers = dict(zip(distinct, self._answer(list(distinct.values()), batch_contexts), strict=True))
         return [answers[sentence.text, sentence.contexts] for sentence in sentences]
 
-    @torch.no_grad()
     def _answer(self, sentences: Sequence[Sentence], batch_contexts: int) -> list[Floats]:
         windows = [
             (number, window)
@@ -147,13 +168,11 @@ class Asker:
         ]
         found: list[list[tuple[Sentence, Floats]]] = [[] for _ in sentences]
         results: list[Floats | None] = [None] * len(windows)
-        arithmetic = torch.autocast(self.device.type, torch.bfloat16) if self._bf16 else nullcontext()
-        for batch in self._batches([window for _, window in windows], batch_contexts):
-            inputs = self.represent([windows[i][1] for i in batch]).to(self.device)
-            with arithmetic:
-                logits = self.logits(inputs).double() / self.config.temperature
-            rows = torch.softmax(logits, dim=-1).cpu().numpy()
-            ends = np.cumsum([len(windows[i][1].contexts) for i in batch])
+        self._answering.eval()
+        batches = list(self._batches([window for _, window in windows], batch_contexts))
+        passes = [[windows[i][1] for i in batch] for batch in batches]
+        for batch, sentences_of, rows in zip(batches, passes, self._passes(passes), strict=True):
+            ends = np.cumsum([len(sentence.contexts) for sentence in sentences_of])
             for i, part in zip(batch, np.split(rows, ends[:-1]), strict=True):
                 results[i] = part
         for (number, window), part in zip(windows, results, strict=True):
@@ -161,11 +180,32 @@ class Asker:
             found[number].append((window, part))
         return [parts[0][1] if len(parts) == 1 else self._most_telling(parts) for parts in found]
 
+    def _passes(self, batches: Sequence[Sequence[Sentence]]) -> Iterator[Floats]:
+        """Probabilities of each batch, in order; on a CPU a thread for each batch beats all for one."""
+        threads = torch.get_num_threads() if self.device.type == "cpu" else 1
+        if threads == 1 or len(batches) == 1:
+            yield from map(self._pass, batches)
+            return
+        workers = min(threads, len(batches))
+        try:
+            with ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+                yield from pool.map(self._pass, batches)
+        finally:
+            torch.set_num_threads(threads)
+
+    def _pass(self, sentences: Sequence[Sentence]) -> Floats:
+        # Whether gradients are kept, and autocast, belong to the thread.
+        arithmetic = torch.autocast(self.device.type, torch.bfloat16) if self._autocast else nullcontext()
+        inputs = self.represent(sentences).to(self.device)
+        with torch.no_grad(), arithmetic:
+            logits = self._answering(inputs).logits  # pyright: ignore[reportArgumentType] - as above
+        return torch.softmax(logits.double() / self.config.temperature, dim=-1).cpu().numpy()
+
     def _batches(self, windows: Sequence[Sentence], batch_contexts: int) -> Iterator[list[int]]:
         """Windows of similar length together, up to ``batch_contexts`` questions or the tokens of a pass."""
         lengths = [len(self.representation.pieces(window.text).ids) for window in windows]
         per_view = self.config.kind == "weft-absa"
-        most = _CPU_TOKENS * torch.get_num_threads() if self.device.type == "cpu" else math.inf
+        most = _CPU_TOKENS if self.device.type == "cpu" else math.inf
         batch: list[int] = []
         contexts = tokens = 0
         for i in sorted(range(len(windows)), key=lengths.__getitem__):

@@ -107,7 +107,7 @@ def stream(
     *,
     source: str = "",
     threshold: float | None = None,
-    chunk: int = 256,
+    chunk: int = 1024,
 ) -> Iterator[list[dict[str, Any]]]:
     """Records of the rows, chunk after chunk, each with the ``row`` it came from.
 

@@ -20,10 +20,10 @@ def add_precision(parser: argparse.ArgumentParser) -> None:
     """In which arithmetic it answers."""
     parser.add_argument(
         "--precision",
-        choices=("fp32", "bf16", "auto"),
+        choices=("fp32", "bf16", "int8", "auto"),
         default="fp32",
-        help="fp32 (default) gives the same answers everywhere; bf16 is faster on processors that have it and "
-        "moves probabilities by 0.0005 in the mean; auto is bf16 there and fp32 elsewhere",
+        help="fp32 (default) gives the same answers everywhere; bf16 and int8 are faster on processors that "
+        "have them and move probabilities a little; auto is the fastest that there is",
     )
 
 

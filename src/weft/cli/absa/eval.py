@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, cast, get_args
 
 from weft.cli.absa.arguments import add_model, add_precision, load_asker
+from weft.cli.absa.explain import METHODS
 from weft.cli.absa.labelled import add_labelled, read_corpus, report_problems, under_classes
 from weft.cli.absa.report import print_report
 from weft.cli.machine import add_machine
@@ -21,6 +22,12 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--threshold", type=float, help="decide by this threshold instead of the model's own")
     found.add_argument(
         "--explanations", type=int, default=0, metavar="N", help="also test explanations on N questions"
+    )
+    found.add_argument(
+        "--method",
+        action="append",
+        choices=(*METHODS, "random"),
+        help="of the explanations; may be repeated; all by default",
     )
     found.add_argument("--json", action="store_true", help="print JSON")
     add_model(found)
@@ -47,7 +54,8 @@ def run(argv: list[str]) -> int:
         from weft.absa.explain.deletion import deletion_scores
 
         has_quasi = asker.config.kind.startswith("qacg")
-        names = [name for name in get_args(Methods) if name != "quasi" or has_quasi]
+        every = [name for name in get_args(Methods) if name != "quasi" or has_quasi]
+        names = arguments.method or every
         methods = cast("list[Method]", names)
         scores = deletion_scores(asker, corpus, methods, limit=arguments.explanations)
         results |= {f"deletion, {name}": value for name, value in scores.items()}

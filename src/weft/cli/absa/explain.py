@@ -11,7 +11,7 @@ from weft.cli.absa.arguments import add_model, load_asker
 from weft.cli.machine import add_machine
 from weft.errors import InputError
 
-_METHODS = ("occlusion", "gradient", "integrated", "attention", "quasi")
+METHODS = ("occlusion", "search", "gradient", "integrated", "attention", "quasi")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -21,7 +21,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--aspect", action="append", required=True, help="an aspect in words; may be repeated")
     found.add_argument("--target", action="append", default=[], help="words of the text; may be repeated")
     found.add_argument(
-        "--method", choices=_METHODS, help="the one that the deletion test found best by default"
+        "--method", choices=METHODS, help="the one that the deletion test found best by default"
     )
     found.add_argument("--polarity", help="explain this answer; the most probable one by default")
     found.add_argument("--html", type=Path, metavar="FILE", help="write a heat map")
