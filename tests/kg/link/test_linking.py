@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.errors import ConfigError
+from weft.kg.link import near as near_module
 from weft.kg.link.dictionary import Dictionary
 from weft.kg.link.linker import Linker
 from weft.kg.link.near import NearNames, gram_codes, jaccard
@@ -187,3 +189,35 @@ def test_given_mentions_without_a_dictionary() -> None:
 def test_a_similarity_is_a_share(near: float) -> None:
     with pytest.raises(ConfigError, match="near is"):
         Linker([], near)
+
+
+_LETTERS = st.text(alphabet="abć ", max_size=9)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(_LETTERS, max_size=8, unique=True),
+    st.lists(_LETTERS, min_size=1, max_size=5),
+    st.sampled_from([0.0, 0.25, 0.5, 0.6, 0.9]),
+)
+def test_the_nearest_name_is_the_one_that_comparing_all_of_them_finds(
+    names: list[str], asked: list[str], threshold: float
+) -> None:
+    near = NearNames({name: 10 + number for number, name in enumerate(names)}, threshold)
+    for text in asked:
+        similar = [jaccard(text, name) for name in names]
+        best = max(similar, default=0.0)
+        expected = (10 + similar.index(best), best) if best > threshold else (-1, 0.0)
+        assert near.best(text) == expected
+
+
+def test_blocks_change_no_link(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {
+        f"{a}{b}ville on {b}{a}water": number for number, (a, b) in enumerate(product("abcdef", repeat=2))
+    }
+    text = split_words(" ".join(f"{a}{b}vile on {b}{a}water and" for a, b in product("abcdef", repeat=2)))
+    free = np.zeros(len(text.folded), dtype=bool)
+    whole = NearNames(names, 0.4).find(text, free)
+    monkeypatch.setattr(near_module, "_BLOCK", 3)
+    assert NearNames(names, 0.4).find(text, free) == whole
+    assert len(whole) > 10
