@@ -12,6 +12,7 @@ import torch
 from weft.bcsd.extract import build_table
 from weft.bcsd.model.batch import NUM_EDGE_TYPES, FunctionBatch, collate
 from weft.bcsd.model.config import ModelConfig
+from weft.bcsd.model.distance import distances
 from weft.bcsd.model.function_model import FunctionModel
 from weft.bcsd.represent.arrays import FunctionArrays
 from weft.bcsd.represent.lexical import LEVELS
@@ -30,6 +31,36 @@ VARIANTS = {
     "sequence alone": replace(SMALL, branches="sequence", prefix="none", token_set=False),
     "graph alone": replace(SMALL, branches="graph", prefix="none", token_set=False),
     "shared positions": replace(SMALL, share_jump_positions=True, prefix="none"),
+    "one kind of edge": replace(SMALL, typed_edges=False),
+    "no reverse edges": replace(SMALL, reverse_edges=False),
+    "blocks by instructions": replace(SMALL, node_features="instructions"),
+    "blocks by facts": replace(SMALL, node_features="facts"),
+    "one prefix token": replace(SMALL, prefix_tokens=1),
+    "ten prefix tokens": replace(SMALL, prefix_tokens=10),
+    "decay of scores beside the prefix": replace(SMALL, block_decay="scores"),
+    "decay of weights beside a register": replace(SMALL, block_decay="weights", prefix="register"),
+    "token sets in the blocks": replace(SMALL, block_tokens=True),
+    "decay alone": replace(SMALL, block_decay="scores", prefix="none", branches="sequence"),
+}
+#: Of the shipped shape at its first release: what it computes and what it is called must stay.
+FIRST_FIELDS = {
+    "hidden_size",
+    "dimension",
+    "layers",
+    "heads",
+    "intermediate_size",
+    "max_instructions",
+    "max_blocks",
+    "max_block_instructions",
+    "graph_layers",
+    "prefix",
+    "prefix_tokens",
+    "gated",
+    "edges",
+    "branches",
+    "token_set",
+    "share_jump_positions",
+    "dropout",
 }
 
 
@@ -118,6 +149,67 @@ def test_every_variant_embeds_and_learns(name, arrays) -> None:
     assert silent == []
 
 
+def test_options_that_came_later_leave_older_models_as_they_were() -> None:
+    assert set(SMALL.to_dict()) == FIRST_FIELDS
+    assert ModelConfig.from_dict(SMALL.to_dict()) == SMALL
+    later = replace(SMALL, node_features="facts", block_decay="weights")
+    assert set(later.to_dict()) == FIRST_FIELDS | {"node_features", "block_decay"}
+    assert ModelConfig.from_dict(later.to_dict()) == later
+
+
+def test_distances_follow_the_graph(arrays) -> None:
+    chosen = np.argsort(arrays.num_blocks)[-2:]
+    length = int(arrays.num_instructions[chosen].max()) + 3
+    found = distances(arrays, chosen, length).numpy()
+    for row, function in enumerate(chosen):
+        starts = arrays.block_start[arrays.first_block[function] : arrays.first_block[function + 1]]
+        edges = arrays.edges[arrays.first_edge[function] : arrays.first_edge[function + 1], :2]
+        near = {block: set() for block in range(len(starts))}
+        for source, target in edges.tolist():
+            near[source].add(target)
+            near[target].add(source)
+        steps, frontier = {0: 0}, [0]
+        while frontier:
+            block = frontier.pop(0)
+            for other in sorted(near[block] - steps.keys()):
+                steps[other] = steps[block] + 1
+                frontier.append(other)
+        count = int(arrays.num_instructions[function])
+        expected = [steps.get(int(np.searchsorted(starts, i, side="right")) - 1, -1) for i in range(count)]
+        assert found[row, 0, :count].tolist() == expected
+        assert (found[row] == found[row].T).all()
+        assert (found[row, count:] == -1).all()
+
+
+def test_decay_reads_the_distances_and_padding_changes_nothing(arrays) -> None:
+    config = replace(SMALL, block_decay="weights", token_set=False, branches="sequence")
+    model = model_of(config)
+    chosen = np.argsort(arrays.num_instructions, kind="stable")[-9:]
+    whole = collate(arrays, chosen, config)
+    near = replace(whole.sequences[0], distance=torch.zeros_like(whole.sequences[0].distance))
+    assert not torch.allclose(
+        model(whole).embeddings, model(replace(whole, sequences=(near,))).embeddings, atol=1e-5
+    )
+    torch.testing.assert_close(
+        model(whole).embeddings,
+        model(collate(arrays, chosen, config, groups=4)).embeddings,
+        atol=1e-5,
+        rtol=1e-4,
+    )
+    assert collate(arrays, chosen, SMALL).sequences[0].distance is None
+
+
+def test_edges_of_one_direction_and_of_one_kind(arrays) -> None:
+    batch = collate(arrays, np.arange(5), SMALL)
+    half = batch.edge_index.shape[1] // 2
+    forward = model_of(replace(SMALL, reverse_edges=False))
+    torch.testing.assert_close(forward(batch).embeddings, forward(with_edges(batch, half)).embeddings)
+    blind = model_of(replace(SMALL, typed_edges=False))
+    other = replace(batch, edge_type=torch.zeros_like(batch.edge_type))
+    torch.testing.assert_close(blind(batch).embeddings, blind(other).embeddings)
+    assert not torch.allclose(blind(batch).embeddings, blind(with_edges(batch, half)).embeddings, atol=1e-5)
+
+
 def test_groups_of_sequences_change_nothing(arrays) -> None:
     chosen = np.argsort(arrays.num_instructions, kind="stable")[-9:]
     model = model_of(SMALL)
@@ -183,8 +275,12 @@ def test_jump_tokens_are_position_embeddings_where_shared() -> None:
         {"max_instructions": 0},
         {"max_instructions": 4096},
         {"prefix": "tree"},
+        {"block_tokens": True, "token_set": False},
         {"branches": "none"},
         {"max_blocks": 2},
+        {"node_features": "none"},
+        {"block_decay": "on"},
+        {"block_distance": 0},
     ],
 )
 def test_wrong_shapes_are_named(field) -> None:

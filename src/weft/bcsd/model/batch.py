@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from weft.bcsd.disassemble.interface import EdgeKind
 from weft.bcsd.model.config import ModelConfig
+from weft.bcsd.model.distance import distances
 from weft.bcsd.represent.arrays import FunctionArrays, spans
 from weft.bcsd.represent.lexical import at_least, count_tokens
 
@@ -29,10 +30,13 @@ class Sequences:
     Args:
         index: ``(functions, seq)`` int64, rows of ``FunctionBatch.tokens``; 0 where padded.
         attention_mask: ``(functions, seq)`` bool, True = an instruction.
+        distance: ``(functions, seq, seq)`` int64, edges between the blocks of two instructions, whichever way they
+            point; −1 where there is no path. None where the model does not ask for it.
     """
 
     index: Tensor
     attention_mask: Tensor
+    distance: Tensor | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +110,15 @@ def collate(
     source, target, kind = _edges(arrays, chosen, blocks, in_graph, new_block)
     in_sequence = position < config.max_instructions
     held, held_first = _token_sets(arrays.tokens[rows], function, len(chosen))
+    parts = np.array_split(np.arange(len(chosen)), min(groups, len(chosen)))
+    sequences = [
+        _sequences(part, new_row[in_sequence], function[in_sequence], position[in_sequence]) for part in parts
+    ]
+    if config.block_decay != "none":
+        sequences = [
+            replace(sequence, distance=distances(arrays, chosen[part], sequence.index.shape[1]))
+            for sequence, part in zip(sequences, parts, strict=True)
+        ]
     return FunctionBatch(
         tokens=torch.from_numpy(arrays.tokens[rows[kept]].astype(np.int64)),
         block_first=torch.from_numpy(new_row[starts[seen_blocks]]),
@@ -117,10 +130,7 @@ def collate(
             np.stack([np.concatenate([source, target]), np.concatenate([target, source])])
         ),
         edge_type=torch.from_numpy(np.concatenate([kind, kind + len(EdgeKind)])),
-        sequences=tuple(
-            _sequences(part, new_row[in_sequence], function[in_sequence], position[in_sequence])
-            for part in np.array_split(np.arange(len(chosen)), min(groups, len(chosen)))
-        ),
+        sequences=tuple(sequences),
     )
 
 

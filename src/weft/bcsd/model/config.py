@@ -12,6 +12,12 @@ from weft.errors import ConfigError
 
 PrefixSource = Literal["graph", "register", "none"]
 Branches = Literal["both", "sequence", "graph"]
+NodeFeatures = Literal["both", "instructions", "facts"]
+BlockDecay = Literal["none", "scores", "weights"]
+
+
+#: Fields that came after the first models were saved.
+LATER = ("block_tokens", "typed_edges", "reverse_edges", "node_features", "block_decay", "block_distance")
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,8 @@ class ModelConfig:
         prefix: Where the prefix comes from: the graph, a learned constant (a control), or nowhere.
         prefix_tokens: Keys and values that the prefix adds in every layer.
         gated: Whether a learned factor per layer and head multiplies the prefix's values.
+        block_tokens: Whether a block's features also hold the sum of its tokens' rows of the token set's table,
+            so that the graph tells which token stands where in it.
         edges: Whether the graph encoder sees the edges; without them a graph is a bag of blocks.
         branches: Which of them make the embedding. ``"both"``: the sequence, conditioned by the graph, with
             the graph's summary beside it; ``"sequence"``: without the summary beside it; ``"graph"``: no
@@ -39,6 +47,13 @@ class ModelConfig:
         share_jump_positions: Whether the token of a jump's target is the position embedding of the target
             instruction, as in jTrans.
         dropout: Dropout probability everywhere.
+        typed_edges: Whether the graph encoder tells kinds of edges apart.
+        reverse_edges: Whether it also sees the reverse of every edge.
+        node_features: What a block is to the graph encoder: the mean of its instructions, facts such as its
+            size and its number of edges, or both.
+        block_decay: Whether attention between two instructions fades with the distance of their blocks in the
+            graph: not, on the scores, or on the weights (:class:`weft.condition.decay.DistanceDecay`).
+        block_distance: The largest distance that it tells apart.
 
     Raises:
         ConfigError: A field breaks its rule.
@@ -56,11 +71,17 @@ class ModelConfig:
     prefix: PrefixSource = "graph"
     prefix_tokens: int = 4
     gated: bool = False
+    block_tokens: bool = False
     edges: bool = True
     branches: Branches = "both"
     token_set: bool = True
     share_jump_positions: bool = False
     dropout: float = 0.0
+    typed_edges: bool = True
+    reverse_edges: bool = True
+    node_features: NodeFeatures = "both"
+    block_decay: BlockDecay = "none"
+    block_distance: int = 16
 
     def __post_init__(self) -> None:
         for name in (
@@ -70,6 +91,7 @@ class ModelConfig:
             "max_block_instructions",
             "graph_layers",
             "prefix_tokens",
+            "block_distance",
         ):
             value = getattr(self, name)
             self._require(name, type(value) is int and value >= 1, "an integer of at least 1")
@@ -77,8 +99,14 @@ class ModelConfig:
             "max_instructions", self.max_instructions <= JUMP_POSITIONS, f"at most {JUMP_POSITIONS}"
         )
         self._require("max_blocks", self.max_blocks >= self.max_instructions, "at least max_instructions")
-        for name, choices in (("prefix", get_args(PrefixSource)), ("branches", get_args(Branches))):
+        for name, choices in (
+            ("prefix", get_args(PrefixSource)),
+            ("branches", get_args(Branches)),
+            ("node_features", get_args(NodeFeatures)),
+            ("block_decay", get_args(BlockDecay)),
+        ):
             self._require(name, getattr(self, name) in choices, f"one of {', '.join(choices)}")
+        self._require("block_tokens", self.token_set or not self.block_tokens, "False without token_set")
         _ = self.encoder
 
     @property
@@ -110,8 +138,14 @@ class ModelConfig:
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values."""
-        return asdict(self)
+        """The fields as plain values.
+
+        Those of :data:`LATER` are left out at their defaults: a model that was saved before they were there keeps
+        its file and its version.
+        """
+        defaults = {entry.name: entry.default for entry in fields(self)}
+        values = asdict(self)
+        return {name: v for name, v in values.items() if name not in LATER or v != defaults[name]}
 
     def _require(self, name: str, holds: bool, rule: str) -> None:
         if not holds:

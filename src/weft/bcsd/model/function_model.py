@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.bcsd.model.batch import NUM_BLOCK_FACTS, NUM_EDGE_TYPES, FunctionBatch
+from weft.bcsd.model.batch import NUM_BLOCK_FACTS, NUM_EDGE_TYPES, FunctionBatch, Sequences
 from weft.bcsd.model.config import ModelConfig
 from weft.bcsd.model.instructions import InstructionEmbeddings, Instructions
 from weft.bcsd.represent.lexical import LEVELS
-from weft.condition.conditioner import Conditioner
+from weft.condition.conditioner import Conditioner, Stack
+from weft.condition.decay import DistanceDecay
 from weft.condition.gat import GATEncoder
 from weft.condition.prefix import KVPrefix, Register
 from weft.encoder.encoder import Encoder
@@ -49,7 +51,7 @@ class FunctionOutput:
 class FunctionModel(nn.Module):
     """From instructions and control-flow graph to an embedding.
 
-        x_n = LayerNorm(mean of the instructions of block n + W_f · facts_n)
+        x_n = LayerNorm(mean of the instructions of block n + W_f · facts_n [+ W_t · norm(Σ tokens of n: T[token])])
         g   = GAT(x, typed and reversed edges)                              all blocks
         h   = Encoder(instructions; prefix keys and values from g)          the first max_instructions
         t   = LayerNorm(Σ over the token set of T[entry])                   the whole function
@@ -86,12 +88,13 @@ class FunctionModel(nn.Module):
                 num_layers=config.graph_layers,
                 heads=config.heads,
                 dropout=config.dropout,
-                num_edge_types=NUM_EDGE_TYPES,
+                num_edge_types=NUM_EDGE_TYPES if config.typed_edges else None,
             )
             if has_graph
             else None
         )
-        self.block_facts = nn.Linear(NUM_BLOCK_FACTS, width) if has_graph else None
+        has_facts = has_graph and config.node_features != "instructions"
+        self.block_facts = nn.Linear(NUM_BLOCK_FACTS, width) if has_facts else None
         self.block_norm = nn.LayerNorm(width) if has_graph else None
         self.token_set = (
             nn.EmbeddingBag(len(LEVELS) * config.encoder.vocab_size, config.dimension, mode="sum")
@@ -99,6 +102,9 @@ class FunctionModel(nn.Module):
             else None
         )
         self.token_set_norm = nn.LayerNorm(config.dimension) if config.token_set else None
+        self.block_tokens = (
+            nn.Linear(config.dimension, width, bias=False) if has_graph and config.block_tokens else None
+        )
         self.pooler = MeanPooler()
         self.from_sequence = nn.Linear(width, config.dimension) if has_sequence else None
         self.from_graph = (
@@ -154,14 +160,38 @@ class FunctionModel(nn.Module):
 
     def _summary(self, batch: FunctionBatch, embedded: Tensor) -> Tensor | None:
         """The graph's summary, ``(functions, hidden)``."""
-        if self.graph is None or self.block_facts is None or self.block_norm is None:
+        if self.graph is None or self.block_norm is None:
             return None
-        x = self.block_norm(_mean_of_bags(embedded, batch.block_first) + self.block_facts(batch.block_facts))
+        features: list[Tensor] = []
+        if self.config.node_features != "facts":
+            features.append(_mean_of_bags(embedded, batch.block_first))
+        if self.block_facts is not None:
+            features.append(self.block_facts(batch.block_facts))
+        if self.block_tokens is not None and self.token_set is not None:
+            # The table's first level has a row for each token; every instruction has as many slots.
+            first = batch.block_first * batch.tokens.shape[1]
+            held = self.token_set(batch.tokens.flatten(), first)
+            features.append(self.block_tokens(F.layer_norm(held, held.shape[-1:])))
+        x = self.block_norm(sum(features[1:], features[0]))
+        summary = self.graph(x, *self._edges(batch), batch.num_functions)
+        return summary if batch.graph_of is None else summary[batch.graph_of]
+
+    def _edges(self, batch: FunctionBatch) -> tuple[Tensor, Tensor, Tensor | None]:
+        """The edges that the graph encoder sees, the graph of each block, and the kinds of the edges."""
         edge_index, edge_type = batch.edge_index, batch.edge_type
         if not self.config.edges:
             edge_index, edge_type = edge_index[:, :0], edge_type[:0]
-        summary = self.graph(x, edge_index, batch.graph, edge_type, batch.num_functions)
-        return summary if batch.graph_of is None else summary[batch.graph_of]
+        elif not self.config.reverse_edges:
+            forward = edge_type < NUM_EDGE_TYPES // 2
+            edge_index, edge_type = edge_index[:, forward], edge_type[forward]
+        return edge_index, batch.graph, edge_type if self.config.typed_edges else None
+
+    def _structure(self, part: Sequences, summary: Tensor | None) -> Any:
+        """What the encoder's conditioner reads of a group of sequences."""
+        prefix = () if summary is None else summary
+        if self.config.block_decay == "none":
+            return None if self.encoder.conditioner is None else prefix
+        return part.distance if self.config.prefix == "none" else [prefix, part.distance]
 
     def _read(
         self,
@@ -176,9 +206,7 @@ class FunctionModel(nn.Module):
         begin = 0
         for part in batch.sequences:
             end = begin + len(part.index)
-            structure = None
-            if self.encoder.conditioner is not None:
-                structure = summary[begin:end] if summary is not None else ()
+            structure = self._structure(part, None if summary is None else summary[begin:end])
             output = self.encoder(
                 Instructions(embedded, part.index), part.attention_mask, structure, need_maps=need_maps
             )
@@ -201,9 +229,19 @@ class FunctionModel(nn.Module):
 
 
 def _conditioner(config: ModelConfig) -> Conditioner | None:
-    if config.prefix == "none" or config.branches == "graph":
+    if config.branches == "graph":
         return None
+    prefix = _prefix(config)
+    if config.block_decay == "none":
+        return prefix
+    decay = DistanceDecay(config.heads, config.block_distance, mode=config.block_decay)
+    return decay if prefix is None else Stack([prefix, decay])
+
+
+def _prefix(config: ModelConfig) -> Conditioner | None:
     heads, layers, tokens = config.heads, config.layers, config.prefix_tokens
+    if config.prefix == "none":
+        return None
     if config.prefix == "register":
         return Register(config.hidden_size, heads, layers, tokens)
     return KVPrefix(config.hidden_size, config.hidden_size, heads, layers, tokens, gated=config.gated)
