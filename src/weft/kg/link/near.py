@@ -14,7 +14,7 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -123,7 +123,7 @@ class NearNames:
                 result.append(match)
         return sorted(result)
 
-    def _search(self, names: Sequence[str], codes: Ints, begin: Ints, count: Ints) -> None:
+    def _search(self, names: list[str], codes: Ints, begin: Ints, count: Ints) -> None:
         """Find the nearest entity of strings and remember it.
 
         Args:
