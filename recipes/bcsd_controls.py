@@ -53,6 +53,9 @@ CONTROLS: dict[str, dict[str, Any]] = {
     "register prefix, no graph": {"prefix": "register", "branches": "sequence"},
     "blocks without edges": {"edges": False},
     "graph alone": {"prefix": "none", "branches": "graph", "token_set": False},
+    "token sets in the blocks": {"block_tokens": True},
+    "token sets in the blocks, shuffled": {"block_tokens": True, "shuffle": True},
+    "decay over block distances": {"block_decay": "weights"},
 }
 LONG = 128
 
