@@ -148,6 +148,44 @@ def test_a_broken_row_is_named_and_the_rest_goes_through(absa, tmp_path):
     assert "3 rows could not be used" in err
 
 
+def test_a_table_without_rows_gives_one_without_rows(absa, tmp_path):
+    (tmp_path / "t.csv").write_text("text\n")
+    for suffix in ("csv", "jsonl", "parquet"):
+        output = tmp_path / f"out.{suffix}"
+        assert absa("predict", tmp_path / "t.csv", "--aspect", "price", "-o", output)[0] == 0
+        assert output.exists()
+    assert (tmp_path / "out.csv").read_text().startswith("row,text,target,")
+    assert absa("predict", tmp_path / "t.csv", "--aspect", "price") == (0, "", "")
+
+
+def test_an_explanation_says_where_the_target_is_missing(absa, tmp_path):
+    page = tmp_path / "page.html"
+    arguments = ("the rent is good", "--target", "Hotel", "--aspect", "price", "--method", "search")
+    code, out, _ = absa("explain", *arguments, "--html", page)
+    assert code == 0
+    assert "[the text does not mention Hotel]" in out
+    assert "not mentioned" in page.read_text(encoding="utf-8")
+
+
+def test_every_way_of_training(trained, bert_directory, labelled_csv, tmp_path, capsys):
+    """CG-BERT taught by another model, with smoothed labels, balanced classes, rates by layer, a threshold."""
+    arguments = [
+        *("--start", bert_directory, "--data.train", labelled_csv, "--data.dev_share", 0.3),
+        *("--train.epochs", 1, "--train.batch_size", 4, "--train.device", "cpu", "--model.max_length", 32),
+        *("--learning.label_smoothing", 0.1, "--learning.class_balance", 0.3, "--train.layer_decay", 0.7),
+        *("--teacher", trained, "--learning.distillation", 0.5, "--decide", "mean", "--quiet"),
+    ]
+    for kind in ("cg", "pair", "qacg", "qacg-official"):
+        out = tmp_path / kind
+        own = ("--model.kind", kind, "--model.context_from", 1, "--out", out)
+        command = ["absa", "train", EXAMPLES / "train.yaml", *arguments, *own]
+        assert main([str(part) for part in command]) == 0
+        stored = json.loads((out / "config.json").read_text())["config"]["model"]
+        assert stored["options"]["kind"] == kind
+        assert 0 < stored["threshold"] < 1
+    capsys.readouterr()
+
+
 def test_a_failed_table_leaves_no_output(absa, tmp_path):
     output = tmp_path / "out.csv"
     code, _, _ = absa("predict", tmp_path / "absent.csv", "--aspect", "price", "-o", output)

@@ -13,7 +13,7 @@ RECORDS = [{"text": 'a, "b"\nc', "n": 1}, {"text": "日本 😀", "n": 2}]
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
 def test_what_is_written_is_read(tmp_path, suffix):
     path = str(tmp_path / f"table{suffix}")
-    with TableWriter(path, ["text", "n"]) as writer:
+    with TableWriter(path, ["text", "n"], {"n": int}) as writer:
         writer.write(RECORDS[:1])
         assert not (tmp_path / f"table{suffix}").exists()
         writer.write([])
@@ -31,7 +31,7 @@ def test_a_failed_write_leaves_nothing(tmp_path, suffix):
     broken = [*RECORDS, {"text": "no number"}]
     with (
         pytest.raises(KeyError),
-        TableWriter(str(tmp_path / f"table{suffix}"), ["text", "n"]) as writer,
+        TableWriter(str(tmp_path / f"table{suffix}"), ["text", "n"], {"n": int}) as writer,
     ):
         writer.write(broken)
     assert list(tmp_path.iterdir()) == []
@@ -98,6 +98,7 @@ def test_reading_is_a_stream(tmp_path):
         ("t.csv", b"a,b\n1,2\n", "no column 'text'; there are 'a', 'b'"),
         ("t.csv", b"", "no column 'text'; there are none"),
         ("t.parquet", b"PAR1 nonsense", "not a Parquet file"),
+        ("t.csv", b"text,n,text\n1,2,3\n", "column 'text' stands there more than once"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_one_error(tmp_path, name, content, what):
@@ -116,6 +117,35 @@ def test_a_parquet_file_without_the_column(tmp_path):
         list(read_rows(str(path), ["text"]))
 
 
+def test_values_that_come_late_have_their_type(tmp_path):
+    """A whole chunk without targets, then one with them; and no chunk at all."""
+    path = str(tmp_path / "t.parquet")
+    with TableWriter(path, ["text", "n"], {"n": float}) as writer:
+        writer.write([{"text": None, "n": 1}])
+        writer.write([{"text": "late", "n": 2.5}])
+    assert [row.cells for row in read_rows(path, ["text", "n"])] == [
+        {"text": None, "n": 1.0},
+        {"text": "late", "n": 2.5},
+    ]
+    with TableWriter(path, ["text", "n"], {"n": float}):
+        pass
+    assert list(read_rows(path, ["text", "n"])) == []
+
+
+def test_a_damaged_page_ends_a_parquet_file(tmp_path):
+    path = tmp_path / "t.parquet"
+    table = pyarrow.table({"text": [f"text number {i}" for i in range(2000)]})
+    pyarrow.parquet.write_table(table, path, row_group_size=1000, compression="zstd", use_dictionary=False)
+    content = bytearray(path.read_bytes())
+    second = pyarrow.parquet.ParquetFile(path).metadata.row_group(1).column(0).data_page_offset
+    content[second + 10 : second + 200] = b"\xff" * 190
+    path.write_bytes(bytes(content))
+    rows = list(read_rows(str(path), ["text"]))
+    assert len(rows) < 2000
+    assert "damaged from here on" in rows[-1].problem
+    assert all(row.problem is None for row in rows[:-1])
+
+
 def test_formats():
     assert format_of("A.CSV") == "csv"
     with pytest.raises(ConfigError, match="by its suffix"):
@@ -130,6 +160,6 @@ def test_an_output_that_cannot_be_opened(tmp_path):
     for suffix in (".csv", ".parquet"):
         with (
             pytest.raises(InputError, match="cannot write"),
-            TableWriter(str(tmp_path / "absent" / f"t{suffix}"), ["text", "n"]) as writer,
+            TableWriter(str(tmp_path / "absent" / f"t{suffix}"), ["text", "n"], {"n": int}) as writer,
         ):
             writer.write(RECORDS)

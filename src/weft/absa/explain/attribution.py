@@ -56,6 +56,8 @@ class Explanation:
         probabilities: Of all classes.
         method: How the attributions were made.
         words: The words in order; a positive score speaks for ``polarity``.
+        target_found: Whether the text mentions the target. Where it does not, ``predict`` answers ``none``,
+            and these words speak about the whole text.
     """
 
     text: str
@@ -64,6 +66,7 @@ class Explanation:
     probabilities: dict[str, float]
     method: Method
     words: tuple[Word, ...]
+    target_found: bool = True
 
     def record(self) -> dict[str, Any]:
         """The explanation as plain values."""
@@ -72,6 +75,7 @@ class Explanation:
             "target": self.context.target,
             "aspect": self.context.aspect,
             "polarity": self.polarity,
+            "target_found": self.target_found,
             "probabilities": self.probabilities,
             "method": self.method,
             "words": [vars(word) for word in self.words],
@@ -120,6 +124,7 @@ def explain(
         {name: round(share, 6) for name, share in zip(classes, shares, strict=True)},
         method,
         tuple(words),
+        asker.mentions(text, sentence.contexts[0].target),
     )
 
 

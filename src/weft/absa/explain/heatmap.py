@@ -45,9 +45,10 @@ def _article(explanation: Explanation) -> str:
         f'<span class="bar" style="width:{12 * share:.2f}rem"></span></div>'
         for name, share in explanation.probabilities.items()
     )
+    missing = "" if explanation.target_found else ", not mentioned: the words are about the whole text"
     return (
         f"<article><h2>{question}: {escape(explanation.polarity)} "
-        f"<small>({escape(explanation.method)})</small></h2>\n"
+        f"<small>({escape(explanation.method)}{missing})</small></h2>\n"
         f'<p class="text">{_coloured(explanation)}</p>\n{bars}</article>'
     )
 

@@ -105,6 +105,9 @@ def _require(header: Sequence[str], columns: Sequence[str], path: str) -> None:
     if missing:
         have = ", ".join(map(repr, header)) or "none"
         raise InputError(f"no column {', '.join(map(repr, missing))}; there are {have}", where=path)
+    for column in columns:
+        if list(header).count(column) > 1:
+            raise InputError(f"column {column!r} stands there more than once", where=path)
 
 
 def _csv(stream: IO[str], path: str, columns: Sequence[str], delimiter: str) -> Iterator[TableRow]:
@@ -166,10 +169,15 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
     with source:
         _require(source.schema_arrow.names, columns, str(path))
         number = 0
-        for batch in source.iter_batches(batch_size=_PARQUET_BATCH):
-            for cells in batch.to_pylist():
-                number += 1
-                yield TableRow(number, cells)
+        try:
+            for batch in source.iter_batches(batch_size=_PARQUET_BATCH, columns=list(columns)):
+                for cells in batch.to_pylist():
+                    number += 1
+                    yield TableRow(number, cells)
+        except (OSError, pyarrow.ArrowException) as error:
+            # What lies behind a damaged page cannot be found; the rows before it were read.
+            what = str(error).splitlines()[0]
+            yield TableRow(number + 1, {}, f"the file is damaged from here on: {what}")
 
 
 def _pyarrow_parquet() -> Any:
@@ -186,13 +194,17 @@ class TableWriter:
     Args:
         path: Where to write; its suffix is the format. None writes JSON lines to standard output.
         columns: The columns, in order.
+        types: Of the columns in Parquet that hold no text: int, float or bool.
 
     Raises:
         ConfigError: The suffix is not CSV, JSON lines or Parquet.
     """
 
-    def __init__(self, path: str | None, columns: Sequence[str]) -> None:
+    def __init__(
+        self, path: str | None, columns: Sequence[str], types: Mapping[str, type] | None = None
+    ) -> None:
         self.columns = tuple(columns)
+        self._types = dict(types or {})
         self._path = path
         self._form: Format = "jsonl" if path is None else format_of(path)
         if self._form == "lines":
@@ -203,7 +215,7 @@ class TableWriter:
 
     def __enter__(self) -> Self:
         if self._form == "parquet":
-            _pyarrow_parquet()
+            self._open_parquet()
             return self
         if self._partial is None:
             self._stream = sys.stdout
@@ -230,16 +242,25 @@ class TableWriter:
         else:
             self._stream.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
+    def _open_parquet(self) -> None:
+        parquet = _pyarrow_parquet()
+        import pyarrow
+
+        # Known beforehand, not from the first records: all of these may lack what later ones have.
+        names = {int: pyarrow.int64(), bool: pyarrow.bool_(), float: pyarrow.float64(), str: pyarrow.string()}
+        types = [names[self._types.get(column, str)] for column in self.columns]
+        try:
+            self._parquet = parquet.ParquetWriter(
+                self._partial, pyarrow.schema(list(zip(self.columns, types, strict=True)))
+            )
+        except OSError as error:
+            raise InputError(f"cannot write it: {error.strerror or error}", where=self._path) from error
+
     def _write_parquet(self, records: Sequence[Mapping[str, Any]]) -> None:
         import pyarrow
 
-        table = pyarrow.table({column: [record[column] for record in records] for column in self.columns})
-        if self._parquet is None:
-            try:
-                self._parquet = _pyarrow_parquet().ParquetWriter(self._partial, table.schema)
-            except OSError as error:
-                raise InputError(f"cannot write it: {error.strerror or error}", where=self._path) from error
-        self._parquet.write_table(table.cast(self._parquet.schema))
+        columns = {column: [record[column] for record in records] for column in self.columns}
+        self._parquet.write_table(pyarrow.table(columns, schema=self._parquet.schema))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

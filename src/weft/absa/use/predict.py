@@ -144,3 +144,9 @@ def flat(record: dict[str, Any]) -> dict[str, Any]:
     """The record with a column for each probability, as tables need it."""
     kept = {name: value for name, value in record.items() if name != "probabilities"}
     return kept | {f"p_{name}": value for name, value in record["probabilities"].items()}
+
+
+def column_types(columns: Iterable[str]) -> dict[str, type]:
+    """The types of a flat record's columns that hold no text."""
+    named = {"row": int, "target_found": bool}
+    return named | {name: float for name in columns if name.startswith("p_")}

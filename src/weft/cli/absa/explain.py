@@ -60,7 +60,12 @@ def run(argv: list[str]) -> int:
     for explanation in found:
         context = explanation.context
         question = " / ".join(part for part in (context.target, context.aspect) if part)
-        print(f"{question}: {explanation.polarity} ({explanation.probabilities[explanation.polarity]:.2f})")
-        strongest = sorted(explanation.words, key=lambda word: -abs(word.score))[:8]
+        missing = (
+            "" if explanation.target_found else f" [the text does not mention {explanation.context.target}]"
+        )
+        share = explanation.probabilities[explanation.polarity]
+        print(f"{question}: {explanation.polarity} ({share:.2f}){missing}")
+        told = [word for word in explanation.words if word.score]
+        strongest = sorted(told, key=lambda word: -abs(word.score))[:8]
         print("  " + "  ".join(f"{word.text} {word.score:+.3f}" for word in strongest))
     return 0

@@ -71,7 +71,8 @@ def under_classes(corpus: Corpus, asker: Asker, where: str) -> Corpus:
     """
     kept = corpus.labelled_as(asker.classes_)
     if not kept.sentences:
-        raise InputError("no usable sentence", where=where)
+        first = next(kept.problems.lines(), None)
+        raise InputError("no usable sentence" + (f"; the first: {first}" if first else ""), where=where)
     return kept
 
 

@@ -101,10 +101,10 @@ def _write(found: list[dict[str, Any]], output: str | None) -> None:
         print(json.dumps(found, ensure_ascii=False, indent=1))
         return
     from weft.absa.read.table import TableWriter
-    from weft.absa.use.predict import flat
+    from weft.absa.use.predict import column_types, flat
 
     rows = [flat(record) for record in found]
-    with TableWriter(output, list(rows[0])) as writer:
+    with TableWriter(output, list(rows[0]), column_types(rows[0])) as writer:
         writer.write(rows)
 
 
@@ -127,8 +127,10 @@ def _table(arguments: argparse.Namespace, aspects: list[str]) -> int:
     # The first row is read before the model is loaded: a missing file or column is told at once.
     first = next(rows, None)
     problems = Problems()
-    if first is not None:
-        _stream(arguments, load_asker(arguments), [first], rows, asked, problems)
+    if first is not None or arguments.output is not None:
+        # A table without rows gives one, too.
+        given = [] if first is None else [first]
+        _stream(arguments, load_asker(arguments), given, rows, asked, problems)
     if problems.count:
         for line in problems.lines():
             print(f"weft absa predict: {line}", file=sys.stderr)
@@ -145,7 +147,7 @@ def _stream(
     from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
     from weft.absa.read.table import TableWriter
-    from weft.absa.use.predict import flat, stream
+    from weft.absa.use.predict import column_types, flat, stream
 
     names = ["row", "text", "target", "aspect", "polarity", "target_found"]
     nested = arguments.output is None or arguments.output.endswith((".jsonl", ".ndjson"))
@@ -158,7 +160,7 @@ def _stream(
         console=console,
         disable=arguments.quiet or not console.is_terminal,
     )
-    with progress, TableWriter(arguments.output, columns) as writer:
+    with progress, TableWriter(arguments.output, columns, column_types(columns)) as writer:
         task = progress.add_task("predict", total=None)
         chunks = stream(
             asker, chain(first, rest), asked, problems, source=source, threshold=arguments.threshold
