@@ -10,8 +10,10 @@ import pytest
 import torch
 
 from weft.bcsd.extract import build_table
+from weft.bcsd.model.batch import collate
 from weft.bcsd.model.config import ModelConfig
 from weft.bcsd.model.function_model import FunctionModel
+from weft.bcsd.represent.arrays import FunctionArrays
 from weft.bcsd.represent.lexical import Lexical
 from weft.bcsd.use.embedder import Embedder
 from weft.bcsd.use.score import ScoreWeights
@@ -51,6 +53,34 @@ def test_the_same_table_gives_the_same_bits(embedder, table) -> None:
 
 def test_batches_and_padding_change_nothing(embedder, table) -> None:
     np.testing.assert_allclose(embedder.embed(table, 1), embedder.embed(table, 64), atol=1e-5)
+
+
+def test_shapes_are_few_however_many_functions_there_are(embedder, table, monkeypatch) -> None:
+    """Half precision on a CPU compiles code for every shape, and keeps it."""
+    seen = set()
+    inner = embedder.network._read
+
+    def note(batch, *rest):
+        seen.update(tuple(part.index.shape) for part in batch.sequences)
+        return inner(batch, *rest)
+
+    monkeypatch.setattr(embedder.network, "_read", note)
+    for count in range(1, table.num_rows + 1):
+        embedder.embed(table.slice(0, count), batch_size=8)
+    assert {functions for functions, _ in seen} <= {1, 2, 4, 8}
+    assert all(length % 8 == 0 for _, length in seen)
+
+
+def test_blocks_are_read_in_full_precision_on_a_cpu(embedder, table) -> None:
+    batch = collate(FunctionArrays.from_table(table), np.arange(4), embedder.network.config)
+    with torch.inference_mode():
+        full = embedder.network(batch).graph_summary
+        with torch.autocast("cpu", torch.bfloat16):
+            torch.testing.assert_close(embedder.network(batch).graph_summary, full, atol=0, rtol=0)
+            embedder.network.train()
+            in_training = embedder.network(batch).graph_summary
+            embedder.network.eval()
+    assert not torch.equal(in_training, full)
 
 
 def test_half_precision_stays_near(embedder, table) -> None:

@@ -79,7 +79,11 @@ class FunctionBatch:
 
 
 def collate(
-    arrays: FunctionArrays, chosen: NDArray[np.int64], config: ModelConfig, groups: int = 1
+    arrays: FunctionArrays,
+    chosen: NDArray[np.int64],
+    config: ModelConfig,
+    groups: int = 1,
+    multiple: int = 1,
 ) -> FunctionBatch:
     """Make a batch of the chosen functions.
 
@@ -88,6 +92,7 @@ def collate(
         chosen: ``(functions,)``, in the order of the batch; by length, if ``groups`` is more than 1.
         config: The budgets.
         groups: Into how many groups of equal size the sequences are cut.
+        multiple: Sequences are padded to a length that it divides.
     """
     lengths = arrays.num_instructions[chosen]
     blocks = arrays.num_blocks[chosen]
@@ -112,7 +117,8 @@ def collate(
     held, held_first = _token_sets(arrays.tokens[rows], function, len(chosen))
     parts = np.array_split(np.arange(len(chosen)), min(groups, len(chosen)))
     sequences = [
-        _sequences(part, new_row[in_sequence], function[in_sequence], position[in_sequence]) for part in parts
+        _sequences(part, new_row[in_sequence], function[in_sequence], position[in_sequence], multiple)
+        for part in parts
     ]
     if config.block_decay != "none":
         sequences = [
@@ -176,10 +182,12 @@ def _sequences(
     row: NDArray[np.int64],
     function: NDArray[np.int64],
     position: NDArray[np.int64],
+    multiple: int,
 ) -> Sequences:
     begin, end = np.searchsorted(function, [part[0], part[-1] + 1])
     place, owner = position[begin:end], function[begin:end] - part[0]
-    shape = (len(part), int(place.max()) + 1)
+    longest = int(place.max()) + 1
+    shape = (len(part), longest + -longest % multiple)
     index = np.zeros(shape, np.int64)
     mask = np.zeros(shape, bool)
     index[owner, place] = row[begin:end]

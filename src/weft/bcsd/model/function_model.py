@@ -143,7 +143,12 @@ class FunctionModel(nn.Module):
             need_maps: ``"prefix"`` for the weight on the prefix.
         """
         embedded = self.embeddings.embed(batch.tokens)
-        summary = self._summary(batch, embedded)
+        # A batch has any number of blocks, and for each number a CPU's half precision compiles code, and keeps it:
+        # blocks are few, and full precision costs next to nothing.
+        device = embedded.device.type
+        half = torch.is_autocast_enabled(device) and (self.training or device != "cpu")
+        with torch.autocast(device, enabled=half):
+            summary = self._summary(batch, embedded)
         parts: list[Tensor] = []
         if self.from_graph is not None and summary is not None:
             parts.append(self.from_graph(summary))

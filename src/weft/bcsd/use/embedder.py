@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 Precision = Literal["auto", "fp32", "bf16"]
 _ROWS = 1 << 16
+#: Sequences have lengths that it divides, and batches are powers of 2: a CPU's half precision compiles code for each
+#: shape, and keeps it.
+_MULTIPLE = 8
 
 
 class Embedder:
@@ -98,20 +101,25 @@ class Embedder:
         arrays = functions if isinstance(functions, FunctionArrays) else FunctionArrays.from_table(functions)
         out = np.zeros((len(arrays), self.dimension), dtype=np.float32)
         for chosen in _by_length(arrays, batch_size):
-            batch = to_device(collate(arrays, chosen, self.network.config), self.device)
+            batch = collate(arrays, chosen, self.network.config, multiple=_MULTIPLE)
+            batch = to_device(batch, self.device)
             with torch.inference_mode(), torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
                 out[chosen] = self.network(batch).embeddings.float().cpu().numpy()
         return out
 
 
 def _by_length(arrays: FunctionArrays, batch_size: int) -> list[NDArray[np.int64]]:
-    """All functions in batches of similar length, none with many more instructions than one needs."""
+    """All functions in batches of similar length, none with many more instructions than one needs.
+
+    Batches hold a power of 2 of functions, but for a batch size that is none.
+    """
     lengths = arrays.num_instructions
     order = np.argsort(lengths, kind="stable")
     batches: list[NDArray[np.int64]] = []
     begin = 0
     while begin < len(order):
-        end = min(begin + batch_size, len(order))
+        rest = len(order) - begin
+        end = begin + (batch_size if rest >= batch_size else 1 << rest.bit_length() - 1)
         while end - begin > 1 and lengths[order[begin:end]].sum() > _ROWS:
             end = begin + (end - begin) // 2
         batches.append(order[begin:end])
