@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from weft.absa.learn.augment import Augmentation, Augmenter, join, rename
+from weft.absa.learn.augment import Augmentation, Augmenter, join, mask_words, rename
 from weft.absa.records import Context, Sentence
 from weft.errors import ConfigError
 
@@ -96,3 +96,24 @@ def test_the_same_generator_gives_the_same_texts():
 def test_bad_augmentation(values, what):
     with pytest.raises(ConfigError, match=what):
         Augmentation(**values)
+
+
+def test_masking_takes_words_away_and_leaves_targets(tokenizer):
+    generator = torch.Generator().manual_seed(0)
+    everything = mask_words(SAFE, 1.0, generator)
+    assert everything.text == "LOCATION1 [MASK] [MASK]."
+    assert (everything.contexts, everything.polarities) == (SAFE.contexts, SAFE.polarities)
+    assert tokenizer.encode(everything.text).tokens.count("[MASK]") == 2
+    assert mask_words(SAFE, 0.0, generator) == SAFE
+    long = sentence("quiet " * 1000, {(None, "price"): "none"})
+    assert mask_words(long, 0.3, generator).text.count("[MASK]") == pytest.approx(300, abs=50)
+
+
+def test_masking_draws_nothing_where_it_is_off():
+    draws = [Augmenter([SAFE, DEAR, BOTH], Augmentation(0.5, 0.5, NAMES, mask)) for mask in (0.0, 0.0, 0.9)]
+    texts = [[s.text for s in draw([0, 1, 2], torch.Generator().manual_seed(3))] for draw in draws]
+    assert texts[0] == texts[1]
+    assert "[MASK]" not in "".join(texts[0])
+    assert "[MASK]" in "".join(texts[2])
+    with pytest.raises(ConfigError, match=r"Augmentation.mask is 1.5"):
+        Augmentation(mask=1.5)

@@ -1,4 +1,4 @@
-"""Training texts that make the target matter: renamed targets, and two texts as one.
+"""Training texts that make the target matter: renamed targets, two texts as one; and words taken away.
 
 In two thirds of SentiHood's two-target texts both targets have the same labels, so a model learns to
 look at the aspect and not at the target. Two texts about one target each, joined, have independent
@@ -8,7 +8,7 @@ labels: the only way to be right is to look at the one that is asked about.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -17,6 +17,7 @@ from weft.absa.records import Context, Sentence
 from weft.errors import ConfigError
 
 _JOINTS = (" ", ". ", ", but ", ", and ", "; ", " while ")
+_MASK = "[MASK]"
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Augmentation:
         swap: Probability that the two placeholder names are exchanged in text and questions.
         placeholders: Two target names that mean nothing by themselves, such as LOCATION1 and LOCATION2;
             empty where targets are real names. Then only texts with different targets are joined.
+        mask: Probability with which a word outside the targets becomes ``[MASK]``.
 
     Raises:
         ConfigError: A probability outside [0, 1], or another number of placeholders than 0 or 2.
@@ -38,9 +40,10 @@ class Augmentation:
     concatenate: float = 0.0
     swap: float = 0.0
     placeholders: tuple[str, ...] = ()
+    mask: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("concatenate", "swap"):
+        for name in ("concatenate", "swap", "mask"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"Augmentation.{name} is {getattr(self, name)!r}; it must be in [0, 1]")
         if len(self.placeholders) not in (0, 2):
@@ -68,7 +71,8 @@ class Augmenter:
         if _chance(plan.concatenate, generator):
             drawn = self._joined(drawn, generator)
         names = dict(zip(plan.placeholders, reversed(plan.placeholders), strict=True))
-        return [rename(sentence, names) if _chance(plan.swap, generator) else sentence for sentence in drawn]
+        drawn = [rename(sentence, names) if _chance(plan.swap, generator) else sentence for sentence in drawn]
+        return [mask_words(sentence, plan.mask, generator) for sentence in drawn] if plan.mask else drawn
 
     def _joined(self, sentences: Sequence[Sentence], generator: torch.Generator) -> list[Sentence]:
         single = [i for i, sentence in enumerate(sentences) if _single_target(sentence) is not None]
@@ -119,6 +123,27 @@ def rename(sentence: Sentence, names: dict[str, str]) -> Sentence:
         for context in sentence.contexts
     )
     return replace(sentence, text=text, contexts=contexts)
+
+
+def mask_words(sentence: Sentence, share: float, generator: torch.Generator) -> Sentence:
+    """The sentence with ``[MASK]`` for some of its words, the names of its targets kept.
+
+    The labels stay, although a word that decides may be gone: a few such lies are the price of answers that
+    do not hang on any single word.
+    """
+    targets = {context.target for context in sentence.contexts if context.target is not None}
+    kept = {place for target in targets for place in _places(target, sentence.text)}
+
+    def masked(match: re.Match[str]) -> str:
+        inside = not kept.isdisjoint(range(match.start(), match.end()))
+        return match.group() if inside or not _chance(share, generator) else _MASK
+
+    return replace(sentence, text=re.sub(r"\w+", masked, sentence.text))
+
+
+def _places(target: str, text: str) -> Iterator[int]:
+    for match in re.finditer(re.escape(target), text, re.IGNORECASE):
+        yield from range(match.start(), match.end())
 
 
 def join(first: Sentence, second: Sentence, joint: str) -> Sentence:
