@@ -172,6 +172,14 @@ def shipped(absa: Job) -> list[Job]:
     return [replace(absa, seed=seed, save=True, ship=seed == 0) for seed in range(3)]
 
 
+def longer(absa: Job) -> list[Job]:
+    """Six more epochs at a lower rate, on the part of train that chooses and on all of it."""
+    more = {**SMALL, "epochs": 6, "learning_rate": 1.5e-4}
+    absa = changed(absa, "weft-absa, 10 + 6 epochs", begin="weft-absa/0", train=more, seed=10)
+    first = replace(absa, name="holdout, 6 + 6 epochs", held="holdout", begin="holdout, batches of 12/0")
+    return [replace(first, save=True), replace(absa, save=True, ship=True)]
+
+
 def equal(absa: Job) -> list[Job]:
     """Every model at one small equal budget, for a processor core: settings tuned for none of them."""
     once, few = {**SMALL, "epochs": 1}, {**SMALL, "epochs": 4}
