@@ -28,6 +28,10 @@ def test_selectors_split_after_the_file(tmp_path):
     assert parse_selector(f"{odd}:f") == (str(odd), "f")
     with pytest.raises(InputError, match="no such file"):
         parse_selector(str(tmp_path / "none:main"))
+    with pytest.raises(InputError, match="no file is named"):
+        parse_selector("")
+    with pytest.raises(InputError, match=r"lib\.so: no function is named behind the '@'"):
+        parse_selector(f"{plain}@")
 
 
 def test_functions_are_found_by_name_alias_and_address(functions_of):

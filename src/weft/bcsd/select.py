@@ -41,13 +41,17 @@ def parse_selector(text: str) -> Selector:
     the ``0x`` that it lacks.
 
     Raises:
-        InputError: No file stands before the separator.
+        InputError: No file stands before the separator, or no function behind it.
     """
+    if not text:
+        raise InputError("no file is named")
     if os.path.exists(text):
         return Selector(text, None)
     for separator in (":", "@"):
         path, found, function = text.rpartition(separator)
-        if found and function and os.path.exists(path):
+        if found and not function and os.path.exists(path):
+            raise InputError(f"no function is named behind the {separator!r}", where=path)
+        if found and os.path.exists(path):
             bare = separator == "@" and re.fullmatch("[0-9A-Fa-f]+", function)
             return Selector(path, f"0x{function}" if bare else function)
     raise InputError("no such file", where=text)
