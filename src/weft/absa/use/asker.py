@@ -79,8 +79,9 @@ class Asker:
         return next(self.module.parameters()).device
 
     def to(self, device: torch.device | str) -> Self:
-        """Move the model."""
+        """Move the model; it answers in fp32 again, for other arithmetic belongs to a device."""
         self.module.to(device)
+        self._answering, self._autocast = self.module, False
         return self
 
     def compute_in(self, precision: Precision) -> Self:
