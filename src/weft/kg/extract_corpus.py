@@ -66,7 +66,7 @@ class Reader(Protocol):
     spelling: Spelling
 
     def read(self, source: Source) -> Found:
-        """The facts of a document; none where there is nothing to ask about.
+        """The facts of a document; none where there are none.
 
         Raises:
             InputError: The document cannot be used.
@@ -110,7 +110,7 @@ class Report:
 
     Args:
         read: Documents with facts.
-        empty: Documents with nothing to ask about.
+        empty: Documents without a fact.
         unchanged: Documents that the store held already.
         replaced: Documents that the store held in another state, among those read now.
         facts: Places with facts, added now.

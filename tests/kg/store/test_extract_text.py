@@ -91,7 +91,7 @@ def test_plain_text_is_linked_to_the_names_of_a_seed(
     assert main([*command, "--seed", str(seed)]) == 9
     printed = capsys.readouterr()
     assert "not read: c.jsonl:2: not JSON" in printed.err
-    assert "documents: 3 read (0 of them anew, 1 with nothing to ask about)" in printed.out
+    assert "documents: 3 read (0 of them anew, 1 without a fact)" in printed.out
     assert main(["kg", "show", str(store), "bern", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)["facts"]
     assert {place["sentence"] for fact in facts for place in fact["evidence"]} == {
@@ -99,7 +99,7 @@ def test_plain_text_is_linked_to_the_names_of_a_seed(
     }
     # Without names to look for there is nothing to ask about.
     assert main([*command[:-2], "--workers", "1", "-o", str(tmp_path / "none")]) == 9
-    assert "3 with nothing to ask about" in capsys.readouterr().out
+    assert "3 without a fact" in capsys.readouterr().out
     seed.write_text("head,relation,tail\n", encoding="utf-8")
     with pytest.raises(InputError, match="names no entity"):
         TextLoader(model, (seed,))()

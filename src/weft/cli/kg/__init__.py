@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "query": ("weft.cli.kg.query", "ask a store in SPARQL"),
     "show": ("weft.cli.kg.show", "the facts of an entity, with the sentences that state them"),
     "export": ("weft.cli.kg.export", "write a store as RDF, GraphML, CSV for Neo4j, JSONL or Parquet"),
+    "compare": ("weft.cli.kg.compare", "a store's graph beside the seed graph: sizes, shared and new facts"),
     "merge": ("weft.cli.kg.merge", "make two entities one"),
     "unmerge": ("weft.cli.kg.unmerge", "undo a merge"),
     "rm": ("weft.cli.kg.rm", "take documents and their facts out of a store"),

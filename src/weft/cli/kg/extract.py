@@ -152,7 +152,7 @@ def _corpus(
 def _print(report: Report, places: int, kept: int) -> None:
     done = report.read + report.empty
     print(
-        f"documents: {done} read ({report.replaced} of them anew, {report.empty} with nothing to ask about), "
+        f"documents: {done} read ({report.replaced} of them anew, {report.empty} without a fact), "
         f"{report.unchanged} unchanged, {len(report.failed)} failed"
     )
     if report.gone:

@@ -130,15 +130,19 @@ class Graph:
         Raises:
             InputError: There is none; names that come near are listed.
         """
-        if name in self._entity_of:
-            return self._entity_of[name]
-        key = fold(name, self.manifest.spelling)
-        if key in self._by_key:
-            return self._by_key[key]
+        found = self.find(name)
+        if found is not None:
+            return found
         near = self.near(name)
         raise InputError(
             f"no entity {name!r}", where=str(self.folder), hint=f"near: {', '.join(near)}" if near else None
         )
+
+    def find(self, name: str) -> str | None:
+        """The entity of a name, an alias or another spelling; None where there is none."""
+        if name in self._entity_of:
+            return self._entity_of[name]
+        return self._by_key.get(fold(name, self.manifest.spelling))
 
     def near(self, name: str, count: int = 5) -> list[str]:
         """Entities whose names share most trigrams with a name, the nearest first.
@@ -217,7 +221,20 @@ class Graph:
 
     @cached_property
     def _by_key(self) -> dict[str, str]:
-        return {fold(name, self.manifest.spelling): entity for name, entity in self._entity_of.items()}
+        spelling = self.manifest.spelling
+        known = {fold(name, spelling): entity for name, entity in self._entity_of.items()}
+        # Aliases that no evidence names: nothing but the table knows them.
+        columns = (self.aliases[name].to_pylist() for name in ("alias", "entity"))
+        leads = {
+            fold(alias, spelling): fold(entity, spelling) for alias, entity in zip(*columns, strict=True)
+        }
+        for alias in leads:
+            key, steps = alias, 0
+            while key in leads and key not in known and steps < len(leads):
+                key, steps = leads[key], steps + 1
+            if key in known:
+                known.setdefault(alias, known[key])
+        return known
 
     @cached_property
     def _models(self) -> dict[str, str]:

@@ -142,7 +142,7 @@ class DocumentRow(NamedTuple):
         model: Version of the model that read it.
         run: The run that read it.
         facts: Rows of evidence.
-        status: ``"read"``, ``"empty"`` (nothing to ask about), ``"failed"`` or ``"removed"``.
+        status: ``"read"``, ``"empty"`` (without a fact), ``"failed"`` or ``"removed"``.
         message: Why it failed.
     """
 

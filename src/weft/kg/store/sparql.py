@@ -25,6 +25,8 @@ except ImportError as error:
     raise MissingExtraError("pyoxigraph", "kg") from error
 
 _FOLDER = "index"
+_EXPECTED = 6
+"""Most things that a message says were expected."""
 _POSITION = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
 _NO_KEYWORD = re.compile(
     r"""<[^<>"{}|^`\\\s]*>|#[^\n]*"""
@@ -134,11 +136,11 @@ def ask(store: ox.Store, query: str) -> Answer:
     except SyntaxError as error:
         position = _POSITION.search(str(error))
         where = f"query, line {position[1]}, column {position[2]}" if position else "query"
-        what = position[3] if position else str(error)
+        what = _readable(position[3] if position else str(error))
         known = {*PREFIXES, *_PREFIX.findall(bare)}
         unknown = [name for name in _PREFIXED.findall(bare) if name not in known]
         hint = f"no prefix {unknown[0]}: is declared" if unknown else None
-        raise InputError(f"not SPARQL: {' '.join(what.split())}", where=where, hint=hint) from error
+        raise InputError(f"not SPARQL: {what}", where=where, hint=hint) from error
     try:
         if isinstance(found, ox.QueryBoolean):
             return Answer((), [], bool(found))
@@ -149,6 +151,18 @@ def ask(store: ox.Store, query: str) -> Answer:
     except (OSError, RuntimeError) as error:
         raise InputError(f"cannot be answered: {error}", where="query") from error
     return Answer(("subject", "predicate", "object"), rows)
+
+
+def _readable(message: str) -> str:
+    """What a parser expected, without the sets of characters that a name may hold."""
+    what = " ".join(message.split())
+    if "Prefix not found" in what:
+        return "a prefix that is not declared"
+    expected = what.removeprefix("expected one of ").removeprefix("expected ")
+    items = [item for item in re.split(r",(?=\s*[\[\"A-Z])\s*", expected) if not item.startswith("[")]
+    if what == expected:
+        return what
+    return f"expected {' or '.join(items[:_EXPECTED])}" if items else "what stands here is not expected"
 
 
 def _term(value: object) -> Term | None:
