@@ -187,7 +187,7 @@ def equal(absa: Job) -> list[Job]:
     pair = Job("pair, 1 epoch", frequent=True, options={"kind": "pair"}, train=once)
     qacg = changed(pair, "qacg, 1 epoch", options={"kind": "qacg"})
     official = changed(pair, "qacg-official, 1 epoch", options={"kind": "qacg-official"})
-    longer = changed(pair, "pair, 4 epochs", train=few)
+    longer = changed(pair, "pair, 3 epochs", train={**SMALL, "epochs": 3})
     semeval = changed(
         replace(absa, learning={}),
         "semeval weft-absa, 4 epochs",
