@@ -3,9 +3,9 @@
 import csv
 import json
 import os
+import resource
 import subprocess
 import sys
-import time
 
 import pyarrow.parquet
 import pytest
@@ -288,15 +288,14 @@ def test_help_needs_no_torch_and_answers_quickly():
     code = "import sys; from weft.cli.main import main; main(['absa', *sys.argv[1:]]); sys.exit('torch' in sys.modules)"
     environment = {**os.environ, "COLUMNS": "100"}
     for arguments in (["--help"], ["train", "--help"]):
-        times = []
-        for _ in range(3):
-            start = time.perf_counter()
-            done = subprocess.run(
-                [sys.executable, "-c", code, *arguments], capture_output=True, check=False, env=environment
-            )
-            times.append(time.perf_counter() - start)
-            assert done.returncode == 0
-        assert min(times) < 0.5  # measured 0.1 s; the bound is for a busy machine
+        start = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments], capture_output=True, check=False, env=environment
+        )
+        end = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert done.returncode == 0
+        # Processor time, for the clock tells what else the machine does; measured 0.1 s.
+        assert end.ru_utime + end.ru_stime - start.ru_utime - start.ru_stime < 0.5
 
 
 def test_reading_a_table_needs_no_extra(trained, tmp_path):

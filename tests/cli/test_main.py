@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -29,10 +29,12 @@ def test_help_names_every_command_and_imports_no_torch():
 
 def test_help_answers_quickly():
     times = []
-    for _ in range(5):
-        start = time.process_time_ns(), time.perf_counter()
+    for _ in range(3):
+        start = resource.getrusage(resource.RUSAGE_CHILDREN)
         assert weft("--help").returncode == 0
-        times.append(time.perf_counter() - start[1])
+        end = resource.getrusage(resource.RUSAGE_CHILDREN)
+        # Processor time, for the clock tells what else the machine does.
+        times.append(end.ru_utime + end.ru_stime - start.ru_utime - start.ru_stime)
     assert min(times) < 0.3
 
 
