@@ -228,7 +228,9 @@ def main() -> int:
         "--plan", choices=("screen", "table", "shipped", "longer", "equal", "holdout", "all"), default="all"
     )
     parser.add_argument("--settings", type=json.loads, help="changes to the default setting, as JSON")
-    parser.add_argument("--only", help="run only jobs whose name or name/seed begins with one of these")
+    parser.add_argument(
+        "--only", help="run only jobs whose name or name/seed begins with one of these, split by ;"
+    )
     parser.add_argument("--workers", type=int, default=max(1, min(8, (os.cpu_count() or 2) // 2)))
     parser.add_argument("--quick", action="store_true", help="a few sentences and one epoch: a smoke test")
     arguments = parser.parse_args()
@@ -236,7 +238,7 @@ def main() -> int:
     deadline = begun + 60 * arguments.minutes
     arguments.out.mkdir(parents=True, exist_ok=True)
     setting = changed(ABSA, ABSA.name, **(arguments.settings or {}))
-    chosen = [name for name in (arguments.only or "").split(",") if name]
+    chosen = [name for name in (arguments.only or "").split(";") if name]
     if arguments.plan in ("screen", "all"):
         last = deadline if arguments.plan == "screen" else begun + 0.4 * (deadline - begun)
         setting = best_setting(execute(wanted(screening(), chosen), last, arguments.workers, arguments))
