@@ -35,6 +35,9 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--json", type=Path, metavar="FILE", help="write the rows as a JSON list")
     result.add_argument("--quick", action="store_true", help="few repetitions: a look, not a claim")
     result.add_argument("--threads", type=int, metavar="N", help="threads of torch (default: torch's own)")
+    result.add_argument(
+        "--keep-memory", action="store_true", help="let malloc keep freed memory, as weft's other commands do"
+    )
     result.add_argument("--quiet", action="store_true", help="print no table")
     return result
 
@@ -45,9 +48,12 @@ def run(argv: list[str]) -> int:
     import torch
     from rich.console import Console
 
+    from weft.allocator import keep_freed_memory
     from weft.bench.table import Row, print_rows, write_json
     from weft.errors import ConfigError
 
+    if arguments.keep_memory and not keep_freed_memory():
+        raise ConfigError("--keep-memory: this system's malloc cannot be told to", hint="it needs glibc")
     if arguments.threads is not None:
         if arguments.threads < 1:
             raise ConfigError(f"--threads is {arguments.threads}; it must be at least 1")

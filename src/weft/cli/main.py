@@ -66,7 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         known = ", ".join(COMMANDS)
         print(f"weft: no command {name!r} (one of: {known})", file=sys.stderr)
         return 2
-    if argv is None:  # the process is ours
+    # In a process of ours; benchmarks ask for it themselves, for other forms gain by it as well.
+    if argv is None and name != "bench":
         keep_freed_memory()
     try:
         return int(import_module(command.module).run(rest))
