@@ -27,7 +27,8 @@ def rows(quick: bool = False) -> Iterator[Row]:
     """Every row of the table; ``quick`` takes a store of 20,000 facts and two kills.
 
     Baselines are the bounds that were set. Times are processor time of the one process that does the work:
-    what else the machine does moves it less than the clock; memory is that process's peak.
+    what else the machine does moves it less than the clock; the RDF index, which several threads build, is
+    measured by both. Memory is that process's peak.
     """
     documents, lines, kills = (10, 2_050, 2) if quick else (500, 2_050, 20)
     with tempfile.TemporaryDirectory(prefix="weft-bench-") as folder:
@@ -55,14 +56,15 @@ def rows(quick: bool = False) -> Iterator[Row]:
         label = f"kg-store: entity lookup, {name} / bound"
         yield Row(label, what, unit="ms", ours=loaded[key], baseline=50, **bound)
     statements = f"{facts}, {index['statements']:,.0f} RDF statements"
-    yield Row(
-        "kg-store: SPARQL index built / bound",
-        statements,
-        unit="s",
-        ours=index["seconds"],
-        baseline=90,
-        **bound,
-    )
+    for name, key in (("processor time", "seconds"), ("by the clock", "clock")):
+        yield Row(
+            f"kg-store: SPARQL index built, {name} / bound",
+            statements,
+            unit="s",
+            ours=index[key],
+            baseline=90,
+            **bound,
+        )
     yield Row(
         "kg-store: memory of that / bound",
         statements,
@@ -157,10 +159,10 @@ def _look_up(graph: Graph, name: str) -> float:
 
 
 def _index(store: Path) -> Figures:
-    start = time.process_time()
+    start, begun = time.process_time(), time.perf_counter()
     with open_index(store) as index:
-        seconds = time.process_time() - start
-        return {"seconds": seconds, "statements": float(len(index))}
+        seconds, clock = time.process_time() - start, time.perf_counter() - begun
+        return {"seconds": seconds, "clock": clock, "statements": float(len(index))}
 
 
 def _ask(store: Path, names: list[str]) -> Figures:
