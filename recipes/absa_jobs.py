@@ -210,11 +210,13 @@ def equal(absa: Job) -> list[Job]:
 
 
 def holdout(absa: Job) -> list[Job]:
-    """Batch size and class balance of the default model, compared on the fixed split of train."""
+    """Batch size, class balance and contrast of the default model, compared on the fixed split of train."""
     base = replace(absa, held="holdout", save=True)
     small = {**SMALL, "epochs": 6}
     return [
         changed(base, "holdout, batches of 12", train=small),
         changed(base, "holdout, batches of 32", train={"epochs": 6}),
         changed(base, "holdout, batches of 12, balance 0.3", train=small, learning={"class_balance": 0.3}),
+        changed(base, "holdout, batches of 12, contrast 2", train=small, learning={"contrast": 2.0}),
+        changed(base, "holdout, batches of 12, contrast 5", train=small, learning={"contrast": 5.0}),
     ]

@@ -57,7 +57,7 @@ def sampling(arguments: argparse.Namespace, part: int) -> SamplingConfig:
     """What a batch holds."""
     return SamplingConfig(
         batch_size=arguments.batch_size,
-        hide_share=0.6,
+        hide_share=0.8,
         hidden_queries=2,
         mlm_share=0.25,
         seed=arguments.seed + part,

@@ -7,7 +7,14 @@ from weft.absa.config import ModelOptions
 from weft.absa.evaluate.report import score, summary
 from weft.absa.learn.augment import Augmentation
 from weft.absa.learn.setup import DataFiles, Setup, fixed_targets, run_setup
-from weft.absa.learn.training import Learning, class_weights, split, train
+from weft.absa.learn.training import (
+    Learning,
+    class_weights,
+    contrast_weights,
+    split,
+    train,
+    weighted_loss,
+)
 from weft.absa.read.labelled import Columns
 from weft.absa.records import Context, Corpus, Sentence
 from weft.encoder.checkpoint.pretrained import Pretrained
@@ -120,9 +127,60 @@ def test_class_weights(corpus):
 def test_smoothing_and_balance_change_the_loss(start, corpus):
     first = [
         train(corpus, start, options(), settings(epochs=1), learning=learning).history.losses[0]
-        for learning in (Learning(), Learning(label_smoothing=0.3), Learning(class_balance=1.0))
+        for learning in (
+            Learning(),
+            Learning(label_smoothing=0.3),
+            Learning(class_balance=1.0),
+        )
     ]
     assert len({round(loss, 6) for loss in first}) == 3
+
+
+def test_contrast_changes_the_loss_of_texts_with_two_answers_alone(start, corpus):
+    price = tuple(Context("price", target) for target in TARGETS)
+    two = Sentence("location 1 is cheap but location 2 is dear", price, ("positive", "negative"))
+    same = Sentence("location 1 is cheap and location 2 is cheap", price, ("positive", "positive"))
+    for pair, differs in (
+        (Corpus((two, same), corpus.polarities), True),
+        (Corpus((same,), corpus.polarities), False),
+    ):
+        plain, weighted = (
+            train(
+                pair, start, options(), settings(epochs=1), learning=Learning(contrast=gamma)
+            ).history.losses[0]
+            for gamma in (0.0, 4.0)
+        )
+        assert (plain != weighted) == differs
+
+
+def test_contrast_weights():
+    """Only where another target of the same text has another answer to the same aspect, in the order asked."""
+    sentence = Sentence(
+        "Alpha is cheap, Beta is not, both are safe",
+        (
+            Context("price", "Alpha"),
+            Context("safety", "Alpha"),
+            Context("price", "Beta"),
+            Context("safety", "Beta"),
+        ),
+        ("positive", "positive", "negative", "positive"),
+    )
+    alone = Sentence(
+        "Alpha is cheap", (Context("price", "Alpha"), Context("safety", "Alpha")), ("positive", "none")
+    )
+    assert contrast_weights([alone, sentence], 2.0).tolist() == [1, 1, 3, 1, 3, 1]
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_weighted_loss_counts_a_row_as_often_as_it_weighs(smoothing):
+    """A row of weight 3 is that row three times over."""
+    generator = torch.Generator().manual_seed(0)
+    logits, labels = torch.randn(5, 3, generator=generator), torch.tensor([0, 2, 1, 1, 0])
+    classes = torch.tensor([0.5, 1.0, 2.0])
+    again = torch.tensor([0, 1, 1, 1, 2, 3, 4])
+    expected = weighted_loss(logits[again], labels[again], classes, None, smoothing)
+    found = weighted_loss(logits, labels, classes, torch.tensor([1.0, 3.0, 1.0, 1.0, 1.0]), smoothing)
+    torch.testing.assert_close(found, expected)
 
 
 def test_split_keeps_texts_together():
@@ -147,6 +205,7 @@ def test_bad_starts_and_settings(start, corpus):
         ({"label_smoothing": 1.5}, "label_smoothing is 1.5"),
         ({"distillation": -1}, "distillation is -1"),
         ({"class_balance": -1}, "class_balance is -1"),
+        ({"contrast": -0.5}, "contrast is -0.5"),
         ({"distillation_temperature": 0}, "temperature must be positive"),
     ):
         with pytest.raises(ConfigError, match=what):

@@ -33,6 +33,8 @@ class Learning:
         augmentation: How training texts are changed.
         label_smoothing: ε of the cross-entropy, in [0, 1).
         class_balance: Exponent b of the class weights (n / n_c)^b, scaled to mean 1 over the rows; 0 is off.
+        contrast: γ: a question whose answer is another one for another target of the same text weighs 1 + γ. Only
+            these tell whether the target is heeded, and few texts hold one.
         distillation: Weight of the teacher's loss, in [0, 1]; the labels have the rest.
         distillation_temperature: Teacher's and student's logits are divided by it.
 
@@ -43,6 +45,7 @@ class Learning:
     augmentation: Augmentation = field(default_factory=Augmentation)
     label_smoothing: float = 0.0
     class_balance: float = 0.0
+    contrast: float = 0.0
     distillation: float = 0.0
     distillation_temperature: float = 2.0
 
@@ -50,18 +53,20 @@ class Learning:
         for name in ("label_smoothing", "distillation"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"Learning.{name} is {getattr(self, name)!r}; it must be in [0, 1]")
-        if self.class_balance < 0:
-            raise ConfigError(f"Learning.class_balance is {self.class_balance!r}; it must be at least 0")
+        for name in ("class_balance", "contrast"):
+            if not getattr(self, name) >= 0:
+                raise ConfigError(f"Learning.{name} is {getattr(self, name)!r}; it must be at least 0")
         if not self.distillation_temperature > 0:
             raise ConfigError("Learning.distillation_temperature must be positive")
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """A training batch, as the model sees it and as its teacher sees it."""
+    """A training batch, as the model sees it and as its teacher sees it; weights ``(contexts,)`` of the questions."""
 
     questions: Questions | Pairs
     teacher: Questions | Pairs | None = None
+    weights: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ def train(
 ) -> Trained:
     """Train a model.
 
-        loss = (1 − d)·CE_ε(logits, labels; class weights) + d·T²·KL(teacher/T ‖ logits/T)
+        loss = (1 − d)·CE_ε(logits, labels; class and contrast weights) + d·T²·KL(teacher/T ‖ logits/T)
 
     Args:
         corpus: The labelled sentences.
@@ -134,7 +139,8 @@ def train(
     def collate(indices: list[int], generator: torch.Generator) -> Lesson:
         sentences = augment(indices, generator)
         taught = None if teacher is None else teacher.represent(sentences)
-        return Lesson(asker.represent(sentences), taught)
+        counts = contrast_weights(sentences, chosen.contrast) if chosen.contrast else None
+        return Lesson(asker.represent(sentences), taught, counts)
 
     lengths = [_length(asker.representation, sentence) for sentence in corpus.sentences]
     batches = Batches(LengthBuckets(lengths, config.batch_size, seed=seed), collate, seed=seed, prefetch=4)
@@ -143,7 +149,7 @@ def train(
         labels = lesson.questions.labels
         assert labels is not None  # a corpus is labelled
         logits: Tensor = model(lesson.questions).logits
-        loss = F.cross_entropy(logits, labels, weights, label_smoothing=chosen.label_smoothing)
+        loss = weighted_loss(logits, labels, weights, lesson.weights, chosen.label_smoothing)
         if teacher is None or lesson.teacher is None or not chosen.distillation:
             return {"loss": loss}
         with torch.no_grad():
@@ -183,6 +189,35 @@ def class_weights(corpus: Corpus, balance: float) -> Tensor:
     counts = torch.bincount(torch.tensor(corpus.gold()), minlength=len(corpus.polarities)).float()
     weights = torch.where(counts > 0, counts.sum() / counts.clamp(min=1), 1.0) ** balance
     return weights * counts.sum() / (weights * counts).sum()
+
+
+def contrast_weights(sentences: Sequence[Sentence], contrast: float) -> Tensor:
+    """1 + contrast for every question that another target of its text answers otherwise, else 1; ``(contexts,)``."""
+    weights: list[float] = []
+    for sentence in sentences:
+        answers: dict[str, set[str]] = {}
+        for context, polarity in zip(sentence.contexts, sentence.polarities, strict=True):
+            answers.setdefault(context.aspect, set()).add(polarity)
+        weights += [1 + contrast * (len(answers[context.aspect]) > 1) for context in sentence.contexts]
+    return torch.tensor(weights)
+
+
+def weighted_loss(
+    logits: Tensor, labels: Tensor, classes: Tensor, rows: Tensor | None, smoothing: float
+) -> Tensor:
+    """Cross-entropy, its mean weighted by class and by row.
+
+    Args:
+        logits: ``(contexts, classes)``.
+        labels: ``(contexts,)``.
+        classes: ``(classes,)`` weights.
+        rows: ``(contexts,)`` weights, or None for 1.
+        smoothing: ε of the labels.
+    """
+    if rows is None:
+        return F.cross_entropy(logits, labels, classes, label_smoothing=smoothing)
+    losses = F.cross_entropy(logits, labels, classes, label_smoothing=smoothing, reduction="none")
+    return (losses * rows).sum() / (classes[labels] * rows).sum()
 
 
 def split(corpus: Corpus, share: float, seed: int = 0) -> tuple[Corpus, Corpus]:
