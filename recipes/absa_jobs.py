@@ -201,11 +201,13 @@ def equal(absa: Job) -> list[Job]:
         changed(absa, f"without {', '.join(part)}", frequent=False, left_out=part)
         for part in (ASPECTS[first::4] for first in range(4))
     ]
+    alone = [changed(absa, f"without {aspect}", frequent=False, left_out=(aspect,)) for aspect in ASPECTS]
     return [
         *(*left_out, absa, qacg, pair, official, semeval, longer),
         *(replace(job, seed=seed) for seed in (1, 2) for job in (absa, qacg, pair, official)),
         *(replace(job, seed=seed) for job in (longer, semeval) for seed in (1, 2)),
         semeval_pair,
+        *alone,
     ]
 
 

@@ -132,7 +132,10 @@ def test_frozen_parts_stay(make):
     frozen = {name for name, parameter in module.named_parameters() if not parameter.requires_grad}
     assert any(name.startswith("anchor.0.") for name in frozen)
     assert any(name.startswith("encoder.embeddings.") for name in frozen)
-    assert all(name.startswith(("anchor.", "encoder.embeddings.", "encoder.layers.0.")) for name in frozen)
+    assert all(
+        name.startswith(("anchor.", "encoder.embeddings.", "encoder.layers.0.", "similarity_head."))
+        for name in frozen
+    )
     assert not module.anchor.training
     assert not module.encoder.layers[0].training
     assert module.encoder.layers[1].training

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from weft.absa.learn.similarity import fit_similarity
+from weft.absa.records import Context, Sentence
 from weft.errors import ConfigError
 
 
@@ -15,7 +16,7 @@ def test_the_fit_is_an_optimum(make, corpus):
     """The gradient of the loss by the fitted numbers, through the model itself, vanishes."""
     asker = make(aspects=("price", "safety"))
     fit_similarity(asker, corpus)
-    head = asker.module.similarity_head
+    head = asker.module.similarity_head.requires_grad_()
     assert head.weight.abs().max() > 0.01
     batch = asker.represent(corpus.sentences)
     batch = replace(batch, aspect_known=torch.zeros_like(batch.aspect_known))
@@ -38,7 +39,8 @@ def test_the_features_by_hand(make, corpus):
     for row, (text, aspect) in enumerate(zip(batch.context_text, batch.context_aspect, strict=True)):
         real = int(batch.attention_mask[text].sum())
         mean = words[aspect, 1 : int(batch.aspect_mask[aspect].sum()) - 1].mean(dim=0)
-        tokens = states[text, 1 : real - 1]
+        named = batch.target_mask[batch.context_view[row], 1 : real - 1]
+        tokens = states[text, 1 : real - 1][~named]
         each = [float(torch.cosine_similarity(token, mean, dim=0).detach()) for token in tokens]
         whole = float(torch.cosine_similarity(tokens.mean(dim=0), mean, dim=0).detach())
         assert found[row].tolist() == pytest.approx([whole, max(each)], abs=1e-5)
@@ -51,6 +53,37 @@ def test_known_aspects_are_answered_as_before(make, corpus):
     after = asker.predict(["LOCATION1 is cheap"], ["price", "safety", "green nature"])[0]
     assert np.allclose(before[:2], after[:2])
     assert not np.allclose(before[2], after[2])
+
+
+def test_an_unseen_aspect_by_hand(make):
+    """The odds of an opinion are α of the trained layers' odds and the similarity's; the polarity is theirs alone."""
+    asker = make()
+    batch = asker.represent([Sentence("location 1 is cheap", (Context("green nature", "location 1"),))])
+    head = asker.module.similarity_head
+    features = asker.module.similarity_features(batch)
+    asker.module.train()
+    with torch.no_grad():
+        trained = asker.module(batch).logits[0]
+        asker.module.eval()
+        found = asker.module(batch).logits[0]
+        odds = trained[1:].logsumexp(0) - trained[0]
+        expected = 0.25 * odds + head(features)[0, 0]
+    assert found[1:].tolist() == pytest.approx(trained[1:].tolist(), abs=1e-5)
+    assert float(found[1:].logsumexp(0) - found[0]) == pytest.approx(float(expected), abs=1e-5)
+
+
+def test_the_name_of_the_target_is_not_compared(make):
+    """Whatever the asked target is called, the aspect is compared with the rest of the text."""
+    asker = make()
+    texts = ["location 1 is cheap", "location 2 is cheap"]
+    batches = [asker.represent([Sentence(text, (Context("transit location", text[:10]),))]) for text in texts]
+    batch = batches[0]
+    assert batch.target_mask.any()
+    nameless = replace(batch, target_mask=torch.zeros_like(batch.target_mask))
+    named, whole = (asker.module.similarity_features(one)[0, 1] for one in (batch, nameless))
+    assert named < whole
+    alone = asker.represent([Sentence("location 1", (Context("transit location", "location 1"),))])
+    assert asker.module.similarity_features(alone).isfinite().all()
 
 
 def test_models_without_similarity_are_left_alone(make, corpus):

@@ -45,6 +45,8 @@ class ModelOptions(PlainConfig):
             text, at least ``frozen_layers``: what is deeper is a copy of the pretrained layers. -1 has no
             similarity.
         aspect_dropout: ``weft-absa``: probability with which training treats an aspect as unseen.
+        unseen_share: ``weft-absa``: α, in [0, 1]: what the trained layers have to say about whether there is an
+            opinion on an unseen aspect, beside the similarity.
         context_from: ``qacg``: the first layer with quasi-attention.
         normalise_quasi: ``qacg``: divide the quasi part by the number of real tokens.
         gate: ``qacg``: index of λ_K: ``"row"`` as the published code, ``"pair"`` as the paper.
@@ -65,6 +67,7 @@ class ModelOptions(PlainConfig):
     frozen_layers: int = 0
     similarity_layers: int = 3
     aspect_dropout: float = 0.2
+    unseen_share: float = 0.25
     context_from: int = 4
     normalise_quasi: bool = True
     gate: Gate = "row"
@@ -89,6 +92,7 @@ class ModelOptions(PlainConfig):
         )
         for name in ("aspect_dropout", "classifier_dropout"):
             self._require(name, 0 <= getattr(self, name) < 1, "in [0, 1)")
+        self._require("unseen_share", 0 <= self.unseen_share <= 1, "in [0, 1]")
 
     def _require(self, name: str, holds: bool, rule: str) -> None:
         if not holds:

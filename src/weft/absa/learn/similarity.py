@@ -22,8 +22,9 @@ def fit_similarity(asker: Asker, corpus: Corpus, *, sentences: int = 800, seed: 
 
         min over w, b:  mean −log softmax(z_none − w·f − b, z_others)[gold] + ridge·|w|²
 
-    z are the logits of the model with the learnt vector for an unseen aspect, f the cosines of the frozen
-    layers. The problem is convex. Stochastic steps of the size that suits the encoder hardly move these
+    z are the logits that the model gives unseen aspects without the similarity (``unseen_share`` is in
+    them), f the cosines of the frozen layers. The problem is convex. Stochastic steps of the size that
+    suits the encoder hardly move these
     three numbers from 0 (after eight epochs: 0.02 and 0.05, where about 10 is right).
 
     Args:

@@ -40,7 +40,7 @@ class Similarity(NamedTuple):
     """How an aspect resembles a text for the frozen layers.
 
     Args:
-        tokens: ``(views, slots, seq)``, cosine of each token with the aspect.
+        tokens: ``(views, slots, seq)``, cosine of each token with the aspect; 0 for the view's target.
         features: ``(views, slots, 2)``, cosine of the mean states, and the largest of ``tokens``.
     """
 
@@ -61,8 +61,14 @@ class WeftAbsa(nn.Module):
 
     An aspect that training did not see has a learnt vector for W_a·ā, because fine-tuning spoils what the
     encoder knew about other words. What is asked comes from frozen lower layers instead: s_j, the cosine
-    of token j with the aspect, steers the pooling (F_j = exp(η_h·s_j)) and its features (cosine of the
-    means, largest s_j) move the logit of ``none``. ``aspect_dropout`` trains this path on known aspects.
+    of token j with the aspect, steers the pooling (F_j = exp(η_h·s_j)), and its features f (cosine of the
+    means, largest s_j) say whether the text has an opinion on it::
+
+        log P(opinion)/P(none) = α·(logsumexp z_opinions − z_none) + w·f + b        unseen aspects
+
+    with α = ``unseen_share``: trained on texts that are silent about all known aspects but this one, the trained
+    layers take it for no opinion. The tokens of the asked target are left out of f: "transit location" is not
+    what "LOCATION1" is about. ``aspect_dropout`` trains the learnt vector on known aspects; w and b are fitted last.
 
     Args:
         config: The model's configuration.
@@ -97,6 +103,8 @@ class WeftAbsa(nn.Module):
             self.similarity_head = nn.Linear(2, 1)
             nn.init.zeros_(self.similarity_head.weight)
             nn.init.zeros_(self.similarity_head.bias)
+            # Fitted after training by fit_similarity.
+            self.similarity_head.requires_grad_(False)
         # The frozen stack goes on where the encoder's own frozen layers end.
         first = max(0, options.frozen_layers)
         above = self.encoder.layers[first : max(first, options.similarity_layers)]
@@ -157,9 +165,12 @@ class WeftAbsa(nn.Module):
             if seen is not None:
                 maps.append(seen)
         logits = self.head(context)
-        if similarity is not None:
-            shift = self.similarity_head(similarity.features) * unseen[..., None]
-            logits = torch.cat([logits[..., :1] - shift, logits[..., 1:]], dim=-1)
+        if similarity is not None and not self.training:
+            opinion = logits[..., 1:].logsumexp(dim=-1)
+            odds = options.unseen_share * (opinion - logits[..., 0])
+            odds = odds + self.similarity_head(similarity.features).squeeze(-1)
+            none = torch.where(unseen, opinion - odds, logits[..., 0])
+            logits = torch.cat([none[..., None], logits[..., 1:]], dim=-1)
         return Answer(logits[questions.context_view, questions.context_slot], tuple(maps))
 
     def embed(self, questions: Questions) -> Tensor:
@@ -199,16 +210,17 @@ class WeftAbsa(nn.Module):
         with torch.no_grad():
             text = self._anchored(text, questions.attention_mask)
             words = self._anchored(words, questions.aspect_mask)
-            inner = inner_tokens(questions.attention_mask)
             aspect = F.normalize(masked_mean(words, inner_tokens(questions.aspect_mask)), dim=-1)
-            whole = F.normalize(masked_mean(text, inner), dim=-1) @ aspect.T
-            token = (F.normalize(text, dim=-1) @ aspect.T).masked_fill(~inner[..., None], 0.0)
+            inner = inner_tokens(questions.attention_mask)[questions.view_text]
+            beside = inner & ~questions.target_mask
+            beside = torch.where(beside.any(dim=1, keepdim=True), beside, inner)
             # (texts, seq, aspects) → (views, slots, seq)
             chosen = questions.slot_aspect
-            token = token[questions.view_text].transpose(1, 2)
+            token = (F.normalize(text, dim=-1) @ aspect.T)[questions.view_text].transpose(1, 2)
             token = token.gather(1, chosen[..., None].expand(-1, -1, token.shape[2]))
-            whole = whole[questions.view_text].gather(1, chosen)
-            features = torch.stack([whole, token.amax(dim=2)], dim=-1)
+            token = token.masked_fill(~beside[:, None], 0.0)
+            whole = F.normalize(masked_mean(text[questions.view_text], beside), dim=-1) @ aspect.T
+            features = torch.stack([whole.gather(1, chosen), token.amax(dim=2)], dim=-1)
         return Similarity(token * unseen[..., None], features)
 
     def _anchored(self, hidden: Tensor, mask: Tensor) -> Tensor:
