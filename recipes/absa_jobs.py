@@ -221,4 +221,10 @@ def holdout(absa: Job) -> list[Job]:
         changed(base, "holdout, batches of 12, balance 0.3", train=small, learning={"class_balance": 0.3}),
         changed(base, "holdout, batches of 12, contrast 2", train=small, learning={"contrast": 2.0}),
         changed(base, "holdout, batches of 12, contrast 5", train=small, learning={"contrast": 5.0}),
+        changed(
+            base,
+            "holdout, batches of 12, contrast 2, same target 0.4",
+            train=small,
+            learning={"contrast": 2.0, "augmentation": {"concatenate": 0.7, "swap": 0.5, "same_target": 0.4}},
+        ),
     ]

@@ -77,6 +77,22 @@ def test_real_names_are_joined_only_when_they_differ():
     assert {context.target for context in joined.contexts} == {"Corvo", "Lark"}
 
 
+def test_texts_about_one_target_stay_so_where_they_agree():
+    plan = Augmentation(concatenate=1.0, same_target=1.0, placeholders=NAMES)
+    (joined,) = Augmenter([SAFE, DEAR], plan)([0, 1], torch.Generator().manual_seed(0))
+    assert "LOCATION2" not in joined.text
+    assert dict(zip(joined.contexts, joined.polarities, strict=True)) == {
+        Context("safety", "LOCATION1"): "positive",
+        Context("price", "LOCATION1"): "negative",
+    }
+    cheap = sentence("LOCATION1 is cheap", {("LOCATION1", "price"): "positive"})
+    (apart,) = Augmenter([cheap, DEAR], plan)([0, 1], torch.Generator().manual_seed(0))
+    assert {context.target for context in apart.contexts} == set(NAMES)
+    half = Augmenter([SAFE, DEAR], Augmentation(concatenate=1.0, same_target=0.5, placeholders=NAMES))
+    generator = torch.Generator().manual_seed(0)
+    assert 20 < sum("LOCATION2" in half([0, 1], generator)[0].text for _ in range(80)) < 60
+
+
 def test_the_same_generator_gives_the_same_texts():
     augment = Augmenter([SAFE, DEAR, BOTH], Augmentation(0.5, 0.5, NAMES))
     first, second = (augment([0, 1, 2] * 5, torch.Generator().manual_seed(3)) for _ in range(2))
@@ -88,6 +104,7 @@ def test_the_same_generator_gives_the_same_texts():
     ("values", "what"),
     [
         ({"concatenate": 1.2}, "concatenate is 1.2"),
+        ({"same_target": -0.1}, "same_target is -0.1"),
         ({"swap": -0.1, "placeholders": NAMES}, "swap is -0.1"),
         ({"placeholders": ("LOCATION1",)}, "none or two"),
         ({"swap": 0.5}, "needs placeholders"),

@@ -32,6 +32,8 @@ class Augmentation:
         placeholders: Two target names that mean nothing by themselves, such as LOCATION1 and LOCATION2;
             empty where targets are real names. Then only texts with different targets are joined.
         mask: Probability with which a word outside the targets becomes ``[MASK]``.
+        same_target: Probability that two joined texts that name the same target go on naming one, where their
+            answers do not contradict each other: then what matters is the aspect that is asked about.
 
     Raises:
         ConfigError: A probability outside [0, 1], or another number of placeholders than 0 or 2.
@@ -41,9 +43,10 @@ class Augmentation:
     swap: float = 0.0
     placeholders: tuple[str, ...] = ()
     mask: float = 0.0
+    same_target: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("concatenate", "swap", "mask"):
+        for name in ("concatenate", "same_target", "swap", "mask"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"Augmentation.{name} is {getattr(self, name)!r}; it must be in [0, 1]")
         if len(self.placeholders) not in (0, 2):
@@ -86,8 +89,10 @@ class Augmenter:
         return list(found.values())
 
     def _join(self, first: Sentence, second: Sentence, generator: torch.Generator) -> Sentence | None:
-        placeholders = self.augmentation.placeholders
+        placeholders, same = self.augmentation.placeholders, self.augmentation.same_target
         if _single_target(first) == _single_target(second):
+            if same and _chance(same, generator) and not _contradict(first, second):
+                return join(first, second, _JOINTS[_integer(len(_JOINTS), generator)])
             if _single_target(first) not in placeholders:
                 return None
             names = dict(zip(placeholders, reversed(placeholders), strict=True))
@@ -112,6 +117,15 @@ def _integer(bound: int, generator: torch.Generator) -> int:
 def _single_target(sentence: Sentence) -> str | None:
     targets = {context.target for context in sentence.contexts}
     return next(iter(targets)) if len(targets) == 1 else None
+
+
+def _contradict(first: Sentence, second: Sentence) -> bool:
+    """Whether both have an opinion on something, and not the same."""
+    answers = dict(zip(first.contexts, first.polarities, strict=True))
+    return any(
+        polarity != "none" and answers.get(context, "none") not in ("none", polarity)
+        for context, polarity in zip(second.contexts, second.polarities, strict=True)
+    )
 
 
 def rename(sentence: Sentence, names: dict[str, str]) -> Sentence:
