@@ -153,6 +153,24 @@ def test_threads_answer_as_one_does(make, monkeypatch):
     assert np.allclose(one, two, atol=1e-6)
 
 
+@pytest.mark.parametrize(("texts", "passes"), [(36, 2), (4, 1)])
+def test_a_short_list_is_shared_by_the_threads(make, monkeypatch, texts, passes):
+    """What fits one pass is cut for two threads, unless it is next to nothing."""
+    asker, seen = make(), []
+    represent = asker.represent
+    monkeypatch.setattr(asker, "represent", lambda part: seen.append(len(part)) or represent(part))
+    sentences = [Sentence("quiet " * (10 + n % 3) + str(n), (Context("price"),)) for n in range(texts)]
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        asker.answer(sentences)
+    finally:
+        torch.set_num_threads(threads)
+    assert len(seen) == passes
+    assert sum(seen) == texts
+    assert max(seen) <= max(texts * 2 // 3, 4)
+
+
 def test_eight_bits_where_they_cannot_be(make, monkeypatch):
     with pytest.raises(ConfigError, match="not for qacg on cpu"):
         make("qacg").compute_in("int8")

@@ -33,6 +33,8 @@ Precision: TypeAlias = Literal["fp32", "bf16", "int8", "auto"]
 
 # Tokens of one pass: what a layer makes of them stays in a processor's cache.
 _CPU_TOKENS = 1536
+# Fewer are not worth a thread of their own.
+_LEAST_TOKENS = 192
 
 
 class Asker:
@@ -206,14 +208,21 @@ class Asker:
         """Windows of similar length together, up to ``batch_contexts`` questions or the tokens of a pass."""
         lengths = [len(self.representation.pieces(window.text).ids) for window in windows]
         per_view = self.config.kind == "weft-absa"
-        most = _CPU_TOKENS if self.device.type == "cpu" else math.inf
+        sizes = [
+            length * (len(window.groups()) if per_view else len(window.contexts))
+            for length, window in zip(lengths, windows, strict=True)
+        ]
+        most = math.inf
+        if self.device.type == "cpu":
+            # As many passes as threads, where there is work for them.
+            share = math.ceil(sum(sizes) / torch.get_num_threads())
+            most = min(_CPU_TOKENS, max(_LEAST_TOKENS, share))
         batch: list[int] = []
         contexts = tokens = 0
         for i in sorted(range(len(windows)), key=lengths.__getitem__):
-            window = windows[i]
             batch.append(i)
-            contexts += len(window.contexts)
-            tokens += lengths[i] * (len(window.groups()) if per_view else len(window.contexts))
+            contexts += len(windows[i].contexts)
+            tokens += sizes[i]
             if contexts >= batch_contexts or tokens >= most:
                 yield batch
                 batch, contexts, tokens = [], 0, 0
