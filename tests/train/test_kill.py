@@ -8,6 +8,9 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
+from weft.errors import CheckpointError
 from weft.train import fit
 
 PROGRAM = Path(__file__).with_name("tiny.py")
@@ -76,3 +79,16 @@ def test_ctrl_c_finishes_the_step_and_saves(tiny, tmp_path):
     )
     assert rest.first_step == done
     assert rest.losses == whole_run(tiny).losses[done:]
+
+
+def test_two_trainings_in_one_directory_are_one_too_many(tiny, tmp_path):
+    process = start(tmp_path, pause=0.3)
+    wait_for(tmp_path / "checkpoints" / "step-00000004", process)
+    config = tiny.config(steps=STEPS)
+    arguments = (tiny.model(), tiny.batches(config), tiny.loss_step, config)
+    with pytest.raises(CheckpointError, match=f"process {process.pid} is training in it"):
+        fit(*arguments, evaluate=tiny.evaluate, directory=tmp_path, quiet=True)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    # The lock went with its process.
+    assert fit(*arguments, evaluate=tiny.evaluate, directory=tmp_path, quiet=True).step == STEPS

@@ -16,7 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from weft.errors import ConfigError, InputError, Interrupted
+from weft.errors import CheckpointError, ConfigError, InputError, Interrupted
+from weft.lock import locked
 from weft.train.batching import BatchSource, to_device
 from weft.train.config import TrainConfig
 from weft.train.distributed import World, join
@@ -75,7 +76,8 @@ def fit(
         Interrupted: SIGINT or SIGTERM came; the step was finished and, with a directory, saved.
         ConfigError: A checkpoint made under another config, a metric that ``evaluate`` does not give, a
             number of processes other than expected.
-        CheckpointError: A damaged checkpoint (the one before it is named), a full disk.
+        CheckpointError: A damaged checkpoint (the one before it is named), a full disk, a directory in which
+            another process trains.
         InputError: No batches, or fewer than promised; nothing to train.
     """
     if config.threads is not None:
@@ -94,6 +96,7 @@ def fit(
     precision = torch.autocast(device.type, torch.bfloat16, enabled=config.precision == "bf16")
 
     with (
+        _alone(place, world),
         closing(_groups(batches, config.accumulation, steps_per_epoch, run.step)) as groups,
         Journal(
             place,
@@ -148,6 +151,18 @@ def fit(
     world.wait()  # the first process has written what the others read
     run.restore_best()
     return run.history(journal.losses)
+
+
+def _alone(directory: Path | None, world: World) -> AbstractContextManager[None]:
+    """Two trainings in one directory would each throw the other's checkpoints and log away."""
+    if directory is None or not world.first:
+        return nullcontext()
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CheckpointError(f"cannot be made: {error.strerror}", where=str(directory)) from error
+    hint = "wait for it to end, or choose another directory"
+    return locked(directory / "lock", "{} is training in it", hint, CheckpointError)
 
 
 class _LossModule(nn.Module, Generic[Model, Batch]):
