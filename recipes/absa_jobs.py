@@ -212,7 +212,7 @@ def equal(absa: Job) -> list[Job]:
 
 
 def holdout(absa: Job) -> list[Job]:
-    """Batch size, class balance and contrast of the default model, compared on the fixed split of train."""
+    """Batch size, class balance, contrast and augmentation of the default model, compared on the fixed split of train."""
     base = replace(absa, held="holdout", save=True)
     small = {**SMALL, "epochs": 6}
     return [
@@ -221,6 +221,12 @@ def holdout(absa: Job) -> list[Job]:
         changed(base, "holdout, batches of 12, balance 0.3", train=small, learning={"class_balance": 0.3}),
         changed(base, "holdout, batches of 12, contrast 2", train=small, learning={"contrast": 2.0}),
         changed(base, "holdout, batches of 12, contrast 5", train=small, learning={"contrast": 5.0}),
+        changed(
+            base,
+            "holdout, batches of 12, contrast 2, mask 0.1",
+            train=small,
+            learning={"contrast": 2.0, "augmentation": {"concatenate": 0.5, "swap": 0.5, "mask": 0.1}},
+        ),
         changed(
             base,
             "holdout, batches of 12, contrast 2, same target 0.4",
