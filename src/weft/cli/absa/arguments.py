@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from weft.cli.machine import device_of
+from weft.cli.machine import add_machine, device_of
 
 if TYPE_CHECKING:
     from weft.absa.use.asker import Asker
@@ -25,6 +25,14 @@ def add_precision(parser: argparse.ArgumentParser) -> None:
         help="fp32 (default) gives the same answers everywhere; bf16 and int8 are faster on processors that "
         "have them and move probabilities a little; auto is the fastest that there is",
     )
+
+
+def add_answers(parser: argparse.ArgumentParser) -> None:
+    """How answers are printed, and which model gives them, in what arithmetic, on what machine."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_model(parser)
+    add_precision(parser)
+    add_machine(parser)
 
 
 def load_asker(arguments: argparse.Namespace) -> Asker:

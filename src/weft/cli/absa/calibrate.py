@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, cast
 
-from weft.cli.absa.arguments import add_model, add_precision, load_asker
+from weft.cli.absa.arguments import add_answers, load_asker
 from weft.cli.absa.labelled import add_labelled, read_corpus, report_problems, under_classes
 from weft.cli.absa.report import print_report
-from weft.cli.machine import add_machine
 
 if TYPE_CHECKING:
     from weft.absa.evaluate.threshold import Criterion
@@ -35,10 +34,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument(
         "--out", help="write the calibrated model here (its own directory may be named); nowhere by default"
     )
-    found.add_argument("--json", action="store_true", help="print JSON")
-    add_model(found)
-    add_precision(found)
-    add_machine(found)
+    add_answers(found)
     return found
 
 

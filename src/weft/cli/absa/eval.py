@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, cast, get_args
 
-from weft.cli.absa.arguments import add_model, add_precision, load_asker
+from weft.cli.absa.arguments import add_answers, load_asker
 from weft.cli.absa.explain import METHODS
 from weft.cli.absa.labelled import add_labelled, read_corpus, report_problems, under_classes
 from weft.cli.absa.report import print_report
-from weft.cli.machine import add_machine
 
 if TYPE_CHECKING:
     from weft.absa.explain.attribution import Method
@@ -29,10 +28,7 @@ def parser() -> argparse.ArgumentParser:
         choices=(*METHODS, "random"),
         help="of the explanations; may be repeated; all by default",
     )
-    found.add_argument("--json", action="store_true", help="print JSON")
-    add_model(found)
-    add_precision(found)
-    add_machine(found)
+    add_answers(found)
     return found
 
 

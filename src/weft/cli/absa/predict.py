@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from weft.cli.absa.arguments import add_model, add_precision, load_asker
-from weft.cli.machine import add_machine
+from weft.cli.absa.arguments import add_answers, load_asker
 from weft.errors import ConfigError, InputError, PartialFailure
 
 if TYPE_CHECKING:
@@ -40,10 +39,7 @@ def parser() -> argparse.ArgumentParser:
         "model's own by default, 0.5 is the most probable answer",
     )
     found.add_argument("-o", "--output", help="a .csv, .jsonl or .parquet file; standard output by default")
-    found.add_argument("--json", action="store_true", help="print JSON")
-    add_model(found)
-    add_precision(found)
-    add_machine(found)
+    add_answers(found)
     return found
 
 
