@@ -212,7 +212,7 @@ def equal(absa: Job) -> list[Job]:
 
 
 def holdout(absa: Job) -> list[Job]:
-    """Batch size, class balance, contrast and augmentation of the default model, compared on the fixed split of train."""
+    """Batch size, class balance, contrast and augmentation, compared on the fixed split of train."""
     base = replace(absa, held="holdout", save=True)
     small = {**SMALL, "epochs": 6}
     return [

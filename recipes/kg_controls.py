@@ -2,9 +2,10 @@
 
     python recipes/kg_controls.py --data DATASET --out FOLDER [--steps 500] [--seeds 3]
 
-Every configuration trains for the same number of steps of the same batches at the same size; the first seed
-of all comes before the second of any. FOLDER/results.jsonl gets one line for each; those that it already
-holds are not done again.
+Every configuration trains for the same number of steps of the same batches at the same size, on the chunks of
+the split tree, with the settings of `kg_python_small.py`; the first seed of all comes before the second of any.
+FOLDER/results.jsonl gets one line for each; those that it already holds are not done again. `summary.py` makes
+a table of them.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from kg_python_small import training_chunks
 
 from weft.kg.evaluate.scores import evaluate
 from weft.kg.evaluate.views import make_views
@@ -48,6 +50,12 @@ def measure(dataset: Dataset, name: str, seed: int, arguments: argparse.Namespac
     config, shuffle = control.pop("name", "weft-kg"), control.pop("shuffle", False)
     torch.manual_seed(seed)
     heads = max(arguments.hidden_size // 64, 1)
+    if config == "weft-kg":
+        control = {
+            "intermediate_size": 3 * arguments.hidden_size,
+            "dropout": 0.0,
+            "relation_dropout": 0.1,
+        } | control
     model = LeafyChainModel(
         named_config(
             config,
@@ -69,19 +77,23 @@ def measure(dataset: Dataset, name: str, seed: int, arguments: argparse.Namespac
         seed=seed,
         log_every=100,
         eval_every=10**9,
+        warmup=0.08,
         restore_best=False,
     )
     sampling = SamplingConfig(
         batch_size=arguments.batch_size,
         # Masked tails take all their slots: without more columns they would see fewer triples.
         leaf_columns=96 if config != "weft-kg" else 64,
+        hide_share=0.8,
         hidden_queries=2,
+        mlm_share=0.25,
         shuffle_relations=shuffle,
         seed=seed,
     )
     corpus = dataset.corpus.to(arguments.device)
+    own, _ = training_chunks(dataset.corpus)
     begin = time.monotonic()
-    train_model(model, corpus, sampling, training, quiet=True)
+    train_model(model, corpus, sampling, training, chunks=own, quiet=True)
     seconds = time.monotonic() - begin
     views = make_views(dataset, "test", arguments.limit)
     scores = evaluate(model, corpus, views, dataset.schema.names, shuffle_relations=shuffle)
