@@ -22,6 +22,7 @@ import json
 import multiprocessing
 import os
 import queue
+import signal
 import sys
 import time
 import traceback
@@ -40,6 +41,7 @@ def work(tasks: Any, done: Any, data: Path, start: Path, out: Path, quick: bool)
 
     from weft.absa.represent.vocabulary import prune_vocabulary
     from weft.encoder.checkpoint.pretrained import load_pretrained
+    from weft.errors import Interrupted
 
     torch.set_num_threads(1)
     torch.backends.cuda.matmul.allow_tf32 = True
@@ -49,6 +51,8 @@ def work(tasks: Any, done: Any, data: Path, start: Path, out: Path, quick: bool)
         record: dict[str, Any] = {"job": asdict(job)}
         try:
             record |= run(job, begun, data, out, quick)
+        except Interrupted:
+            return  # its checkpoint lets the next call go on
         except Exception:  # noqa: BLE001 - one job that fails must not take the others with it
             record["error"] = traceback.format_exc()
         record["seconds"] = round(time.monotonic() - started, 1)
@@ -234,6 +238,8 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=max(1, min(8, (os.cpu_count() or 2) // 2)))
     parser.add_argument("--quick", action="store_true", help="a few sentences and one epoch: a smoke test")
     arguments = parser.parse_args()
+    # Only an exit takes the workers along.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     begun = time.monotonic()
     deadline = begun + 60 * arguments.minutes
     arguments.out.mkdir(parents=True, exist_ok=True)
