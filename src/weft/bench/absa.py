@@ -58,8 +58,9 @@ def _pair_model(asker: Asker) -> Asker:
 
 
 def _texts(count: int) -> list[str]:
+    """Distinct texts: one that is asked twice is answered once."""
     names = dict(zip("ab", _TARGETS, strict=True))
-    return [_TEXTS[number % len(_TEXTS)].format(**names) for number in range(count)]
+    return [f"{number} {_TEXTS[number % len(_TEXTS)].format(**names)}" for number in range(count)]
 
 
 def _against_pairs(ours: Asker, pair: Asker, aspects: tuple[str, ...], target: float, repeats: int) -> Row:
@@ -104,7 +105,7 @@ def _table(precision: Precision, count: int, short_count: int, target: float | N
 def _predict(folder: Path, count: int, precision: str) -> _Passage:
     """Time and peak memory of a process that does nothing else."""
     table, output = folder / f"{count}.csv", folder / f"{count}-out.csv"
-    lines = (f'"{number} {text}"\n' for number, text in enumerate(_texts(count)))
+    lines = (f'"{text}"\n' for text in _texts(count))
     with table.open("w", encoding="utf-8") as file:
         file.write("text\n")
         file.writelines(lines)
