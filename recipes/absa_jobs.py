@@ -188,6 +188,7 @@ def equal(absa: Job) -> list[Job]:
     qacg = changed(pair, "qacg, 1 epoch", options={"kind": "qacg"})
     official = changed(pair, "qacg-official, 1 epoch", options={"kind": "qacg-official"})
     longer = changed(pair, "pair, 3 epochs", train={**SMALL, "epochs": 3})
+    longest = changed(pair, "pair, 6 epochs", train={**SMALL, "epochs": 6}, save=True)
     semeval = changed(
         replace(absa, learning={}),
         "semeval weft-absa, 4 epochs",
@@ -207,9 +208,28 @@ def equal(absa: Job) -> list[Job]:
         *(*left_out, absa, qacg, pair, official, semeval, longer),
         *(replace(job, seed=seed) for seed in (1, 2) for job in (absa, qacg, pair, official)),
         *(replace(job, seed=seed) for job in (longer, semeval) for seed in (1, 2)),
+        *(replace(longest, seed=seed) for seed in range(3)),
         semeval_pair,
         *(replace(semeval_long, seed=seed) for seed in range(3)),
+        *(
+            replace(changed(semeval_pair, "semeval pair, 6 epochs", train={"epochs": 6}), seed=s)
+            for s in range(3)
+        ),
         *alone,
+    ]
+
+
+def semeval(absa: Job) -> list[Job]:
+    """Ways against overfitting on SemEval, compared on the 15 % that are for choices."""
+    base = replace(absa, corpus="semeval", held="holdout", learning={})
+    base = changed(base, "semeval choice", options={"target_layers": 0}, train={**SMALL, "epochs": 10})
+    masked = {"augmentation": {"mask": 0.1}}
+    return [
+        base,
+        changed(base, "semeval choice, mask 0.1", learning=masked),
+        changed(base, "semeval choice, smoothing 0.1", learning={"label_smoothing": 0.1}),
+        changed(base, "semeval choice, balance 0.3", learning={"class_balance": 0.3}),
+        changed(base, "semeval choice, rate 3e-4", train={"learning_rate": 3e-4}),
     ]
 
 
@@ -228,6 +248,28 @@ def holdout(absa: Job) -> list[Job]:
             "holdout, batches of 12, contrast 2, mask 0.1",
             train=small,
             learning={"contrast": 2.0, "augmentation": {"concatenate": 0.5, "swap": 0.5, "mask": 0.1}},
+        ),
+        changed(
+            base,
+            "holdout, batches of 12, contrast 2, mask 0.2 in a quarter",
+            train=small,
+            learning={
+                "contrast": 2.0,
+                "augmentation": {"concatenate": 0.5, "swap": 0.5, "mask": 0.2, "masked_texts": 0.25},
+            },
+        ),
+        changed(
+            base,
+            "holdout, batches of 12, contrast 2, smoothing 0.1",
+            train=small,
+            learning={"contrast": 2.0, "label_smoothing": 0.1},
+        ),
+        changed(
+            base,
+            "holdout, batches of 12, contrast 2, distilled",
+            train=small,
+            learning={"contrast": 2.0, "distillation": 0.5},
+            teacher="holdout, batches of 12, contrast 2/0",
         ),
         changed(
             base,

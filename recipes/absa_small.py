@@ -10,9 +10,9 @@ short still gives data; a job that would not fit into the remaining time is not 
 Plans: ``screen`` compares settings on a fixed 15 % of SentiHood train; ``table`` trains every model with
 three seeds and evaluates on dev (settings from ``--settings``, or the defaults of ``absa_jobs.py``);
 ``all`` screens with 40 % of the time, takes the best setting, and goes on with the table. For one processor
-core there are ``holdout``, which chose the settings, ``shipped`` and ``longer``, which make the shipped model, and
-``equal``, which compares all kinds of model at one small budget. The temperature of the shipped model is fitted
-on dev.
+core there are ``holdout`` and ``semeval``, which choose settings, ``shipped`` and ``longer``, which make the
+shipped model, and ``equal``, which compares all kinds of model at one small budget. The temperature of the shipped
+model is fitted on dev.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from absa_jobs import ABSA, Job, changed, equal, holdout, longer, screening, shipped, table
+from absa_jobs import ABSA, Job, changed, equal, holdout, longer, screening, semeval, shipped, table
 
-PLANS = ("screen", "table", "all", "holdout", "shipped", "longer", "equal")
+PLANS = ("screen", "table", "all", "holdout", "semeval", "shipped", "longer", "equal")
 
 
 def work(tasks: Any, done: Any, data: Path, start: Path, out: Path, quick: bool) -> None:
@@ -250,7 +250,7 @@ def main() -> int:
         setting = best_setting(execute(wanted(screening(), chosen), last, arguments.workers, arguments))
     if arguments.plan in ("table", "all"):
         execute(wanted(table(setting), chosen), deadline, arguments.workers, arguments)
-    for plan in (shipped, longer, equal, holdout):
+    for plan in (shipped, longer, equal, holdout, semeval):
         if arguments.plan == plan.__name__:
             execute(wanted(plan(setting), chosen), deadline, arguments.workers, arguments)
     print(f"{time.monotonic() - begun:.0f} s; results in {arguments.out / 'results.jsonl'}", flush=True)

@@ -134,3 +134,10 @@ def test_masking_draws_nothing_where_it_is_off():
     assert "[MASK]" in "".join(texts[2])
     with pytest.raises(ConfigError, match=r"Augmentation.mask is 1.5"):
         Augmentation(mask=1.5)
+
+
+def test_some_texts_are_masked_and_some_stay_whole():
+    draw = Augmenter([SAFE] * 400, Augmentation(mask=1.0, masked_texts=0.25))
+    texts = [s.text for s in draw(range(400), torch.Generator().manual_seed(3))]
+    assert set(texts) == {SAFE.text, "LOCATION1 [MASK] [MASK]."}
+    assert texts.count(SAFE.text) == pytest.approx(300, abs=40)

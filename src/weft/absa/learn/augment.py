@@ -31,7 +31,8 @@ class Augmentation:
         swap: Probability that the two placeholder names are exchanged in text and questions.
         placeholders: Two target names that mean nothing by themselves, such as LOCATION1 and LOCATION2;
             empty where targets are real names. Then only texts with different targets are joined.
-        mask: Probability with which a word outside the targets becomes ``[MASK]``.
+        mask: Probability with which a word outside the targets becomes ``[MASK]``, in the texts that are masked.
+        masked_texts: Probability that a text is masked.
         same_target: Probability that two joined texts that name the same target go on naming one, where their
             answers do not contradict each other: then what matters is the aspect that is asked about.
 
@@ -43,10 +44,11 @@ class Augmentation:
     swap: float = 0.0
     placeholders: tuple[str, ...] = ()
     mask: float = 0.0
+    masked_texts: float = 1.0
     same_target: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("concatenate", "same_target", "swap", "mask"):
+        for name in ("concatenate", "same_target", "swap", "mask", "masked_texts"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"Augmentation.{name} is {getattr(self, name)!r}; it must be in [0, 1]")
         if len(self.placeholders) not in (0, 2):
@@ -75,7 +77,12 @@ class Augmenter:
             drawn = self._joined(drawn, generator)
         names = dict(zip(plan.placeholders, reversed(plan.placeholders), strict=True))
         drawn = [rename(sentence, names) if _chance(plan.swap, generator) else sentence for sentence in drawn]
-        return [mask_words(sentence, plan.mask, generator) for sentence in drawn] if plan.mask else drawn
+        if not plan.mask:
+            return drawn
+        return [
+            mask_words(sentence, plan.mask, generator) if _chance(plan.masked_texts, generator) else sentence
+            for sentence in drawn
+        ]
 
     def _joined(self, sentences: Sequence[Sentence], generator: torch.Generator) -> list[Sentence]:
         single = [i for i, sentence in enumerate(sentences) if _single_target(sentence) is not None]
