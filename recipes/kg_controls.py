@@ -30,6 +30,7 @@ from weft.train import TrainConfig
 
 CONTROLS: dict[str, dict[str, Any]] = {
     "weft-kg": {},
+    "H-GAT with residual": {"fusion": "residual"},
     "relation embedding instead of H-GAT": {"fusion": "embedding"},
     "relation ids shuffled": {"shuffle": True},
     "no copy path": {"copy_path": False},

@@ -10,6 +10,7 @@ from torch.nn import functional as F
 from weft.condition import HGAT
 from weft.errors import ConfigError, GraphError, ShapeError
 from weft.graph import Triples
+from weft.kg.model.fusion import RelationEmbedding
 
 BATCH, SEQ, HIDDEN, RELATIONS = 3, 12, 6, 5
 
@@ -44,8 +45,12 @@ def by_loops(hgat: HGAT, embeddings: Tensor, triples: Triples) -> Tensor:
                 continue
             tail = weight @ embeddings[example, i]
             scores = torch.stack([F.leaky_relu(attention @ torch.cat([tail, head]), 0.01) for head in heads])
-            for alpha, head in zip(scores.softmax(0), heads, strict=True):
+            for alpha, head, j in zip(scores.softmax(0), heads, triples.head[t].tolist(), strict=False):
                 out[example, i] = out[example, i] + alpha * head
+                if hgat.relation is not None:
+                    out[example, i] = out[example, i] + alpha * embeddings[example, j]
+            if hgat.relation is not None:
+                out[example, i] = out[example, i] + hgat.relation[relation]
     return out
 
 
@@ -61,9 +66,9 @@ def embeddings() -> Tensor:
 
 
 @settings(deadline=None, max_examples=20)
-@given(st.integers(0, 10_000), st.integers(1, 9))
-def test_fusion_equals_the_loop(seed: int, count: int) -> None:
-    hgat, x, triples = module(), embeddings(), some_triples(seed, count)
+@given(st.integers(0, 10_000), st.integers(1, 9), st.booleans())
+def test_fusion_equals_the_loop(seed: int, count: int, residual: bool) -> None:
+    hgat, x, triples = module(residual=residual), embeddings(), some_triples(seed, count)
     out = hgat.embed(x, hgat.prepare(triples))
     expected = by_loops(hgat, x, triples)
     torch.testing.assert_close(out, expected, rtol=0, atol=1e-11)
@@ -83,8 +88,9 @@ def test_fusion_equals_the_loop_at_size_in_float32() -> None:
     )
 
 
-def test_gradients() -> None:
-    hgat = module(hidden_size=3)
+@pytest.mark.parametrize("residual", [False, True])
+def test_gradients(residual: bool) -> None:
+    hgat = module(hidden_size=3, residual=residual)
     state = hgat.prepare(some_triples(count=4))
     names = [name for name, _ in hgat.named_parameters()]
     x = torch.randn(BATCH, SEQ, 3, dtype=torch.float64, requires_grad=True)
@@ -159,6 +165,18 @@ def test_dense_and_compact_sequences_give_the_same() -> None:
     torch.testing.assert_close(out, expected, rtol=0, atol=1e-12)
 
 
+def test_residual_starts_from_the_plain_relation_embedding() -> None:
+    """With W = 0 and even attention it is that control, to the bit of rounding: what it adds can only be learnt."""
+    hgat, x, triples = module(residual=True), embeddings(), some_triples()
+    plain = RelationEmbedding(HIDDEN, RELATIONS).double()
+    with torch.no_grad():
+        hgat.weight.zero_()
+        hgat.attention.zero_()
+        plain.relation.weight.copy_(hgat.relation)
+    expected = plain.embed(x, plain.prepare(triples))
+    torch.testing.assert_close(hgat.embed(x, hgat.prepare(triples)), expected, rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("training", [True, False])
 def test_gradients_reach_every_present_relation_and_no_other(training: bool) -> None:
     hgat, x, triples = module().train(training), embeddings(), some_triples()
@@ -188,8 +206,9 @@ def test_relation_dropout_acts_in_training_only() -> None:
     torch.testing.assert_close(fused[~dropped], 2 * column[~dropped])
 
 
-def test_fusion_runs_under_bf16_autocast() -> None:
-    hgat = HGAT(16, RELATIONS, 0.0, initializer_range=0.2)
+@pytest.mark.parametrize("residual", [False, True])
+def test_fusion_runs_under_bf16_autocast(residual: bool) -> None:
+    hgat = HGAT(16, RELATIONS, 0.0, residual=residual, initializer_range=0.2)
     x, triples = torch.randn(BATCH, SEQ, 16), some_triples()
     exact = hgat.embed(x, hgat.prepare(triples))
     with torch.autocast("cpu", torch.bfloat16):

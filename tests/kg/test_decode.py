@@ -127,6 +127,7 @@ def test_questions_that_do_not_exist_change_nothing() -> None:
         {},
         {"copy_path": False},
         {"fusion": "embedding"},
+        {"fusion": "residual"},
         {"fusion": "none"},
         {"position": "absolute"},
         {"position": "none"},

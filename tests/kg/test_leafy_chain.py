@@ -116,6 +116,7 @@ def test_roots_ignore_leaves_and_groups_each_other(model: LeafyChainModel, train
     [
         {},
         {"fusion": "embedding"},
+        {"fusion": "residual"},
         {"decay": "weights"},
         {"decay": "scores"},
         {"position": "absolute"},

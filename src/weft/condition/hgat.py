@@ -21,12 +21,21 @@ class HGAT(Conditioner):
     and t'_i = t_i + W_r (Σ_j α_ij h_j): W_r meets each mixed head once and no tail at all. All
     triples of a batch go at once; only the products with W_r run relation by relation.
 
+    With ``residual`` the relation has a vector r_r of its own, and the mixed head arrives as it is too:
+
+        t'_i = t_i + r_r + Σ_j α_ij (h_j + W_r h_j)
+
+    W_r then learns only what a relation adds. Without it, all that a leaf knows of relation and head stands in the
+    product W_r h_j: a head that training showed seldom hides the relation, and no layer can tell the leaf's head
+    from the same word in the text until W_r has learnt to keep it.
+
     Args:
         hidden_size: Width of the embeddings.
         num_relations: Rows of W and a, row 0 ("none") included, so ids run from 1 to
             ``num_relations - 1``. Row 0 is never used.
         relation_dropout: Probability of dropping each entry of W_r and a_r in training.
-        initializer_range: Standard deviation of W and a at the start.
+        residual: Whether to add r_r and the mixed head itself.
+        initializer_range: Standard deviation of W, a and r at the start.
 
     Structure:
         :class:`weft.graph.Triples`; it changes the embeddings of tail tokens and nothing else.
@@ -40,7 +49,7 @@ class HGAT(Conditioner):
     Differs from the paper:
         Relation dropout draws one mask per relation and batch, where the published code draws one
         per triple: the same noise on each triple, shared by the triples of a relation. No triple
-        is skipped after an error: bad triples raise.
+        is skipped after an error: bad triples raise. ``residual`` is not in the paper.
 
     Differs from the spec:
         The leafy chain design updates roots from leaves with an attention of their own; the paper, and
@@ -53,6 +62,7 @@ class HGAT(Conditioner):
         num_relations: int,
         relation_dropout: float = 0.3,
         *,
+        residual: bool = False,
         initializer_range: float = 0.02,
     ) -> None:
         super().__init__()
@@ -65,11 +75,14 @@ class HGAT(Conditioner):
         self.hidden_size = hidden_size
         self.num_relations = num_relations
         self.relation_dropout = relation_dropout
+        self.relation = nn.Parameter(torch.empty(num_relations, hidden_size)) if residual else None
         # Row 0 of attention meets the tail (u), row 1 the head (v).
         self.weight = nn.Parameter(torch.empty(num_relations, hidden_size, hidden_size))
         self.attention = nn.Parameter(torch.empty(num_relations, 2, hidden_size))
         nn.init.normal_(self.weight, std=initializer_range)
         nn.init.normal_(self.attention, std=initializer_range)
+        if self.relation is not None:
+            nn.init.normal_(self.relation, std=initializer_range)
 
     def prepare(self, structure: Triples) -> Triples:
         """Bring the triples of each relation together."""
@@ -114,6 +127,8 @@ class HGAT(Conditioner):
         # Rows follow the triples, which are sorted by relation: each relation's rows are one slice.
         sizes = torch.zeros_like(relations).index_add(0, group, is_tail.sum(dim=1)).tolist()
         update = torch.cat([F.linear(part, w) for part, w in zip(mixed.split(sizes), weight, strict=True)])
+        if self.relation is not None:
+            update = update + mixed + self.relation[state.relation[:, None].expand_as(is_tail)[is_tail]]
         index = (start + state.tail)[is_tail]
         return flat.index_add(0, index, update.to(flat.dtype)).view_as(embeddings)
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from weft.encoder.config import EncoderConfig, Position
 from weft.errors import ConfigError
 
-Fusion = Literal["hgat", "embedding", "words", "none"]
+Fusion = Literal["hgat", "residual", "embedding", "words", "none"]
 DecayChoice = Literal["none", "scores", "weights"]
 Decoding = Literal["causal", "masked"]
 
@@ -23,8 +23,8 @@ class ModelConfig:
             for slot k (else 1 for every leaf).
         num_relations: Relation ids with "none".
         leaves: K, the longest tail.
-        fusion: How a leaf learns of its relation and head: H-GAT; a relation embedding and the mean of the
-            head's embeddings; the relation's name as words before the tail; not at all.
+        fusion: How a leaf learns of its relation and head: H-GAT; H-GAT with ``residual``; a relation embedding and
+            the mean of the head's embeddings; the relation's name as words before the tail; not at all.
         decay: Attention that fades with graph distance: on logits, on weights, or none.
         decoding: ``"causal"`` spells a tail left to right, each slot fed with the token before;
             ``"masked"`` hides a tail whole.

@@ -56,7 +56,9 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--hidden-size", type=int, default=256, metavar="N")
     result.add_argument("--layers", type=int, default=4, metavar="N")
     result.add_argument("--heads", type=int, default=4, metavar="N")
-    result.add_argument("--fusion", choices=("hgat", "embedding", "words", "none"), help="for weft-kg (hgat)")
+    result.add_argument(
+        "--fusion", choices=("hgat", "residual", "embedding", "words", "none"), help="for weft-kg (hgat)"
+    )
     result.add_argument("--decay", choices=("none", "scores", "weights"), help="for weft-kg (none)")
     result.add_argument("--position", choices=("rotary", "absolute", "none"), help="for weft-kg (rotary)")
     result.add_argument("--steps", type=int, metavar="N", help="updates (2000 for code, 375 for text)")

@@ -111,8 +111,9 @@ class LeafyChainModel(nn.Module):
         self.config = config
         width, std = config.encoder.hidden_size, config.encoder.initializer_range
         members: list[Conditioner] = []
-        if config.fusion == "hgat":
-            members.append(HGAT(width, config.num_relations, config.relation_dropout))
+        if config.fusion in ("hgat", "residual"):
+            residual = config.fusion == "residual"
+            members.append(HGAT(width, config.num_relations, config.relation_dropout, residual=residual))
         elif config.fusion == "embedding":
             members.append(RelationEmbedding(width, config.num_relations))
         if config.decay != "none":
@@ -137,7 +138,7 @@ class LeafyChainModel(nn.Module):
         """
         config = self.config
         structure: list[Any] = []
-        if config.fusion in ("hgat", "embedding"):
+        if config.fusion in ("hgat", "residual", "embedding"):
             structure.append(batch.triples())
         if config.decay != "none":
             structure.append(batch.distances())
