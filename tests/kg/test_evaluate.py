@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -180,6 +181,23 @@ def test_confidence_is_the_precision_of_such_answers(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no answers"):
         Confidence.fit([])
     assert Confidence.load(tmp_path / "absent") is None
+
+
+def test_what_the_text_does_not_state_has_confidences_of_its_own(tmp_path: Path) -> None:
+    stated = [("has_type", 0.9, True)] * 500 + [("calls", 0.9, True)] * 500
+    confidence = Confidence.fit(stated, [("has_type", 0.9, number % 2 == 0) for number in range(500)])
+    confidence.save(tmp_path)
+    for reader in (confidence, Confidence.load(tmp_path)):
+        assert reader("has_type", 0.9) == pytest.approx(1.0)
+        assert reader("has_type", 0.9, guessed=True) == pytest.approx(0.5)
+        # A relation that was never guessed has no map for it.
+        assert reader("calls", 0.9, guessed=True) == pytest.approx(1.0)
+    judged = [Outcome("has_type", 0.9, number % 2 == 0, True) for number in range(10)]
+    assert judge(judged, confidence).calibration_error == pytest.approx(0.0, abs=1e-9)
+    record = json.loads((tmp_path / FILE).read_text())
+    del record["guessed"]
+    (tmp_path / FILE).write_text(json.dumps(record))
+    assert Confidence.load(tmp_path)("has_type", 0.9, guessed=True) == pytest.approx(1.0)
 
 
 def test_as_many_answers_as_keep_a_precision() -> None:

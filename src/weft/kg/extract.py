@@ -201,7 +201,9 @@ class Extractor:
                     head=question.head,
                     relation=name,
                     tail=self.tokenizer.text(tail),
-                    confidence=probability if self.confidence is None else self.confidence(name, probability),
+                    confidence=probability
+                    if self.confidence is None
+                    else self.confidence(name, probability, guessed=not question.stated),
                     line=text.count("\n", 0, start) + 1,
                     place=(start, int(chunk.ends[question.start + question.length - 1])),
                     span=_span(chunk),

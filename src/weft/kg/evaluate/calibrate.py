@@ -12,7 +12,7 @@ import torch
 
 from weft.kg.evaluate.confidence import Confidence, threshold_at
 from weft.kg.evaluate.scores import TARGET
-from weft.kg.evaluate.views import View, make_views
+from weft.kg.evaluate.views import GUESSED, View, make_views
 from weft.kg.model.decode import Answers, Queries, mask_predict, spell
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.read.tokens import PAD
@@ -71,7 +71,9 @@ def judge(found: Sequence[Outcome], confidence: Confidence | None) -> AskedScore
     """
     sure = np.array(
         [
-            item.probability if confidence is None else confidence(item.relation, item.probability)
+            item.probability
+            if confidence is None
+            else confidence(item.relation, item.probability, guessed=item.typed)
             for item in found
         ]
     )
@@ -92,15 +94,23 @@ def calibrate(
 ) -> Confidence:
     """Fit confidences to the model's first answers to the validation part.
 
+    What the text states, each relation as often as it is asked; and types that it does not state, on their own.
+
     Args:
         model: In eval mode.
         dataset: Its corpus on the CPU.
         corpus: The same on the model's device.
-        limit: Most questions.
+        limit: Most questions of each of the two kinds.
         beams: Hypotheses of each tail, as many as will be used.
     """
-    found = outcomes(model, dataset, corpus, "valid", limit, beams)
-    return Confidence.fit((item.relation, item.probability, item.right) for item in found)
+    stated, guessed = (
+        [
+            (item.relation, item.probability, item.right)
+            for item in outcomes(model, dataset, corpus, "valid", limit, beams, views=views)
+        ]
+        for views in (("natural",), GUESSED)
+    )
+    return Confidence.fit(stated, guessed)
 
 
 def outcomes(
@@ -111,6 +121,7 @@ def outcomes(
     limit: int | None = None,
     beams: int = 4,
     seed: int = 0,
+    views: Sequence[str] = _NATURAL,
 ) -> list[Outcome]:
     """Ask all questions of whole chunks: every relation as often as it is asked of real text.
 
@@ -125,13 +136,14 @@ def outcomes(
         limit: Most questions; chunks are drawn at random up to it.
         beams: Hypotheses of each tail.
         seed: Of the draw.
+        views: Names of the kinds of question.
     """
-    views = make_views(dataset, split)
+    made = make_views(dataset, split)
     asked: dict[int, list[tuple[View, int]]] = defaultdict(list)
-    for name in _NATURAL:
-        if name in views:
-            for number, triple in enumerate(views[name].triple.tolist()):
-                asked[int(dataset.corpus.chunk[triple])].append((views[name], number))
+    for name in views:
+        if name in made:
+            for number, triple in enumerate(made[name].triple.tolist()):
+                asked[int(dataset.corpus.chunk[triple])].append((made[name], number))
     order = np.random.default_rng(seed).permutation(sorted(asked))
     total = np.cumsum([len(asked[chunk]) for chunk in order.tolist()])
     chosen = order[: len(order) if limit is None else int(np.searchsorted(total, limit)) + 1].tolist()
@@ -177,7 +189,7 @@ def _ask(
             relation = dataset.schema.names[int(dataset.corpus.relation[view.triple[number]])]
             probability = float(answers.log_probability[row, column, 0].clamp(max=0.0).exp())
             right = answers.tail(row, column, 0) in view.gold[number]
-            result.append(Outcome(relation, probability, right, view.name != "natural"))
+            result.append(Outcome(relation, probability, right, view.name in GUESSED))
     return result
 
 

@@ -26,13 +26,18 @@ class Confidence:
     Args:
         pooled: For relations that no answer was of.
         by_relation: Relation name to map.
+        guessed: The same for answers on what the text does not state: such as the type of a parameter without
+            annotation, which has the relation of an annotated one and is right far more seldom.
     """
 
     pooled: Calibration
     by_relation: Mapping[str, Calibration] = field(default_factory=dict)
+    guessed: Mapping[str, Calibration] = field(default_factory=dict)
 
     @staticmethod
-    def fit(answers: Iterable[tuple[str, float, bool]]) -> Confidence:
+    def fit(
+        answers: Iterable[tuple[str, float, bool]], guessed: Iterable[tuple[str, float, bool]] = ()
+    ) -> Confidence:
         """Learn from answers about what was held out, each kind as often as it is asked.
 
             c_r(p) = (n_r · isotonic_r(p) + n · isotonic(p)) / (n_r + n)        n = 150
@@ -41,26 +46,27 @@ class Confidence:
 
         Args:
             answers: Relation, probability, whether the answer was right.
+            guessed: The same for answers on what the text does not state; their maps stand for themselves.
 
         Raises:
-            InputError: There are none.
+            InputError: There are no ``answers``.
         """
-        grouped: dict[str, list[tuple[float, bool]]] = defaultdict(list)
-        for relation, probability, right in answers:
-            grouped[relation].append((probability, right))
-        every = [pair for pairs in grouped.values() for pair in pairs]
-        if not every:
+        pooled, by_relation = _fit(answers)
+        if pooled is None:
             raise InputError("no answers to calibrate with")
-        pooled = _isotonic(every)
-        maps = {
-            name: _mixed(_isotonic(pairs), pooled, len(pairs) / (len(pairs) + _PRIOR))
-            for name, pairs in sorted(grouped.items())
-        }
-        return Confidence(pooled, maps)
+        return Confidence(pooled, by_relation, _fit(guessed)[1])
 
-    def __call__(self, relation: str, probability: float) -> float:
-        """How often an answer of this relation with this probability is right."""
+    def __call__(self, relation: str, probability: float, *, guessed: bool = False) -> float:
+        """How often an answer of this relation with this probability is right.
+
+        Args:
+            relation: Its name.
+            probability: What the model says.
+            guessed: Whether the text does not state what was asked.
+        """
         calibration = self.by_relation.get(relation, self.pooled)
+        if guessed:
+            calibration = self.guessed.get(relation, calibration)
         return float(calibration(np.array([probability]))[0])
 
     def save(self, folder: Path) -> None:
@@ -68,6 +74,7 @@ class Confidence:
         record = {
             "pooled": to_json(self.pooled),
             "by_relation": {name: to_json(calibration) for name, calibration in self.by_relation.items()},
+            "guessed": {name: to_json(calibration) for name, calibration in self.guessed.items()},
         }
         partial = folder / f".{FILE}.part"
         partial.write_text(json.dumps(record) + "\n", encoding="utf-8")
@@ -85,10 +92,12 @@ class Confidence:
             return None
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
-            relations = {
-                str(name): from_json(value, str(path)) for name, value in record["by_relation"].items()
-            }
-            return Confidence(from_json(record["pooled"], str(path)), relations)
+            # Models calibrated before the two kinds were told apart have no "guessed".
+            relations, guessed = (
+                {str(name): from_json(value, str(path)) for name, value in maps.items()}
+                for maps in (record["by_relation"], record.get("guessed", {}))
+            )
+            return Confidence(from_json(record["pooled"], str(path)), relations, guessed)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise CheckpointError(f"not a calibration: {error}", where=str(path)) from error
 
@@ -117,6 +126,20 @@ def threshold_at(confidences: Sequence[float], precision: float) -> float:
     last = np.append(surest[1:] < surest[:-1], True) if len(surest) else np.zeros(0, dtype=bool)
     enough = np.flatnonzero(last & (means >= precision - 1e-12))
     return float(surest[enough[-1]]) if len(enough) else float("inf")
+
+
+def _fit(answers: Iterable[tuple[str, float, bool]]) -> tuple[Isotonic | None, dict[str, Calibration]]:
+    """The map of all answers, and every relation's."""
+    grouped: dict[str, list[tuple[float, bool]]] = defaultdict(list)
+    for relation, probability, right in answers:
+        grouped[relation].append((probability, right))
+    if not grouped:
+        return None, {}
+    pooled = _isotonic([pair for pairs in grouped.values() for pair in pairs])
+    return pooled, {
+        name: _mixed(_isotonic(pairs), pooled, len(pairs) / (len(pairs) + _PRIOR))
+        for name, pairs in sorted(grouped.items())
+    }
 
 
 def _mixed(own: Isotonic, pooled: Isotonic, share: float) -> Isotonic:

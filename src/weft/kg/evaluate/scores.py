@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from weft.kg.evaluate.confidence import Confidence, threshold_at
-from weft.kg.evaluate.views import Tail, View
+from weft.kg.evaluate.views import GUESSED, Tail, View
 from weft.kg.model.decode import mask_predict, spell
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.represent.dataset import Corpus
@@ -208,7 +208,7 @@ def evaluate(
         if confidence is not None:
             relations = [names[number] for number in corpus.relation[view.triple].tolist()]
             rankings = [
-                [(tail, confidence(relation_name, value)) for tail, value in ranking]
+                [(tail, confidence(relation_name, value, guessed=name in GUESSED)) for tail, value in ranking]
                 for relation_name, ranking in zip(relations, rankings, strict=True)
             ]
         results[name] = score(view, rankings, corpus, names)

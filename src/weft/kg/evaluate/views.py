@@ -23,6 +23,8 @@ from weft.kg.represent.corruption import hide_words
 from weft.kg.represent.dataset import SPLITS, Corpus, Dataset
 
 VIEWS = ("visible", "hidden", "absent", "parameter types", "return types", "natural")
+GUESSED = ("parameter types", "return types")
+"""Views that ask for what the text leaves open, and not only their answer."""
 
 Tail = tuple[int, ...]
 
