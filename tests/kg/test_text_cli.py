@@ -67,14 +67,26 @@ def test_facts_point_at_their_words(folder: Path, trained: Path) -> None:
         (["train", "DATA", "-o", "OUT", "--decay", "scores"], 2, "of code; this is one of text"),
         (["train", "DATA", "-o", "OUT", "--init", "NOWHERE"], 4, "no such directory"),
         (["eval", "DATA", "--by-relation"], 2, "of code; this is one of text"),
+        (
+            ["extract", "CORPUS", "--model", "MODEL", "-o", "OUT", "--llm", "http://127.0.0.1:9/v1"],
+            2,
+            "a model of text spells none",
+        ),
     ],
 )
 def test_what_text_cannot_do(
-    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, says: str
+    folder: Path,
+    trained: Path,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    code: int,
+    says: str,
 ) -> None:
-    names = {"DATA": str(folder / "data"), "OUT": str(folder / "out"), "NOWHERE": str(folder / "nowhere")}
+    names = {name: str(folder / name.lower()) for name in ("DATA", "OUT", "NOWHERE")}
+    names |= {"CORPUS": str(folder / "corpus.json"), "MODEL": str(trained)}
     assert main(["kg", *(names.get(item, item) for item in arguments)]) == code
     assert says in capsys.readouterr().err
+    assert not (folder / "out").exists()
 
 
 @pytest.fixture(scope="module")
