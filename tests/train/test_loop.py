@@ -4,6 +4,7 @@ import threading
 
 import pytest
 import torch
+from tests.train.runs import same_weights, stop_after, train
 from torch import nn
 
 from weft.errors import (
@@ -11,47 +12,10 @@ from weft.errors import (
     ConfigError,
     InputError,
     Interrupted,
-    MissingExtraError,
     NonFiniteError,
 )
 from weft.train import History, fit
 from weft.train.snapshot import model_tensors
-
-
-def train(tiny, directory=None, *, model=None, loss_step=None, evaluate=True, resume=True, **changes):
-    config = tiny.config(**changes)
-    model = tiny.model() if model is None else model
-    history = fit(
-        model,
-        tiny.batches(config),
-        loss_step or tiny.loss_step,
-        config,
-        evaluate=tiny.evaluate if evaluate is True else evaluate or None,
-        directory=directory,
-        resume=resume,
-        quiet=True,
-    )
-    return model, history
-
-
-def stop_after(tiny, calls, number=signal.SIGINT):
-    """A loss step that asks for a stop, as Ctrl-C does."""
-    count = 0
-
-    def loss_step(model, batch):
-        nonlocal count
-        count += 1
-        if count == calls:
-            signal.raise_signal(number)
-        return tiny.loss_step(model, batch)
-
-    return loss_step
-
-
-def same_weights(a, b):
-    return all(
-        torch.equal(x, y) for x, y in zip(a.state_dict().values(), b.state_dict().values(), strict=True)
-    )
 
 
 def test_a_tiny_model_overfits(tiny):
@@ -268,18 +232,6 @@ def test_a_gradient_that_is_not_finite_is_named(tiny):
         train(tiny, loss_step=lambda model, batch: {"loss": (model.head.weight.sum() * 0).sqrt()})
 
 
-def test_the_log_holds_means_rates_and_evaluations(tiny, tmp_path):
-    _, history = train(tiny, tmp_path)
-    records = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
-    steps = [r for r in records if "loss" in r]
-    # Every third step, and before every evaluation and checkpoint.
-    assert [r["step"] for r in steps] == sorted({*range(3, 31, 3), *range(4, 31, 4), *range(5, 31, 5)})
-    assert steps[0]["loss"] == pytest.approx(sum(history.losses[:3]) / 3)
-    assert {"step", "epoch", "loss", "accuracy", "grad_norm", "learning_rate", "seconds"} <= steps[0].keys()
-    assert [r["epoch"] for r in steps][:2] == [0, 1]
-    assert steps[-1]["learning_rate"] < steps[3]["learning_rate"]
-
-
 def test_another_config_is_refused_and_a_harmless_change_is_not(tiny, tmp_path):
     with pytest.raises(Interrupted):
         train(tiny, tmp_path, loss_step=stop_after(tiny, 9))
@@ -379,52 +331,6 @@ def test_modes_are_left_as_the_evaluation_found_them(tiny):
 
     train(tiny, evaluate=evaluate, loss_step=loss_step, steps=2, eval_every=1, accumulation=1)
     assert modes == [(True, True), (False, False), (True, True), (False, False)]
-
-
-def test_tensorboard_is_optional(tiny, tmp_path):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(__import__("sys").modules, "torch.utils.tensorboard", None)
-        with pytest.raises(MissingExtraError, match=r"pip install 'weft\[tensorboard\]'"):
-            train(tiny, tmp_path, steps=1, tensorboard=True)
-
-
-def test_tensorboard_needs_a_directory(tiny):
-    with pytest.raises(ConfigError, match="tensorboard is True, and there is no directory"):
-        train(tiny, steps=1, tensorboard=True)
-
-
-def test_the_bar_shows_where_the_run_is_only_on_a_terminal(tiny, monkeypatch, capsys):
-    def run(quiet):
-        config = tiny.config(steps=4)
-        fit(tiny.model(), tiny.batches(config), tiny.loss_step, config, quiet=quiet)
-        out, err = capsys.readouterr()
-        assert out == ""
-        return err
-
-    assert run(quiet=False) == ""
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "120")
-    shown = run(quiet=False)
-    assert "train" in shown
-    assert "4/4" in shown
-    assert "loss 0." in shown
-    assert run(quiet=True) == ""
-
-
-def test_a_log_cut_off_by_a_kill_is_mended(tiny, tmp_path):
-    with pytest.raises(Interrupted):
-        train(tiny, tmp_path, loss_step=stop_after(tiny, 9))
-    with (tmp_path / "log.jsonl").open("a") as file:
-        file.write('{"step": 7, "loss": 0.5}\n{"step": 8, "lo')
-    train(tiny, tmp_path)
-    steps = [json.loads(line)["step"] for line in (tmp_path / "log.jsonl").read_text().splitlines()]
-    assert steps == sorted(steps)
-
-
-def test_tensorboard_events_are_written(tiny, tmp_path):
-    pytest.importorskip("tensorboard")
-    train(tiny, tmp_path, steps=3, tensorboard=True)
-    assert list((tmp_path / "tensorboard").glob("events.*"))
 
 
 def test_shared_tensors_are_saved_once_and_stay_shared(tmp_path):
