@@ -40,9 +40,16 @@ def one_process(tiny):
 
     spec = importlib.util.spec_from_file_location("weft_together", PROGRAM)
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     with torch.random.fork_rng(devices=[]):
         return module.joint_run(World())
+
+
+@pytest.fixture(scope="module")
+def one_contrast(one_process):
+    with torch.random.fork_rng(devices=[]):
+        return sys.modules["weft_together"].contrast_run(World())
 
 
 def test_two_processes_met(two_processes):
@@ -54,6 +61,12 @@ def test_two_processes_met(two_processes):
         assert s["gather"] == [0, 10]
         assert s["first"] == 0
         assert "processes is 3, and 2 took part" in s["expected three"]
+
+
+def test_a_loss_over_pairs_sees_the_rows_of_all_processes(two_processes, one_contrast):
+    _, seen = two_processes
+    for s in seen:
+        assert s["contrast"] == pytest.approx(one_contrast, rel=1e-5, abs=1e-7)
 
 
 def test_averaged_gradients_are_those_of_the_joint_batch(two_processes, one_process):

@@ -82,6 +82,20 @@ def interrupted_run(world, directory):
     return {"whole": whole.losses, "stopped": stopped, "first_step": rest.first_step, "rest": rest.losses}
 
 
+def contrast_run(world):
+    """A loss over all pairs of a batch that the processes share; loss, and the mean gradient of the weights."""
+    rows = torch.randn(8, 6, generator=torch.Generator().manual_seed(5))
+    own = rows.chunk(world.size)[world.rank]
+    torch.manual_seed(0)
+    layer = torch.nn.Linear(6, 4)
+    every = world.rows(layer(own))
+    # Each row weighs as much as its place among all: a mixed-up order shows.
+    weights = world.rows(torch.arange(8).chunk(world.size)[world.rank])
+    loss = ((every @ every.T).softmax(dim=-1).square() * weights[:, None]).sum()
+    loss.backward()
+    return [loss.item(), *world.mean(layer.weight.grad).flatten().tolist()]
+
+
 def write_threads(path):
     path.write_text("\n".join((task / "comm").read_text().strip() for task in TASKS.iterdir()))
 
@@ -100,6 +114,7 @@ def main():
     counted, device = join("cpu")
     seen["mean"] = counted.mean(torch.tensor([float(world.rank)])).item()
     seen["any"] = [counted.any(world.rank == 1, device), counted.any(False, device)]
+    seen["contrast"] = contrast_run(counted)
     seen["gather"] = counted.gather(world.rank * 10)
     seen["first"] = counted.from_first(world.rank)
     try:

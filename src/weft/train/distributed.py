@@ -125,6 +125,18 @@ class World:
             dist.all_gather_object(values, value)
         return values
 
+    def rows(self, values: Tensor) -> Tensor:
+        """The rows of all processes, by rank; ``(processes · rows, ...)`` from ``(rows, ...)``.
+
+        For a loss that compares the examples of a batch with each other. Each process then computes the loss of the
+        whole batch, and its gradient comes back summed over the processes: the mean over processes that training
+        takes is the gradient of the joint batch.
+
+        Args:
+            values: As many rows in every process.
+        """
+        return values if self.size == 1 else _Rows.apply(values, self)  # type: ignore[no-any-return]
+
     def from_first(self, value: Any) -> Any:
         """The first process's value, in every process."""
         if self.size == 1:
@@ -132,6 +144,23 @@ class World:
         box = [value]
         dist.broadcast_object_list(box, src=0)
         return box[0]
+
+
+class _Rows(torch.autograd.Function):
+    """All processes' rows; the gradient of a process's own rows is the sum of what all processes give them."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, world: World) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride] - torch's form
+        ctx.world = world
+        parts = [torch.empty_like(values) for _ in range(world.size)]
+        dist.all_gather(parts, values.contiguous())
+        return torch.cat(parts)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:  # pyright: ignore[reportIncompatibleMethodOverride] - torch's form
+        total = gradient.contiguous().clone()
+        dist.all_reduce(total)
+        return total.chunk(ctx.world.size)[ctx.world.rank], None
 
 
 def join(device: str, processes: int | None = None, minutes: float = 30) -> tuple[World, torch.device]:

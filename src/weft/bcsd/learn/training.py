@@ -125,26 +125,34 @@ class Collator:
         return replace(batch, held=batch.held[kept], held_first=before[batch.held_first])
 
 
-def loss_step(learning: Learning) -> Callable[[FunctionModel, Lesson], Mapping[str, Tensor]]:
+def loss_step(
+    learning: Learning, world: World | None = None
+) -> Callable[[FunctionModel, Lesson], Mapping[str, Tensor]]:
     """The loss of a lesson, and the share of functions whose partner is nearest.
 
     loss = NT-Xent(e) + branch_weight · NT-Xent(e without the token set) + mlm_weight · MLM
 
+    The negatives of a function are all others of the batch, those of other processes too.
+
     Args:
         learning: Temperature and weights.
+        world: The processes that share a batch; this one alone where None.
     """
+    world = world or World()
 
     def step(model: FunctionModel, lesson: Lesson) -> dict[str, Tensor]:
         batch = lesson.batch
         output = model(batch, lesson.labels if learning.mlm_weight else None)
-        contrastive = nt_xent_loss(output.embeddings, lesson.groups, learning.temperature)
+        groups = world.rows(lesson.groups + world.rank * len(lesson.groups))
+        embeddings = world.rows(output.embeddings)
+        contrastive = nt_xent_loss(embeddings, groups, learning.temperature)
         with torch.no_grad():
-            alike = output.embeddings @ output.embeddings.T
+            alike = embeddings @ embeddings.T
             nearest = alike.fill_diagonal_(-2.0).argmax(dim=1)
-            right = (lesson.groups[nearest] == lesson.groups).float().mean()
+            right = (groups[nearest] == groups).float().mean()
         values = {"loss": contrastive, "contrastive": contrastive, "nearest": right}
         if learning.branch_weight and output.without_set is not None:
-            branches = nt_xent_loss(output.without_set, lesson.groups, learning.temperature)
+            branches = nt_xent_loss(world.rows(output.without_set), groups, learning.temperature)
             values["branches"] = branches
             values["loss"] = values["loss"] + learning.branch_weight * branches
         if output.mlm_logits is not None and output.mlm_labels is not None:
@@ -195,7 +203,7 @@ def train_model(
     return fit(
         model,
         batches,
-        loss_step(learning),
+        loss_step(learning, world),
         config,
         evaluate=evaluate,
         directory=directory,
