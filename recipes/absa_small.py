@@ -228,9 +228,7 @@ def main() -> int:
     parser.add_argument("--start", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument(
-        "--plan", choices=("screen", "table", "shipped", "longer", "equal", "holdout", "all"), default="all"
-    )
+    parser.add_argument("--plan", choices=PLANS, default="all")
     parser.add_argument("--settings", type=json.loads, help="changes to the default setting, as JSON")
     parser.add_argument(
         "--only", help="run only jobs whose name or name/seed begins with one of these, split by ;"
