@@ -2,6 +2,7 @@
 
     python recipes/kg_controls.py --data DATASET --out FOLDER [--steps 500] [--seeds 3]
 
+Each is one change of `weft-kg` with H-GAT as published; the residual that `weft-kg` has by now is one of them.
 Every configuration trains for the same number of steps of the same batches at the same size, on the chunks of
 the split tree, with the settings of `kg_python_small.py`; the first seed of all comes before the second of any.
 FOLDER/results.jsonl gets one line for each; those that it already holds are not done again. `summary.py` makes
@@ -29,7 +30,7 @@ from weft.kg.represent.sampling import SamplingConfig
 from weft.train import TrainConfig
 
 CONTROLS: dict[str, dict[str, Any]] = {
-    "weft-kg": {},
+    "H-GAT": {},
     "H-GAT with residual": {"fusion": "residual"},
     "relation embedding instead of H-GAT": {"fusion": "embedding"},
     "relation ids shuffled": {"shuffle": True},
@@ -56,6 +57,7 @@ def measure(dataset: Dataset, name: str, seed: int, arguments: argparse.Namespac
             "intermediate_size": 3 * arguments.hidden_size,
             "dropout": 0.0,
             "relation_dropout": 0.1,
+            "fusion": "hgat",
         } | control
     model = LeafyChainModel(
         named_config(

@@ -139,7 +139,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--first-steps", type=int, default=1000, help="steps of the first part")
     parser.add_argument("--second-steps", type=int, help="of the second, instead of what time is left")
     parser.add_argument("--batch-size", type=int, default=48)
-    parser.add_argument("--fusion", choices=("hgat", "residual", "embedding"), default="hgat")
+    parser.add_argument("--fusion", choices=("residual", "hgat", "embedding"), default="residual")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=int, default=1500, help="queries of each view")
     arguments = parser.parse_args(argv)

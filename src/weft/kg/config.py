@@ -113,10 +113,11 @@ def weft_kg(
     roots: int = 128,
     position: Position = "rotary",
     dropout: float = 0.1,
+    fusion: Fusion = "residual",
     prompt: tuple[tuple[int, ...], ...] = (),
     **choices: Any,
 ) -> ModelConfig:
-    """``weft-kg``, the default: one way, tails spelled left to right, with a copy path."""
+    """``weft-kg``, the default: one way, tails spelled left to right, with a copy path; H-GAT with a residual."""
     encoder = EncoderConfig(
         vocab_size=vocab_size,
         hidden_size=hidden_size,
@@ -130,7 +131,7 @@ def weft_kg(
         attention_probs_dropout_prob=0.0,
         position=position,
     )
-    return ModelConfig(encoder, num_relations, leaves, prompt=prompt, **choices)
+    return ModelConfig(encoder, num_relations, leaves, fusion, prompt=prompt, **choices)
 
 
 def graphmert(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,7 +73,7 @@ def _code(arguments: argparse.Namespace) -> int:
     from weft.kg.evaluate.calibrate import calibrate, outcomes
     from weft.kg.evaluate.confidence import Confidence
     from weft.kg.evaluate.scores import evaluate
-    from weft.kg.evaluate.views import make_views
+    from weft.kg.evaluate.views import GUESSED, make_views
     from weft.kg.model.leafy_chain import LeafyChainModel
     from weft.kg.represent.dataset import load_dataset
 
@@ -91,8 +92,9 @@ def _code(arguments: argparse.Namespace) -> int:
             calibrate(model, dataset, corpus, arguments.limit, arguments.beams).save(arguments.model)
         confidence = Confidence.load(arguments.model)
         if arguments.asked:
-            found = outcomes(model, dataset, corpus, arguments.split, arguments.limit, arguments.beams)
-            _print_asked(found, confidence, arguments.json)
+            ask = partial(outcomes, model, dataset, corpus, arguments.split, arguments.limit, arguments.beams)
+            # Types are few among all questions: they are judged on a draw of their own.
+            _print_asked(ask(), ask(views=GUESSED), confidence, arguments.json)
             return 0
         table["model"] = evaluate(
             model,
@@ -114,13 +116,15 @@ def _code(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _print_asked(found: Sequence[Outcome], confidence: Confidence | None, as_json: bool) -> None:
+def _print_asked(
+    found: Sequence[Outcome], types: Sequence[Outcome], confidence: Confidence | None, as_json: bool
+) -> None:
     from weft.kg.evaluate.calibrate import judge
 
     parts = {
         "all": list(found),
         "stated": [item for item in found if not item.typed],
-        "types": [item for item in found if item.typed],
+        "types": list(types),
     }
     scores = {name: judge(items, confidence) for name, items in parts.items() if items}
     if as_json:

@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--layers", type=int, default=4, metavar="N")
     result.add_argument("--heads", type=int, default=4, metavar="N")
     result.add_argument(
-        "--fusion", choices=("hgat", "residual", "embedding", "words", "none"), help="for weft-kg (hgat)"
+        "--fusion", choices=("hgat", "residual", "embedding", "words", "none"), help="for weft-kg (residual)"
     )
     result.add_argument("--decay", choices=("none", "scores", "weights"), help="for weft-kg (none)")
     result.add_argument("--position", choices=("rotary", "absolute", "none"), help="for weft-kg (rotary)")
