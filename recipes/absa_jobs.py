@@ -260,6 +260,15 @@ def holdout(absa: Job) -> list[Job]:
         ),
         changed(
             base,
+            "holdout, batches of 12, contrast 2, mask 0.2 in a tenth",
+            train=small,
+            learning={
+                "contrast": 2.0,
+                "augmentation": {"concatenate": 0.5, "swap": 0.5, "mask": 0.2, "masked_texts": 0.1},
+            },
+        ),
+        changed(
+            base,
             "holdout, batches of 12, contrast 2, smoothing 0.1",
             train=small,
             learning={"contrast": 2.0, "label_smoothing": 0.1},
