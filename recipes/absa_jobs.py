@@ -254,23 +254,17 @@ def holdout(absa: Job) -> list[Job]:
             train=small,
             learning={"contrast": 2.0, "augmentation": {"concatenate": 0.5, "swap": 0.5, "mask": 0.1}},
         ),
-        changed(
-            base,
-            "holdout, batches of 12, contrast 2, mask 0.2 in a quarter",
-            train=small,
-            learning={
-                "contrast": 2.0,
-                "augmentation": {"concatenate": 0.5, "swap": 0.5, "mask": 0.2, "masked_texts": 0.25},
-            },
-        ),
-        changed(
-            base,
-            "holdout, batches of 12, contrast 2, mask 0.2 in a tenth",
-            train=small,
-            learning={
-                "contrast": 2.0,
-                "augmentation": {"concatenate": 0.5, "swap": 0.5, "mask": 0.2, "masked_texts": 0.1},
-            },
+        *(
+            changed(
+                base,
+                f"holdout, batches of 12, contrast 2, mask 0.2 in a {name}",
+                train=small,
+                learning={
+                    "contrast": 2.0,
+                    "augmentation": {"concatenate": 0.5, "swap": 0.5, "mask": 0.2, "masked_texts": share},
+                },
+            )
+            for name, share in (("quarter", 0.25), ("tenth", 0.1))
         ),
         changed(
             base,
