@@ -16,7 +16,6 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -52,11 +51,6 @@ def training_chunks(corpus: Corpus) -> tuple[Tensor, Tensor]:
     triples = corpus.first_triple[training + 1] - corpus.first_triple[training]
     last = corpus.chunk[corpus.origin == 1].max()
     return training[(training <= last) & (triples > 0)], training[(training > last) & (triples >= 3)]
-
-
-def options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What the model is made of beside its sizes."""
-    return {"dropout": 0.0, "relation_dropout": 0.1, "fusion": arguments.fusion}
 
 
 def sampling(arguments: argparse.Namespace, part: int) -> SamplingConfig:
@@ -96,7 +90,8 @@ def train(dataset: Dataset, arguments: argparse.Namespace, results: Path) -> Lea
     corpus, kept = dataset.corpus, arguments.out / "plan.json"
     plan = json.loads(kept.read_text()) if kept.exists() else {"end": time.time() + 60 * arguments.minutes}
     torch.manual_seed(arguments.seed)
-    model = LeafyChainModel(named_config("weft-kg", dataset, **SIZES, **options(arguments)))
+    choices = {"dropout": 0.0, "relation_dropout": 0.1, "fusion": arguments.fusion}
+    model = LeafyChainModel(named_config("weft-kg", dataset, **SIZES, **choices))
     own, extra = training_chunks(corpus)
     missing = max(arguments.first_steps * arguments.batch_size - len(own), 0)
     order = torch.randperm(len(extra), generator=torch.Generator().manual_seed(arguments.seed))

@@ -77,6 +77,14 @@ def embed(brick, ids, types):
     return [norm(row, brick.norm) for row in rows]
 
 
+def projections(attention, context, states, deep_context, rows):
+    """One head's Q, K, V of the states, and Q and K of the deep context, by position."""
+    own = (attention.query, attention.key, attention.value)
+    for linears, inputs in ((own, states), ((context.context_query, context.context_key), deep_context)):
+        for linear in linears:
+            yield [linear(x)[rows] for x in inputs]
+
+
 def self_attention(attention, quasi, states, deep_context, real):
     """ContextBERTSelfAttention: A1 the softmax part, A2 the gated quasi part, A their sum."""
     n = len(states)
@@ -85,12 +93,7 @@ def self_attention(attention, quasi, states, deep_context, real):
     outputs = [torch.zeros(HIDDEN, dtype=torch.float64) for _ in range(n)]
     for head in range(HEADS):
         rows = slice(head * WIDTH, (head + 1) * WIDTH)
-        Q, K, V = (
-            [linear(h)[rows] for h in states] for linear in (attention.query, attention.key, attention.value)
-        )
-        Qc, Kc = (
-            [linear(c)[rows] for c in deep_context] for linear in (quasi.context_query, quasi.context_key)
-        )
+        Q, K, V, Qc, Kc = projections(attention, quasi, states, deep_context, rows)
         for i in range(n):
             powers = [math.exp(float(Q[i] @ K[j]) / math.sqrt(WIDTH)) if real[j] else 0.0 for j in range(n)]
             lambda_q = torch.sigmoid(quasi.lambda_query(Q[i]) + quasi.lambda_context_query(Qc[i]))
@@ -113,12 +116,7 @@ def gated_attention(attention, gate, states, deep_context, real):
     outputs = [torch.zeros(HIDDEN, dtype=torch.float64) for _ in range(n)]
     for head in range(HEADS):
         rows = slice(head * WIDTH, (head + 1) * WIDTH)
-        Q, K, V = (
-            [linear(h)[rows] for h in states] for linear in (attention.query, attention.key, attention.value)
-        )
-        Qc, Kc = (
-            [linear(c)[rows] for c in deep_context] for linear in (gate.context_query, gate.context_key)
-        )
+        Q, K, V, Qc, Kc = projections(attention, gate, states, deep_context, rows)
         mixed_q, mixed_k = [], []
         for i in range(n):
             lambda_q = torch.sigmoid(gate.lambda_query(Q[i]) + gate.lambda_context_query(Qc[i]))

@@ -24,7 +24,7 @@ from weft.kg.represent.dataset import SPLITS, Corpus, Dataset
 
 VIEWS = ("visible", "hidden", "absent", "parameter types", "return types", "natural")
 GUESSED = ("parameter types", "return types")
-"""Views that ask for what the text leaves open, and not only their answer."""
+"""Views whose answers no syntax tree states: only the stubs know them."""
 
 Tail = tuple[int, ...]
 
@@ -97,7 +97,10 @@ def make_views(
     corpus = dataset.corpus
     mine = torch.nonzero(corpus.split[corpus.chunk] == SPLITS[split]).flatten()
     if not len(mine):
-        raise InputError(f"no triples in the {split} part")
+        raise InputError(
+            f"no triples in the {split} part",
+            hint="parts are made of whole top-level modules: build from more of them",
+        )
     order = mine[torch.argsort(corpus.query[mine], stable=True)]
     query = corpus.query[order].numpy()
     edges = np.flatnonzero(np.append(True, query[1:] != query[:-1]))
