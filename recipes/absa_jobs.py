@@ -29,8 +29,9 @@ class Job:
         name: What it is called in the results; with ``seed`` it is unique.
         seed: Of every random draw.
         corpus: ``"sentihood"`` or ``"semeval"``.
-        held: ``"holdout"`` (15 % of SentiHood train, or SemEval's 15 % for choices) or ``"report"``
-            (SentiHood dev, or SemEval's 15 % for testing).
+        held: ``"holdout"`` (15 % of SentiHood train, or SemEval's 15 % for choices), ``"report"`` (SentiHood dev, or
+            SemEval's 15 % for testing) or ``"final"`` (the same, and what was held out for choices is trained on).
+        terms: Of SemEval: learn the polarity of the aspect terms as well; they are not evaluated.
         frequent: Train on the four frequent SentiHood aspects only.
         left_out: Aspects that training does not see; then only these are evaluated, each for itself.
         options: Of ``ModelOptions``.
@@ -47,6 +48,7 @@ class Job:
     seed: int = 0
     corpus: str = "sentihood"
     held: str = "report"
+    terms: bool = False
     frequent: bool = False
     left_out: tuple[str, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
@@ -229,9 +231,20 @@ def semeval(absa: Job) -> list[Job]:
     base = replace(absa, corpus="semeval", held="holdout", learning={})
     base = changed(base, "semeval choice", options={"target_layers": 0}, train={**SMALL, "epochs": 10})
     masked = {"augmentation": {"mask": 0.1}}
+    targets = changed(base, "", options={"target_layers": 2}, learning=masked)
+    first = {"begin": "weft-absa/0", "train": {"epochs": 6}}
     return [
         base,
         changed(base, "semeval choice, mask 0.1", learning=masked),
+        changed(targets, "semeval choice, mask 0.1, SentiHood and terms", terms=True, **first),
+        changed(targets, "semeval choice, mask 0.1, SentiHood", **first),
+        changed(targets, "semeval choice, mask 0.1, terms", terms=True),
+        changed(
+            targets,
+            "semeval choice, mask 0.1, terms, consistency 1",
+            terms=True,
+            learning={"consistency": 1.0},
+        ),
         changed(base, "semeval choice, smoothing 0.1", learning={"label_smoothing": 0.1}),
         changed(base, "semeval choice, balance 0.3", learning={"class_balance": 0.3}),
         changed(base, "semeval choice, rate 3e-4", train={"learning_rate": 3e-4}),
@@ -264,7 +277,13 @@ def holdout(absa: Job) -> list[Job]:
                     "augmentation": {"concatenate": 0.5, "swap": 0.5, "mask": 0.2, "masked_texts": share},
                 },
             )
-            for name, share in (("quarter", 0.25), ("tenth", 0.1))
+            for name, share in (("quarter", 0.25), ("tenth", 0.1), ("twentieth", 0.05))
+        ),
+        changed(
+            base,
+            "holdout, batches of 12, contrast 2, consistency 1",
+            train=small,
+            learning={"contrast": 2.0, "consistency": 1.0},
         ),
         changed(
             base,

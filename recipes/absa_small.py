@@ -123,13 +123,17 @@ def run(job: Job, start: Any, data: Path, out: Path, quick: bool) -> dict[str, A
 def corpora(job: Job, data: Path, quick: bool) -> tuple[Any, Any]:
     """The sentences to train on and those to evaluate on."""
     from weft.absa.learn.training import split
-    from weft.absa.read.semeval import read_semeval
+    from weft.absa.read.semeval import CATEGORIES, read_semeval
     from weft.absa.read.sentihood import ALL_ASPECTS, FREQUENT_ASPECTS, read_sentihood
 
     if job.corpus == "semeval":
-        rest, test = split(read_semeval(data / "semeval2014/Restaurants_Train.xml"), 0.15, seed=0)
-        rest, choice = split(rest, 0.15 / 0.85, seed=1)
-        train, held = rest, test if job.held == "report" else choice
+        rest, test = split(
+            read_semeval(data / "semeval2014/Restaurants_Train.xml", terms=job.terms), 0.15, seed=0
+        )
+        train, choice = split(rest, 0.15 / 0.85, seed=1)
+        if job.held == "final":
+            train = rest
+        held = (choice if job.held == "holdout" else test).only(CATEGORIES)
     else:
         asked = FREQUENT_ASPECTS if job.frequent else ALL_ASPECTS
         train = read_sentihood(data / "sentihood/sentihood-train.json", asked)

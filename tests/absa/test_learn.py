@@ -1,26 +1,24 @@
 """Training: every kind learns a tiny set, listens to what it is asked, stops, resumes, and is taught."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
 from weft.absa.config import ModelOptions
 from weft.absa.evaluate.report import score, summary
 from weft.absa.learn.augment import Augmentation
+from weft.absa.learn.loss import class_weights, contrast_weights, disagreement, weighted_loss
 from weft.absa.learn.setup import DataFiles, Setup, fixed_targets, run_setup
-from weft.absa.learn.training import (
-    Learning,
-    class_weights,
-    contrast_weights,
-    split,
-    train,
-    weighted_loss,
-)
+from weft.absa.learn.training import Learning, split, train
 from weft.absa.read.labelled import Columns
-from weft.absa.records import Context, Corpus, Sentence
+from weft.absa.read.semeval import TERM_ASPECT
+from weft.absa.records import SEMEVAL_POLARITIES, Context, Corpus, Sentence
 from weft.encoder.checkpoint.pretrained import Pretrained
 from weft.errors import CheckpointError, ConfigError, InputError, Interrupted
 from weft.train.config import TrainConfig
 
+EXAMPLES = Path(__file__).parents[2] / "examples" / "absa"
 TARGETS = ("LOCATION1", "LOCATION2")
 
 
@@ -115,6 +113,56 @@ def test_a_model_goes_on_from_another(start, corpus):
         train(corpus, start, options(pooler_blocks=2), settings(), begin=begin)
 
 
+def test_another_model_with_other_classes(start, corpus):
+    """A class that both have keeps what was learnt of it, wherever it stands; a new one starts untrained."""
+    begin = train(corpus, start, options(), settings(epochs=1)).asker
+    more = Corpus(corpus.sentences, ("none", "neutral", "negative", "positive"))
+    asker = train(more, start, options(), settings(epochs=1, learning_rate=1e-12), begin=begin).asker
+    old, new = begin.module.head.classifier, asker.module.head.classifier
+    order = [asker.classes_.index(name) for name in begin.classes_]
+    assert torch.allclose(new.weight[order], old.weight, atol=1e-9)
+    assert torch.allclose(new.bias[order], old.bias, atol=1e-9)
+    fresh = train(
+        more, start, options(), settings(epochs=1, learning_rate=1e-12)
+    ).asker.module.head.classifier
+    neutral = asker.classes_.index("neutral")
+    assert torch.allclose(new.weight[neutral], fresh.weight[neutral], atol=1e-9)
+    assert not torch.allclose(new.weight[0], fresh.weight[0], atol=1e-3)
+    fixed = train(corpus, start, options("cg"), settings(epochs=1), targets=TARGETS).asker
+    other = Corpus((Sentence("a", (Context("noise", "LOCATION1"),), ("none",)),), corpus.polarities)
+    with pytest.raises(InputError, match="has aspects"):
+        train(other, start, options("cg"), settings(epochs=1), targets=TARGETS, begin=fixed)
+
+
+def test_two_passes_that_disagree():
+    """The mean of both divergences, by the definition; 0 where they agree, whatever the logits' level."""
+    first, second = torch.randn(2, 5, 3, generator=torch.Generator().manual_seed(0)).double()
+    p, q = first.softmax(dim=1), second.softmax(dim=1)
+    expected = ((p * (p / q).log()).sum(dim=1) + (q * (q / p).log()).sum(dim=1)).mean() / 2
+    assert disagreement(first, second) == pytest.approx(float(expected), rel=1e-12)
+    assert disagreement(first, first + 3) == pytest.approx(0, abs=1e-12)
+
+
+def test_consistency_makes_dropout_matter_less(start, corpus):
+    """After equally many steps, two passes in training mode lie nearer to each other."""
+    apart = []
+    for consistency in (0.0, 5.0):
+        asker = train(
+            corpus,
+            start,
+            options(classifier_dropout=0.5),
+            settings(epochs=10),
+            learning=Learning(consistency=consistency),
+        ).asker
+        questions = asker.represent(corpus.sentences)
+        asker.module.train()
+        torch.manual_seed(0)
+        with torch.no_grad():
+            passes = [asker.module(questions).logits for _ in range(20)]
+        apart.append(sum(float(disagreement(*pair)) for pair in zip(passes[::2], passes[1::2], strict=True)))
+    assert apart[1] < 0.5 * apart[0]
+
+
 def test_class_weights(corpus):
     gold = corpus.gold()
     assert torch.equal(class_weights(corpus, 0.0), torch.ones(3))
@@ -204,6 +252,7 @@ def test_bad_starts_and_settings(start, corpus):
     for values, what in (
         ({"label_smoothing": 1.5}, "label_smoothing is 1.5"),
         ({"distillation": -1}, "distillation is -1"),
+        ({"consistency": -1}, "consistency is -1"),
         ({"class_balance": -1}, "class_balance is -1"),
         ({"contrast": -0.5}, "contrast is -0.5"),
         ({"distillation_temperature": 0}, "temperature must be positive"),
@@ -232,12 +281,12 @@ def test_a_setup_from_file_to_model(bert_directory, labelled_csv, tmp_path):
     from weft.absa import load
 
     setup = Setup(
-        DataFiles(str(labelled_csv), columns=Columns(target="target"), dev_share=0.3),
-        str(bert_directory),
-        str(tmp_path / "model"),
-        options(),
-        settings(epochs=12),
-        Learning(Augmentation(concatenate=0.5)),
+        data=DataFiles(str(labelled_csv), columns=Columns(target="target"), dev_share=0.3),
+        start=str(bert_directory),
+        out=str(tmp_path / "model"),
+        model=options(),
+        train=settings(epochs=12),
+        learning=Learning(Augmentation(concatenate=0.5)),
     )
     outcome = run_setup(setup, quiet=True)
     asker = load(tmp_path / "model")
@@ -246,3 +295,35 @@ def test_a_setup_from_file_to_model(bert_directory, labelled_csv, tmp_path):
     assert 0.05 <= asker.config.temperature <= 20
     assert outcome.results["nll"] > 0
     assert outcome.problems == ()
+
+
+def test_a_setup_that_goes_on_from_a_model(bert_directory, labelled_csv, tmp_path):
+    """From a table of two classes to reviews of five, with the options and the words of the first."""
+    from weft.absa import load
+
+    data = DataFiles(str(labelled_csv), columns=Columns(target="target"), dev_share=0.3)
+    few = settings(epochs=1)
+    first = Setup(data=data, start=str(bert_directory), out=str(tmp_path / "a"), model=options(), train=few)
+    run_setup(first, quiet=True)
+    reviews = DataFiles(str(EXAMPLES / "restaurants.xml"), format="semeval", dev_share=0.25, terms=True)
+    train_part, dev = reviews.corpora(0)
+    assert TERM_ASPECT in train_part.aspects
+    assert TERM_ASPECT not in dev.aspects
+    second = Setup(data=reviews, begin=str(tmp_path / "a"), out=str(tmp_path / "b"), train=few)
+    assert set(run_setup(second, quiet=True).results) > {"aspect_f1", "accuracy_4"}
+    asker = load(tmp_path / "b")
+    assert asker.config.options == options()
+    assert asker.classes_ == SEMEVAL_POLARITIES
+    assert {"price", "safety", "ambience"} < set(asker.config.aspects)
+
+
+def test_a_setup_names_what_contradicts_itself(labelled_csv):
+    data = DataFiles(str(labelled_csv))
+    for both in ({}, {"start": "bert", "begin": "absa-small"}):
+        with pytest.raises(ConfigError, match="start is"):
+            Setup(data=data, out="model", **both)
+    for name, value in (("model", options("pair")), ("english", True)):
+        with pytest.raises(ConfigError, match=f"{name} is given beside begin"):
+            Setup(data=data, out="model", begin="absa-small", **{name: value})
+    with pytest.raises(ConfigError, match="terms is for the format 'semeval'"):
+        DataFiles(str(labelled_csv), terms=True)

@@ -8,7 +8,7 @@ import pytest
 from weft.absa.evaluate.metrics import floors
 from weft.absa.evaluate.report import scored
 from weft.absa.read.labelled import Columns, read_labelled
-from weft.absa.read.semeval import CATEGORIES, read_semeval
+from weft.absa.read.semeval import CATEGORIES, TERM_ASPECT, read_semeval
 from weft.absa.read.sentihood import ALL_ASPECTS, read_sentihood
 from weft.absa.records import Context, Corpus, Problems, Sentence
 from weft.errors import ConfigError, InputError
@@ -42,6 +42,25 @@ def test_semeval_sample():
     assert corpus.sentences[3].polarities[2] == "conflict"
 
 
+def test_semeval_terms_are_targets():
+    """Beside the categories; a term that is felt about in two ways is ``conflict``."""
+    plain = read_semeval(EXAMPLES / "restaurants.xml")
+    corpus = read_semeval(EXAMPLES / "restaurants.xml", terms=True)
+    assert corpus.only(CATEGORIES) == plain
+    asked = [
+        (context.target, context.aspect, polarity)
+        for sentence in corpus.sentences
+        for context, polarity in zip(sentence.contexts, sentence.polarities, strict=True)
+        if context.target is not None
+    ]
+    assert asked == [
+        ("soup", TERM_ASPECT, "negative"),
+        ("waiter", TERM_ASPECT, "positive"),
+        ("dishes", TERM_ASPECT, "conflict"),
+        ("kitchen", TERM_ASPECT, "neutral"),
+    ]
+
+
 @pytest.mark.data
 @needs_data
 def test_published_sizes_and_floors():
@@ -57,6 +76,11 @@ def test_published_sizes_and_floors():
     assert len(restaurants.sentences) == 3044
     assert len(restaurants.gold()) == 15220
     assert restaurants.problems.count == 0
+    terms = read_semeval(Path(DATA) / "semeval2014" / "Restaurants_Train.xml", terms=True)
+    assert terms.problems.count == 0
+    assert terms.only(CATEGORIES).sentences == restaurants.sentences
+    # 3,693 terms are annotated; the rest stand in their text twice.
+    assert len(terms.gold()) - len(restaurants.gold()) == 3664
 
 
 @pytest.mark.parametrize(
@@ -134,6 +158,16 @@ def test_broken_semeval(tmp_path):
         "data.xml sentence 4",
     ]
     assert "wine" in corpus.problems.shown[1].what
+    for term, what in (
+        ("wine' polarity='positive", "'wine' is not in"),
+        ("ok' polarity='great", "polarity 'great'"),
+    ):
+        path.write_text(
+            f"<sentences><sentence><text>ok</text><aspectTerm term='{term}'/></sentence></sentences>"
+        )
+        assert read_semeval(path).problems.count == 0
+        (problem,) = read_semeval(path, terms=True).problems.shown
+        assert what in problem.what
     for content, what in (("<a>", "not well-formed"), ("<a/>", "no <sentence>")):
         path.write_text(content)
         with pytest.raises(InputError, match=what):

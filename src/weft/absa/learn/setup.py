@@ -11,12 +11,12 @@ from weft.absa.evaluate.report import report
 from weft.absa.evaluate.threshold import Criterion, calibrate
 from weft.absa.learn.training import Learning, split, train
 from weft.absa.read.labelled import Columns, read_labelled
-from weft.absa.read.semeval import read_semeval
+from weft.absa.read.semeval import CATEGORIES, read_semeval
 from weft.absa.read.sentihood import ALL_ASPECTS, TARGETS, read_sentihood
 from weft.absa.records import Corpus
 from weft.absa.represent.vocabulary import prune_vocabulary
 from weft.absa.use.store import load, save
-from weft.encoder.checkpoint.pretrained import load_pretrained
+from weft.encoder.checkpoint.pretrained import Pretrained, load_pretrained
 from weft.errors import ConfigError
 from weft.train.config import TrainConfig
 
@@ -34,6 +34,8 @@ class DataFiles:
         columns: Of a table.
         aspects: Of SentiHood: the aspects to ask about.
         dev_share: Share of the texts that is held out where there is no ``dev``.
+        terms: Of SemEval: also learn what is felt about every aspect term; what is held out is asked about the
+            categories alone.
 
     Raises:
         ConfigError: A field breaks its rule.
@@ -45,6 +47,7 @@ class DataFiles:
     columns: Columns = field(default_factory=Columns)
     aspects: tuple[str, ...] = ALL_ASPECTS
     dev_share: float = 0.15
+    terms: bool = False
 
     def __post_init__(self) -> None:
         if self.format not in get_args(DataFormat):
@@ -53,19 +56,24 @@ class DataFiles:
             )
         if not 0 < self.dev_share < 1:
             raise ConfigError(f"DataFiles.dev_share is {self.dev_share}; it must be in (0, 1)")
+        if self.terms and self.format != "semeval":
+            raise ConfigError(f"DataFiles.terms is for the format 'semeval', not {self.format!r}")
 
     def read(self, path: str) -> Corpus:
         """The sentences of one of the files."""
         if self.format == "sentihood":
             return read_sentihood(Path(path), self.aspects)
         if self.format == "semeval":
-            return read_semeval(Path(path))
+            return read_semeval(Path(path), terms=self.terms)
         return read_labelled(path, self.columns)
 
     def corpora(self, seed: int) -> tuple[Corpus, Corpus]:
         """The sentences to train on and those held out."""
         corpus = self.read(self.train)
-        return split(corpus, self.dev_share, seed) if self.dev is None else (corpus, self.read(self.dev))
+        train, dev = (
+            split(corpus, self.dev_share, seed) if self.dev is None else (corpus, self.read(self.dev))
+        )
+        return train, dev.only(CATEGORIES) if self.terms else dev
 
 
 @dataclass(frozen=True)
@@ -74,9 +82,10 @@ class Setup:
 
     Args:
         data: The labelled sentences.
-        start: The pretrained BERT: a directory or a name on the hub.
         out: The directory of the model; checkpoints and log lie in ``out/run``.
-        model: The model's options.
+        start: The pretrained BERT: a directory or a name on the hub.
+        begin: Instead of ``start``: a trained model, by name or directory, to go on from; the classes may be others.
+        model: The model's options; those of ``begin`` where that is given.
         train: How to train.
         learning: Loss and augmentation.
         teacher: A trained model whose answers are also learnt.
@@ -84,11 +93,15 @@ class Setup:
         int8: Store the model in eight bits.
         decide: What the decision threshold is chosen for on the held-out texts, see
             :data:`weft.absa.evaluate.threshold.Criterion`; None keeps the most probable class.
+
+    Raises:
+        ConfigError: Both of ``start`` and ``begin``, or neither; options or ``english`` beside ``begin``.
     """
 
     data: DataFiles
-    start: str
     out: str
+    start: str | None = None
+    begin: str | None = None
     model: ModelOptions = field(default_factory=ModelOptions)
     train: TrainConfig = field(
         default_factory=lambda: TrainConfig(
@@ -107,6 +120,22 @@ class Setup:
     english: bool = False
     int8: bool = False
     decide: Criterion | None = None
+
+    def __post_init__(self) -> None:
+        if (self.start is None) == (self.begin is None):
+            raise ConfigError(
+                f"start is {self.start!r} and begin is {self.begin!r}",
+                hint="give a pretrained BERT as start, or a trained model as begin",
+            )
+        if self.begin is not None:
+            for name, value, default in (
+                ("model", self.model, ModelOptions()),
+                ("english", self.english, False),
+            ):
+                if value != default:
+                    raise ConfigError(
+                        f"{name} is given beside begin", hint=f"{self.begin} has its own: leave it out"
+                    )
 
 
 @dataclass(frozen=True)
@@ -130,19 +159,25 @@ def run_setup(setup: Setup, *, quiet: bool = False) -> Outcome:
     A run that was interrupted goes on where it stopped.
     """
     corpus, dev = setup.data.corpora(setup.train.seed)
-    start = load_pretrained(setup.start)
+    begin = None if setup.begin is None else load(setup.begin)
+    if begin is not None:
+        start, options = Pretrained(begin.module.encoder, begin.tokenizer, None, None), begin.config.options
+    else:
+        assert setup.start is not None  # one of the two is given
+        start, options = load_pretrained(setup.start), setup.model
     if setup.english:
         start = prune_vocabulary(start)
     directory = Path(setup.out)
-    fixed = setup.model.kind in ("qacg-official", "cg")
+    fixed = options.kind in ("qacg-official", "cg")
     trained = train(
         corpus,
         start,
-        setup.model,
+        options,
         setup.train,
         learning=setup.learning,
         dev=dev,
         teacher=None if setup.teacher is None else load(setup.teacher),
+        begin=begin,
         targets=fixed_targets(corpus) if fixed else (),
         directory=directory / "run",
         quiet=quiet,

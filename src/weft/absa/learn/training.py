@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from weft.absa.config import AbsaConfig, ModelOptions
 from weft.absa.evaluate.report import score, summary
 from weft.absa.learn.augment import Augmentation, Augmenter
+from weft.absa.learn.loss import class_weights, contrast_weights, disagreement, taught, weighted_loss
 from weft.absa.learn.similarity import fit_similarity
 from weft.absa.model.build import build_model
 from weft.absa.records import Corpus, Sentence
@@ -35,6 +35,8 @@ class Learning:
         class_balance: Exponent b of the class weights (n / n_c)^b, scaled to mean 1 over the rows; 0 is off.
         contrast: γ: a question whose answer is another one for another target of the same text weighs 1 + γ. Only
             these tell whether the target is heeded, and few texts hold one.
+        consistency: c ≥ 0: how much two passes through the model, each with its own dropout, must agree. Above 0
+            training takes twice the time.
         distillation: Weight of the teacher's loss, in [0, 1]; the labels have the rest.
         distillation_temperature: Teacher's and student's logits are divided by it.
 
@@ -46,6 +48,7 @@ class Learning:
     label_smoothing: float = 0.0
     class_balance: float = 0.0
     contrast: float = 0.0
+    consistency: float = 0.0
     distillation: float = 0.0
     distillation_temperature: float = 2.0
 
@@ -53,7 +56,7 @@ class Learning:
         for name in ("label_smoothing", "distillation"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"Learning.{name} is {getattr(self, name)!r}; it must be in [0, 1]")
-        for name in ("class_balance", "contrast"):
+        for name in ("class_balance", "contrast", "consistency"):
             if not getattr(self, name) >= 0:
                 raise ConfigError(f"Learning.{name} is {getattr(self, name)!r}; it must be at least 0")
         if not self.distillation_temperature > 0:
@@ -95,6 +98,9 @@ def train(
 
         loss = (1 − d)·CE_ε(logits, labels; class and contrast weights) + d·T²·KL(teacher/T ‖ logits/T)
 
+    and with a consistency c the mean of this over two passes p, q of the same batch, which differ by what dropout
+    leaves out, plus c·½·(KL(p ‖ q) + KL(q ‖ p)).
+
     Args:
         corpus: The labelled sentences.
         start: The pretrained encoder with its tokenizer.
@@ -105,7 +111,8 @@ def train(
         dev: Sentences for the evaluation after every epoch; with ``config.patience`` they also decide
             when to stop.
         teacher: A trained model whose probabilities are also learnt.
-        begin: A trained model of the same options and classes to go on from; its aspects stay known.
+        begin: A trained model of the same options to go on from; its aspects stay known. What it learnt of a class
+            is taken over by the class's name: another one begins untrained.
         targets: The target names of the fixed contexts, for ``qacg-official`` and ``cg``.
         directory: Of checkpoints and log; None keeps nothing on disk.
         quiet: No progress bar.
@@ -138,9 +145,9 @@ def train(
 
     def collate(indices: list[int], generator: torch.Generator) -> Lesson:
         sentences = augment(indices, generator)
-        taught = None if teacher is None else teacher.represent(sentences)
+        seen = None if teacher is None else teacher.represent(sentences)
         counts = contrast_weights(sentences, chosen.contrast) if chosen.contrast else None
-        return Lesson(asker.represent(sentences), taught, counts)
+        return Lesson(asker.represent(sentences), seen, counts)
 
     lengths = [_length(asker.representation, sentence) for sentence in corpus.sentences]
     batches = Batches(LengthBuckets(lengths, config.batch_size, seed=seed), collate, seed=seed, prefetch=4)
@@ -148,20 +155,21 @@ def train(
     def loss_step(model: torch.nn.Module, lesson: Lesson) -> Mapping[str, Tensor]:
         labels = lesson.questions.labels
         assert labels is not None  # a corpus is labelled
-        logits: Tensor = model(lesson.questions).logits
-        loss = weighted_loss(logits, labels, weights, lesson.weights, chosen.label_smoothing)
-        if teacher is None or lesson.teacher is None or not chosen.distillation:
-            return {"loss": loss}
-        with torch.no_grad():
-            taught = teacher.logits(lesson.teacher)
-        heat = chosen.distillation_temperature
-        distance = F.kl_div(
-            F.log_softmax(logits / heat, dim=-1),
-            F.log_softmax(taught / heat, dim=-1),
-            reduction="batchmean",
-            log_target=True,
-        )
-        return {"loss": (1 - chosen.distillation) * loss + chosen.distillation * heat**2 * distance}
+        passes = [model(lesson.questions).logits for _ in range(2 if chosen.consistency else 1)]
+        losses = [
+            weighted_loss(logits, labels, weights, lesson.weights, chosen.label_smoothing)
+            for logits in passes
+        ]
+        if teacher is not None and lesson.teacher is not None and chosen.distillation:
+            with torch.no_grad():
+                answer = teacher.logits(lesson.teacher)
+            share, heat = chosen.distillation, chosen.distillation_temperature
+            losses = [
+                (1 - share) * loss + share * taught(logits, answer, heat)
+                for loss, logits in zip(losses, passes, strict=True)
+            ]
+        loss = torch.stack(losses).mean()
+        return {"loss": loss + chosen.consistency * disagreement(*passes) if chosen.consistency else loss}
 
     def evaluate(_model: torch.nn.Module) -> dict[str, float]:
         assert dev is not None  # only called with one
@@ -182,42 +190,6 @@ def train(
     asker.module.eval()
     fit_similarity(asker, corpus)
     return Trained(asker, history)
-
-
-def class_weights(corpus: Corpus, balance: float) -> Tensor:
-    """(n / n_c)^balance for every class, scaled to mean 1 over the rows; 1 for a class without rows."""
-    counts = torch.bincount(torch.tensor(corpus.gold()), minlength=len(corpus.polarities)).float()
-    weights = torch.where(counts > 0, counts.sum() / counts.clamp(min=1), 1.0) ** balance
-    return weights * counts.sum() / (weights * counts).sum()
-
-
-def contrast_weights(sentences: Sequence[Sentence], contrast: float) -> Tensor:
-    """1 + contrast for every question that another target of its text answers otherwise, else 1; ``(contexts,)``."""
-    weights: list[float] = []
-    for sentence in sentences:
-        answers: dict[str, set[str]] = {}
-        for context, polarity in zip(sentence.contexts, sentence.polarities, strict=True):
-            answers.setdefault(context.aspect, set()).add(polarity)
-        weights += [1 + contrast * (len(answers[context.aspect]) > 1) for context in sentence.contexts]
-    return torch.tensor(weights)
-
-
-def weighted_loss(
-    logits: Tensor, labels: Tensor, classes: Tensor, rows: Tensor | None, smoothing: float
-) -> Tensor:
-    """Cross-entropy, its mean weighted by class and by row.
-
-    Args:
-        logits: ``(contexts, classes)``.
-        labels: ``(contexts,)``.
-        classes: ``(classes,)`` weights.
-        rows: ``(contexts,)`` weights, or None for 1.
-        smoothing: ε of the labels.
-    """
-    if rows is None:
-        return F.cross_entropy(logits, labels, classes, label_smoothing=smoothing)
-    losses = F.cross_entropy(logits, labels, classes, label_smoothing=smoothing, reduction="none")
-    return (losses * rows).sum() / (classes[labels] * rows).sum()
 
 
 def split(corpus: Corpus, share: float, seed: int = 0) -> tuple[Corpus, Corpus]:
@@ -246,18 +218,29 @@ def _both(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
 
 
 def _take_over(asker: Asker, begin: Asker) -> None:
-    """The weights of another model of the same shape.
+    """The weights of another model of the same shape; of the classifier's rows those of the classes that both have.
 
     Raises:
-        InputError: Other options, classes or words.
+        InputError: Other options or words, or other contexts where these are fixed.
     """
-    for name in ("options", "polarities", "encoder"):
+    fixed = ("aspects", "targets") if asker.config.kind in ("qacg-official", "cg") else ()
+    for name in ("options", "encoder", *fixed):
         mine, theirs = getattr(asker.config, name), getattr(begin.config, name)
         if mine != theirs:
             raise InputError(f"the model to go on from has {name} {theirs}, not {mine}")
     if asker.tokenizer.get_vocab() != begin.tokenizer.get_vocab():
         raise InputError("the model to go on from has another vocabulary than the start")
-    asker.module.load_state_dict(begin.module.state_dict())
+    weights = begin.module.state_dict()
+    theirs = begin.config.polarities
+    shared = [
+        (number, theirs.index(name)) for number, name in enumerate(asker.config.polarities) if name in theirs
+    ]
+    for name, mine in asker.module.head.classifier.state_dict(prefix="head.classifier.").items():
+        rows = mine.clone()
+        for here, there in shared:
+            rows[here] = weights[name][there]
+        weights[name] = rows
+    asker.module.load_state_dict(weights)
 
 
 def _length(representation: Representation, sentence: Sentence) -> int:

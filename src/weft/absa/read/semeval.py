@@ -1,6 +1,6 @@
-"""SemEval-2014 Task 4, restaurants: a sentence and the polarity of each of five aspect categories.
+"""SemEval-2014 Task 4, restaurants: a sentence, the polarity of five aspect categories, and that of its aspect terms.
 
-Source: Pontiki et al. 2014, "SemEval-2014 Task 4: Aspect Based Sentiment Analysis", subtasks 3 and 4.
+Source: Pontiki et al. 2014, "SemEval-2014 Task 4: Aspect Based Sentiment Analysis", subtasks 2 to 4.
 """
 
 from __future__ import annotations
@@ -8,14 +8,21 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree
 
-from weft.absa.records import SEMEVAL_POLARITIES, Context, Corpus, Problems, Sentence
+from weft.absa.records import NONE, SEMEVAL_POLARITIES, Context, Corpus, Problems, Sentence
 from weft.errors import InputError
 
 CATEGORIES = ("price", "anecdotes/miscellaneous", "food", "ambience", "service")
+TERM_ASPECT = "opinion"
+"""What is asked of an aspect term: whatever is felt about it."""
 
 
-def read_semeval(path: Path) -> Corpus:
+def read_semeval(path: Path, *, terms: bool = False) -> Corpus:
     """Read a SemEval-2014 XML file.
+
+    Args:
+        path: The file.
+        terms: Also ask about every aspect term, as the target, what the opinion is. A term that stands in a text
+            twice and is not felt the same about is ``conflict``.
 
     Returns:
         One sentence per usable element, asked about all five categories without a target; what has no
@@ -35,7 +42,7 @@ def read_semeval(path: Path) -> Corpus:
             found += 1
             where = f"{path.name} sentence {element.get('id') or found}"
             try:
-                sentences.append(_sentence(element, where))
+                sentences.append(_sentence(element, where, terms))
             except InputError as error:
                 problems.add(where, error.what)
             element.clear()
@@ -49,18 +56,29 @@ def read_semeval(path: Path) -> Corpus:
     return Corpus(tuple(sentences), SEMEVAL_POLARITIES, problems)
 
 
-def _sentence(element: ElementTree.Element, where: str) -> Sentence:
+def _sentence(element: ElementTree.Element, where: str, terms: bool) -> Sentence:
     text = element.findtext("text")
     if text is None or not text.strip():
         raise InputError("no text")
     gold: dict[str, str] = {}
     for category in element.iter("aspectCategory"):
-        name, polarity = category.get("category"), category.get("polarity")
+        name, polarity = category.get("category"), _polarity(category)
         if name not in CATEGORIES:
             raise InputError(f"category {name!r}; known are {', '.join(CATEGORIES)}")
-        if polarity not in SEMEVAL_POLARITIES[1:]:
-            raise InputError(f"polarity {polarity!r}; known are {', '.join(SEMEVAL_POLARITIES[1:])}")
         if gold.setdefault(name, polarity) != polarity:
             raise InputError(f"two different polarities for {name}")
-    contexts = tuple(Context(name) for name in CATEGORIES)
-    return Sentence(text.strip(), contexts, tuple(gold.get(name, "none") for name in CATEGORIES), where)
+    answers = {Context(name): gold.get(name, NONE) for name in CATEGORIES}
+    for term in element.iter("aspectTerm") if terms else ():
+        name, polarity = term.get("term", "").strip(), _polarity(term)
+        if not name or name not in text:
+            raise InputError(f"the aspect term {name!r} is not in the text")
+        context = Context(TERM_ASPECT, name)
+        answers[context] = polarity if answers.get(context, polarity) == polarity else "conflict"
+    return Sentence(text.strip(), tuple(answers), tuple(answers.values()), where)
+
+
+def _polarity(element: ElementTree.Element) -> str:
+    polarity = element.get("polarity", "")
+    if polarity not in SEMEVAL_POLARITIES[1:]:
+        raise InputError(f"polarity {polarity!r}; known are {', '.join(SEMEVAL_POLARITIES[1:])}")
+    return polarity

@@ -1,0 +1,70 @@
+"""What training minimises: the cross-entropy with its weights, and how far two answers lie apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from weft.absa.records import Corpus, Sentence
+
+
+def class_weights(corpus: Corpus, balance: float) -> Tensor:
+    """(n / n_c)^balance for every class, scaled to mean 1 over the rows; 1 for a class without rows."""
+    counts = torch.bincount(torch.tensor(corpus.gold()), minlength=len(corpus.polarities)).float()
+    weights = torch.where(counts > 0, counts.sum() / counts.clamp(min=1), 1.0) ** balance
+    return weights * counts.sum() / (weights * counts).sum()
+
+
+def contrast_weights(sentences: Sequence[Sentence], contrast: float) -> Tensor:
+    """1 + contrast for every question that another target of its text answers otherwise, else 1; ``(contexts,)``."""
+    weights: list[float] = []
+    for sentence in sentences:
+        answers: dict[str, set[str]] = {}
+        for context, polarity in zip(sentence.contexts, sentence.polarities, strict=True):
+            answers.setdefault(context.aspect, set()).add(polarity)
+        weights += [1 + contrast * (len(answers[context.aspect]) > 1) for context in sentence.contexts]
+    return torch.tensor(weights)
+
+
+def weighted_loss(
+    logits: Tensor, labels: Tensor, classes: Tensor, rows: Tensor | None, smoothing: float
+) -> Tensor:
+    """Cross-entropy, its mean weighted by class and by row.
+
+    Args:
+        logits: ``(contexts, classes)``.
+        labels: ``(contexts,)``.
+        classes: ``(classes,)`` weights.
+        rows: ``(contexts,)`` weights, or None for 1.
+        smoothing: ε of the labels.
+    """
+    if rows is None:
+        return F.cross_entropy(logits, labels, classes, label_smoothing=smoothing)
+    losses = F.cross_entropy(logits, labels, classes, label_smoothing=smoothing, reduction="none")
+    return (losses * rows).sum() / (classes[labels] * rows).sum()
+
+
+def taught(logits: Tensor, teacher: Tensor, temperature: float) -> Tensor:
+    """T²·KL(teacher/T ‖ logits/T), the mean over the rows of ``(contexts, classes)``."""
+    return temperature**2 * F.kl_div(
+        F.log_softmax(logits / temperature, dim=-1),
+        F.log_softmax(teacher / temperature, dim=-1),
+        reduction="batchmean",
+        log_target=True,
+    )
+
+
+def disagreement(first: Tensor, second: Tensor) -> Tensor:
+    """½·(KL(p ‖ q) + KL(q ‖ p)) = ½·Σ (p − q)·(log p − log q), the mean over the rows of ``(contexts, classes)``.
+
+    Args:
+        first: Logits of p.
+        second: Logits of q.
+
+    Source: Liang et al. 2021, "R-Drop: Regularized Dropout for Neural Networks", equation 2.
+    """
+    p, q = F.log_softmax(first, dim=-1), F.log_softmax(second, dim=-1)
+    return 0.5 * ((p.exp() - q.exp()) * (p - q)).sum(dim=-1).mean()
