@@ -18,6 +18,9 @@ from weft.encoder.heads import ClassificationHead
 from weft.encoder.layer import EncoderLayer
 from weft.errors import ConfigError, ShapeError
 
+# Tokens whose cosines with an aspect are averaged; every text has at least [CLS] and [SEP].
+_NEAREST = 2
+
 
 class Answer(NamedTuple):
     """Logits ``(contexts, classes)`` in the order of the questions, and the maps where asked for."""
@@ -41,7 +44,8 @@ class Similarity(NamedTuple):
 
     Args:
         tokens: ``(views, slots, seq)``, cosine of each token with the aspect; 0 for the view's target.
-        features: ``(views, slots, 2)``, cosine of the mean states, and the largest of ``tokens``.
+        features: ``(views, slots, 2)``, cosine of the mean states, and the mean of the two largest of the tokens
+            (of all but the target's and the marks; of the one where there is one).
     """
 
     tokens: Tensor
@@ -62,7 +66,7 @@ class WeftAbsa(nn.Module):
     An aspect that training did not see has a learnt vector for W_a·ā, because fine-tuning spoils what the
     encoder knew about other words. What is asked comes from frozen lower layers instead: s_j, the cosine
     of token j with the aspect, steers the pooling (F_j = exp(η_h·s_j)), and its features f (cosine of the
-    means, largest s_j) say whether the text has an opinion on it::
+    means, the two largest s_j) say whether the text has an opinion on it::
 
         log P(opinion)/P(none) = α·(logsumexp z_opinions − z_none) + w·f + b        unseen aspects
 
@@ -218,9 +222,12 @@ class WeftAbsa(nn.Module):
             chosen = questions.slot_aspect
             token = (F.normalize(text, dim=-1) @ aspect.T)[questions.view_text].transpose(1, 2)
             token = token.gather(1, chosen[..., None].expand(-1, -1, token.shape[2]))
+            nearest = token.masked_fill(~beside[:, None], -torch.inf).topk(_NEAREST, dim=2).values
+            # A text of one token has no second.
+            nearest = torch.where(nearest.isfinite(), nearest, nearest[..., :1]).mean(dim=2)
             token = token.masked_fill(~beside[:, None], 0.0)
             whole = F.normalize(masked_mean(text[questions.view_text], beside), dim=-1) @ aspect.T
-            features = torch.stack([whole.gather(1, chosen), token.amax(dim=2)], dim=-1)
+            features = torch.stack([whole.gather(1, chosen), nearest], dim=-1)
         return Similarity(token * unseen[..., None], features)
 
     def _anchored(self, hidden: Tensor, mask: Tensor) -> Tensor:
