@@ -171,7 +171,13 @@ SMALL = {"batch_size": 12, "learning_rate": 2e-4, "layer_decay": 0.85}
 def shipped(absa: Job) -> list[Job]:
     """How the shipped model was made on one processor core, and two more seeds of it."""
     absa = changed(absa, "weft-absa", train={**SMALL, "epochs": 10}, learning={"contrast": 2.0})
-    return [replace(absa, seed=seed, save=True, ship=seed == 0) for seed in range(3)]
+    augment = {**absa.learning["augmentation"], "mask": 0.2, "masked_texts": 0.05}
+    masked = changed(absa, "weft-absa, a twentieth masked", learning={"augmentation": augment})
+    return [
+        replace(job, seed=seed, save=True, ship=job is absa and seed == 0)
+        for job in (absa, masked)
+        for seed in range(3)
+    ]
 
 
 def longer(absa: Job) -> list[Job]:
@@ -290,6 +296,19 @@ def holdout(absa: Job) -> list[Job]:
                 },
             )
             for name, share in (("quarter", 0.25), ("tenth", 0.1), ("twentieth", 0.05))
+        ),
+        *(
+            changed(
+                base,
+                f"holdout, batches of 12, contrast 2{name}",
+                seed=1,
+                train=small,
+                learning={
+                    "contrast": 2.0,
+                    "augmentation": {"concatenate": 0.5, "swap": 0.5, "mask": 0.2, "masked_texts": share},
+                },
+            )
+            for name, share in (("", 0.0), (", mask 0.2 in a twentieth", 0.05))
         ),
         changed(
             base,

@@ -67,7 +67,7 @@ class ModelOptions(PlainConfig):
     frozen_layers: int = 0
     similarity_layers: int = 3
     aspect_dropout: float = 0.2
-    unseen_share: float = 0.25
+    unseen_share: float = 0.1
     context_from: int = 4
     normalise_quasi: bool = True
     gate: Gate = "row"
