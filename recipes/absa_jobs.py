@@ -169,7 +169,7 @@ SMALL = {"batch_size": 12, "learning_rate": 2e-4, "layer_decay": 0.85}
 
 
 def shipped(absa: Job) -> list[Job]:
-    """How the shipped model was made on one processor core, and two more seeds of it."""
+    """How the shipped model was made on one processor core, two more seeds of it, and the same with masks."""
     absa = changed(absa, "weft-absa", train={**SMALL, "epochs": 10}, learning={"contrast": 2.0})
     augment = {**absa.learning["augmentation"], "mask": 0.2, "masked_texts": 0.05}
     masked = changed(absa, "weft-absa, a twentieth masked", learning={"augmentation": augment})
