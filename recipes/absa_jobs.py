@@ -37,7 +37,7 @@ class Job:
         options: Of ``ModelOptions``.
         train: Of ``TrainConfig``.
         learning: Of ``Learning``; ``augmentation`` of ``Augmentation``.
-        teacher: Name and seed of the job whose model teaches, ``name/seed``.
+        teacher: Name and seed of the jobs whose models teach, ``name/seed``; of several, their mean.
         begin: Name and seed of the job whose model this one goes on from.
         save: Keep the model under ``OUT/models``.
         ship: Also write it as the shipped model.
@@ -54,7 +54,7 @@ class Job:
     options: dict[str, Any] = field(default_factory=dict)
     train: dict[str, Any] = field(default_factory=dict)
     learning: dict[str, Any] = field(default_factory=dict)
-    teacher: str | None = None
+    teacher: tuple[str, ...] = ()
     begin: str | None = None
     save: bool = False
     ship: bool = False
@@ -139,8 +139,10 @@ def table(absa: Job) -> list[Job]:
     for seed in range(3):
         jobs += [replace(semeval, seed=seed), replace(pair, seed=seed)]
     jobs += [
-        changed(absa, "distilled from pair", frequent=True, learning={"distillation": 0.5}, teacher="pair/0"),
-        changed(absa, "distilled from itself", learning={"distillation": 0.5}, teacher="weft-absa/1"),
+        changed(
+            absa, "distilled from pair", frequent=True, learning={"distillation": 0.5}, teacher=("pair/0",)
+        ),
+        changed(absa, "distilled from itself", learning={"distillation": 0.5}, teacher=("weft-absa/1",)),
     ]
     for seed in range(3):
         jobs += [
@@ -327,7 +329,27 @@ def holdout(absa: Job) -> list[Job]:
             "holdout, batches of 12, contrast 2, distilled",
             train=small,
             learning={"contrast": 2.0, "distillation": 0.5},
-            teacher="holdout, batches of 12, contrast 2/0",
+            teacher=("holdout, batches of 12, contrast 2/0",),
+        ),
+        *(
+            changed(
+                base,
+                f"holdout, batches of 12, contrast 2{name}, distilled from three",
+                seed=seed,
+                train=small,
+                learning={
+                    "contrast": 2.0,
+                    "distillation": 0.5,
+                    "augmentation": {"concatenate": 0.5, "swap": 0.5, "mask": 0.2, "masked_texts": share},
+                },
+                teacher=(
+                    "holdout, batches of 12/0",
+                    "holdout, batches of 12, contrast 2/0",
+                    "holdout, batches of 12, contrast 2/1",
+                ),
+            )
+            for seed in range(2)
+            for name, share in (("", 0.0), (", mask 0.2 in a twentieth", 0.05))
         ),
         changed(
             base,

@@ -96,7 +96,7 @@ def run(job: Job, start: Any, data: Path, out: Path, quick: bool) -> dict[str, A
         # On a CPU an evaluation costs a fifth of an epoch, and it decides nothing: the last weights count.
         dev=held if device == "cuda" else None,
         directory=out / "runs" / job.key,
-        teacher=None if job.teacher is None else load(out / "models" / job.teacher),
+        teacher=[load(out / "models" / name) for name in job.teacher],
         begin=None if job.begin is None else load(out / "models" / job.begin),
         targets=TARGETS if job.corpus == "sentihood" else (),
     )
@@ -204,7 +204,7 @@ def results(path: Path) -> dict[str, Any]:
 def ready(waiting: list[Job], finished: dict[str, Any]) -> Job | None:
     """The first waiting job whose teacher and beginning, if it has any, are trained."""
     for job in waiting:
-        if all(finished.get(needed) for needed in (job.teacher, job.begin) if needed is not None):
+        if all(finished.get(needed) for needed in (*job.teacher, job.begin) if needed is not None):
             return job
     return None
 

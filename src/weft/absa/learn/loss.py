@@ -47,13 +47,19 @@ def weighted_loss(
     return (losses * rows).sum() / (classes[labels] * rows).sum()
 
 
-def taught(logits: Tensor, teacher: Tensor, temperature: float) -> Tensor:
-    """T²·KL(teacher/T ‖ logits/T), the mean over the rows of ``(contexts, classes)``."""
+def taught(logits: Tensor, teachers: Sequence[Tensor], temperature: float) -> Tensor:
+    """T²·KL(p ‖ softmax(logits/T)), p = mean of softmax(teacher/T) over the teachers; the mean over the rows.
+
+    Args:
+        logits: ``(contexts, classes)``.
+        teachers: Every teacher's logits, ``(contexts, classes)`` each.
+        temperature: T.
+
+    Source: Hinton, Vinyals and Dean 2015, "Distilling the Knowledge in a Neural Network", section 2.
+    """
+    answers = torch.stack([F.softmax(teacher.float() / temperature, dim=-1) for teacher in teachers])
     return temperature**2 * F.kl_div(
-        F.log_softmax(logits / temperature, dim=-1),
-        F.log_softmax(teacher / temperature, dim=-1),
-        reduction="batchmean",
-        log_target=True,
+        F.log_softmax(logits / temperature, dim=-1), answers.mean(dim=0), reduction="batchmean"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
@@ -88,7 +89,7 @@ class Setup:
         model: The model's options; those of ``begin`` where that is given.
         train: How to train.
         learning: Loss and augmentation.
-        teacher: A trained model whose answers are also learnt.
+        teacher: A trained model whose answers are also learnt, by name or directory; of several, their mean.
         english: Keep only the word pieces of English.
         int8: Store the model in eight bits.
         decide: What the decision threshold is chosen for on the held-out texts, see
@@ -116,7 +117,7 @@ class Setup:
         )
     )
     learning: Learning = field(default_factory=Learning)
-    teacher: str | None = None
+    teacher: tuple[str, ...] | str | None = None
     english: bool = False
     int8: bool = False
     decide: Criterion | None = None
@@ -176,7 +177,7 @@ def run_setup(setup: Setup, *, quiet: bool = False) -> Outcome:
         setup.train,
         learning=setup.learning,
         dev=dev,
-        teacher=None if setup.teacher is None else load(setup.teacher),
+        teacher=[load(name) for name in _names(setup.teacher)],
         begin=begin,
         targets=fixed_targets(corpus) if fixed else (),
         directory=directory / "run",
@@ -188,6 +189,10 @@ def run_setup(setup: Setup, *, quiet: bool = False) -> Outcome:
     asker = trained.asker.calibrated(fitted.temperature, fitted.threshold)
     save(directory, asker, int8=setup.int8)
     return Outcome(directory, tuple(corpus.problems.lines()), report(asker, dev))
+
+
+def _names(given: Sequence[str] | str | None) -> Sequence[str]:
+    return (given,) if isinstance(given, str) else given or ()
 
 
 def fixed_targets(corpus: Corpus) -> tuple[str, ...]:

@@ -65,10 +65,10 @@ class Learning:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A training batch, as the model sees it and as its teacher sees it; weights ``(contexts,)`` of the questions."""
+    """A training batch, as the model sees it and as its teachers see it; weights ``(contexts,)`` of the questions."""
 
     questions: Questions | Pairs
-    teacher: Questions | Pairs | None = None
+    teachers: tuple[Questions | Pairs, ...] = ()
     weights: Tensor | None = None
 
 
@@ -88,7 +88,7 @@ def train(
     *,
     learning: Learning | None = None,
     dev: Corpus | None = None,
-    teacher: Asker | None = None,
+    teacher: Asker | Sequence[Asker] = (),
     begin: Asker | None = None,
     targets: Sequence[str] = (),
     directory: Path | None = None,
@@ -110,7 +110,7 @@ def train(
         learning: Loss and augmentation.
         dev: Sentences for the evaluation after every epoch; with ``config.patience`` they also decide
             when to stop.
-        teacher: A trained model whose probabilities are also learnt.
+        teacher: A trained model whose probabilities are also learnt; of several, their mean.
         begin: A trained model of the same options to go on from; its aspects stay known. What it learnt of a class
             is taken over by the class's name: another one begins untrained.
         targets: The target names of the fixed contexts, for ``qacg-official`` and ``cg``.
@@ -119,6 +119,7 @@ def train(
 
     Raises:
         CheckpointError: The start has no tokenizer.
+        ConfigError: A teacher without ``learning.distillation``, or that without a teacher.
         InputError: Nothing to train on, or a teacher or a beginning that does not fit.
     """
     chosen = learning or Learning()
@@ -126,8 +127,15 @@ def train(
         raise CheckpointError("the pretrained start has no tokenizer")
     if not corpus.sentences:
         raise InputError("no sentences to train on")
-    if teacher is not None and teacher.config.polarities != corpus.polarities:
-        raise InputError(f"the teacher's classes are {teacher.config.polarities}, not {corpus.polarities}")
+    teachers = (teacher,) if isinstance(teacher, Asker) else tuple(teacher)
+    for each in teachers:
+        if each.config.polarities != corpus.polarities:
+            raise InputError(f"the teacher's classes are {each.config.polarities}, not {corpus.polarities}")
+    if bool(teachers) != (chosen.distillation > 0):
+        raise ConfigError(
+            f"{len(teachers)} teachers and a distillation of {chosen.distillation:g}",
+            hint="give both a teacher and Learning.distillation, the weight of its answers, or neither",
+        )
     seed = config.seed
     torch.manual_seed(seed)
     model_config = AbsaConfig(
@@ -145,7 +153,7 @@ def train(
 
     def collate(indices: list[int], generator: torch.Generator) -> Lesson:
         sentences = augment(indices, generator)
-        seen = None if teacher is None else teacher.represent(sentences)
+        seen = tuple(each.represent(sentences) for each in teachers)
         counts = contrast_weights(sentences, chosen.contrast) if chosen.contrast else None
         return Lesson(asker.represent(sentences), seen, counts)
 
@@ -160,12 +168,12 @@ def train(
             weighted_loss(logits, labels, weights, lesson.weights, chosen.label_smoothing)
             for logits in passes
         ]
-        if teacher is not None and lesson.teacher is not None and chosen.distillation:
+        if teachers:
             with torch.no_grad():
-                answer = teacher.logits(lesson.teacher)
+                answers = [each.logits(seen) for each, seen in zip(teachers, lesson.teachers, strict=True)]
             share, heat = chosen.distillation, chosen.distillation_temperature
             losses = [
-                (1 - share) * loss + share * taught(logits, answer, heat)
+                (1 - share) * loss + share * taught(logits, answers, heat)
                 for loss, logits in zip(losses, passes, strict=True)
             ]
         loss = torch.stack(losses).mean()
@@ -176,8 +184,8 @@ def train(
         values = summary(score(asker, dev), dev)
         return {name: value for name, value in values.items() if value == value}
 
-    if teacher is not None:
-        teacher.to(_device(config.device))
+    for each in teachers:
+        each.to(_device(config.device))
     history = fit(
         asker.module,
         batches,
