@@ -173,11 +173,12 @@ def test_every_way_of_training(trained, bert_directory, labelled_csv, tmp_path, 
         *("--start", bert_directory, "--data.train", labelled_csv, "--data.dev_share", 0.3),
         *("--train.epochs", 1, "--train.batch_size", 4, "--train.device", "cpu", "--model.max_length", 32),
         *("--learning.label_smoothing", 0.1, "--learning.class_balance", 0.3, "--train.layer_decay", 0.7),
-        *("--teacher", trained, "--learning.distillation", 0.5, "--decide", "mean", "--quiet"),
+        *("--learning.distillation", 0.5, "--decide", "mean", "--quiet"),
     ]
     for kind in ("cg", "pair", "qacg", "qacg-official"):
         out = tmp_path / kind
-        own = ("--model.kind", kind, "--model.context_from", 1, "--out", out)
+        teacher = json.dumps([str(trained)] * 2) if kind == "qacg" else trained
+        own = ("--teacher", teacher, "--model.kind", kind, "--model.context_from", 1, "--out", out)
         command = ["absa", "train", EXAMPLES / "train.yaml", *arguments, *own]
         assert main([str(part) for part in command]) == 0
         stored = json.loads((out / "config.json").read_text())["config"]["model"]

@@ -8,7 +8,7 @@ import torch
 from weft.absa.config import ModelOptions
 from weft.absa.evaluate.report import score, summary
 from weft.absa.learn.augment import Augmentation
-from weft.absa.learn.loss import class_weights, contrast_weights, disagreement, weighted_loss
+from weft.absa.learn.loss import class_weights, contrast_weights, disagreement, taught, weighted_loss
 from weft.absa.learn.setup import DataFiles, Setup, fixed_targets, run_setup
 from weft.absa.learn.training import Learning, split, train
 from weft.absa.read.labelled import Columns
@@ -98,7 +98,23 @@ def test_a_teacher_is_followed(start, corpus):
     assert summary(score(learnt, corpus), corpus)["strict"] >= 0.75
     other = Corpus((Sentence("a", (Context("price"),), ("good",)),), ("none", "good"))
     with pytest.raises(InputError, match="teacher's classes"):
-        train(other, start, options(), settings(), teacher=teacher)
+        train(other, start, options(), settings(), learning=Learning(distillation=0.5), teacher=teacher)
+    with pytest.raises(ConfigError, match="teachers: 1, distillation: 0"):
+        train(corpus, start, options(), settings(), teacher=teacher)
+    with pytest.raises(ConfigError, match=r"teachers: 0, distillation: 0\.5"):
+        train(corpus, start, options(), settings(), learning=Learning(distillation=0.5))
+
+
+def test_several_teachers_teach_their_mean():
+    """T²·Σ p·(log p − log q), written out; a single one is its own mean, and no divergence is zero."""
+    logits, *teachers = torch.randn(3, 5, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    expected = 0.0
+    for row in range(5):
+        q = (logits[row] / 2).exp() / (logits[row] / 2).exp().sum()
+        p = sum((each[row] / 2).exp() / (each[row] / 2).exp().sum() for each in teachers) / 2
+        expected += 4 * float(sum(p[c] * (p[c] / q[c]).log() for c in range(3))) / 5
+    assert float(taught(logits, teachers, 2.0)) == pytest.approx(expected, rel=1e-6)
+    assert float(taught(logits, [logits], 2.0)) == pytest.approx(0, abs=1e-6)
 
 
 def test_a_model_goes_on_from_another(start, corpus):

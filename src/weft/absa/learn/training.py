@@ -133,7 +133,7 @@ def train(
             raise InputError(f"the teacher's classes are {each.config.polarities}, not {corpus.polarities}")
     if bool(teachers) != (chosen.distillation > 0):
         raise ConfigError(
-            f"{len(teachers)} teachers and a distillation of {chosen.distillation:g}",
+            f"teachers: {len(teachers)}, distillation: {chosen.distillation:g}",
             hint="give both a teacher and Learning.distillation, the weight of its answers, or neither",
         )
     seed = config.seed
