@@ -171,13 +171,23 @@ SMALL = {"batch_size": 12, "learning_rate": 2e-4, "layer_decay": 0.85}
 
 
 def shipped(absa: Job) -> list[Job]:
-    """How the shipped model was made on one processor core, two more seeds of it, and the same with masks."""
+    """How the shipped model was made on one processor core, two more seeds of it, with and without masks and teachers.
+
+    The teachers are the three seeds of the first recipe; each student begins anew from the start.
+    """
     absa = changed(absa, "weft-absa", train={**SMALL, "epochs": 10}, learning={"contrast": 2.0})
     augment = {**absa.learning["augmentation"], "mask": 0.2, "masked_texts": 0.05}
     masked = changed(absa, "weft-absa, a twentieth masked", learning={"augmentation": augment})
-    return [
-        replace(job, seed=seed, save=True, ship=job is absa and seed == 0)
+    pupils = [
+        replace(
+            changed(job, f"{job.name}, distilled", learning={"distillation": 0.5}),
+            teacher=tuple(f"weft-absa/{seed}" for seed in range(3)),
+        )
         for job in (absa, masked)
+    ]
+    return [
+        replace(job, seed=seed, save=True, ship=job is pupils[1] and seed == 0)
+        for job in (absa, masked, *pupils)
         for seed in range(3)
     ]
 
@@ -212,6 +222,12 @@ def equal(absa: Job) -> list[Job]:
         "semeval weft-absa, masked words, 10 epochs",
         learning={"augmentation": {"mask": 0.1}},
     )
+    semeval_distilled = changed(
+        replace(semeval_masked, teacher=tuple(f"{semeval_masked.name}/{seed}" for seed in range(3))),
+        "semeval weft-absa, masked words, distilled, final, 10 epochs",
+        held="final",
+        learning={"distillation": 0.5},
+    )
     semeval_final = changed(
         semeval_long,
         "semeval weft-absa, masked words and terms, final, 10 epochs",
@@ -234,8 +250,8 @@ def equal(absa: Job) -> list[Job]:
         *(replace(longest, seed=seed) for seed in range(3)),
         semeval_pair,
         *(
-            replace(job, seed=seed)
-            for job in (semeval_long, semeval_masked, semeval_final)
+            replace(job, seed=seed, save=job is semeval_masked)
+            for job in (semeval_long, semeval_masked, semeval_final, semeval_distilled)
             for seed in range(3)
         ),
         *(
@@ -259,6 +275,13 @@ def semeval(absa: Job) -> list[Job]:
         changed(targets, "semeval choice, mask 0.1, SentiHood and terms", terms=True, **first),
         changed(targets, "semeval choice, mask 0.1, SentiHood", **first),
         changed(targets, "semeval choice, mask 0.1, terms", terms=True),
+        changed(
+            replace(
+                base, teacher=tuple(f"semeval weft-absa, masked words, 10 epochs/{seed}" for seed in range(3))
+            ),
+            "semeval choice, mask 0.1, distilled from three",
+            learning={**masked, "distillation": 0.5},
+        ),
         changed(
             targets,
             "semeval choice, mask 0.1, terms, consistency 1",
