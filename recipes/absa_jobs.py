@@ -186,7 +186,7 @@ def shipped(absa: Job) -> list[Job]:
         for job in (absa, masked)
     ]
     return [
-        replace(job, seed=seed, save=True, ship=job is pupils[1] and seed == 0)
+        replace(job, seed=seed, save=True, ship=job is pupils[0] and seed == 0)
         for job in (absa, masked, *pupils)
         for seed in range(3)
     ]

@@ -12,6 +12,7 @@ from torch import Tensor
 from weft.absa.config import AbsaConfig, ModelOptions
 from weft.absa.evaluate.report import score, summary
 from weft.absa.learn.augment import Augmentation, Augmenter
+from weft.absa.learn.blank import fit_blank
 from weft.absa.learn.loss import class_weights, contrast_weights, disagreement, taught, weighted_loss
 from weft.absa.learn.similarity import fit_similarity
 from weft.absa.model.build import build_model
@@ -39,6 +40,8 @@ class Learning:
             training takes twice the time.
         distillation: Weight of the teacher's loss, in [0, 1]; the labels have the rest.
         distillation_temperature: Teacher's and student's logits are divided by it.
+        blank_texts: Texts on which the embedding of ``[MASK]`` is fitted in the end, see
+            :func:`weft.absa.learn.blank.fit_blank`; 0 leaves it as it is.
 
     Raises:
         ConfigError: A field breaks its rule.
@@ -51,6 +54,7 @@ class Learning:
     consistency: float = 0.0
     distillation: float = 0.0
     distillation_temperature: float = 2.0
+    blank_texts: int = 800
 
     def __post_init__(self) -> None:
         for name in ("label_smoothing", "distillation"):
@@ -61,6 +65,8 @@ class Learning:
                 raise ConfigError(f"Learning.{name} is {getattr(self, name)!r}; it must be at least 0")
         if not self.distillation_temperature > 0:
             raise ConfigError("Learning.distillation_temperature must be positive")
+        if self.blank_texts < 0:
+            raise ConfigError(f"Learning.blank_texts is {self.blank_texts}; it must be at least 0")
 
 
 @dataclass(frozen=True)
@@ -197,6 +203,7 @@ def train(
     )
     asker.module.eval()
     fit_similarity(asker, corpus)
+    fit_blank(asker, corpus, texts=chosen.blank_texts)
     return Trained(asker, history)
 
 
