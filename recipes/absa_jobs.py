@@ -288,6 +288,13 @@ def semeval(absa: Job) -> list[Job]:
             terms=True,
             learning={"consistency": 1.0},
         ),
+        changed(
+            base,
+            "semeval choice, mask 0.1, nothing frozen",
+            options={"frozen_layers": -1, "similarity_layers": -1, "aspect_dropout": 0.0},
+            learning=masked,
+        ),
+        changed(base, "semeval choice, mask 0.1, rate 3e-4", train={"learning_rate": 3e-4}, learning=masked),
         changed(base, "semeval choice, smoothing 0.1", learning={"label_smoothing": 0.1}),
         changed(base, "semeval choice, balance 0.3", learning={"class_balance": 0.3}),
         changed(base, "semeval choice, rate 3e-4", train={"learning_rate": 3e-4}),
