@@ -207,6 +207,7 @@ def equal(absa: Job) -> list[Job]:
     pair = Job("pair, 1 epoch", frequent=True, options={"kind": "pair"}, train=once)
     qacg = changed(pair, "qacg, 1 epoch", options={"kind": "qacg"})
     official = changed(pair, "qacg-official, 1 epoch", options={"kind": "qacg-official"})
+    cg = changed(official, "cg, 1 epoch", options={"kind": "cg"})
     longer = changed(pair, "pair, 3 epochs", train={**SMALL, "epochs": 3})
     longest = changed(pair, "pair, 6 epochs", train={**SMALL, "epochs": 6}, save=True)
     semeval = changed(
@@ -244,8 +245,8 @@ def equal(absa: Job) -> list[Job]:
     ]
     alone = [changed(absa, f"without {aspect}", frequent=False, left_out=(aspect,)) for aspect in ASPECTS]
     return [
-        *(*left_out, absa, qacg, pair, official, semeval, longer),
-        *(replace(job, seed=seed) for seed in (1, 2) for job in (absa, qacg, pair, official)),
+        *(*left_out, absa, qacg, pair, official, cg, semeval, longer),
+        *(replace(job, seed=seed) for seed in (1, 2) for job in (absa, qacg, pair, official, cg)),
         *(replace(job, seed=seed) for job in (longer, semeval) for seed in (1, 2)),
         *(replace(longest, seed=seed) for seed in range(3)),
         semeval_pair,
