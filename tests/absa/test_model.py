@@ -3,8 +3,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from weft.absa.model.context_gate import ContextGate
 from weft.absa.model.context_pooling import ContextBlock, TargetDistance
 from weft.absa.records import Context, Sentence
+from weft.attention import attend
+from weft.condition.quasi import QuasiConfig, QuasiStructure
 from weft.encoder.layer import EncoderLayer
 
 TEXT = "LOCATION1 is cheap but LOCATION2 is not very safe"
@@ -185,3 +188,31 @@ def test_maps_are_given_when_asked_for(make):
         assert torch.allclose(answer.logits, asker.module(batch).logits, atol=1e-5)
         if kind.startswith("qacg"):
             assert all(maps.quasi is not None for maps in answer.maps)
+
+
+@pytest.mark.parametrize(("size", "autocast"), [(1.0, False), (30.0, False), (100.0, True)])
+def test_a_context_however_large_gates_and_stays_finite(size, autocast):
+    """Changes of the scores beyond e^88, the end of floats: still the softmax of the gated scores, with gradients."""
+    torch.manual_seed(0)
+    gate = ContextGate(QuasiConfig(hidden_size=32, num_heads=2, num_layers=1, first_layer=0, dropout=0.0))
+    hidden, context = torch.randn(2, 5, 32), (size * torch.randn(2, 32)).requires_grad_()
+    query, key, value = (torch.randn(2, 2, 5, 16).requires_grad_() for _ in range(3))
+    with torch.no_grad():
+        for part in (gate.layers[0].context_query, gate.layers[0].context_key):
+            part.weight.copy_(torch.randn(32, 32) / 6)
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
+        terms = gate.terms(0, hidden, query, key, QuasiStructure(context))
+        output, _ = attend(query, key, value, terms=terms)
+        context_query, context_key, share_query, share_key = gate.layers[0](hidden, context, query, key)
+    scores = torch.lerp(query, context_query.float(), share_query.float()[..., None]) @ (
+        torch.lerp(key, context_key.float(), share_key.float()[..., None]).transpose(-1, -2)
+    )
+    assert scores.abs().max() / 4 > {1.0: 0, 30.0: 89, 100.0: 1000}[size]
+    expected = torch.softmax(scores / 4, dim=-1) @ value
+    assert torch.isfinite(terms.decay.factor).all()
+    assert terms.decay.factor.min() > 0
+    if size < 100:
+        assert torch.allclose(output, expected, atol=2e-4)
+    output.square().sum().backward()
+    for tensor in (query, key, value, context):
+        assert torch.isfinite(tensor.grad).all()

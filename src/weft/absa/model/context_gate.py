@@ -9,6 +9,8 @@ from weft.attention.terms import Decay, Terms
 from weft.condition.conditioner import Conditioner
 from weft.condition.quasi import ContextLayer, QuasiConfig, QuasiStructure, check_context
 
+_FURTHEST = 80.0
+
 
 class ContextGate(Conditioner):
     """Context-guided softmax attention.
@@ -21,7 +23,9 @@ class ContextGate(Conditioner):
         A   = softmax(Q̂·K̂ᵀ·D^-½)
 
     It reaches attention as a factor on the weights, F = exp((Q̂·K̂ᵀ − Q·Kᵀ)·D^-½): softmax(S + log F) is the
-    softmax of the gated scores exactly, and no attention code has to know about it.
+    softmax of the gated scores exactly, and no attention code has to know about it. A constant added to a row of
+    log F changes nothing, so every row is centred; what is further than 80 from the middle of its row is taken for
+    80, because floating point ends at e^88.
 
     Args:
         config: Sizes; ``gate``, ``normalised`` and α, β, γ have no meaning here.
@@ -57,8 +61,16 @@ class ContextGate(Conditioner):
         context_query, context_key, gate_query, gate_key = self.layers[layer - self.config.first_layer](
             hidden, state.context, query, key
         )
-        gated_query = torch.lerp(query, context_query, gate_query.unsqueeze(-1))
-        gated_key = torch.lerp(key, context_key, gate_key.unsqueeze(-1))
-        scale = query.shape[-1] ** -0.5
-        change = (gated_query @ gated_key.transpose(-1, -2) - query @ key.transpose(-1, -2)) * scale
-        return Terms(decay=Decay(change.exp(), "weights"))
+        # Changes of 50 are common: half precision would round them by a quarter.
+        precise = torch.promote_types(query.dtype, torch.float32)
+        with torch.autocast(query.device.type, enabled=False):
+            old_query, old_key, new_query, new_key, share_query, share_key = (
+                part.to(precise) for part in (query, key, context_query, context_key, gate_query, gate_key)
+            )
+            gated_query = torch.lerp(old_query, new_query, share_query.unsqueeze(-1))
+            gated_key = torch.lerp(old_key, new_key, share_key.unsqueeze(-1))
+            change = gated_query @ gated_key.transpose(-1, -2) - old_query @ old_key.transpose(-1, -2)
+            change = change * query.shape[-1] ** -0.5
+        low, high = change.detach().aminmax(dim=-1, keepdim=True)
+        factor = (change - (low + high) / 2).clamp(-_FURTHEST, _FURTHEST).exp()
+        return Terms(decay=Decay(factor, "weights"))
