@@ -96,6 +96,14 @@ def test_a_teacher_is_followed(start, corpus):
         wrong, start, options(), settings(epochs=30), learning=Learning(distillation=1.0), teacher=teacher
     ).asker
     assert summary(score(learnt, corpus), corpus)["strict"] >= 0.75
+    # Classes are told by their names: this student counts them in another order.
+    turned = Corpus(wrong.sentences, ("none", *reversed(corpus.polarities[1:])))
+    learnt = train(
+        turned, start, options(), settings(epochs=30), learning=Learning(distillation=1.0), teacher=teacher
+    ).asker
+    assert learnt.classes_ == turned.polarities
+    right = Corpus(corpus.sentences, turned.polarities)
+    assert summary(score(learnt, right), right)["strict"] >= 0.75
     other = Corpus((Sentence("a", (Context("price"),), ("good",)),), ("none", "good"))
     with pytest.raises(InputError, match="teacher's classes"):
         train(other, start, options(), settings(), learning=Learning(distillation=0.5), teacher=teacher)

@@ -116,7 +116,8 @@ def train(
         learning: Loss and augmentation.
         dev: Sentences for the evaluation after every epoch; with ``config.patience`` they also decide
             when to stop.
-        teacher: A trained model whose probabilities are also learnt; of several, their mean.
+        teacher: A trained model whose probabilities are also learnt; of several, their mean. Its classes may stand in
+            another order.
         begin: A trained model of the same options to go on from; its aspects stay known. What it learnt of a class
             is taken over by the class's name: another one begins untrained.
         targets: The target names of the fixed contexts, for ``qacg-official`` and ``cg``.
@@ -135,13 +136,14 @@ def train(
         raise InputError("no sentences to train on")
     teachers = (teacher,) if isinstance(teacher, Asker) else tuple(teacher)
     for each in teachers:
-        if each.config.polarities != corpus.polarities:
+        if set(each.config.polarities) != set(corpus.polarities):
             raise InputError(f"the teacher's classes are {each.config.polarities}, not {corpus.polarities}")
     if bool(teachers) != (chosen.distillation > 0):
         raise ConfigError(
             f"teachers: {len(teachers)}, distillation: {chosen.distillation:g}",
             hint="give both a teacher and Learning.distillation, the weight of its answers, or neither",
         )
+    orders = [[each.config.polarities.index(name) for name in corpus.polarities] for each in teachers]
     seed = config.seed
     torch.manual_seed(seed)
     model_config = AbsaConfig(
@@ -176,7 +178,10 @@ def train(
         ]
         if teachers:
             with torch.no_grad():
-                answers = [each.logits(seen) for each, seen in zip(teachers, lesson.teachers, strict=True)]
+                answers = [
+                    each.logits(seen)[:, order]
+                    for each, order, seen in zip(teachers, orders, lesson.teachers, strict=True)
+                ]
             share, heat = chosen.distillation, chosen.distillation_temperature
             losses = [
                 (1 - share) * loss + share * taught(logits, answers, heat)
