@@ -171,23 +171,18 @@ SMALL = {"batch_size": 12, "learning_rate": 2e-4, "layer_decay": 0.85}
 
 
 def shipped(absa: Job) -> list[Job]:
-    """How the shipped model was made on one processor core, two more seeds of it, with and without masks and teachers.
+    """How the shipped model was made on one processor core, two more seeds of it, its teachers, and these with masks.
 
     The teachers are the three seeds of the first recipe; each student begins anew from the start.
     """
     absa = changed(absa, "weft-absa", train={**SMALL, "epochs": 10}, learning={"contrast": 2.0})
     augment = {**absa.learning["augmentation"], "mask": 0.2, "masked_texts": 0.05}
     masked = changed(absa, "weft-absa, a twentieth masked", learning={"augmentation": augment})
-    pupils = [
-        replace(
-            changed(job, f"{job.name}, distilled", learning={"distillation": 0.5}),
-            teacher=tuple(f"weft-absa/{seed}" for seed in range(3)),
-        )
-        for job in (absa, masked)
-    ]
+    pupil = changed(absa, "weft-absa, distilled", learning={"distillation": 0.5})
+    pupil = replace(pupil, teacher=tuple(f"weft-absa/{seed}" for seed in range(3)))
     return [
-        replace(job, seed=seed, save=True, ship=job is pupils[0] and seed == 0)
-        for job in (absa, masked, *pupils)
+        replace(job, seed=seed, save=True, ship=job is pupil and seed == 0)
+        for job in (absa, masked, pupil)
         for seed in range(3)
     ]
 
@@ -223,12 +218,6 @@ def equal(absa: Job) -> list[Job]:
         "semeval weft-absa, masked words, 10 epochs",
         learning={"augmentation": {"mask": 0.1}},
     )
-    semeval_distilled = changed(
-        replace(semeval_masked, teacher=tuple(f"{semeval_masked.name}/{seed}" for seed in range(3))),
-        "semeval weft-absa, masked words, distilled, final, 10 epochs",
-        held="final",
-        learning={"distillation": 0.5},
-    )
     semeval_final = changed(
         semeval_long,
         "semeval weft-absa, masked words and terms, final, 10 epochs",
@@ -252,7 +241,7 @@ def equal(absa: Job) -> list[Job]:
         semeval_pair,
         *(
             replace(job, seed=seed, save=job is semeval_masked)
-            for job in (semeval_long, semeval_masked, semeval_final, semeval_distilled)
+            for job in (semeval_long, semeval_masked, semeval_final)
             for seed in range(3)
         ),
         *(
