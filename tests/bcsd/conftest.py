@@ -11,15 +11,15 @@ import torch
 
 from weft.bcsd.dataset.assemble import dataset_schema
 from weft.bcsd.disassemble.native import NativeDisassembler
-from weft.bcsd.extract import build_table
-from weft.bcsd.match.match import match
-from weft.bcsd.match.rule import DEFAULT_RULE
-from weft.bcsd.match.side import SideRequest, read_side
+from weft.bcsd.matching.match import match
+from weft.bcsd.matching.rule import DEFAULT_RULE
+from weft.bcsd.matching.side import SideRequest, read_side
 from weft.bcsd.model.config import ModelConfig
 from weft.bcsd.model.function_model import FunctionModel
 from weft.bcsd.read import open_image
 from weft.bcsd.represent.lexical import Lexical
 from weft.bcsd.use.embedder import Embedder
+from weft.bcsd.use.extract_files import build_table
 from weft.bcsd.use.score import ScoreWeights
 from weft.bcsd.use.store import save
 

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pytest
 import torch
 
-from weft.bcsd.extract import build_table
 from weft.bcsd.model.batch import collate
 from weft.bcsd.model.config import ModelConfig
 from weft.bcsd.model.function_model import FunctionModel
 from weft.bcsd.represent.arrays import FunctionArrays
 from weft.bcsd.represent.lexical import Lexical
 from weft.bcsd.use.embedder import Embedder
+from weft.bcsd.use.extract_files import build_table
 from weft.bcsd.use.score import ScoreWeights
 from weft.bcsd.use.store import save
 from weft.errors import CheckpointError, ConfigError, InputError

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 import torch
 
-from weft.bcsd.extract import build_table
 from weft.bcsd.model.batch import NUM_EDGE_TYPES, FunctionBatch, collate
 from weft.bcsd.model.config import ModelConfig
 from weft.bcsd.model.distance import distances
@@ -17,6 +16,7 @@ from weft.bcsd.model.function_model import FunctionModel
 from weft.bcsd.represent.arrays import FunctionArrays
 from weft.bcsd.represent.lexical import LEVELS
 from weft.bcsd.represent.vocabulary import load_vocabulary
+from weft.bcsd.use.extract_files import build_table
 from weft.errors import ConfigError
 
 SMALL = ModelConfig(

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from weft.bcsd.extract import build_table
 from weft.bcsd.represent.arrays import FunctionArrays, spans
 from weft.bcsd.represent.lexical import CONSTANT_GAIN, LEVELS, Lexical, silent_tokens
 from weft.bcsd.represent.vocabulary import load_vocabulary
+from weft.bcsd.use.extract_files import build_table
 from weft.errors import InputError, ShapeError
 
 

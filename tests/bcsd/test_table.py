@@ -6,9 +6,9 @@ import pytest
 
 from weft.bcsd.disassemble.choose import choose_disassembler
 from weft.bcsd.disassemble.frozen import FrozenDisassembler, save_functions, to_record
-from weft.bcsd.extract import Extraction, build_table, extract
 from weft.bcsd.represent import Normaliser
 from weft.bcsd.table import read_table, schema, write_tables
+from weft.bcsd.use.extract_files import Extraction, build_table, extract
 from weft.errors import ConfigError, InputError, MissingExtraError, StoreError
 
 WANTED = ("binary", "name", "address", "size", "blocks", "edges", "tokens", "flags")

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.bcsd.disassemble.native import NativeDisassembler
-from weft.bcsd.extract import build_table
 from weft.bcsd.read import open_image
+from weft.bcsd.use.extract_files import build_table
 from weft.bcsd.workers import Limits, run_bounded
 from weft.bench.table import Row
 from weft.errors import WeftError

@@ -13,10 +13,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from weft.bcsd.extract import find_binaries
 from weft.bcsd.index import update
 from weft.bcsd.index.store import FunctionStore
 from weft.bcsd.use.embed_files import Embedding
+from weft.bcsd.use.extract_files import find_binaries
 from weft.bench.table import Row
 from weft.errors import InputError
 

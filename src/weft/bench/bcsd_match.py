@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from weft.bcsd.match.match import TINY_BLOCKS, match
-from weft.bcsd.match.rule import Rule, rule_of
-from weft.bcsd.match.side import SideRequest, read_side
-from weft.bcsd.match.trial import SETTINGS, Trial, packages_of, strangers, trials, with_fewer
+from weft.bcsd.matching.match import TINY_BLOCKS, match
+from weft.bcsd.matching.rule import Rule, rule_of
+from weft.bcsd.matching.side import SideRequest, read_side
+from weft.bcsd.matching.trial import SETTINGS, Trial, packages_of, strangers, trials, with_fewer
 from weft.bcsd.report.page import report_page
 from weft.bcsd.use.embedder import Embedder
 from weft.bcsd.use.store import find

@@ -14,7 +14,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from weft.bcsd.extract import Counts, Job, work_on
+from weft.bcsd.use.extract_files import Counts, Job, work_on
 from weft.bcsd.workers import Limits, Outcome, run_bounded
 
 #: What each file may take.

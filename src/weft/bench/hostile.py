@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.bcsd.extract import build_table
+from weft.bcsd.use.extract_files import build_table
 from weft.bcsd.workers import Limits, run_bounded
 from weft.bench.table import Row
 from weft.errors import InputError

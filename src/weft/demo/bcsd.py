@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from weft.bcsd.match.match import TINY_BLOCKS, Matching, match
-from weft.bcsd.match.record import surest_first
-from weft.bcsd.match.rule import rule_of
-from weft.bcsd.match.side import SideRequest, read_side
+from weft.bcsd.matching.match import TINY_BLOCKS, Matching, match
+from weft.bcsd.matching.record import surest_first
+from weft.bcsd.matching.rule import rule_of
+from weft.bcsd.matching.side import SideRequest, read_side
 from weft.bcsd.report.page import report_page
 from weft.bcsd.use.embedder import Embedder
 from weft.bcsd.use.store import find

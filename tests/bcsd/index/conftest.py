@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 import torch
 
-from weft.bcsd.extract import Extraction, extract
 from weft.bcsd.index import update
 from weft.bcsd.model.config import ModelConfig
 from weft.bcsd.model.function_model import FunctionModel
@@ -15,6 +14,7 @@ from weft.bcsd.represent.lexical import Lexical
 from weft.bcsd.table import read_table
 from weft.bcsd.use.embed_files import Embedding
 from weft.bcsd.use.embedded import embedded_schema
+from weft.bcsd.use.extract_files import Extraction, extract
 from weft.bcsd.use.score import ScoreWeights
 from weft.bcsd.use.store import save
 

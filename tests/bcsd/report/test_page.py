@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 import pytest
 
 from weft.bcsd.disassemble.interface import Block, Function
-from weft.bcsd.match.match import Matching
+from weft.bcsd.matching.match import Matching
 from weft.bcsd.report.page import embedded, report_page
 from weft.bcsd.report.picture import LISTED_INSTRUCTIONS, picture_record
 

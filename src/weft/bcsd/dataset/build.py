@@ -26,9 +26,9 @@ from weft.bcsd.dataset.config import DatasetConfig, Package, Variant
 from weft.bcsd.dataset.label import label_build
 from weft.bcsd.dataset.source import Tree, fetch, one_at_a_time
 from weft.bcsd.disassemble.native import EXTRACTOR_VERSION
-from weft.bcsd.extract import hash_file
 from weft.bcsd.represent import NORMALISER_VERSION, load_vocabulary
 from weft.bcsd.table import SCHEMA_VERSION
+from weft.bcsd.use.extract_files import hash_file
 from weft.errors import WeftError
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from weft.bcsd.dataset.config import Package, Variant
-from weft.bcsd.extract import build_table
 from weft.bcsd.read import open_image
+from weft.bcsd.use.extract_files import build_table
 from weft.errors import InputError
 
 #: What compilers add to the name of a function that they split, cloned or specialised.

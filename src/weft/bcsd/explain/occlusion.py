@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from weft.bcsd.disassemble.interface import Function
-from weft.bcsd.match.side import Side
+from weft.bcsd.matching.side import Side
 from weft.bcsd.model.batch import collate
 from weft.bcsd.represent.arrays import FunctionArrays
 from weft.bcsd.represent.vocabulary import load_vocabulary

@@ -13,7 +13,6 @@ from typing import Literal, NamedTuple
 
 import pyarrow as pa
 
-from weft.bcsd.extract import find_binaries, hash_file
 from weft.bcsd.index.description import (
     FILE_NAME,
     INDEX_SCHEMA,
@@ -24,6 +23,7 @@ from weft.bcsd.index.description import (
 from weft.bcsd.index.lock import writer_lock
 from weft.bcsd.index.store import FunctionStore, IndexedFile
 from weft.bcsd.use.embed_files import Embedding, embed_each, embedder_of
+from weft.bcsd.use.extract_files import find_binaries, hash_file
 from weft.errors import InputError, StoreError, WeftError
 
 Status = Literal["added", "updated", "unchanged", "removed", "failed"]

@@ -15,9 +15,9 @@ from importlib.resources import files
 from typing import Any
 
 from weft import __version__
-from weft.bcsd.match.match import Matching
-from weft.bcsd.match.record import function_record, match_records
-from weft.bcsd.match.side import Side
+from weft.bcsd.matching.match import Matching
+from weft.bcsd.matching.record import function_record, match_records
+from weft.bcsd.matching.side import Side
 from weft.bcsd.report.picture import BOX_COLUMNS, BOX_LINES, picture_record
 
 _CHIPS = ("same_bytes", "same_tokens", "imports", "constants", "strings", "callees", "callers")

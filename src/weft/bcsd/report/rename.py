@@ -13,7 +13,7 @@ import re
 from importlib.resources import files
 from typing import Literal
 
-from weft.bcsd.match.match import Matching
+from weft.bcsd.matching.match import Matching
 from weft.errors import InputError
 
 Tool = Literal["ghidra", "ida"]

@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 import torch
 
-from weft.bcsd.extract import find_binaries
 from weft.bcsd.use.embed_files import Embedding, EmbedFile, EmbedReport, embedder_of, write_embedded
+from weft.bcsd.use.extract_files import find_binaries
 from weft.errors import InputError, MissingExtraError, WeftError
 
 

@@ -16,11 +16,11 @@ import pyarrow.parquet as pq
 import torch
 
 from weft.bcsd.disassemble.choose import choose_disassembler
-from weft.bcsd.extract import build_table, find_binaries
 from weft.bcsd.select import find_function
 from weft.bcsd.table import write_tables
 from weft.bcsd.use.embedded import embed_table, embedded_schema
 from weft.bcsd.use.embedder import Embedder, Precision
+from weft.bcsd.use.extract_files import build_table, find_binaries
 from weft.bcsd.use.store import DEFAULT_MODEL
 from weft.bcsd.workers import Limits, run_bounded
 from weft.errors import InputError, WeftError
@@ -32,7 +32,7 @@ class Embedding:
 
     Args:
         model: Name or directory of the model.
-        disassembler: See :class:`weft.bcsd.extract.Extraction`.
+        disassembler: See :class:`weft.bcsd.use.extract_files.Extraction`.
         min_blocks: Functions with fewer blocks are left out.
         precision: See :class:`weft.bcsd.use.embedder.Embedder`.
         workers: Processes, of one thread each.

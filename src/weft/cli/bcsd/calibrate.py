@@ -32,10 +32,10 @@ def parser() -> argparse.ArgumentParser:
 def run(argv: list[str]) -> int:
     """Run ``weft bcsd calibrate``."""
     arguments = parser().parse_args(argv)
-    from weft.bcsd.match.evidence import KINDS
-    from weft.bcsd.match.fit import Lessons, fit_rule, held_out_error
-    from weft.bcsd.match.rule import RULE_FILE, save_rule
-    from weft.bcsd.match.trial import SETTINGS, packages_of, strangers, trials, with_fewer
+    from weft.bcsd.matching.evidence import KINDS
+    from weft.bcsd.matching.fit import Lessons, fit_rule, held_out_error
+    from weft.bcsd.matching.rule import RULE_FILE, save_rule
+    from weft.bcsd.matching.trial import SETTINGS, packages_of, strangers, trials, with_fewer
     from weft.bcsd.use.embedder import Embedder
     from weft.bcsd.use.store import find
 

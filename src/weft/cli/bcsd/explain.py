@@ -46,7 +46,7 @@ def run(argv: list[str]) -> int:
         raise StoreError("no such folder", where=str(arguments.html.resolve().parent))
     from weft.bcsd.explain.occlusion import explain
     from weft.bcsd.explain.record import describe, explanation_record
-    from weft.bcsd.match.side import SideRequest, read_sides
+    from weft.bcsd.matching.side import SideRequest, read_sides
     from weft.bcsd.use.embedder import Embedder
     from weft.bcsd.use.store import find
     from weft.bcsd.workers import Limits

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from weft.bcsd.extract import FileReport
+    from weft.bcsd.use.extract_files import FileReport
 
 
 def parser() -> argparse.ArgumentParser:
@@ -49,7 +49,7 @@ def run(argv: list[str]) -> int:
     arguments = parser().parse_args(argv)
     import os
 
-    from weft.bcsd.extract import Extraction, extract
+    from weft.bcsd.use.extract_files import Extraction, extract
     from weft.bcsd.workers import Limits
     from weft.errors import ConfigError, PartialFailure
 

@@ -12,7 +12,7 @@ from weft.cli.machine import add_machine, device_of
 from weft.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
-    from weft.bcsd.match.match import Matching
+    from weft.bcsd.matching.match import Matching
 
 _SHOWN = 40
 
@@ -57,10 +57,10 @@ def run(argv: list[str]) -> int:
     """Run ``weft bcsd match``."""
     arguments = parser().parse_args(argv)
     check(arguments)
-    from weft.bcsd.match.match import match
-    from weft.bcsd.match.record import matching_csv, matching_record
-    from weft.bcsd.match.rule import rule_of
-    from weft.bcsd.match.side import SideRequest, read_sides
+    from weft.bcsd.matching.match import match
+    from weft.bcsd.matching.record import matching_csv, matching_record
+    from weft.bcsd.matching.rule import rule_of
+    from weft.bcsd.matching.side import SideRequest, read_sides
     from weft.bcsd.use.embedder import Embedder
     from weft.bcsd.use.store import find
     from weft.bcsd.workers import Limits
@@ -135,7 +135,7 @@ def write(path: Path, text: str) -> None:
 
 def describe(matching: Matching) -> str:
     """The surest matches for a person, and what was left over."""
-    from weft.bcsd.match.record import match_records
+    from weft.bcsd.matching.record import match_records
 
     records = list(match_records(matching))
     rows = [f"{'confidence':>10} {'score':>6}  {'A':<32} {'B':<32} evidence"]

@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from weft.bcsd.match import match as module
-from weft.bcsd.match.fit import Lessons, fit_rule, held_out_error, judged
-from weft.bcsd.match.match import HIGHEST_SCORE, match, score, see
-from weft.bcsd.match.pairing import RELATED, Scores, call_agreement, pair
-from weft.bcsd.match.record import COLUMNS, matching_csv, matching_record
-from weft.bcsd.match.rule import DEFAULT_RULE, FEATURES, Rule, load_rule, rule_of, save_rule
-from weft.bcsd.match.side import SideRequest, read_side
-from weft.bcsd.match.trial import Known, Trial, known_build, packages_of, strangers, with_fewer
+from weft.bcsd.matching import match as module
+from weft.bcsd.matching.fit import Lessons, fit_rule, held_out_error, judged
+from weft.bcsd.matching.match import HIGHEST_SCORE, match, score, see
+from weft.bcsd.matching.pairing import RELATED, Scores, call_agreement, pair
+from weft.bcsd.matching.record import COLUMNS, matching_csv, matching_record
+from weft.bcsd.matching.rule import DEFAULT_RULE, FEATURES, Rule, load_rule, rule_of, save_rule
+from weft.bcsd.matching.side import SideRequest, read_side
+from weft.bcsd.matching.trial import Known, Trial, known_build, packages_of, strangers, with_fewer
 from weft.bcsd.use.embedder import Embedder
 from weft.errors import CheckpointError, ConfigError, InputError, LimitError
 

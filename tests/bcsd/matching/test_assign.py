@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from weft.bcsd.match import assign as module
-from weft.bcsd.match.assign import assign, greedy
-from weft.bcsd.match.pairing import margins
+from weft.bcsd.matching import assign as module
+from weft.bcsd.matching.assign import assign, greedy
+from weft.bcsd.matching.pairing import margins
 
 
 @settings(deadline=None, max_examples=40)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weft.bcsd.match.evidence import KINDS
+from weft.bcsd.matching.evidence import KINDS
 from weft.errors import CheckpointError, ConfigError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Rule:
 
     Args:
         score: w_score.
-        evidence: w_k, one for each of :data:`weft.bcsd.match.evidence.KINDS`.
+        evidence: w_k, one for each of :data:`weft.bcsd.matching.evidence.KINDS`.
         intercept: c_0.
         coefficients: c_f, one for each of :data:`FEATURES`.
         floor: Pairs less sure than this are not reported as matches.

@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from weft.bcsd.disassemble.choose import choose_disassembler
 from weft.bcsd.disassemble.interface import Function
-from weft.bcsd.extract import hash_file
-from weft.bcsd.match.facts import constants, strings
+from weft.bcsd.matching.facts import constants, strings
 from weft.bcsd.read import open_image
 from weft.bcsd.table import TableBuilder
+from weft.bcsd.use.extract_files import hash_file
 from weft.bcsd.workers import Limits, run_bounded
 from weft.errors import InputError
 

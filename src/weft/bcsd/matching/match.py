@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from weft.bcsd.match.pairing import Pairs, Scores, pair
-from weft.bcsd.match.rule import Rule
-from weft.bcsd.match.side import Side
+from weft.bcsd.matching.pairing import Pairs, Scores, pair
+from weft.bcsd.matching.rule import Rule
+from weft.bcsd.matching.side import Side
 from weft.bcsd.use.score import ScoreWeights, combined, without_hubs
 from weft.errors import LimitError
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.parquet as pq
 
-from weft.bcsd.match.match import Embeds, Seen, score, see
-from weft.bcsd.match.pairing import Pairs, Scores, pair
-from weft.bcsd.match.rule import Rule
-from weft.bcsd.match.side import Side, SideRequest, read_side
+from weft.bcsd.matching.match import Embeds, Seen, score, see
+from weft.bcsd.matching.pairing import Pairs, Scores, pair
+from weft.bcsd.matching.rule import Rule
+from weft.bcsd.matching.side import Side, SideRequest, read_side
 from weft.bcsd.use.score import ScoreWeights
 from weft.errors import InputError
 

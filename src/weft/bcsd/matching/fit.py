@@ -10,10 +10,10 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_expit, logsumexp
 
-from weft.bcsd.match.evidence import KINDS
-from weft.bcsd.match.pairing import Pairs
-from weft.bcsd.match.rule import FEATURES, Rule
-from weft.bcsd.match.trial import Trial
+from weft.bcsd.matching.evidence import KINDS
+from weft.bcsd.matching.pairing import Pairs
+from weft.bcsd.matching.rule import FEATURES, Rule
+from weft.bcsd.matching.trial import Trial
 from weft.errors import InputError
 from weft.objective.metrics import expected_calibration_error
 
@@ -41,7 +41,7 @@ class Lessons:
 
     Args:
         known: Pairs of builds of the same package.
-        fewer: The same where each file lacks functions of the other: :func:`weft.bcsd.match.trial.with_fewer`.
+        fewer: The same where each file lacks functions of the other: :func:`weft.bcsd.matching.trial.with_fewer`.
         unrelated: Pairs of builds of different packages, in which no match is right.
     """
 

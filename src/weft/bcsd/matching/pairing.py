@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from weft.bcsd.match.assign import assign
-from weft.bcsd.match.evidence import (
+from weft.bcsd.matching.assign import assign
+from weft.bcsd.matching.evidence import (
     KINDS,
     MENTIONS,
     call_matrix,
     neighbour_agreement,
     shared_mentions,
 )
-from weft.bcsd.match.rule import LARGEST_MARGIN, Rule
-from weft.bcsd.match.side import Side
+from weft.bcsd.matching.rule import LARGEST_MARGIN, Rule
+from weft.bcsd.matching.side import Side
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -158,7 +158,7 @@ class _Case:
     def features(
         self, utilities: NDArray[np.float32], rows: NDArray[np.int64], columns: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """The features of pairs, ``(pairs, len(FEATURES))``: see :class:`weft.bcsd.match.rule.Rule`."""
+        """The features of pairs, ``(pairs, len(FEATURES))``: see :class:`weft.bcsd.matching.rule.Rule`."""
         margin = margins(utilities, rows, columns)
         first = np.log2(np.maximum(self.a.num_instructions[rows], 1))
         second = np.log2(np.maximum(self.b.num_instructions[columns], 1))

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from weft.bcsd.match.rule import DEFAULT_RULE, save_rule
+from weft.bcsd.matching.rule import DEFAULT_RULE, save_rule
 from weft.bcsd.use.embedder import Embedder
 from weft.cli.main import main
 

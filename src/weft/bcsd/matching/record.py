@@ -7,9 +7,9 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from weft.bcsd.match.match import TINY_BLOCKS, Matching
-from weft.bcsd.match.pairing import same_tokens
-from weft.bcsd.match.side import Side
+from weft.bcsd.matching.match import TINY_BLOCKS, Matching
+from weft.bcsd.matching.pairing import same_tokens
+from weft.bcsd.matching.side import Side
 
 SCHEMA = 1
 #: Items listed of each kind of evidence.
