@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo test lint bench docs clean
+.PHONY: setup demo test lint bench docs mutants clean
 
 setup: $(STAMP)
 
@@ -30,6 +30,9 @@ test: lint
 
 bench: setup
 	$(BIN)/weft bench all
+
+mutants: setup
+	$(BIN)/python scripts/mutants.py --markdown
 
 docs: setup
 	$(BIN)/python scripts/check_docs.py
