@@ -9,12 +9,14 @@ code  class                        meaning
 0     –                            done
 1     ``WeftError``                a failure without a narrower class
 2     ``ConfigError``              wrong arguments or configuration
-3     ``InputError``               input that cannot be used (data, tensors, graphs, files)
-4     ``CheckpointError``          a model that cannot be loaded or saved
+3     ``InputError``               input that is not there or cannot be used (data, tensors, graphs, files)
+4     ``CheckpointError``          a model that cannot be loaded, or holds what cannot be saved
 5     ``MissingExtraError``        an optional dependency is not installed
-6     ``StoreError``               an index or a store that cannot be opened, read or written
+6     ``StoreError``               an index or a store that is damaged, busy or of another kind
 7     ``LimitError``               a bound on time, memory or size was reached
+8     ``OutputError``              a file or folder that cannot be written
 9     ``PartialFailure``           the run went through, some items failed and were listed
+70    –                            a fault of weft's own: one line, the traceback with ``WEFT_DEBUG=1``
 130   ``Interrupted``              stopped by the user; the state was saved
 ====  ===========================  ==================================================================
 """
@@ -76,7 +78,7 @@ class GraphError(InputError):
 
 
 class CheckpointError(WeftError):
-    """A checkpoint that cannot be loaded or saved: missing or unexpected tensors are listed."""
+    """A checkpoint that cannot be loaded: missing or unexpected tensors are listed."""
 
     exit_code = 4
 
@@ -91,7 +93,7 @@ class MissingExtraError(WeftError, ImportError):
 
 
 class StoreError(WeftError):
-    """An index or a store that cannot be opened, read or written."""
+    """An index or a store that cannot be opened or read."""
 
     exit_code = 6
 
@@ -100,6 +102,12 @@ class LimitError(WeftError):
     """A bound on time, memory or size was reached."""
 
     exit_code = 7
+
+
+class OutputError(WeftError):
+    """A file or folder that cannot be written; what stood there before still does."""
+
+    exit_code = 8
 
 
 class PartialFailure(WeftError):  # noqa: N818 - it is the outcome of a run, not an error in it

@@ -48,9 +48,9 @@ def run(argv: list[str]) -> int:
     import torch
     from rich.console import Console
 
-    from weft.allocator import keep_freed_memory
     from weft.bench.table import Row, print_rows, write_json
     from weft.errors import ConfigError
+    from weft.platform.memory import keep_freed_memory
 
     if arguments.keep_memory and not keep_freed_memory():
         raise ConfigError("--keep-memory: this system's malloc cannot be told to", hint="it needs glibc")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from weft import __version__
-from weft.allocator import keep_freed_memory
 from weft.errors import Interrupted, WeftError
+from weft.platform.memory import keep_freed_memory
 
 
 @dataclass(frozen=True)

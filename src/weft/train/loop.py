@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from weft.errors import CheckpointError, ConfigError, InputError, Interrupted
-from weft.lock import locked
+from weft.platform.lock import locked
 from weft.train.batching import BatchSource, to_device
 from weft.train.config import TrainConfig
 from weft.train.distributed import World, join

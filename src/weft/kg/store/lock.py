@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from weft.lock import locked
+from weft.platform.lock import locked
 
 FILE = "lock"
 

@@ -10,7 +10,7 @@ import pytest
 
 FAULTS = """
 import resource, sys
-from weft.allocator import keep_freed_memory
+from weft.platform.memory import keep_freed_memory
 if sys.argv[1] == "keep":
     assert keep_freed_memory()
 def once():

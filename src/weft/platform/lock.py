@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from weft.errors import StoreError, WeftError
+from weft.platform.files import writing_to
 
 
 @contextmanager
@@ -22,12 +23,11 @@ def locked(path: Path, busy: str, hint: str, error: type[WeftError] = StoreError
         error: What is raised.
 
     Raises:
-        WeftError: ``error``: another process holds the lock, or the file cannot be made.
+        WeftError: ``error``: another process holds the lock.
+        OutputError: The file cannot be made.
     """
-    try:
+    with writing_to(path):
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    except OSError as problem:
-        raise error(f"cannot be locked: {problem.strerror}", where=str(path)) from problem
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

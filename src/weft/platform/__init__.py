@@ -1,0 +1,1 @@
+"""The floor under the tools: what touches the machine, and knows nothing of attention or applications."""

@@ -1,0 +1,131 @@
+"""Bounds on what is read: each is one error that names the file, the place and the bound."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from weft.errors import InputError
+from weft.platform import reading
+
+
+@pytest.mark.parametrize("place", ["/dev/zero", "folder", "pipe", "missing", "file/below"])
+def test_only_regular_files_are_read_whole(tmp_path: Path, place: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError) as caught:
+        reading.read_bytes(tmp_path / place)
+    assert str(tmp_path / place) in str(caught.value)
+
+
+def test_a_pipe_is_read_line_by_line(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_text("a\nb\n"))
+    writer.start()
+    assert list(reading.lines(pipe)) == ["a\n", "b\n"]
+    writer.join()
+    with pytest.raises(InputError, match="no file but a device"):
+        list(reading.lines("/dev/zero"))
+
+
+def test_size(tmp_path: Path) -> None:
+    place = tmp_path / "f"
+    place.write_bytes(b"x" * 2000)
+    assert len(reading.read_bytes(place, 2000)) == 2000
+    with pytest.raises(InputError, match="larger than 1,999 bytes"):
+        reading.read_bytes(place, 1999)
+    with place.open("ab") as file:
+        file.truncate(3 * reading.MEBIBYTE)
+    with pytest.raises(InputError, match="larger than 1 MiB"):
+        reading.read_yaml(place)
+
+
+def test_utf8(tmp_path: Path) -> None:
+    place = tmp_path / "f"
+    place.write_bytes("\ufeffä".encode())
+    assert reading.read_text(place) == "ä"
+    assert list(reading.lines(place)) == ["ä"]
+    place.write_bytes(b"a\nb\xff")
+    with pytest.raises(InputError, match="line 2: is not UTF-8: byte 0xff"):
+        reading.read_text(place)
+    with pytest.raises(InputError, match="is not UTF-8"):
+        list(reading.lines(place))
+
+
+def test_json_values() -> None:
+    assert reading.parse_json('{"a": [1, 2.5, -3, 18446744073709551615, true]}', "x") == {
+        "a": [1, 2.5, -3, 2**64 - 1, True]
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[" * 100_000, "nested too deeply"),
+        ('{"a":' * 100_000, "nested too deeply"),
+        ("9" * 5_000, "a number of 5,000 characters"),
+        ("[1." + "0" * 5_000 + "]", "a number of 5,002 characters"),
+        ('{"a":\n 1,}', "x, line 2, column 4: is not JSON"),
+        ("", "is not JSON"),
+    ],
+)
+def test_json_bounds(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        reading.parse_json(text, "x")
+
+
+def bomb(levels: int) -> str:
+    rows = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    rows += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, levels)]
+    return "\n".join(rows)
+
+
+def test_yaml_values() -> None:
+    text = "a: &x {b: 1, c: 2.5}\nd: {<<: *x, e: ~}\nf: 2026-11-22\ng: '9'\n" + bomb(3)
+    assert reading.parse_yaml(text, "x")["d"] == {"b": 1, "c": 2.5, "e": None}
+    assert reading.parse_yaml("", "x") is None
+    assert reading.parse_yaml("a: '" + "9" * 5000 + "'", "x") == {"a": "9" * 5000}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (bomb(9), "holds more than 200,000 values, its aliases written out"),
+        ("a: &a [*a]", r"line 1, column 8: the alias \*a contains itself"),
+        ("[" * 100_000, "nested deeper than 50"),
+        ("\n".join(" " * n + "a:" for n in range(500)), "nested deeper than 50"),
+        ("a: " + "9" * 5_000, "a number of 5,000 characters"),
+        ("a: 0x" + "f" * 5_000, "a number of 5,002 characters"),
+        ("a: 2026-99-99", "is not YAML: month must be in 1..12"),
+        ("a: !!python/object/apply:os.system [true]", "could not determine a constructor"),
+        ("a: [1", "x, line 2, column 1: is not YAML"),
+        ("? [a]\n: 1", "found unhashable key"),
+        ("a: \x00", "is not YAML"),
+        ("*a", "undefined alias"),
+    ],
+)
+def test_yaml_bounds(text: str, message: str) -> None:
+    began = time.monotonic()
+    with pytest.raises(InputError, match=message):
+        reading.parse_yaml(text, "x")
+    assert time.monotonic() - began < 5
+
+
+def test_lines_and_fields(tmp_path: Path) -> None:
+    place = tmp_path / "f.csv"
+    place.write_text('a,b\n"1\n2",3\n')
+    rows = reading.csv_rows(reading.lines(place, newline=""), "f")
+    assert list(rows) == [["a", "b"], ["1\n2", "3"]]
+    place.write_text("a\n" + "x" * 3000)
+    with pytest.raises(InputError, match="line 2: is longer than 2,999 characters"):
+        list(reading.lines(place, 2999))
+    with pytest.raises(InputError, match="line 2: is not CSV: field larger than field limit"):
+        list(reading.csv_rows(reading.lines(place), "f", limit=2999))
+    with pytest.raises(InputError, match="is not CSV"):
+        list(reading.csv_rows(['"a"b\n'], "f"))
