@@ -1,15 +1,16 @@
 """Whatever the bytes, a function's graph does not contradict itself."""
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from weft.bcsd.architectures import all_architectures
 from weft.bcsd.disassemble.interface import EdgeKind, ReferenceKind
 from weft.bcsd.disassemble.native import NativeDisassembler
 from weft.bcsd.read.image import Image, Region, Symbol
 from weft.bcsd.represent import SLOTS, Normaliser, load_vocabulary
 
 BASE = 0x1000
-ARCHITECTURES = ("x86_64", "i386", "aarch64", "arm", "mips")
+ARCHITECTURES = tuple(architecture.name for architecture in all_architectures())
 
 
 def image_of(code, architecture, cuts):
@@ -56,6 +57,8 @@ def test_any_bytes_give_a_sound_graph(code, architecture, cuts):
 
 
 @settings(deadline=None, max_examples=30)
+# ``bc.eq``: AArch64's branch on a consistent condition, bit 4 set.
+@example(bytes(8) + bytes.fromhex("10000054") + bytes(4), "aarch64", 1)
 @given(st.binary(min_size=16, max_size=200), st.sampled_from(ARCHITECTURES), st.integers(1, 1 << 20))
 def test_tokens_do_not_depend_on_the_load_address(code, architecture, pages):
     # Only position-independent references exist in these images: a jump moves with its function.
@@ -74,3 +77,14 @@ def test_tokens_do_not_depend_on_the_load_address(code, architecture, pages):
     if len(here) == len(there) and architecture != "mips":
         # MIPS `j` holds an absolute place within 256 MiB.
         assert here == there
+
+
+def test_a_branch_back_over_address_zero_wraps_around():
+    # MIPS ``b`` and ``bal`` to eight bytes before the file's first address, which is 0.
+    code = bytes.fromhex("1000fffd 00000000 0411fffb 00000000")
+    region = Region(".text", 0, memoryview(code), len(code), True, False)
+    image = Image("low", "elf", "mips", True, False, [region], [region], symbols=[Symbol("f", 0, len(code))])
+    (function,) = NativeDisassembler().functions(image)
+    targets = {index: reference.target for index, reference in function.references.items()}
+    assert targets == {0: 0xFFFFFFF8, 2: 0xFFFFFFF8}
+    assert function.callees == [0xFFFFFFF8]

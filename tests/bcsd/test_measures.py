@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from weft.bcsd.architectures.index_bound import Step, StepKind, index_bound
 from weft.bcsd.disassemble.angr import joined_starts
-from weft.bcsd.disassemble.jump_tables.index_bound import Step, StepKind, index_bound
 from weft.bcsd.disassemble.native import NativeDisassembler
 from weft.bcsd.read import open_image
 from weft.bench.bcsd import coverage

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
+from weft.bcsd.architectures.operands import immediate
 from weft.bcsd.disassemble.bounds import sub_name
 from weft.bcsd.disassemble.interface import (
     Block,
@@ -21,7 +22,6 @@ from weft.bcsd.disassemble.interface import (
     Reference,
     ReferenceKind,
 )
-from weft.bcsd.disassemble.isa.architecture import immediate
 from weft.bcsd.disassemble.references import data_references
 from weft.bcsd.read.image import Image
 from weft.errors import MissingExtraError
@@ -54,7 +54,7 @@ class AngrDisassembler(Disassembler):
         if image.format == "elf" and not image.fixed_base:
             # angr moves position-independent files; we want the file's own addresses.
             options["main_opts"] = {"base_addr": 0}
-        project = self._angr.Project(image.path, auto_load_libs=False, **options)
+        project = self._angr.Project(image.path, auto_load_libs=False, **options)  # pyright: ignore
         return project, project.analyses.CFGFast(normalize=True)
 
     def translate(self, image: Image, graph: Any) -> Iterator[Function]:

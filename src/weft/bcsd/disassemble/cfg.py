@@ -9,11 +9,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
+from weft.bcsd.architectures.architecture import TERMINAL, Architecture, Flow, FlowKind
+from weft.bcsd.architectures.backward import Backward
 from weft.bcsd.disassemble.interface import Block, Edge, EdgeKind, Flag, Reference, ReferenceKind
-from weft.bcsd.disassemble.isa.architecture import TERMINAL, Architecture, Flow, FlowKind
-from weft.bcsd.disassemble.jump_tables import tables_arm64, tables_x86
-from weft.bcsd.disassemble.jump_tables.backward import Backward
-from weft.bcsd.disassemble.jump_tables.tail_call import is_tail_call
 from weft.bcsd.disassemble.references import data_references
 from weft.bcsd.read.image import Image
 
@@ -182,15 +180,8 @@ class _Builder:
 
     def slot_name(self, index: int) -> str | None:
         """The import that an indirect call or jump through a loader-filled pointer reaches."""
-        address, size, _, operands = self.instructions[index]
-        if "[" not in operands or not self.image.slots:
-            return None
-        memory = tables_x86.parse_memory(operands)
-        if memory is None or memory.scaled is not None:
-            return None
-        if memory.base == "rip":
-            return self.image.slots.get(address + size + memory.displacement)
-        return self.image.slots.get(memory.displacement) if memory.base is None else None
+        slot = self.architecture.slot(self.instructions[index]) if self.image.slots else None
+        return None if slot is None else self.image.slots.get(slot)
 
     # -- indirect jumps
 
@@ -204,20 +195,14 @@ class _Builder:
                 return backward.starts_instruction(address)
             return self.image.code_map.at(address) is not None
 
-        finders = {
-            "x86_64": tables_x86.find_table,
-            "i386": tables_x86.find_table,
-            "aarch64": tables_arm64.find_table,
-        }
-        find = finders.get(self.image.architecture)
         for index in self.indirect:
             name = self.slot_name(index)
             if name is not None:
                 self.external(index, name, ReferenceKind.TAIL_EXTERNAL)
                 continue
-            table = find(self.image, self.instructions, index, backward, is_code) if find else None
+            table = self.architecture.find_table(self.image, self.instructions, index, backward, is_code)
             if table is None:
-                if not is_tail_call(self.image.architecture, self.instructions, index, backward):
+                if not self.architecture.is_tail_call(self.instructions, index, backward):
                     self.flags.add(Flag.CFG_INCOMPLETE)
                 continue
             kind = EdgeKind.SWITCH if table.bounded else EdgeKind.INDIRECT

@@ -12,14 +12,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from weft.bcsd.architectures import architecture_named
+from weft.bcsd.architectures.architecture import TERMINAL, FlowKind
 from weft.bcsd.disassemble.bounds import Bounds, Frontier, known_bounds, sub_name
 from weft.bcsd.disassemble.cfg import NO_RETURN_NAMES, Graph, Surroundings, build_graph
 from weft.bcsd.disassemble.interface import Disassembler, Flag, Function
-from weft.bcsd.disassemble.isa.architecture import TERMINAL, Architecture, FlowKind
-from weft.bcsd.disassemble.isa.arm import Arm
-from weft.bcsd.disassemble.isa.arm64 import Arm64
-from weft.bcsd.disassemble.isa.mips import Mips
-from weft.bcsd.disassemble.isa.x86 import X86
 from weft.bcsd.read.image import Image
 from weft.errors import LimitError
 
@@ -36,13 +33,6 @@ _DECODE_FLOOR = 1 << 22
 #: Undecodable stretches skipped in one function before the rest of it is given up.
 _RESUMES = 64
 _EXPLORE_STEP = 4096
-_ARCHITECTURES: dict[str, type[Architecture]] = {
-    "x86_64": X86,
-    "i386": X86,
-    "aarch64": Arm64,
-    "arm": Arm,
-    "mips": Mips,
-}
 
 
 class Decoded(NamedTuple):
@@ -76,7 +66,7 @@ class NativeDisassembler(Disassembler):
 class _Run:
     def __init__(self, image: Image) -> None:
         self.image = image
-        self.architecture = _ARCHITECTURES[image.architecture](image)
+        self.architecture = architecture_named(image.architecture)
         self.around = Surroundings(image, self.architecture)
         self.budget = DECODE_FACTOR * image.code_size + _DECODE_FLOOR
 
@@ -119,7 +109,7 @@ class _Run:
                 f"more than {DECODE_FACTOR} times the file's code to decode: its symbols overlap",
                 where=self.image.path,
             )
-        decoder = self.architecture.decoder(start)
+        decoder = self.architecture.decoder(self.image, start)
         instructions = list(decoder.disasm_lite(code, start, FUNCTION_INSTRUCTIONS))
         gaps: set[int] = set()
         reached = instructions[-1][0] + instructions[-1][1] if instructions else start
@@ -138,7 +128,7 @@ class _Run:
         if full:
             code = code[: reached - start]
         damaged = bool(gaps) or reached < start + len(code)
-        constants = self.architecture.literals(instructions)
+        constants = self.architecture.literals(self.image, start, instructions)
         if constants:
             instructions, gaps = _without(instructions, constants)
         return Decoded(instructions, gaps, code, damaged)
@@ -171,7 +161,7 @@ class _Run:
         furthest = start
         position = start
         limit = min(limit, start + FUNCTION_BYTES)
-        decoder = self.architecture.decoder(start)
+        decoder = self.architecture.decoder(self.image, start)
         while position < limit:
             code = self.image.code_at(position, min(position + _EXPLORE_STEP + 16, limit))
             begun = position

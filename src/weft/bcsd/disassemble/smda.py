@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+from weft.bcsd.architectures import architecture_named
 from weft.bcsd.disassemble.bounds import sub_name
 from weft.bcsd.disassemble.cfg import Surroundings, build_graph
 from weft.bcsd.disassemble.interface import Disassembler, Function
-from weft.bcsd.disassemble.isa.x86 import X86
 from weft.bcsd.read.image import Image
 from weft.errors import InputError, MissingExtraError
 
@@ -40,7 +40,7 @@ class SmdaDisassembler(Disassembler):
         report = self._smda().disassembleFile(image.path)
         if report is None or report.status != "ok":
             raise InputError(f"smda gave up: {getattr(report, 'message', 'no report')}", where=image.path)
-        around = Surroundings(image, X86(image))
+        around = Surroundings(image, architecture_named(image.architecture))
         # smda may map position-independent files at a base of its own.
         moved = not image.fixed_base and image.data_map.regions
         shift = image.data_map.regions[0].start - report.base_addr if moved else 0
@@ -57,7 +57,7 @@ def _translate(image: Image, found: Any, shift: int, around: Surroundings) -> Fu
     start = found.offset + shift
     end = max(line.offset + shift + len(line.bytes) // 2 for line in found.getInstructions())
     code = image.code_at(start, end)
-    decoded: list[Raw] = list(around.architecture.decoder(start).disasm_lite(code, start))
+    decoded: list[Raw] = list(around.architecture.decoder(image, start).disasm_lite(code, start))
     # A function may be interleaved with others: only the instructions that smda gave it are its own.
     instructions = [line for line in decoded if line[0] in wanted]
     if not instructions or instructions[0][0] != start:

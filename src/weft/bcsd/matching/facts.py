@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from weft.bcsd.architectures import architecture_named
+from weft.bcsd.architectures.operands import signed
 from weft.bcsd.disassemble.interface import Function, ReferenceKind
-from weft.bcsd.disassemble.isa.architecture import immediate
-from weft.bcsd.represent.operands import arm64_parts, plain_parts, signed, x86_parts
 from weft.bcsd.represent.vocabulary import SMALL_IMMEDIATES
 
 if TYPE_CHECKING:
     from weft.bcsd.read.image import Image
 
-_TAKERS = {"x86_64": x86_parts, "i386": x86_parts, "aarch64": arm64_parts}
 _SHORTEST = 4
 _LONGEST = 200
 _WHITESPACE = frozenset(b"\t\n\r")
@@ -27,34 +26,20 @@ def constants(function: Function, architecture: str) -> list[int]:
 
     An operand that is an address is none: what lies there changes with every link.
     """
-    take_apart = _TAKERS.get(architecture, plain_parts)
+    processor = architecture_named(architecture)
     found: set[int] = set()
     pieces: dict[str, int] = {}
     for index, (_, _, mnemonic, operands) in enumerate(function.instructions):
         if index in function.references or not any(character.isdigit() for character in operands):
             continue
-        if architecture == "aarch64" and mnemonic in ("mov", "movk") and "#" in operands:
-            _piece(mnemonic, operands, pieces)
+        if mnemonic in processor.builders and "#" in operands:
+            processor.piece(mnemonic, operands, pieces)
             continue
-        found.update(take_apart(mnemonic, operands, None).immediates)
-        if architecture == "aarch64":
-            found.update(pieces.values())
-            pieces.clear()
+        found.update(processor.take_apart(mnemonic, operands, None).immediates)
+        found.update(pieces.values())
+        pieces.clear()
     found.update(pieces.values())
     return sorted(value for value in map(signed, found) if value not in SMALL_IMMEDIATES)
-
-
-def _piece(mnemonic: str, operands: str, pieces: dict[str, int]) -> None:
-    register, _, rest = operands.partition(", ")
-    number, _, shift = rest.partition(", ")
-    value = immediate(number)
-    if value is None:
-        return
-    mask = 0xFFFFFFFF if register[0] == "w" else 0xFFFFFFFFFFFFFFFF
-    if mnemonic == "movk":
-        amount = immediate(shift.rpartition(" ")[2]) or 0 if shift else 0
-        value = pieces.get(register, 0) & ~(0xFFFF << amount) | value << amount
-    pieces[register] = value & mask
 
 
 def strings(function: Function, image: Image) -> list[str]:

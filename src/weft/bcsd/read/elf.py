@@ -1,4 +1,4 @@
-"""ELF: x86-64, AArch64, i386, ARM and MIPS, from section headers or, where those are gone, from segments."""
+"""ELF, from section headers or, where those are gone, from segments."""
 
 from __future__ import annotations
 
@@ -6,21 +6,14 @@ from typing import TYPE_CHECKING
 
 import lief
 
-from weft.bcsd.read.image import ArchitectureName, Image, Region, Symbol
-from weft.bcsd.read.stubs import read_stubs
+from weft.bcsd.architectures import architecture_named, for_machine, machines_known
+from weft.bcsd.read.image import Image, Region, Symbol
 from weft.bcsd.read.unwind import find_eh_frame, read_eh_frame, read_exidx
 from weft.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_ARCHITECTURES: dict[str, ArchitectureName] = {
-    "X86_64": "x86_64",
-    "I386": "i386",
-    "AARCH64": "aarch64",
-    "ARM": "arm",
-    "MIPS": "mips",
-}
 _STUB_SECTIONS = frozenset({".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt", ".MIPS.stubs"})
 _FUNCTION_TYPES = (lief.ELF.Symbol.TYPE.FUNC, lief.ELF.Symbol.TYPE.GNU_IFUNC)
 #: Bytes of a 32-bit file header.
@@ -52,10 +45,10 @@ def read_elf(path: str, content: memoryview) -> Image:
         raise InputError("an ELF file whose header cannot be parsed", where=path)
     header = binary.header
     name = enum_name(header.machine_type)
-    architecture = _ARCHITECTURES.get(name)
+    bits = 64 if header.identity_class == lief.ELF.Header.CLASS.ELF64 else 32
+    architecture = for_machine("elf", name, bits)
     if architecture is None:
-        known = ", ".join(sorted(_ARCHITECTURES.values()))
-        raise InputError(f"an ELF file for {name}", where=path, hint=f"known: {known}")
+        raise InputError(f"an ELF file for {name}", where=path, hint=f"known: {machines_known('elf')}")
     if header.file_type not in (lief.ELF.Header.FILE_TYPE.EXEC, lief.ELF.Header.FILE_TYPE.DYN):
         kind = enum_name(header.file_type)
         raise InputError(
@@ -77,7 +70,7 @@ def read_elf(path: str, content: memoryview) -> Image:
     image = Image(
         path=path,
         format="elf",
-        architecture=architecture,
+        architecture=architecture.name,
         big_endian=header.identity_data == lief.ELF.Header.ELF_DATA.MSB,
         fixed_base=header.file_type == lief.ELF.Header.FILE_TYPE.EXEC,
         code=code,
@@ -88,7 +81,7 @@ def read_elf(path: str, content: memoryview) -> Image:
     _read_relocations(binary, image)
     for region in code:
         if region.name in _STUB_SECTIONS:
-            image.stubs.update(read_stubs(image, region))
+            image.stubs.update(architecture.stubs(image, region))
     _read_unwind(binary, image)
     _read_entries(binary, image)
     return image
@@ -127,16 +120,16 @@ def printable(name: str | bytes) -> str:
 
 
 def _read_symbols(binary: lief.ELF.Binary, image: Image) -> None:
-    """Function symbols of both tables; the Thumb bit of an ARM address becomes a fact about the function."""
-    thumb_bit = image.architecture == "arm"
+    """Function symbols of both tables; a mode bit in an address becomes a fact about the function."""
+    mode_bit = architecture_named(image.architecture).mode_bit
     seen: set[tuple[int, int, str]] = set()
     for dynamic, table in ((False, binary.symtab_symbols), (True, binary.dynamic_symbols)):
         for symbol in table:
             if symbol.type not in _FUNCTION_TYPES or symbol.shndx == 0:
                 continue
             address = symbol.value
-            if thumb_bit and address & 1:
-                address -= 1
+            if address & mode_bit:
+                address -= mode_bit
                 image.thumb.add(address)
             if image.code_map.at(address) is None:
                 continue
@@ -204,12 +197,13 @@ def _read_entries(binary: lief.ELF.Binary, image: Image) -> None:
 
 
 def _addresses_in_code(image: Image, candidates: Iterable[int]) -> list[int]:
-    """The distinct candidates that lie in code, the Thumb bit taken off and remembered."""
+    """The distinct candidates that lie in code, a mode bit taken off and remembered."""
     addresses: set[int] = set()
+    mode_bit = architecture_named(image.architecture).mode_bit
     for candidate in candidates:
         address = candidate
-        if image.architecture == "arm" and candidate & 1:
-            address -= 1
+        if candidate & mode_bit:
+            address -= mode_bit
             image.thumb.add(address)
         if address and image.code_map.at(address) is not None and not image.in_stubs(address):
             addresses.add(address)

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from weft.bcsd.architectures import architecture_named
+
 Format = Literal["elf", "pe", "macho"]
-ArchitectureName = Literal["x86_64", "i386", "aarch64", "arm", "mips"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class Image:
     Args:
         path: Where it came from: for messages only, never part of a token.
         format: ``"elf"``, ``"pe"`` or ``"macho"``.
-        architecture: The instruction set.
+        architecture: The name of the instruction set, one of ``weft.bcsd.architectures``.
         big_endian: Whether data is big-endian.
         fixed_base: Whether absolute addresses in code are final (not position-independent).
         code: The executable regions.
@@ -99,14 +100,14 @@ class Image:
         stub_ranges: ``(start, end)`` of the code that holds only stubs.
         slots: Address of a pointer that the loader fills → name of what it points to.
         pointers: Address of a pointer that the loader relocates → the address it will hold.
-        thumb: Addresses of functions in Thumb code (ARM only).
+        thumb: Addresses of functions whose pointers carry the architecture's mode bit (Thumb code on ARM).
         exports: Name → address of functions defined here that other files may call: this file reaches its
             own ones through stubs too, and such a call is an internal one.
     """
 
     path: str
     format: Format
-    architecture: ArchitectureName
+    architecture: str
     big_endian: bool
     fixed_base: bool
     code: list[Region]
@@ -131,10 +132,10 @@ class Image:
         """All mapped regions, searchable."""
         return RegionMap(self.data)
 
-    @property
+    @cached_property
     def pointer_size(self) -> int:
         """Bytes of an address."""
-        return 8 if self.architecture in ("x86_64", "aarch64") else 4
+        return architecture_named(self.architecture).pointer_size
 
     @property
     def code_size(self) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import lief
 
+from weft.bcsd.architectures import for_machine, machines_known
 from weft.bcsd.read.elf import enum_name, printable
-from weft.bcsd.read.image import ArchitectureName, Image, Region, Symbol, UnwindRange
+from weft.bcsd.read.image import Image, Region, Symbol, UnwindRange
 from weft.errors import InputError
 
-_ARCHITECTURES: dict[str, ArchitectureName] = {"X86_64": "x86_64", "ARM64": "aarch64"}
 _FLAGS = lief.MachO.Section.FLAGS
 _TYPE = lief.MachO.Section.TYPE
 _EXECUTE = 0x4
@@ -24,11 +24,11 @@ def read_macho(path: str, content: memoryview) -> Image:
     fat = lief.MachO.parse(path)
     if fat is None or fat.size == 0:
         raise InputError("a Mach-O file whose header cannot be parsed", where=path)
-    binary = next((b for b in fat if enum_name(b.header.cpu_type) in _ARCHITECTURES), None)
-    if binary is None:
+    slices = ((b, for_machine("macho", enum_name(b.header.cpu_type))) for b in fat)
+    binary, architecture = next(((b, a) for b, a in slices if a is not None), (None, None))
+    if binary is None or architecture is None:
         found = ", ".join(sorted(enum_name(b.header.cpu_type) for b in fat))
-        known = ", ".join(sorted(_ARCHITECTURES.values()))
-        raise InputError(f"a Mach-O file for {found}", where=path, hint=f"known: {known}")
+        raise InputError(f"a Mach-O file for {found}", where=path, hint=f"known: {machines_known('macho')}")
     content = content[binary.fat_offset :]
     data: list[Region] = []
     code: list[Region] = []
@@ -51,7 +51,7 @@ def read_macho(path: str, content: memoryview) -> Image:
     image = Image(
         path=path,
         format="macho",
-        architecture=_ARCHITECTURES[enum_name(binary.header.cpu_type)],
+        architecture=architecture.name,
         big_endian=False,
         fixed_base=False,
         code=[region for region in code if region.data],

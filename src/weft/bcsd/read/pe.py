@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import lief
 
+from weft.bcsd.architectures import architecture_named, for_machine, machines_known
 from weft.bcsd.read.elf import enum_name, printable
-from weft.bcsd.read.image import ArchitectureName, Image, Region, Symbol, UnwindRange, unpack_words
+from weft.bcsd.read.image import Image, Region, Symbol
 from weft.errors import InputError
 
-_ARCHITECTURES: dict[str, ArchitectureName] = {"AMD64": "x86_64", "I386": "i386", "ARM64": "aarch64"}
 _EXECUTE = 0x20000000
 _WRITE = 0x80000000
-_CHAINED_UNWIND = 0x4
 
 
 def read_pe(path: str, content: memoryview) -> Image:
@@ -24,16 +23,15 @@ def read_pe(path: str, content: memoryview) -> Image:
     if binary is None:
         raise InputError("a PE file whose header cannot be parsed", where=path)
     name = enum_name(binary.header.machine)
-    architecture = _ARCHITECTURES.get(name)
+    architecture = for_machine("pe", name)
     if architecture is None:
-        known = ", ".join(sorted(_ARCHITECTURES.values()))
-        raise InputError(f"a PE file for {name}", where=path, hint=f"known: {known}")
+        raise InputError(f"a PE file for {name}", where=path, hint=f"known: {machines_known('pe')}")
     base = binary.optional_header.imagebase
     data = [_region(section, content, base) for section in binary.sections]
     image = Image(
         path=path,
         format="pe",
-        architecture=architecture,
+        architecture=architecture.name,
         big_endian=False,
         # Code of 32-bit files names absolute addresses at the preferred base; so do jump tables.
         fixed_base=True,
@@ -80,18 +78,7 @@ def _read_imports(binary: lief.PE.Binary, image: Image, base: int) -> None:
 
 
 def _read_exceptions(binary: lief.PE.Binary, image: Image, base: int) -> None:
-    """x86-64: ``RUNTIME_FUNCTION`` entries of 12 bytes. A chained entry is a later part of a function."""
-    if image.architecture != "x86_64":
-        return
     directory = binary.data_directory(lief.PE.DataDirectory.TYPES.EXCEPTION_TABLE)
-    if directory is None or directory.size == 0:
-        return
-    words = unpack_words(image.read(base + directory.rva, directory.size), 4, signed=False, big_endian=False)
-    for index in range(0, len(words) - 2, 3):
-        start, end, information = words[index : index + 3]
-        if not start or end <= start or image.code_map.at(base + start) is None:
-            continue
-        head = image.read(base + information, 1)
-        chained = bool(head) and bool(head[0] >> 3 & _CHAINED_UNWIND)
-        image.unwind.append(UnwindRange(base + start, base + end, part=chained))
-    image.unwind.sort(key=lambda found: (found.start, found.end))
+    if directory is not None and directory.size:
+        table = image.read(base + directory.rva, directory.size)
+        image.unwind = architecture_named(image.architecture).exceptions(image, table, base)

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from weft.bcsd.architectures import architecture_named
+from weft.bcsd.architectures.operands import Parts
 from weft.bcsd.disassemble.interface import Function, Reference, ReferenceKind
-from weft.bcsd.disassemble.isa.architecture import immediate
-from weft.bcsd.read.image import ArchitectureName
-from weft.bcsd.represent.operands import Parts, arm64_parts, plain_parts, x86_parts
 from weft.bcsd.represent.vocabulary import Vocabulary, load_vocabulary
 
 if TYPE_CHECKING:
@@ -43,7 +42,6 @@ _ADDRESSES = {
     ReferenceKind.SLOT: "@slot",
     ReferenceKind.UNMAPPED: "@data",
 }
-_TAKERS = {"x86_64": x86_parts, "i386": x86_parts, "aarch64": arm64_parts}
 
 
 class Normaliser:
@@ -54,10 +52,10 @@ class Normaliser:
         vocabulary: The shipped one by default.
     """
 
-    def __init__(self, architecture: ArchitectureName, vocabulary: Vocabulary | None = None) -> None:
-        self.architecture = architecture
+    def __init__(self, architecture: str, vocabulary: Vocabulary | None = None) -> None:
         self.vocabulary = vocabulary or load_vocabulary()
-        self._take_apart = _TAKERS.get(architecture, plain_parts)
+        self._architecture = architecture_named(architecture)
+        self._take_apart = self._architecture.take_apart
         self._none = self.vocabulary.ids["none"]
         self._far = self.vocabulary.ids["to:far"]
         self._rows: dict[tuple[str, str], Row] = {}
@@ -75,15 +73,15 @@ class Normaliser:
         rows: list[Row] = []
         references = function.references
         cached = self._rows
-        halves: dict[str, int] = {}
-        wide = self.architecture == "aarch64"
+        pieces: dict[str, int] = {}
+        builders = self._architecture.builders
         for index, (_, _, mnemonic, operands) in enumerate(function.instructions):
             reference = references.get(index)
             if reference is not None:
                 rows.append(self._referring(index, mnemonic, operands, reference))
                 continue
-            if wide and mnemonic in ("mov", "movk") and "#" in operands:
-                rows.append(self._half(mnemonic, operands, halves))
+            if mnemonic in builders and "#" in operands:
+                rows.append(self._piece(mnemonic, operands, pieces))
                 continue
             key = (mnemonic, operands)
             row = cached.get(key)
@@ -146,24 +144,12 @@ class Normaliser:
         constant = self.vocabulary.distance(target - index) if row[4] == self._none else row[4]
         return row[0], first, second, third, constant
 
-    def _half(self, mnemonic: str, operands: str, halves: dict[str, int]) -> Row:
-        """AArch64 builds a wide constant in 16-bit pieces: the last piece's row carries the whole value."""
-        register, _, rest = operands.partition(", ")
-        number, _, shift = rest.partition(", ")
+    def _piece(self, mnemonic: str, operands: str, pieces: dict[str, int]) -> Row:
+        """A wide constant is built in pieces: the last piece's row carries the whole value."""
         parts = self._take_apart(mnemonic, operands, None)
-        value = immediate(number)
-        if value is None:
-            return self._row(parts)
-        width = 0xFFFFFFFF if register[0] == "w" else 0xFFFFFFFFFFFFFFFF
-        if mnemonic == "movk":
-            amount = immediate(shift.rpartition(" ")[2]) or 0 if shift else 0
-            known = halves.get(register, 0)
-            value = known & ~(0xFFFF << amount) | value << amount
-        halves[register] = value & width
-        whole = value & width
-        if whole > width >> 1:
-            whole -= width + 1
-        parts.immediates = [whole]
+        whole = self._architecture.piece(mnemonic, operands, pieces)
+        if whole is not None:
+            parts.immediates = [whole]
         return self._row(parts)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import cache
 
 import capstone
 
-from weft.bcsd.disassemble.isa.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind, immediate
-from weft.bcsd.read.image import Image
+from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind, Raw
+from weft.bcsd.architectures.arm.stubs import arm_stubs
+from weft.bcsd.read.image import Image, Region
 
 _CONDITIONS = "eq|ne|hs|lo|cs|cc|mi|pl|vs|vc|hi|ls|ge|lt|gt|le"
 _BRANCH = re.compile(rf"^(bl|blx|bx|bxj|b)({_CONDITIONS})?(\.[wn])?$")
@@ -21,20 +24,15 @@ _LITERAL = re.compile(r"\[pc, #(-?\w+)\]")
 class Arm(Architecture):
     """ARM; Thumb where a function symbol's lowest bit says so."""
 
+    name = "arm"
+    pointer_size = 4
+    machines: Mapping[str, str] = {"elf": "ARM"}
     step = 2
+    mode_bit = 1
 
-    def __init__(self, image: Image) -> None:
-        super().__init__(image)
-        order = capstone.CS_MODE_BIG_ENDIAN if image.big_endian else capstone.CS_MODE_LITTLE_ENDIAN
-        self._thumb_starts = image.thumb
-        self.is_thumb = False
-        self._arm = capstone.Cs(capstone.CS_ARCH_ARM, capstone.CS_MODE_ARM | order)
-        self._thumb = capstone.Cs(capstone.CS_ARCH_ARM, capstone.CS_MODE_THUMB | capstone.CS_MODE_V8 | order)
-
-    def decoder(self, address: int) -> capstone.Cs:
+    def decoder(self, image: Image, address: int) -> capstone.Cs:
         """Thumb for functions known as such."""
-        self.is_thumb = address in self._thumb_starts
-        return self._thumb if self.is_thumb else self._arm
+        return _decoder(address in image.thumb, image.big_endian)
 
     def matters(self, mnemonic: str) -> bool:
         """Branches, and whatever may write the program counter."""
@@ -48,9 +46,9 @@ class Arm(Architecture):
         """See the base class."""
         branch = _BRANCH.match(mnemonic)
         if branch is not None:
-            return _branch_flow(branch.group(1), branch.group(2) is not None, operands)
+            return _branch_flow(branch.group(1), branch.group(2) is not None, operands, self.place(operands))
         if mnemonic in ("cbz", "cbnz"):
-            return Flow(FlowKind.BRANCH, immediate(operands.rpartition(", ")[2]))
+            return Flow(FlowKind.BRANCH, self.place(operands.rpartition(", ")[2]))
         if mnemonic in ("udf", "bkpt"):
             return STOP
         if mnemonic in _TABLES:
@@ -75,22 +73,32 @@ class Arm(Architecture):
         """Short functions are looked at in full."""
         return len(code) <= _LOOKED_AT
 
-    def literals(self, instructions: list[tuple[int, int, str, str]]) -> set[int]:
+    def literals(self, image: Image, start: int, instructions: list[Raw]) -> set[int]:
         """Addresses of the words that ``ldr reg, [pc, #offset]`` reads: constants among the code."""
         found: set[int] = set()
+        ahead = 4 if start in image.thumb else 8
         for address, _, mnemonic, operands in instructions:
             if not mnemonic.startswith(("ldr", "vldr")):
                 continue
             literal = _LITERAL.search(operands)
             if literal is not None:
-                ahead = 4 if self.is_thumb else 8
                 place = ((address + ahead) & ~3) + int(literal.group(1), 0)
                 found.update((place, place + 2))
         return found
 
+    def stubs(self, image: Image, region: Region) -> dict[int, str]:
+        """See the base class."""
+        return arm_stubs(image, region)
 
-def _branch_flow(stem: str, conditional: bool, operands: str) -> Flow:
-    target = immediate(operands)
+
+@cache
+def _decoder(thumb: bool, big_endian: bool) -> capstone.Cs:
+    order = capstone.CS_MODE_BIG_ENDIAN if big_endian else capstone.CS_MODE_LITTLE_ENDIAN
+    mode = capstone.CS_MODE_THUMB | capstone.CS_MODE_V8 if thumb else capstone.CS_MODE_ARM
+    return capstone.Cs(capstone.CS_ARCH_ARM, mode | order)
+
+
+def _branch_flow(stem: str, conditional: bool, operands: str, target: int | None) -> Flow:
     if stem in ("bl", "blx"):
         return Flow(FlowKind.INDIRECT_CALL) if target is None else Flow(FlowKind.CALL, target)
     if stem in ("bx", "bxj"):
@@ -98,3 +106,6 @@ def _branch_flow(stem: str, conditional: bool, operands: str) -> Flow:
             return Flow(FlowKind.RETURN_IF) if conditional else RETURN
         return Flow(FlowKind.INDIRECT_JUMP)
     return Flow(FlowKind.BRANCH if conditional else FlowKind.JUMP, target)
+
+
+ARCHITECTURES = (Arm(),)

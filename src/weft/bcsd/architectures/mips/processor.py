@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
+
 import capstone
 
-from weft.bcsd.disassemble.isa.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind, immediate
+from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind
 from weft.bcsd.read.image import Image
 
 _CALLS = frozenset({"jal", "bal", "bgezal", "bltzal", "jalx"})
@@ -15,17 +18,15 @@ _LOOKED_AT = 256
 class Mips(Architecture):
     """MIPS32 in either byte order, with its branch delay slot."""
 
+    name = "mips"
+    pointer_size = 4
+    machines: Mapping[str, str] = {"elf": "MIPS"}
     step = 4
     delay = 1
 
-    def __init__(self, image: Image) -> None:
-        super().__init__(image)
-        order = capstone.CS_MODE_BIG_ENDIAN if image.big_endian else capstone.CS_MODE_LITTLE_ENDIAN
-        self._decoder = capstone.Cs(capstone.CS_ARCH_MIPS, capstone.CS_MODE_MIPS32 | order)
-
-    def decoder(self, address: int) -> capstone.Cs:
+    def decoder(self, image: Image, address: int) -> capstone.Cs:
         """MIPS32: release 6 changed encodings and is not told apart here."""
-        return self._decoder
+        return _decoder(image.big_endian)
 
     def matters(self, mnemonic: str) -> bool:
         """Branches, jumps, calls, traps."""
@@ -35,20 +36,29 @@ class Mips(Architecture):
         """See the base class."""
         last = operands.rpartition(", ")[2]
         if mnemonic in _CALLS:
-            return Flow(FlowKind.CALL, immediate(last))
+            return Flow(FlowKind.CALL, self.place(last))
         if mnemonic == "jalr":
             return Flow(FlowKind.INDIRECT_CALL)
         if mnemonic == "jr":
             return RETURN if operands == "$ra" else Flow(FlowKind.INDIRECT_JUMP)
         if mnemonic in ("b", "j"):
-            return Flow(FlowKind.JUMP, immediate(last))
+            return Flow(FlowKind.JUMP, self.place(last))
         if mnemonic == "break":
             return STOP
         if mnemonic[0] == "b" and mnemonic not in ("bitswap",):
-            target = immediate(last)
+            target = self.place(last)
             return NEXT if target is None else Flow(FlowKind.BRANCH, target)
         return NEXT
 
     def may_lack_return(self, code: bytes) -> bool:
         """Short functions are looked at in full."""
         return len(code) <= _LOOKED_AT
+
+
+@cache
+def _decoder(big_endian: bool) -> capstone.Cs:
+    order = capstone.CS_MODE_BIG_ENDIAN if big_endian else capstone.CS_MODE_LITTLE_ENDIAN
+    return capstone.Cs(capstone.CS_ARCH_MIPS, capstone.CS_MODE_MIPS32 | order)
+
+
+ARCHITECTURES = (Mips(),)

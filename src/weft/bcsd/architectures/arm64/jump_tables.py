@@ -8,13 +8,13 @@ divided by 4 where it holds one or two bytes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
-from weft.bcsd.disassemble.isa.architecture import immediate
-from weft.bcsd.disassemble.jump_tables.backward import Backward
-from weft.bcsd.disassemble.jump_tables.index_bound import Step, StepKind, index_bound
-from weft.bcsd.disassemble.jump_tables.tables_x86 import UNBOUNDED_ENTRIES, Table
+from weft.bcsd.architectures.arm64.registers import register
+from weft.bcsd.architectures.backward import Backward
+from weft.bcsd.architectures.index_bound import Step, StepKind, index_bound
+from weft.bcsd.architectures.jump_table import UNBOUNDED_ENTRIES, Table
+from weft.bcsd.architectures.operands import immediate, split_operands
 from weft.bcsd.read.image import Image
 
 Raw = tuple[int, int, str, str]
@@ -28,26 +28,14 @@ _LOADS = {
     "ldrsw": (4, True),
 }
 _ABOVE = {"b.hi": 1, "b.ls": 1, "b.hs": 0, "b.lo": 0}
-_REGISTER = re.compile(r"^[wx](\d+|zr|sp)$")
-_SPLIT = re.compile(r", (?![^\[]*\])")
 _COPIES = frozenset({"mov", "uxtb", "uxth", "uxtw", "sxtw", "sxtb", "sxth"})
 _STORES = ("st", "cmp", "cmn", "tst", "cb", "tb", "b", "ret", "nop")
-
-
-def register(name: str) -> str | None:
-    """The 64-bit name of a general register, None for anything else."""
-    return f"x{name[1:]}" if _REGISTER.match(name) else None
-
-
-def split_operands(operands: str) -> list[str]:
-    """Operands, a bracketed one kept whole."""
-    return _SPLIT.split(operands)
 
 
 def find_table(
     image: Image, instructions: list[Raw], jump: int, backward: Backward, is_code: Callable[[int], bool]
 ) -> Table | None:
-    """The targets of the indirect jump at index ``jump``, as ``find_table`` of ``tables_x86`` gives them."""
+    """See ``Architecture.find_table``."""
     return _Search(image, instructions, backward, is_code).from_jump(jump)
 
 

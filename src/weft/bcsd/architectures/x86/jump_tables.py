@@ -7,96 +7,26 @@ In front stands ``cmp index, bound; ja default``, unless the compiler knows that
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from typing import NamedTuple
 
-from weft.bcsd.disassemble.isa.architecture import immediate
-from weft.bcsd.disassemble.jump_tables.backward import Backward
-from weft.bcsd.disassemble.jump_tables.index_bound import Step, StepKind, index_bound
+from weft.bcsd.architectures.backward import Backward
+from weft.bcsd.architectures.index_bound import Step, StepKind, index_bound
+from weft.bcsd.architectures.jump_table import UNBOUNDED_ENTRIES, Table
+from weft.bcsd.architectures.operands import immediate
+from weft.bcsd.architectures.x86.registers import Memory, family, parse_memory
 from weft.bcsd.read.image import Image
 
 Raw = tuple[int, int, str, str]
 
-#: Entries read from a table whose bound was not found.
-UNBOUNDED_ENTRIES = 1024
 _LOAD_WINDOW = 24
 _WHOLE_FUNCTION = 4096
-
-_MEMORY = re.compile(r"\[(?P<inside>[^\]]*)\]")
-_TERM = re.compile(r"\s*([+-])?\s*([^+\-\s]+)")
 _UNSIGNED_ABOVE = {"ja": 1, "jbe": 1, "jae": 0, "jb": 0}
-
-_FAMILIES: dict[str, str] = {}
-for _letter in "abcd":
-    for _alias in (f"r{_letter}x", f"e{_letter}x", f"{_letter}x", f"{_letter}l", f"{_letter}h"):
-        _FAMILIES[_alias] = f"r{_letter}x"
-for _stem in ("si", "di", "bp", "sp"):
-    for _alias in (f"r{_stem}", f"e{_stem}", _stem, f"{_stem}l"):
-        _FAMILIES[_alias] = f"r{_stem}"
-for _number in range(8, 16):
-    for _suffix in ("", "d", "w", "b"):
-        _FAMILIES[f"r{_number}{_suffix}"] = f"r{_number}"
-
-
-class Memory(NamedTuple):
-    """``[base + scaled*scale + displacement]``; ``base`` may be ``"rip"``."""
-
-    base: str | None
-    scaled: str | None
-    scale: int
-    displacement: int
-
-
-class Table(NamedTuple):
-    """A jump table's targets, in the order of its entries, and whether its length was known."""
-
-    targets: list[int]
-    bounded: bool
-
-
-def family(register: str) -> str | None:
-    """The 64-bit name of a general register's family (``eax`` → ``rax``), None for anything else."""
-    return _FAMILIES.get(register)
-
-
-def parse_memory(operand: str) -> Memory | None:
-    """The parts of a memory operand, None if it is none."""
-    found = _MEMORY.search(operand)
-    if found is None:
-        return None
-    base = index = None
-    scale, displacement = 1, 0
-    for sign, term in _TERM.findall(found.group("inside")):
-        register, star, factor = term.partition("*")
-        number = immediate(term)
-        if star:
-            index, scale = register, int(factor)
-        elif number is not None:
-            displacement += -number if sign == "-" else number
-        elif base is None:
-            base = register
-        else:
-            index = register
-    return Memory(base, index, scale, displacement)
 
 
 def find_table(
     image: Image, instructions: list[Raw], jump: int, backward: Backward, is_code: Callable[[int], bool]
 ) -> Table | None:
-    """The targets of the indirect jump at index ``jump``.
-
-    Args:
-        image: Where the table's bytes are.
-        instructions: The function's.
-        jump: Index of the jump.
-        backward: Walks the function against the flow.
-        is_code: Whether an address can be a target: the start of an instruction of this function, or code
-            outside it.
-
-    Returns:
-        The table, or None where the jump does not follow a known form.
-    """
+    """See ``Architecture.find_table``."""
     search = _Search(image, instructions, backward, is_code)
     operand = instructions[jump][3]
     memory = parse_memory(operand)

@@ -1,0 +1,192 @@
+"""What must be known about a processor family: decoding, flow, addresses, jump tables, operands, stubs.
+
+An architecture holds no state of a file: what depends on one is handed over as its
+:class:`~weft.bcsd.read.image.Image`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from weft.bcsd.architectures.operands import Parts, immediate, plain_parts
+
+if TYPE_CHECKING:
+    import capstone
+
+    from weft.bcsd.architectures.backward import Backward
+    from weft.bcsd.architectures.jump_table import Table
+    from weft.bcsd.read.image import Image, Region, UnwindRange
+
+Raw = tuple[int, int, str, str]
+
+
+class FlowKind(IntEnum):
+    """What an instruction does to control."""
+
+    NEXT = 0
+    JUMP = 1
+    BRANCH = 2
+    CALL = 3
+    INDIRECT_JUMP = 4
+    INDIRECT_CALL = 5
+    RETURN = 6
+    RETURN_IF = 7
+    STOP = 8
+
+
+class Flow(NamedTuple):
+    """The kind and, for direct transfers, the address."""
+
+    kind: FlowKind
+    target: int | None = None
+
+
+NEXT = Flow(FlowKind.NEXT)
+RETURN = Flow(FlowKind.RETURN)
+STOP = Flow(FlowKind.STOP)
+
+#: Kinds after which control never reaches the next instruction.
+TERMINAL = frozenset({FlowKind.JUMP, FlowKind.INDIRECT_JUMP, FlowKind.RETURN, FlowKind.STOP})
+
+
+class Plain(dict[str, bool]):
+    """Remembers which mnemonics can be skipped without looking at their operands."""
+
+    def __init__(self, architecture: Architecture) -> None:
+        super().__init__()
+        self._architecture = architecture
+
+    def __missing__(self, mnemonic: str) -> bool:
+        plain = not self._architecture.matters(mnemonic)
+        self[mnemonic] = plain
+        return plain
+
+
+class Architecture(ABC):
+    """One instruction set under one name.
+
+    Attributes:
+        name: In tables, models and messages.
+        pointer_size: Bytes of an address.
+        machines: ``"elf"``, ``"pe"`` or ``"macho"`` → the name that lief gives its machine.
+        step: Bytes to skip after an undecodable one.
+        delay: Instructions executed after a jump before it takes effect (MIPS).
+        mode_bit: A bit of a code pointer that chooses how to decode and is no part of the address (Thumb).
+        padding: Mnemonics that only fill space.
+        builders: Mnemonics that may build a wide constant in pieces: see :meth:`piece`.
+        plain: Mnemonic → whether :meth:`flow` finds nothing in it.
+    """
+
+    name: str
+    pointer_size: int
+    machines: Mapping[str, str]
+    step: int = 1
+    delay: int = 0
+    mode_bit: int = 0
+    padding: frozenset[str] = frozenset({"nop"})
+    builders: frozenset[str] = frozenset()
+
+    def __init__(self) -> None:
+        self.plain = Plain(self)
+
+    # -- decoding and flow
+
+    @abstractmethod
+    def decoder(self, image: Image, address: int) -> capstone.Cs:
+        """The capstone handle for the function at ``address``."""
+
+    @abstractmethod
+    def matters(self, mnemonic: str) -> bool:
+        """Whether :meth:`flow` may find anything in such an instruction."""
+
+    @abstractmethod
+    def flow(self, mnemonic: str, operands: str) -> Flow:
+        """What the instruction does to control."""
+
+    def place(self, operand: str) -> int | None:
+        """The address that a direct jump or call names, None if the operand is no number.
+
+        A branch back over address 0 is printed as a negative number; the processor wraps around.
+        """
+        value = immediate(operand)
+        return None if value is None else value & ((1 << 8 * self.pointer_size) - 1)
+
+    @abstractmethod
+    def may_lack_return(self, code: bytes) -> bool:
+        """A cheap look at the bytes: False only if a return, or a path to the end, is surely there."""
+
+    def is_padding(self, mnemonic: str, operands: str) -> bool:
+        """Whether the instruction only fills space."""
+        return mnemonic in self.padding
+
+    def literals(self, image: Image, start: int, instructions: list[Raw]) -> set[int]:
+        """Addresses among the instructions of the function at ``start`` that hold constants instead."""
+        return set()
+
+    # -- addresses
+
+    def addresses(self, image: Image, instructions: list[Raw]) -> list[tuple[int, int]]:
+        """Index of each instruction that computes or reads an address, and that address."""
+        return []
+
+    def slot(self, instruction: Raw) -> int | None:
+        """Where the pointer lies through which an indirect call or jump goes, if the operand says so."""
+        return None
+
+    def find_table(
+        self,
+        image: Image,
+        instructions: list[Raw],
+        jump: int,
+        backward: Backward,
+        is_code: Callable[[int], bool],
+    ) -> Table | None:
+        """The targets of an indirect jump.
+
+        Args:
+            image: Where the table's bytes are.
+            instructions: The function's.
+            jump: Index of the jump.
+            backward: Walks the function against the flow.
+            is_code: Whether an address can be a target: the start of an instruction of this function, or code
+                outside it.
+
+        Returns:
+            The table, or None where the jump does not follow a known form.
+        """
+        return None
+
+    def is_tail_call(self, instructions: list[Raw], jump: int, backward: Backward) -> bool:
+        """Whether an indirect jump of unknown target is surely a call through a pointer, not a switch."""
+        return False
+
+    def stubs(self, image: Image, region: Region) -> dict[int, str]:
+        """Address of each import stub in ``region`` → the name of what it calls.
+
+        A stub loads a pointer from a slot that the loader fills and jumps to it. The slot's address is computed
+        from the stub's bytes; its relocation names the symbol.
+        """
+        return {}
+
+    def exceptions(self, image: Image, table: bytes, base: int) -> list[UnwindRange]:
+        """Function ranges of a PE file's exception directory, ``base`` being the address that it counts from."""
+        return []
+
+    # -- operands
+
+    def take_apart(self, mnemonic: str, operands: str, address: str | None) -> Parts:
+        """One instruction's operands as tokens and numbers.
+
+        Args:
+            mnemonic: As capstone prints it.
+            operands: As capstone prints them.
+            address: Token for the operand that is an address, None if there is none.
+        """
+        return plain_parts(mnemonic, operands, address)
+
+    def piece(self, mnemonic: str, operands: str, known: dict[str, int]) -> int | None:
+        """The value so far of a constant that is built in pieces, signed; ``known`` keeps it by register."""
+        return None

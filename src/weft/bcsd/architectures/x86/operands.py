@@ -1,0 +1,60 @@
+"""x86 operand text to slot tokens."""
+
+from __future__ import annotations
+
+import re
+
+from weft.bcsd.architectures.operands import Parts, immediate, signed
+from weft.bcsd.architectures.x86.registers import family, parse_memory
+
+_SIZES = {
+    "byte": "m8",
+    "word": "m16",
+    "dword": "m32",
+    "fword": "m48",
+    "qword": "m64",
+    "tbyte": "m80",
+    "xword": "m80",
+    "xmmword": "m128",
+    "ymmword": "m256",
+    "zmmword": "m512",
+}
+_DECORATION = re.compile(r" ?\{[^}]*\}")
+_SEGMENT = re.compile(r"\b([fg]s):")
+_FRAME = frozenset({"rsp", "rbp", "esp", "ebp"})
+
+
+def x86_parts(mnemonic: str, operands: str, address: str | None) -> Parts:
+    """See ``Architecture.take_apart``."""
+    parts = Parts(mnemonic.removeprefix("notrack ").removeprefix("bnd "))
+    if "{" in operands:
+        operands = _DECORATION.sub("", operands)
+    for text in operands.split(", ") if operands else ():
+        if text.endswith("]"):
+            parts.operands.append(_x86_memory(text, address, parts))
+            continue
+        number = immediate(text)
+        if number is None:
+            parts.operands.append(text)
+        elif address is not None and "[" not in operands:
+            parts.operands.append(address)
+        else:
+            parts.immediates.append(signed(number))
+            parts.operands.append("imm")
+    return parts
+
+
+def _x86_memory(text: str, address: str | None, parts: Parts) -> str:
+    size = _SIZES.get(text.partition(" ")[0], "m")
+    memory = parse_memory(text)
+    if memory is None:
+        return size
+    if address is not None and (memory.base == "rip" or memory.displacement >= 0x10000):
+        return f"{size}{address}{'+i' if memory.scaled else ''}"
+    segment = _SEGMENT.search(text)
+    parts.displacement = memory.displacement
+    parts.in_frame = memory.base in _FRAME and memory.scaled is None
+    if memory.base is None and memory.scaled is None:
+        return f"{size}{segment.group(1) if segment else ''}[]"
+    base = family(memory.base or "") or memory.base or ""
+    return f"{size}[{base}{'+i' if memory.scaled else ''}]"

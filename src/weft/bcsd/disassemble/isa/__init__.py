@@ -1,1 +1,0 @@
-"""What differs from one instruction set to the next."""
