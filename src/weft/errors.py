@@ -90,6 +90,10 @@ class MissingExtraError(WeftError, ImportError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"{package} is not installed", hint=f"pip install 'weft[{extra}]'")
+        self._arguments = (package, extra)
+
+    def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str]]:
+        return type(self), self._arguments
 
 
 class StoreError(WeftError):

@@ -9,8 +9,8 @@ from weft.bcsd.disassemble.interface import Function
 from weft.bcsd.read import open_image
 from weft.bcsd.represent import Normaliser, load_vocabulary
 from weft.bcsd.select import find_function
-from weft.bcsd.workers import Limits, run_bounded
 from weft.errors import InputError
+from weft.platform.processes import Limits, run_bounded
 
 
 class Request(NamedTuple):

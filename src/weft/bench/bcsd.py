@@ -17,9 +17,9 @@ from pathlib import Path
 from weft.bcsd.disassemble.native import NativeDisassembler
 from weft.bcsd.read import open_image
 from weft.bcsd.use.extract_files import build_table
-from weft.bcsd.workers import Limits, run_bounded
 from weft.bench.table import Row
 from weft.errors import WeftError
+from weft.platform.processes import Limits, run_bounded
 
 TEST_PACKAGES = ("zlib", "lz4", "bzip2", "libpng")
 _SYSTEM = Path("/usr/lib/x86_64-linux-gnu")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from weft.bcsd.use.extract_files import Counts, Job, work_on
-from weft.bcsd.workers import Limits, Outcome, run_bounded
+from weft.platform.processes import Limits, Outcome, run_bounded
 
 #: What each file may take.
 LIMITS = Limits(seconds=600.0, mebibytes=4096)

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.bcsd.use.extract_files import build_table
-from weft.bcsd.workers import Limits, run_bounded
 from weft.bench.table import Row
 from weft.errors import InputError
+from weft.platform.processes import Limits, run_bounded
 
 #: Bounds that no file may reach.
 LIMITS = Limits(seconds=10.0, mebibytes=1024)

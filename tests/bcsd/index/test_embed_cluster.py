@@ -5,18 +5,7 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 
-from weft.bcsd.use.embed_cluster import EmbedOnNode, embed_on_cluster
 from weft.bcsd.use.embed_files import embed_files
-
-
-def test_the_callable_reports_a_bad_file_and_goes_on(files, options, tmp_path):
-    bad = tmp_path / "bad.so"
-    bad.write_bytes(b"\x7fELF")
-    worker = EmbedOnNode(options)
-    outcome = worker({"path": [str(bad)]})
-    assert outcome["rows"] == [b""]
-    assert "bad.so" in outcome["error"][0]
-    assert worker({"path": [str(files / "gcc-O2-x86_64.so")]})["error"] == [""]
 
 
 @pytest.mark.slow
@@ -42,9 +31,8 @@ def test_two_nodes_give_the_same_table(files, options, tmp_path):
     try:
         ray.init(address=cluster.address, log_to_driver=False)
         assert sum(node["Alive"] for node in ray.nodes()) == 2
-        reports = embed_on_cluster(
-            [str(folder)], tmp_path / "two.parquet", replace(options, workers=2), cluster.address
-        )
+        two = replace(options, workers=2)
+        reports = embed_files([str(folder)], tmp_path / "two.parquet", two, cluster=cluster.address)
     finally:
         ray.shutdown()
         cluster.shutdown()

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from weft.bench.kg_store_corpus import LineLoader, source
-from weft.errors import ConfigError, WeftError
-from weft.kg import extract_cluster
-from weft.kg.extract_cluster import Cluster, ReadOnNode
+from weft.errors import InputError
+from weft.kg.extract_cluster import ClusterReadings
 from weft.kg.extract_corpus import Report, Source, extract_corpus
 from weft.kg.store.graph import Graph
 from weft.kg.store.rdf import ntriples
+from weft.platform.cluster import Cluster
+from weft.platform.processes import Outcome
 
 
 def corpus(count: int) -> list[Source]:
@@ -33,50 +32,24 @@ def lines(store: Path) -> bytes:
     return b"".join(ntriples(Graph.load(store)))
 
 
-def test_an_actor_reports_a_document_that_fails_and_goes_on() -> None:
-    pickled = [pickle.dumps(item) for item in corpus(1)]
-    answer = ReadOnNode(LineLoader())({"number": [4, 5, 6], "source": pickled})
-    readings = [pickle.loads(reading) for reading in answer["reading"]]  # noqa: S301 - pickled two lines above
-    assert answer["number"] == [4, 5, 6]
-    assert [reading.status for reading in readings] == ["read", "empty", "failed"]
-    assert readings[2].message == "line 1 has 1 fields, not 4"
+class Here(Cluster):
+    """A cluster without one, whose only actor cannot read one of the documents at all."""
+
+    def __init__(self) -> None:
+        pass
+
+    def run(self, load: Any, items: Any, block: int = 1) -> Iterator[Outcome[Any, Any]]:
+        read = load()
+        for item in items:
+            broken = InputError("broke the reader") if item.document == "c/03" else None
+            yield Outcome(item, None if broken else read(item), broken, 0.0)
 
 
-class Told(Cluster):
-    """A cluster without one: answers as it is told."""
-
-    def __init__(self, repeat: int, answered: int) -> None:
-        self._ray = SimpleNamespace(exceptions=SimpleNamespace(RayError=ConnectionError))
-        self._repeat, self._answered = repeat, answered
-
-    def _rows(self, wave: dict[int, Source]) -> Iterator[dict[str, Any]]:
-        actor = ReadOnNode(LineLoader())
-        for number, item in list(wave.items())[: self._answered] * self._repeat:
-            answer = actor({"number": [number], "source": [pickle.dumps(item)]})
-            yield {"number": answer["number"][0], "reading": answer["reading"][0]}
-
-
-def test_a_document_that_is_read_twice_is_committed_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(extract_cluster, "_WAVE", 5)
-    report = extract(tmp_path / "s", corpus(10), readings=Told(repeat=2, answered=5))
-    assert (report.read, report.empty, report.replaced, len(report.failed)) == (10, 1, 0, 1)
-    assert len(Graph.load(tmp_path / "s").evidence) == 10
-
-
-def test_documents_without_an_answer_are_an_error_and_the_rest_is_kept(tmp_path: Path) -> None:
-    with pytest.raises(WeftError, match="gave 9 documents no answer"):
-        extract(tmp_path / "s", corpus(10), readings=Told(repeat=1, answered=3))
-    again = extract(tmp_path / "s", corpus(10))
-    assert (again.unchanged, again.read) == (3, 7)
-
-
-@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:99999999"])
-def test_no_cluster_at_an_address_is_said_at_once(address: str) -> None:
-    pytest.importorskip("ray", reason="needs the extra `scale`")
-    with pytest.raises(ConfigError, match=f"no Ray cluster at '{address}'"):
-        Cluster(LineLoader(), address)
+def test_a_document_that_breaks_the_reader_is_listed_and_the_rest_is_committed(tmp_path: Path) -> None:
+    report = extract(tmp_path / "s", corpus(10), readings=ClusterReadings(LineLoader(), Here()))
+    assert (report.read, report.empty) == (9, 1)
+    assert report.failed == [("c/03", "broke the reader"), ("c/wrong", "line 1 has 1 fields, not 4")]
+    assert len(Graph.load(tmp_path / "s").evidence) == 9
 
 
 @pytest.mark.slow
@@ -96,7 +69,7 @@ def test_two_nodes_give_the_same_graph(tmp_path: Path) -> None:
     try:
         ray.init(address=nodes.address, log_to_driver=False)
         assert sum(node["Alive"] for node in ray.nodes()) == 2
-        there = Cluster(LineLoader(), str(nodes.address))
+        there = ClusterReadings(LineLoader(), Cluster(str(nodes.address)))
         two = extract(tmp_path / "two", corpus(20), readings=there)
         again = extract(tmp_path / "two", corpus(20), readings=there)
     finally:

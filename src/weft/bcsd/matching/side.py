@@ -17,8 +17,8 @@ from weft.bcsd.matching.facts import constants, strings
 from weft.bcsd.read import open_image
 from weft.bcsd.table import TableBuilder
 from weft.bcsd.use.extract_files import hash_file
-from weft.bcsd.workers import Limits, run_bounded
 from weft.errors import InputError
+from weft.platform.processes import Limits, run_bounded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Files to embedded functions: in several bounded processes, or by the same callable on a Ray cluster."""
+"""Files to embedded functions: in several bounded processes, or on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,8 +22,9 @@ from weft.bcsd.use.embedded import embed_table, embedded_schema
 from weft.bcsd.use.embedder import Embedder, Precision
 from weft.bcsd.use.extract_files import build_table, find_binaries
 from weft.bcsd.use.store import DEFAULT_MODEL
-from weft.bcsd.workers import Limits, run_bounded
 from weft.errors import InputError, WeftError
+from weft.platform.cluster import Cluster
+from weft.platform.processes import Limits, Outcome, run_bounded
 
 
 @dataclass(frozen=True)
@@ -187,6 +188,8 @@ def embed_files(
     output: Path,
     options: Embedding,
     progress: Callable[[EmbedReport], None] = lambda report: None,
+    *,
+    cluster: str | None = None,
 ) -> list[EmbedReport]:
     """Embed files and folders to one Parquet file.
 
@@ -195,6 +198,8 @@ def embed_files(
         output: The table to write; left alone where every file fails.
         options: How.
         progress: Called after each file.
+        cluster: Address of a Ray cluster to work on, without limits of time and memory; the files must lie at the
+            same paths on every node.
 
     Returns:
         One report per file, in order. A file that failed is in the list, not in the table.
@@ -203,15 +208,31 @@ def embed_files(
         InputError: A path that cannot be worked on at all.
         CheckpointError: The model cannot be loaded.
         StoreError: The output cannot be written.
+        MissingExtraError: A cluster is asked for, and Ray is not installed.
+        ConfigError: No cluster at that address.
     """
+    there = None if cluster is None else Cluster(cluster, options.workers)
     files = find_binaries(paths)
     choose_disassembler(options.disassembler)
     embedder_of(options.model, options.precision)
+    if there is not None:
+        done = there.run(partial(_on_node, options), files)
+        return _write(map(_embedded, done), output, options, progress)
     with tempfile.TemporaryDirectory(prefix="weft-embed-") as scratch:
-        return write_embedded(embed_each(files, options, Path(scratch)), output, options, progress)
+        return _write(embed_each(files, options, Path(scratch)), output, options, progress)
 
 
-def write_embedded(
+def _on_node(options: Embedding) -> EmbedFile:
+    torch.set_num_threads(1)
+    return EmbedFile(options)
+
+
+def _embedded(outcome: Outcome[str, pa.Table]) -> tuple[EmbedReport, pa.Table | None]:
+    count = 0 if outcome.value is None else outcome.value.num_rows
+    return EmbedReport(outcome.item, count, outcome.error, outcome.seconds), outcome.value
+
+
+def _write(
     files: Iterator[tuple[EmbedReport, pa.Table | None]],
     output: Path,
     options: Embedding,

@@ -19,8 +19,8 @@ from weft.bcsd.disassemble.interface import Flag
 from weft.bcsd.read import open_image
 from weft.bcsd.read.open import sniff_format
 from weft.bcsd.table import TableBuilder, schema, write_tables
-from weft.bcsd.workers import Limits, Outcome, run_bounded
 from weft.errors import InputError, WeftError
+from weft.platform.processes import Limits, Outcome, run_bounded
 
 # Extraction makes many small tuples and hardly any cycles: the collector finds nothing, often.
 _COLLECT_EVERY = 200_000

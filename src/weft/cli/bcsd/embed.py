@@ -52,12 +52,7 @@ def run(argv: list[str]) -> int:
                 flush=True,
             )
 
-    if arguments.ray is not None:
-        from weft.bcsd.use.embed_cluster import embed_on_cluster
-
-        reports = embed_on_cluster(arguments.paths, output, options, arguments.ray, tell)
-    else:
-        reports = embed_files(arguments.paths, output, options, tell)
+    reports = embed_files(arguments.paths, output, options, tell, cluster=arguments.ray)
     failures = [report.error for report in reports if report.error is not None]
     if arguments.json:
         print(json.dumps(record(reports, output)))

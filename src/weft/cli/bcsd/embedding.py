@@ -38,7 +38,7 @@ def embedding_of(arguments: argparse.Namespace, min_blocks: int = 0) -> Embeddin
         ConfigError: One of them breaks its rule.
     """
     from weft.bcsd.use.embed_files import Embedding
-    from weft.bcsd.workers import Limits
+    from weft.platform.processes import Limits
 
     workers = getattr(arguments, "workers", 1)
     workers = len(os.sched_getaffinity(0)) if workers is None else workers

@@ -49,7 +49,7 @@ def run(argv: list[str]) -> int:
     from weft.bcsd.matching.side import SideRequest, read_sides
     from weft.bcsd.use.embedder import Embedder
     from weft.bcsd.use.store import find
-    from weft.bcsd.workers import Limits
+    from weft.platform.processes import Limits
 
     folder = find(arguments.model)
     requests = [SideRequest(selector.path, arguments.disassembler, listings=True) for selector in chosen]

@@ -50,8 +50,8 @@ def run(argv: list[str]) -> int:
     import os
 
     from weft.bcsd.use.extract_files import Extraction, extract
-    from weft.bcsd.workers import Limits
     from weft.errors import ConfigError, PartialFailure
+    from weft.platform.processes import Limits
 
     workers = arguments.workers if arguments.workers is not None else len(os.sched_getaffinity(0))
     rules = (

@@ -33,8 +33,8 @@ def run(argv: list[str]) -> int:
     arguments = parser().parse_args(argv)
     from weft.bcsd.select import parse_selector
     from weft.bcsd.show import Detail, Request, detail_record, line_record, look
-    from weft.bcsd.workers import Limits
     from weft.errors import ConfigError
+    from weft.platform.processes import Limits
 
     selector = parse_selector(arguments.selector)
     if selector.function is None and (arguments.svg or arguments.dot):

@@ -86,9 +86,10 @@ def run(argv: list[str]) -> int:
     sources, loader = _corpus(arguments, corpus, failures)
     readings = None
     if arguments.ray is not None:
-        from weft.kg.extract_cluster import Cluster
+        from weft.kg.extract_cluster import ClusterReadings
+        from weft.platform.cluster import Cluster
 
-        readings = Cluster(loader, arguments.ray, arguments.workers)
+        readings = ClusterReadings(loader, Cluster(arguments.ray, arguments.workers))
     report = extract_corpus(
         sources,
         arguments.output,

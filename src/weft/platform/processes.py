@@ -7,6 +7,7 @@ item is reported, and the rest goes on.
 from __future__ import annotations
 
 import multiprocessing
+import pickle
 import resource
 import signal
 import time
@@ -22,6 +23,8 @@ Item = TypeVar("Item")
 Value = TypeVar("Value")
 
 _MIB = 1 << 20
+#: Items of each process that may be finished before an earlier one is: their results wait in memory.
+_AHEAD = 64
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ def run_bounded(
             while waiting and len(crew) < max(1, workers):
                 crew.append(_Worker(work, limits))
             for worker in crew:
-                if worker.number is None and waiting:
+                if worker.number is None and waiting and waiting[0][0] < given + _AHEAD * max(1, workers):
                     worker.start(*waiting.popleft())
             _await(crew)
             for worker in list(crew):
@@ -129,13 +132,12 @@ class _Worker:
         seconds = time.monotonic() - self.begun
         value: object = None
         error: WeftError | None = None
-        if self.connection.poll():
+        # A process that answered and then died has answered.
+        if self.connection.poll() or not self.process.is_alive():
             try:
                 value, error = self.connection.recv()
             except (EOFError, OSError):
                 error = self._death(item)
-        elif not self.process.is_alive():
-            error = self._death(item)
         elif seconds >= self.limits.seconds:
             self.kill()
             error = LimitError(f"took more than {self.limits.seconds:g} s", where=str(item))
@@ -161,7 +163,9 @@ class _Worker:
 def _serve(connection: Connection, work: Callable[[Any], Any], mebibytes: int) -> None:
     """The worker's side: take an item, send back ``(value, error)``."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_AS, (mebibytes * _MIB, mebibytes * _MIB))
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    space = mebibytes * _MIB if most == resource.RLIM_INFINITY else min(mebibytes * _MIB, most)
+    resource.setrlimit(resource.RLIMIT_AS, (space, space))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     while True:
         try:
@@ -169,18 +173,27 @@ def _serve(connection: Connection, work: Callable[[Any], Any], mebibytes: int) -
         except (EOFError, OSError):
             return
         try:
-            connection.send(_attempt(work, item, mebibytes))
+            connection.send_bytes(answered(work, item, f"{mebibytes} MiB"))
         except BrokenPipeError:
             # Whoever asked is gone.
             return
 
 
-def _attempt(work: Callable[[Any], Any], item: object, mebibytes: int) -> tuple[object, WeftError | None]:
+def answered(work: Callable[[Any], Any], item: object, memory: str) -> bytes:
+    """``(value, error)`` of one item, pickled: a value that cannot be sent is a failure of its item alone.
+
+    Args:
+        work: What to do with it.
+        item: The item.
+        memory: What there is of it, for the message.
+    """
+    error: WeftError
     try:
-        return work(item), None
-    except WeftError as error:
-        return None, error
+        return pickle.dumps((work(item), None))
+    except WeftError as failure:
+        error = failure
     except MemoryError:
-        return None, LimitError(f"needs more than {mebibytes} MiB", where=str(item))
-    except Exception as error:  # noqa: BLE001 - an untrusted file may break a parser in any way; the run goes on
-        return None, InputError(f"cannot be analysed ({type(error).__name__}: {error})", where=str(item))
+        error = LimitError(f"needs more than {memory}", where=str(item))
+    except Exception as failure:  # noqa: BLE001 - an untrusted file may break a parser in any way; the run goes on
+        error = InputError(f"cannot be analysed ({type(failure).__name__}: {failure})", where=str(item))
+    return pickle.dumps((None, error))

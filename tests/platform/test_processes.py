@@ -1,0 +1,155 @@
+"""Bounded processes: whatever one item does, the others get their answer, in order."""
+
+import multiprocessing
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from weft.errors import InputError, LimitError, MissingExtraError
+from weft.platform.processes import Limits, run_bounded
+
+
+def misbehave(item):
+    match item:
+        case "hang":
+            time.sleep(60)
+        case "die":
+            os._exit(3)
+        case "crash":
+            os.abort()
+        case "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "eat":
+            return len(bytearray(8 << 30))
+        case "return too much":
+            # It fits once, and not a second time as a pickle.
+            return bytearray(1200 << 20)
+        case "return a lambda":
+            return lambda: None
+        case "refuse":
+            raise InputError("not wanted", where="item")
+        case "lack":
+            raise MissingExtraError("angr", "angr")
+        case "break":
+            raise RuntimeError("a parser's own fault")
+    return item.upper()
+
+
+ENDS = {
+    "hang": (LimitError, "hang: took more than 4 s"),
+    "die": (InputError, "die: its worker process died (exit code 3)"),
+    "crash": (InputError, "crash: its worker process died (SIGABRT)"),
+    "killed": (InputError, "killed: its worker process died (SIGKILL)"),
+    "eat": (LimitError, "eat: needs more than 2048 MiB"),
+    "return too much": (LimitError, "return too much: needs more than 2048 MiB"),
+    "return a lambda": (InputError, "return a lambda: cannot be analysed"),
+    "refuse": (InputError, "item: not wanted"),
+    "lack": (MissingExtraError, "angr is not installed (pip install 'weft[angr]')"),
+    "break": (InputError, "break: cannot be analysed (RuntimeError: a parser's own fault)"),
+}
+
+
+def test_every_kind_of_failure_is_one_outcome_and_the_rest_goes_on():
+    items = [name for number, end in enumerate(ENDS) for name in (end, f"good {number}")]
+    outcomes = list(run_bounded(misbehave, items, workers=2, limits=Limits(seconds=4.0, mebibytes=2048)))
+    assert [outcome.item for outcome in outcomes] == items
+    for outcome in outcomes:
+        if outcome.item in ENDS:
+            kind, message = ENDS[outcome.item]
+            assert type(outcome.error) is kind
+            assert str(outcome.error).startswith(message)
+            assert outcome.value is None
+        else:
+            assert (outcome.value, outcome.error) == (outcome.item.upper(), None)
+
+
+def test_a_process_that_dies_takes_one_item_with_it():
+    outcomes = list(run_bounded(misbehave, ["die"] * 3 + ["a"], workers=1, limits=Limits()))
+    assert [outcome.error is None for outcome in outcomes] == [False, False, False, True]
+
+
+def nap(seconds):
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def test_order_is_kept_and_processes_are_used_again():
+    naps = [0.4, 0.0, 0.1, 0.0, 0.0]
+    outcomes = list(run_bounded(nap, naps, workers=2, limits=Limits()))
+    assert [outcome.item for outcome in outcomes] == naps
+    assert len({outcome.value for outcome in outcomes}) == 2
+    assert outcomes[0].seconds >= 0.4
+
+
+def test_a_slow_item_does_not_pile_up_the_rest(monkeypatch):
+    from weft.platform import processes
+
+    monkeypatch.setattr(processes, "_AHEAD", 2)
+    seen = list(run_bounded(stamp, range(12), workers=2, limits=Limits()))
+    first_done = seen[0].value
+    assert sum(outcome.value < first_done for outcome in seen[1:]) <= 3
+
+
+def stamp(number):
+    time.sleep(0 if number else 0.8)
+    return time.time()
+
+
+def test_a_limit_below_the_one_asked_for_stays():
+    def limited():
+        resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+
+    code = (
+        "import operator\nfrom weft.platform.processes import Limits, run_bounded\n"
+        "if __name__ == '__main__':\n"
+        "    print([o.value for o in run_bounded(operator.neg, [1], workers=1, limits=Limits(mebibytes=9999))])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], preexec_fn=limited, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[-1]\n"
+
+
+def test_stopping_early_leaves_no_process():
+    generator = run_bounded(misbehave, ["a", "b", "hang"], workers=2, limits=Limits(seconds=60))
+    assert next(generator).value == "A"
+    generator.close()
+    assert not multiprocessing.active_children()
+
+
+def test_an_interrupt_ends_the_processes_at_once(tmp_path):
+    script = tmp_path / "waits.py"
+    script.write_text(
+        "import os, time\n"
+        "from weft.platform.processes import Limits, run_bounded\n"
+        "def wait(item):\n"
+        "    os.write(1, b'%d\\n' % os.getpid())\n"
+        "    time.sleep(60)\n"
+        "if __name__ == '__main__':\n"
+        "    try:\n"
+        "        list(run_bounded(wait, [1, 2], workers=2, limits=Limits()))\n"
+        "    except KeyboardInterrupt:\n"
+        "        print('interrupted', flush=True)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, str(script)], stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as run:
+        assert run.stdout is not None
+        children = [int(run.stdout.readline()) for _ in range(2)]
+        # As a terminal does: to the whole group, the children among it.
+        os.killpg(run.pid, signal.SIGINT)
+        assert run.stdout.readline() == "interrupted\n"
+        assert run.wait(10) == 0
+    for child in children:
+        with pytest.raises(ProcessLookupError):
+            os.kill(child, 0)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_nothing_to_do_is_nothing(workers):
+    assert list(run_bounded(misbehave, [], workers=workers, limits=Limits())) == []
