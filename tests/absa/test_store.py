@@ -8,9 +8,9 @@ import torch
 
 from weft.absa import load, save
 from weft.absa.use.store import Int8Storage, find
-from weft.encoder.checkpoint.shipped import shipped_models
 from weft.encoder.checkpoint.tensors import own_tensors
 from weft.errors import CheckpointError
+from weft.platform.models import shipped_models
 
 TEXT = "LOCATION1 is cheap but not very safe"
 QUESTIONS = [("LOCATION1", "price"), ("LOCATION1", "safety")]

@@ -17,19 +17,20 @@ from weft.bcsd.dataset import build as build_module
 from weft.bcsd.dataset.assemble import assemble, dataset_schema
 from weft.bcsd.dataset.build import build_all, known_builds, part_path
 from weft.bcsd.dataset.compile import compile_flags, source_files
-from weft.bcsd.dataset.config import DatasetConfig, Package, Variant, load_config
+from weft.bcsd.dataset.config import DatasetConfig, Package, Variant
 from weft.bcsd.dataset.label import label_build
 from weft.bcsd.dataset.source import Tree
 from weft.bcsd.dataset.stats import dataset_stats
 from weft.bcsd.table import read_table
 from weft.cli.main import main
 from weft.errors import ConfigError, InputError
+from weft.platform.settings import read_settings
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "bcsd" / "dataset.yaml"
 
 
 def test_the_shipped_configuration_keeps_the_split():
-    config = load_config(EXAMPLE)
+    config = read_settings(DatasetConfig, EXAMPLE)
     sides = {role: [p.name for p in config.packages if p.role == role] for role in ("train", "valid", "test")}
     assert sides["test"] == ["zlib", "lz4", "bzip2", "libpng"]
     assert len(sides["train"]) >= 24
@@ -44,20 +45,23 @@ def test_the_shipped_configuration_keeps_the_split():
     ("document", "message"),
     [
         ({"packages": []}, "packages is [];"),
-        ({"packages": [{"name": "a", "role": "test"}], "jbos": 2}, "unknown key 'jbos'"),
-        ({"packages": [{"name": "a", "role": "holdout"}]}, "role is 'holdout'; it must be one of train"),
-        ({"packages": [{"name": "a"}]}, "missing 1 required positional argument: 'role'"),
-        ({"packages": [{"name": "a", "role": "test"}], "levels": ["O9"]}, "levels is ('O9',)"),
+        ({"packages": [{"name": "a", "role": "test"}], "jbos": 2}, "no key 'jbos' (did you mean jobs?)"),
+        (
+            {"packages": [{"name": "a", "role": "holdout"}]},
+            "entry 1: role is 'holdout'; it must be train | valid | test",
+        ),
+        ({"packages": [{"name": "a"}]}, "entry 1: lacks role"),
+        ({"packages": [{"name": "a", "role": "test"}], "levels": ["O9"]}, "levels is 'O9'; it must be [O0 |"),
         ({"packages": [{"name": "a", "role": "test"}, {"name": "a", "role": "train"}]}, "distinct names"),
-        ({"packages": ["zlib"]}, "'zlib' where a mapping is needed"),
-        ([1], "not a mapping of settings"),
+        ({"packages": ["zlib"]}, "'zlib' where a mapping of fields is needed"),
+        ([1], "is '[1]' where a mapping of fields is needed"),
     ],
 )
 def test_configurations_that_break_a_rule(tmp_path, document, message):
     path = tmp_path / "c.yaml"
     path.write_text(yaml.safe_dump(document))
     with pytest.raises(ConfigError) as caught:
-        load_config(path)
+        read_settings(DatasetConfig, path)
     assert message in str(caught.value)
     assert str(caught.value).startswith(str(path))
 

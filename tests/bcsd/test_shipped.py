@@ -11,8 +11,8 @@ from weft.bcsd.use.embedder import Embedder
 from weft.bcsd.use.score import hybrid
 from weft.bcsd.use.store import find
 from weft.cli.main import main
-from weft.encoder.checkpoint.shipped import shipped_models
 from weft.objective.metrics import ranks
+from weft.platform.models import shipped_models
 
 
 @pytest.fixture(scope="module")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self, get_args
+from typing import Literal, get_args
 
 from weft.absa.checks import check_temperature, check_threshold
 from weft.absa.records import check_polarities
 from weft.encoder.config import EncoderConfig
-from weft.encoder.plain import PlainConfig
 from weft.errors import ConfigError
+from weft.platform.settings import Settings
 
 Kind = Literal["weft-absa", "pair", "qacg", "qacg-official", "cg"]
 Pooling = Literal["cls", "gate"]
@@ -24,7 +23,7 @@ _DEPTHS: dict[Kind, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class ModelOptions(PlainConfig):
+class ModelOptions(Settings):
     """What one chooses about a model; the rest of its configuration follows from checkpoint and data.
 
     Args:
@@ -100,7 +99,7 @@ class ModelOptions(PlainConfig):
 
 
 @dataclass(frozen=True)
-class AbsaConfig(PlainConfig):
+class AbsaConfig(Settings):
     """A targeted-aspect sentiment model.
 
     Args:
@@ -150,19 +149,3 @@ class AbsaConfig(PlainConfig):
     def kind(self) -> Kind:
         """The kind of model."""
         return self.options.kind
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build the configuration from plain values, as ``to_dict`` gives them.
-
-        Raises:
-            ConfigError: A key that is no field, or a field that breaks its rule.
-        """
-        plain = dict(values)
-        for name, part in (("encoder", EncoderConfig), ("options", ModelOptions)):
-            if isinstance(plain.get(name), Mapping):
-                plain[name] = part.from_dict(plain[name])
-        for name in ("polarities", "aspects", "targets"):
-            if name in plain:
-                plain[name] = tuple(plain[name])
-        return super().from_dict(plain)

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.bcsd.dataset.compile import compile_flags, driver, source_files
-from weft.bcsd.dataset.config import DatasetConfig, Level, Package, Target, Variant, load_config
+from weft.bcsd.dataset.config import DatasetConfig, Level, Package, Target, Variant
 from weft.bcsd.dataset.source import run
 from weft.bcsd.disassemble.interface import EdgeKind
 from weft.bcsd.disassemble.native import NativeDisassembler
 from weft.bcsd.read import open_image
 from weft.bench.table import Row
+from weft.platform.settings import read_settings
 
 _CONFIG = Path("examples/bcsd/dataset.yaml")
 _LOCAL_LABEL = re.compile(r"\.L(\w+)")
@@ -41,7 +42,7 @@ class Tally:
 
 def table_rows(work: Path, packages: Iterable[str]) -> list[Row]:
     """Share of tables whose every target was found, and share of found targets that no table holds."""
-    config = load_config(_CONFIG)
+    config = read_settings(DatasetConfig, _CONFIG)
     rows: list[Row] = []
     for target in ("x86_64", "aarch64"):
         total = Tally()

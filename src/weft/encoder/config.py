@@ -6,14 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from weft.encoder.plain import PlainConfig
 from weft.errors import ConfigError
+from weft.platform.settings import Settings
 
 Position = Literal["absolute", "rotary", "none"]
 
 
 @dataclass(frozen=True)
-class EncoderConfig(PlainConfig):
+class EncoderConfig(Settings):
     """A BERT-family encoder: post-LayerNorm, erf GELU, ``hidden = heads · D``.
 
     The defaults are BERT-base. RoBERTa is the same encoder with ``position_offset = pad_token_id + 1``.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from weft.encoder.config import EncoderConfig, Position
 from weft.errors import ConfigError
+from weft.platform.settings import Settings
 
 Fusion = Literal["hgat", "residual", "embedding", "words", "none"]
 DecayChoice = Literal["none", "scores", "weights"]
@@ -15,7 +15,7 @@ Decoding = Literal["causal", "masked"]
 
 
 @dataclass(frozen=True)
-class ModelConfig:
+class ModelConfig(Settings):
     """A leafy chain model.
 
     Args:
@@ -80,25 +80,6 @@ class ModelConfig:
     def longest_prompt(self) -> int:
         """Most words before a tail."""
         return max((len(words) for words in self.prompt), default=0)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> ModelConfig:
-        """Read :meth:`to_dict`'s values.
-
-        Raises:
-            ConfigError: An unknown key, or a field that breaks its rule.
-        """
-        unknown = sorted(values.keys() - {item.name for item in fields(cls)})
-        if unknown:
-            raise ConfigError(f"ModelConfig has no key {unknown[0]!r}")
-        changed = dict(values)
-        changed["encoder"] = EncoderConfig.from_dict(values.get("encoder", {}))
-        changed["prompt"] = tuple(tuple(words) for words in values.get("prompt", ()))
-        return cls(**changed)
 
 
 def weft_kg(

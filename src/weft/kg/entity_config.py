@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
 
 from weft.encoder.config import EncoderConfig
 from weft.errors import ConfigError
+from weft.platform.settings import Settings
 
 
 @dataclass(frozen=True)
-class EntityGraphConfig:
+class EntityGraphConfig(Settings):
     """A model of texts with entities.
 
     Args:
@@ -76,23 +75,6 @@ class EntityGraphConfig:
         for name in ("dropout", "relation_dropout"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ConfigError(f"EntityGraphConfig.{name} is {getattr(self, name)}; it must be in [0, 1)")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> EntityGraphConfig:
-        """Read :meth:`to_dict`'s values.
-
-        Raises:
-            ConfigError: An unknown key, or a field that breaks its rule.
-        """
-        unknown = sorted(values.keys() - {item.name for item in fields(cls)})
-        if unknown:
-            raise ConfigError(f"EntityGraphConfig has no key {unknown[0]!r}")
-        changed = {**values, "encoder": EncoderConfig.from_dict(values.get("encoder", {}))}
-        return cls(**{**changed, "types": tuple(values.get("types", ("",)))})
 
 
 PAIR_HEADS = 4

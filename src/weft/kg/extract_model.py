@@ -1,30 +1,14 @@
-"""A trained model by name or folder, and the version that tells one state of it from another."""
+"""What kind of model a folder holds, and the version that tells one state of it from another."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from importlib.resources import files
 from pathlib import Path
 
 from weft.errors import CheckpointError
 
 _FILES = ("config.json", "model.safetensors", "tokenizer.json", "schema.json", "calibration.json")
-
-
-def find_model(name_or_folder: str) -> Path:
-    """The folder of a model: one of that path, or the shipped one of that name.
-
-    Raises:
-        CheckpointError: There is neither.
-    """
-    shipped = Path(str(files("weft"))) / "weights" / name_or_folder
-    for folder in (Path(name_or_folder), shipped):
-        if (folder / "config.json").is_file():
-            return folder
-    if Path(name_or_folder).is_dir():
-        raise CheckpointError("has no config.json", where=name_or_folder, hint="is it a model's folder?")
-    raise CheckpointError(f"no model {name_or_folder!r}", hint="a folder, or a name that `weft models` lists")
 
 
 def model_kind(folder: Path) -> str:

@@ -14,11 +14,11 @@ from weft.absa.config import AbsaConfig
 from weft.absa.model.build import AnyModel, build_model
 from weft.absa.use.asker import Asker
 from weft.condition.quasi import QuasiContext
-from weft.encoder.checkpoint.shipped import find_model
 from weft.encoder.checkpoint.storage import load_model, save_model
 from weft.encoder.checkpoint.tensors import own_tensors
 from weft.encoder.checkpoint.tokenizer import load_tokenizer
 from weft.errors import CheckpointError
+from weft.platform.models import find_model
 
 DEFAULT_MODEL = "absa-small"
 _KIND = "absa"
@@ -126,9 +126,9 @@ def _stored(name_or_dir: str | Path) -> tuple[nn.Module, Asker, bool]:
     tokenizer = load_tokenizer(directory)
     if tokenizer is None:
         raise CheckpointError("has no tokenizer", where=str(directory))
-    return stored, Asker(built[0], tokenizer), isinstance(stored, Int8Storage)
+    return stored, Asker(built[-1], tokenizer), isinstance(stored, Int8Storage)
 
 
 def find(name_or_dir: str | Path) -> Path:
-    """The directory of a model of this kind: see :func:`weft.encoder.checkpoint.shipped.find_model`."""
+    """The directory of a model of this kind: see :func:`weft.platform.models.find_model`."""
     return find_model("absa", name_or_dir)

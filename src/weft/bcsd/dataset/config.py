@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from pathlib import Path
-from typing import Any, Literal, get_args
-
-import yaml
+from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from weft.errors import ConfigError
 
@@ -120,43 +117,3 @@ class DatasetConfig:
 def _check(holds: bool, name: str, value: object, rule: str) -> None:
     if not holds:
         raise ConfigError(f"{name} is {value!r}; it must be {rule}")
-
-
-def load_config(path: Path) -> DatasetConfig:
-    """Read a YAML configuration.
-
-    Raises:
-        ConfigError: It is missing, no YAML mapping, has unknown keys or breaks a rule.
-    """
-    try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise ConfigError("no such file", where=str(path)) from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(
-            f"not a YAML file: {' '.join(str(error).split())[:120]}", where=str(path)
-        ) from error
-    if not isinstance(document, dict):
-        raise ConfigError("not a mapping of settings", where=str(path))
-    try:
-        listed = document.pop("packages", [])
-        if not isinstance(listed, list):
-            raise ConfigError("packages must be a list")
-        packages = tuple(_make(Package, entry) for entry in listed)
-        return _make(DatasetConfig, {**document, "packages": packages})
-    except ConfigError as error:
-        raise ConfigError(error.what, where=str(path), hint=error.hint) from error
-
-
-def _make(kind: Any, values: object) -> Any:
-    if not isinstance(values, dict):
-        raise ConfigError(f"{values!r} where a mapping is needed")
-    known = {f.name: f for f in fields(kind)}
-    unknown = sorted(set(values) - set(known))
-    if unknown:
-        raise ConfigError(f"unknown key {unknown[0]!r}", hint=f"one of {', '.join(known)}")
-    frozen = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
-    try:
-        return kind(**frozen)
-    except TypeError as error:
-        raise ConfigError(str(error).replace("__init__()", kind.__name__)) from error

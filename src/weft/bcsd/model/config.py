@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, Self, get_args
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
 
 from weft.bcsd.represent.vocabulary import JUMP_POSITIONS, VOCABULARY_SIZE
 from weft.encoder.config import EncoderConfig
 from weft.errors import ConfigError
+from weft.platform.settings import Settings
 
 PrefixSource = Literal["graph", "register", "none"]
 Branches = Literal["both", "sequence", "graph"]
@@ -21,7 +21,7 @@ LATER = ("block_tokens", "typed_edges", "reverse_edges", "node_features", "block
 
 
 @dataclass(frozen=True)
-class ModelConfig:
+class ModelConfig(Settings):
     """Sizes and options; those that are not sizes exist to be compared.
 
     Args:
@@ -125,18 +125,6 @@ class ModelConfig:
             attention_probs_dropout_prob=self.dropout,
         )
 
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build the configuration from a mapping of field names.
-
-        Raises:
-            ConfigError: A key that is no field, or a field that breaks its rule.
-        """
-        unknown = [key for key in values if key not in {entry.name for entry in fields(cls)}]
-        if unknown:
-            raise ConfigError(f"ModelConfig has no key {unknown[0]!r}")
-        return cls(**values)
-
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values.
 
@@ -144,7 +132,7 @@ class ModelConfig:
         its file and its version.
         """
         defaults = {entry.name: entry.default for entry in fields(self)}
-        values = asdict(self)
+        values = super().to_dict()
         return {name: v for name, v in values.items() if name not in LATER or v != defaults[name]}
 
     def _require(self, name: str, holds: bool, rule: str) -> None:

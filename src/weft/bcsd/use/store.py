@@ -17,10 +17,10 @@ from weft.bcsd.model.function_model import FunctionModel
 from weft.bcsd.represent import NORMALISER_VERSION, load_vocabulary
 from weft.bcsd.represent.lexical import LEVELS, Lexical
 from weft.bcsd.use.score import ScoreWeights
-from weft.encoder.checkpoint.shipped import find_model
 from weft.encoder.checkpoint.storage import load_model, read_config, save_model
 from weft.encoder.checkpoint.tensors import own_tensors
 from weft.errors import CheckpointError
+from weft.platform.models import find_model
 
 DEFAULT_MODEL = "bcsd-small"
 _KIND = "bcsd"
@@ -124,5 +124,5 @@ def version(network: FunctionModel, lexical: Lexical) -> str:
 
 
 def find(name_or_dir: str | Path) -> Path:
-    """The directory of a model of this kind: see :func:`weft.encoder.checkpoint.shipped.find_model`."""
+    """The directory of a model of this kind: see :func:`weft.platform.models.find_model`."""
     return find_model("bcsd", name_or_dir)

@@ -43,16 +43,17 @@ def run(argv: list[str]) -> int:
     arguments = parser().parse_args(argv)
     from weft.bcsd.dataset.assemble import assemble
     from weft.bcsd.dataset.build import build_all, known_builds
-    from weft.bcsd.dataset.config import load_config
+    from weft.bcsd.dataset.config import DatasetConfig
     from weft.bcsd.dataset.stats import dataset_stats
     from weft.errors import ConfigError, InputError, PartialFailure
+    from weft.platform.settings import read_settings
 
     output = arguments.output or arguments.work / "functions.parquet"
     if arguments.action == "stats":
         stats = dataset_stats(arguments.config if arguments.config.suffix == ".parquet" else output)
         print(json.dumps(stats) if arguments.json else describe(stats))
         return 0
-    config = load_config(arguments.config)
+    config = read_settings(DatasetConfig, arguments.config)
     if arguments.jobs is not None:
         config = replace(config, jobs=arguments.jobs)
     wanted = (

@@ -127,10 +127,11 @@ def _corpus(
     arguments: argparse.Namespace, corpus: str, failures: list[tuple[str, str]]
 ) -> tuple[Iterator[Source], Loader]:
     """The documents and what loads their reader, by the kind of the model; fills ``failures`` as they are read."""
-    from weft.kg.extract_model import find_model, model_kind
+    from weft.kg.extract_model import model_kind
     from weft.kg.model.leafy_chain import KIND as PYTHON_KIND
+    from weft.platform.models import find_model
 
-    folder, device = find_model(arguments.model), str(device_of(arguments))
+    folder, device = find_model("kg", arguments.model), str(device_of(arguments))
     # One thread in each process, unless asked for: as fast with several, and the same to the last bit.
     threads, endpoint = arguments.threads or 1, endpoint_of(arguments)
     if model_kind(folder) == PYTHON_KIND:

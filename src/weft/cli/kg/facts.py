@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.cli.kg.endpoint import add_endpoint, endpoint_of, report_tally
 from weft.cli.machine import add_machine, device_of
-from weft.errors import CheckpointError
 
 if TYPE_CHECKING:
     from weft.kg.extract import ModelFact
@@ -48,20 +46,12 @@ def run(argv: list[str]) -> int:
     from weft.kg.evaluate.confidence import threshold_at
     from weft.kg.extract import Extractor
     from weft.kg.schema import PYTHON
+    from weft.platform.models import find_model
 
     for name in arguments.relation or ():
         PYTHON.id_of(name)
     device = device_of(arguments)
-    shipped = files("weft").joinpath("weights", arguments.model)
-    if Path(arguments.model).is_dir():
-        extractor = Extractor.load(Path(arguments.model), device)
-    elif shipped.joinpath("config.json").is_file():
-        with as_file(shipped) as folder:
-            extractor = Extractor.load(folder, device)
-    else:
-        raise CheckpointError(
-            f"no model {arguments.model!r}", hint="a folder, or a name that `weft models` lists"
-        )
+    extractor = Extractor.load(find_model("kg", arguments.model), device)
     endpoint = endpoint_of(arguments)
     if endpoint is not None:
         extractor = extractor.with_endpoint(endpoint)

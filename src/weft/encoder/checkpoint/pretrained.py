@@ -19,6 +19,7 @@ from weft.encoder.encoder import Encoder
 from weft.encoder.heads import MLMHead
 from weft.encoder.pooling import ClsPooler
 from weft.errors import CheckpointError, ConfigError
+from weft.platform.models import build_within
 
 
 class Pretrained(NamedTuple):
@@ -159,12 +160,13 @@ def load_pretrained(name_or_dir: str | Path) -> Pretrained:
     pooler_part = _take(tensors, _POOLER, "pooler", str(directory))
     head_part = _take(tensors, family.head, "language-model head", str(directory))
     decoder, copy = tensors.pop(family.decoder, None), tensors.pop(family.head_bias, None)
-    names = _encoder_names(config)
     relevant = {name: tensor for name, tensor in tensors.items() if not name.startswith(family.irrelevant)}
     # Built without storage: every parameter comes from the file, and no random number is drawn.
+    shapes = {name: tuple(tensor.shape) for name, tensor in relevant.items()}
+    encoder = build_within(lambda: Encoder(config), shapes, str(directory)).to_empty(device="cpu")
     with torch.device("meta"):
-        encoder, pooler, head = Encoder(config), ClsPooler(config), MLMHead(config)
-    encoder = encoder.to_empty(device="cpu")
+        pooler, head = ClsPooler(config), MLMHead(config)
+    names = _encoder_names(config)
     ours = encoder.state_dict()
     fill({theirs: ours[name] for theirs, name in names.items()}, relevant, str(directory))
     if head_part is not None and _untied(decoder, copy, head_part["bias"], encoder):

@@ -24,6 +24,7 @@ from torch import nn
 from weft import __version__
 from weft.encoder.checkpoint.tensors import (
     SAFETENSORS,
+    check_shapes,
     fill,
     listed,
     own_tensors,
@@ -32,6 +33,7 @@ from weft.encoder.checkpoint.tensors import (
 )
 from weft.encoder.checkpoint.tokenizer import TOKENIZER
 from weft.errors import CheckpointError, ConfigError
+from weft.platform.models import build_within, read_shapes
 
 CONFIG = "config.json"
 _FORMAT = 1
@@ -159,20 +161,29 @@ def load_model(
 ) -> _Module:
     """Build a module from its saved configuration and fill it.
 
+    What the configuration asks for is held against the weights first, with nothing allocated.
+
     Args:
         directory: A weft checkpoint.
-        build: From the configuration's values to a module.
+        build: From the configuration's values to a module; called twice, the first time without storage.
         kind: What the checkpoint must be.
 
     Raises:
         CheckpointError: As :func:`read_config` and :func:`load_weights`; a configuration that breaks a rule.
     """
-    values = read_config(directory, kind)
+    values, directory = read_config(directory, kind), Path(directory)
+    _verify(directory, _record(directory))
+    weights = directory / SAFETENSORS
+    shapes = read_shapes(weights)
     try:
+        check_shapes(
+            own_tensors(build_within(lambda: build(values), shapes, str(directory))), shapes, str(weights)
+        )
         module = build(values)
     except (ConfigError, TypeError, KeyError) as error:
         raise CheckpointError(f"its configuration does not build: {error}", where=str(directory)) from error
-    return load_weights(module, directory)
+    fill(own_tensors(module), read_safetensors(weights), str(weights))
+    return module
 
 
 def _record(directory: Path) -> dict[str, Any]:

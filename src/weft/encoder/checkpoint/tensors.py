@@ -83,21 +83,8 @@ def fill(targets: Mapping[str, Tensor], tensors: Mapping[str, Tensor], where: st
         CheckpointError: Missing or unexpected tensors, other shapes, integers for numbers, NaN or
             infinity; all of a kind are listed at once.
     """
-    faults: list[str] = []
-    missing = [name for name in targets if name not in tensors]
-    unexpected = [name for name in tensors if name not in targets]
-    if missing:
-        faults.append(f"{len(missing)} missing: {listed(missing)}")
-    if unexpected:
-        faults.append(f"{len(unexpected)} unexpected: {listed(unexpected)}")
+    faults = _misfits(targets, {name: tuple(tensor.shape) for name, tensor in tensors.items()})
     common = [name for name in targets if name in tensors]
-    misshapen = [
-        f"{name} {tuple(tensors[name].shape)} instead of {tuple(targets[name].shape)}"
-        for name in common
-        if tensors[name].shape != targets[name].shape
-    ]
-    if misshapen:
-        faults.append(f"{len(misshapen)} of another shape: {listed(misshapen)}")
     mistyped = [
         f"{name} {tensors[name].dtype}"
         for name in common
@@ -108,11 +95,37 @@ def fill(targets: Mapping[str, Tensor], tensors: Mapping[str, Tensor], where: st
     infinite = [name for name in common if not bool(torch.isfinite(tensors[name]).all())]
     if infinite:
         faults.append(f"{len(infinite)} with NaN or infinity: {listed(infinite)}")
-    if faults:
-        raise CheckpointError(f"the tensors do not fit: {'; '.join(faults)}", where=where)
+    _refuse(faults, where)
     with torch.no_grad():
         for name in common:
             targets[name].copy_(tensors[name])
+
+
+def check_shapes(targets: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]], where: str) -> None:
+    """Check that a file has every tensor in its shape, and no other.
+
+    Raises:
+        CheckpointError: Missing, unexpected or misshapen tensors; all of a kind are listed at once.
+    """
+    _refuse(_misfits(targets, shapes), where)
+
+
+def _misfits(targets: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]]) -> list[str]:
+    kinds = {
+        "missing": [name for name in targets if name not in shapes],
+        "unexpected": [name for name in shapes if name not in targets],
+        "of another shape": [
+            f"{name} {shapes[name]} instead of {tuple(target.shape)}"
+            for name, target in targets.items()
+            if name in shapes and shapes[name] != tuple(target.shape)
+        ],
+    }
+    return [f"{len(names)} {kind}: {listed(names)}" for kind, names in kinds.items() if names]
+
+
+def _refuse(faults: Sequence[str], where: str) -> None:
+    if faults:
+        raise CheckpointError(f"the tensors do not fit: {'; '.join(faults)}", where=where)
 
 
 def own_tensors(module: nn.Module) -> dict[str, Tensor]:

@@ -1,0 +1,165 @@
+"""Models: found by name or folder, listed, and held against their weights before anything is allocated."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Mapping
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from weft.errors import CheckpointError, InputError
+from weft.platform.reading import open_input, parse_json
+
+if TYPE_CHECKING:
+    from torch import nn
+
+_CONFIG = "config.json"
+_HEADER_BYTES = 100_000_000
+"""What safetensors itself allows a header."""
+_SHOWN = 200
+_SPARE = 64
+_Shapes = Mapping[str, tuple[int, ...]]
+_Module = TypeVar("_Module", bound="nn.Module")
+
+
+def shipped_models(kind: str = "") -> dict[str, Path]:
+    """The models that come with the package, by name: those of one kind, such as ``"bcsd"``, or all."""
+    weights = Path(str(files("weft"))) / "weights"
+    pattern = f"{kind}-*/{_CONFIG}" if kind else f"*/{_CONFIG}"
+    return {path.parent.name: path.parent for path in sorted(weights.glob(pattern))}
+
+
+def find_model(kind: str, name_or_dir: str | Path) -> Path:
+    """The folder of a model: one of that path, or the shipped one of that name.
+
+    Args:
+        kind: ``"absa"``, ``"bcsd"`` or ``"kg"``: which shipped models it may be.
+        name_or_dir: A folder with a ``config.json``, or a name.
+
+    Raises:
+        CheckpointError: There is neither; the nearest name is told.
+    """
+    name, shipped, beside = str(name_or_dir), shipped_models(kind), dict[str, str]()
+    folder = Path(name)
+    try:
+        if name and (folder / _CONFIG).is_file():
+            return folder
+        if name in shipped:
+            return shipped[name]
+        if name and folder.exists():
+            what = f"has no {_CONFIG}" if folder.is_dir() else "is a file"
+            raise CheckpointError(what, where=name, hint="name a model's folder")
+        found = islice(folder.parent.glob(f"*/{_CONFIG}"), 1000)
+        beside = {path.parent.name: str(path.parent) for path in found}
+    except (OSError, ValueError):
+        pass  # a name that no file system takes
+    near = _near(folder.name, [*shipped, *beside])
+    listed = f"give a folder, or a shipped model: {', '.join(shipped) or 'none'}"
+    hint = f"did you mean {beside.get(near, near)}?" if near else listed
+    raise CheckpointError("no such model", where=repr(_shown(name)), hint=hint)
+
+
+def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """The shapes of the tensors of a safetensors file, from its header alone.
+
+    Raises:
+        CheckpointError: It cannot be read, or has no such header.
+    """
+    try:
+        with open_input(path) as file:
+            length = int.from_bytes(file.read(8), "little")
+            text = file.read(length) if length <= _HEADER_BYTES else b""
+        entries = parse_json(text.decode("utf-8"), str(path))
+        shapes = {
+            name: tuple(int(size) for size in entry["shape"])
+            for name, entry in entries.items()
+            if name != "__metadata__"
+        }
+    except InputError as error:
+        raise CheckpointError(error.what, where=error.where, hint=error.hint) from error
+    except (UnicodeDecodeError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise CheckpointError("damaged or truncated: no header of safetensors", where=str(path)) from error
+    return shapes
+
+
+def build_within(build: Callable[[], _Module], shapes: _Shapes, where: str) -> _Module:
+    """Build a module without storage, and stop as soon as it holds more than its weights' file.
+
+    A configuration of a million layers, or of a width of a billion, ends here: nothing is allocated, and no more
+    layers are made than the file has tensors for.
+
+    Args:
+        build: Makes the module.
+        shapes: Of the tensors of the file.
+        where: The file or folder, for the message.
+
+    Raises:
+        CheckpointError: There are more, or larger, parameters than in the file.
+    """
+    import torch
+    from torch.nn.modules.module import register_module_parameter_registration_hook
+
+    most, largest = 2 * len(shapes) + _SPARE, max(map(math.prod, shapes.values()), default=0)
+    made = 0
+
+    def count(_module: nn.Module, name: str, parameter: Any) -> None:
+        nonlocal made
+        made += 1
+        if made > most:
+            raise CheckpointError(
+                f"its configuration asks for more tensors than its weights have, which are {len(shapes):,}",
+                where=where,
+            )
+        if parameter is not None and parameter.numel() > largest:
+            raise CheckpointError(
+                f"its configuration asks for a {name} of {tuple(parameter.shape)}; the largest of its weights' "
+                f"tensors holds {largest:,} numbers",
+                where=where,
+            )
+
+    hook = register_module_parameter_registration_hook(count)
+    try:
+        with torch.device("meta"):
+            return build()
+    except RuntimeError as error:  # sizes whose product no machine word holds
+        raise CheckpointError(
+            f"its configuration's sizes are beyond all bounds: {str(error).splitlines()[0]}", where=where
+        ) from error
+    finally:
+        hook.remove()
+
+
+def describe_models() -> list[dict[str, Any]]:
+    """For each shipped model its name, size in megabytes, and what its card says first."""
+    found: list[dict[str, Any]] = []
+    for name, folder in shipped_models().items():
+        card = model_card(name).splitlines()
+        prose = (line for line in card if line.strip() and not line.startswith(("#", "---", "|")))
+        size = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
+        found.append({"name": name, "megabytes": round(size / 1e6, 1), "summary": next(prose, "")})
+    return found
+
+
+def model_card(name: str) -> str:
+    """The card of a shipped model.
+
+    Raises:
+        CheckpointError: There is none of that name; the nearest one is told.
+    """
+    shipped = shipped_models()
+    if name not in shipped:
+        near = _near(name, list(shipped))
+        hint = f"did you mean {near}?" if near else f"there are: {', '.join(shipped)}"
+        raise CheckpointError(f"no shipped model {_shown(name)!r}", hint=hint)
+    return (shipped[name] / "README.md").read_text(encoding="utf-8")
+
+
+def _shown(name: str) -> str:
+    return name if len(name) <= _SHOWN else f"{name[:_SHOWN]}… ({len(name):,} characters)"
+
+
+def _near(name: str, known: list[str]) -> str:
+    return next(iter(difflib.get_close_matches(name[:_SHOWN], known, n=1)), "")

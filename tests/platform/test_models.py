@@ -1,0 +1,150 @@
+"""Models by name and folder, and configurations that ask for more than their weights hold."""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import nn
+
+from weft.encoder.checkpoint.pretrained import load_pretrained
+from weft.encoder.checkpoint.storage import load_model, save_model
+from weft.encoder.config import EncoderConfig
+from weft.encoder.encoder import Encoder
+from weft.errors import CheckpointError
+from weft.platform.models import (
+    build_within,
+    describe_models,
+    find_model,
+    model_card,
+    read_shapes,
+    shipped_models,
+)
+
+SMALL = EncoderConfig(
+    vocab_size=40, hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16
+)
+
+
+def test_a_shipped_name_and_a_folder_are_found(tmp_path: Path):
+    assert find_model("bcsd", "bcsd-small") == shipped_models("bcsd")["bcsd-small"]
+    (tmp_path / "config.json").write_text("{}")
+    assert find_model("bcsd", tmp_path) == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("bcsd-smal", ["no such model", "did you mean bcsd-small?"]),
+        ("kg-python-small", ["no such model", "bcsd-small"]),
+        ("", ["''", "no such model"]),
+        ("x" * 5000, ["xxx…", "5,000 characters", "no such model"]),
+        ("a\0b", ["no such model"]),
+    ],
+    ids=["near", "another kind's", "empty", "long", "zero byte"],
+)
+def test_a_name_that_is_none_is_told_in_one_line(name: str, words: list[str]):
+    with pytest.raises(CheckpointError) as caught:
+        find_model("bcsd", name)
+    text = str(caught.value)
+    assert all(word in text for word in words), text
+    assert len(text) < 300
+    assert "\n" not in text
+
+
+def test_a_near_folder_is_named(tmp_path: Path):
+    (tmp_path / "my-model").mkdir()
+    (tmp_path / "my-model" / "config.json").write_text("{}")
+    with pytest.raises(CheckpointError, match=r"did you mean .*my-model"):
+        find_model("bcsd", tmp_path / "my-modle")
+
+
+def test_a_folder_without_configuration_and_a_file(tmp_path: Path):
+    with pytest.raises(CheckpointError, match=r"has no config\.json"):
+        find_model("kg", tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CheckpointError, match="is a file"):
+        find_model("kg", tmp_path / "file")
+
+
+def test_every_shipped_model_has_a_card_and_a_size():
+    assert {record["name"] for record in describe_models()} == set(shipped_models())
+    for record in describe_models():
+        assert record["megabytes"] > 0
+        assert record["summary"]
+        assert record["name"] in model_card(record["name"])
+    with pytest.raises(CheckpointError, match="did you mean absa-small"):
+        model_card("absa-smal")
+
+
+def test_shapes_are_read_from_the_header_alone(tmp_path: Path):
+    tensors = {"a": torch.zeros(3, 5), "b": torch.zeros(())}
+    save_file(tensors, tmp_path / "w.safetensors", metadata={"format": "pt"})
+    assert read_shapes(tmp_path / "w.safetensors") == {"a": (3, 5), "b": ()}
+    for content in (b"", b"\xff" * 8, b"\x04\0\0\0\0\0\0\0[1]", b"\x02\0\0\0\0\0\0\0\xff\xff"):
+        (tmp_path / "bad").write_bytes(content)
+        with pytest.raises(CheckpointError):
+            read_shapes(tmp_path / "bad")
+
+
+ABSURD = [
+    ("num_hidden_layers", 10**6),
+    ("hidden_size", 10**9),
+    ("intermediate_size", 10**18),
+    ("vocab_size", 10**12),
+    ("num_hidden_layers", 3),
+    ("hidden_size", 16),
+]
+
+
+@pytest.mark.parametrize(("field", "value"), ABSURD)
+@pytest.mark.parametrize("kind", ["weft", "bert"])
+def test_absurd_sizes_are_refused_before_anything_is_allocated(
+    tmp_path: Path, field: str, value: int, kind: str, tiny_bert: Path
+):
+    folder = tmp_path / "model"
+    if kind == "weft":
+        save_model(folder, Encoder(SMALL), SMALL)
+    else:
+        shutil.copytree(tiny_bert, folder)
+    record = json.loads((folder / "config.json").read_text())
+    (record["config"] if kind == "weft" else record)[field] = value
+    (folder / "config.json").write_text(json.dumps(record))
+    load = load_encoder if kind == "weft" else load_pretrained
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    begin = time.process_time()
+    with pytest.raises(CheckpointError) as caught:
+        load(folder)
+    assert time.process_time() - begin < 2
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kilobytes
+    assert "\n" not in str(caught.value)
+
+
+def load_encoder(folder: Path) -> Encoder:
+    return load_model(folder, lambda values: Encoder(EncoderConfig.from_dict(values)))
+
+
+@pytest.fixture(scope="session")
+def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    transformers = pytest.importorskip("transformers")
+    folder = tmp_path_factory.mktemp("bert")
+    config = transformers.BertConfig(
+        vocab_size=40, hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16
+    )
+    transformers.BertModel(config).save_pretrained(folder)
+    return folder
+
+
+def test_what_fits_is_built_once_more_with_storage():
+    shapes = {"weight": (3, 2), "bias": (3,)}
+    module = build_within(lambda: nn.Linear(2, 3), shapes, "here")
+    assert module.weight.is_meta
+    assert not nn.Linear(2, 3).weight.is_meta
+    with pytest.raises(CheckpointError, match="here: its configuration asks for a weight"):
+        build_within(lambda: nn.Linear(2, 4), shapes, "here")
