@@ -68,12 +68,13 @@ def test_json_and_dict_round_trip(tmp_path):
 def test_unknown_keys_are_errors_with_the_nearest_one():
     with pytest.raises(ConfigError, match=r"no key 'hiden_size' \(did you mean hidden_size\?\)"):
         EncoderConfig.from_dict({"hiden_size": 8})
-    with pytest.raises(ConfigError, match="the keys are vocab_size"):
+    with pytest.raises(ConfigError, match="there are vocab_size"):
         EncoderConfig.from_dict({"zzz": 8})
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("{", "is not JSON"), ("[1]", "holds a list"), (None, "cannot be read")]
+    ("text", "message"),
+    [("{", "is not JSON"), ("[1]", "a mapping of fields is needed"), (None, "is not there")],
 )
 def test_a_file_that_is_no_configuration(tmp_path, text, message):
     path = tmp_path / "config.json"

@@ -141,7 +141,7 @@ def test_a_run_goes_on_where_it_stopped(
         (["kg", "facts", "/no/file.py", "--model", "MODEL"], 3, "cannot be read"),
         (["kg", "facts", "BROKEN", "--model", "MODEL"], 3, "not Python"),
         (["kg", "facts", "EMPTY", "--model", "MODEL"], 3, "no functions, classes or statements"),
-        (["kg", "facts", "BROKEN", "--model", "no-such-model"], 4, "no model 'no-such-model'"),
+        (["kg", "facts", "BROKEN", "--model", "no-such-model"], 4, "'no-such-model': no such model"),
         (["kg", "facts", "BROKEN", "--model", "MODEL", "--relation", "likes"], 3, "no relation 'likes'"),
         (["kg", "facts", "BROKEN", "--model", "MODEL", "--device", "abacus"], 2, "no such device"),
     ],

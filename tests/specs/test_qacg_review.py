@@ -207,10 +207,10 @@ def test_configuration_from_dict_and_json(tmp_path):
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        ("[1]", "holds a list"),
+        ("[1]", "a mapping of fields is needed"),
         ("{", "is not JSON"),
         ('{"encoder": {"hidden": 1}}', "no key 'hidden'"),
-        (None, "cannot be read"),
+        (None, "is not there"),
     ],
 )
 def test_a_bad_configuration_file(tmp_path, content, what):

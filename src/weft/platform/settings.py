@@ -17,9 +17,9 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from weft.errors import ConfigError
+from weft.errors import ConfigError, InputError
 from weft.platform.files import write_text
-from weft.platform.reading import read_json, read_yaml
+from weft.platform.reading import SETTINGS_BYTES, read_json, read_yaml
 
 _Kind = TypeVar("_Kind")
 _SHOWN = 60
@@ -47,10 +47,13 @@ class Settings:
         """Read the settings from a JSON file.
 
         Raises:
-            ConfigError: It is not a JSON object, or breaks a rule.
-            InputError: It cannot be read, or is not JSON.
+            ConfigError: The file cannot be read, is not a JSON object, or breaks a rule.
         """
-        return cls.from_dict(_mapping(read_json(path), str(path)))
+        try:
+            values = read_json(path, SETTINGS_BYTES)
+        except InputError as error:
+            raise ConfigError(error.what, where=error.where, hint=error.hint) from error
+        return cls.from_dict(_mapping(values, str(path)))
 
     def to_json(self, path: str | Path) -> None:
         """Write the settings as a JSON object.
