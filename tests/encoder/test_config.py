@@ -27,7 +27,7 @@ def test_defaults_are_bert_base():
         ("num_attention_heads", 7, "divisor of hidden_size, which is 768"),
         ("intermediate_size", "3072", "positive integer"),
         ("max_position_embeddings", 0, "positive integer"),
-        ("type_vocab_size", 0, "positive integer"),
+        ("type_vocab_size", -1, "0 for no token types"),
         ("layer_norm_eps", 0.0, "positive number"),
         ("layer_norm_eps", float("nan"), "positive number"),
         ("initializer_range", -1.0, "positive number"),
@@ -36,6 +36,8 @@ def test_defaults_are_bert_base():
         ("pad_token_id", 30522, "vocab_size is 30522"),
         ("position", "learnt", "absolute, rotary, none"),
         ("position_offset", 2, "pad_token_id + 1 = 1"),
+        ("relative_buckets", 6, "a multiple of 4"),
+        ("relative_distance", 0, "a quarter of relative_buckets"),
     ],
 )
 def test_a_field_that_breaks_its_rule_is_named_with_value_and_rule(field, value, rule):

@@ -1,4 +1,4 @@
-"""Without a conditioner the encoder is the BERT and RoBERTa of `transformers`, values and gradients."""
+"""Without a conditioner the encoder is the BERT, RoBERTa and MPNet of `transformers`, values and gradients."""
 
 import logging
 from importlib.resources import files
@@ -9,7 +9,9 @@ import torch
 import transformers
 from tokenizers import Tokenizer
 
-from weft.encoder import TokenInputs, load_pretrained
+from weft.condition import DistanceDecay, KVPrefix, Stack
+from weft.encoder import PLAIN, TokenInputs, load_pretrained
+from weft.errors import InputError
 
 transformers.logging.disable_progress_bar()
 transformers.logging.set_verbosity(logging.ERROR)
@@ -28,8 +30,11 @@ SIZES = {
 }
 
 
+FAMILIES = ["Bert", "Roberta", "MPNet"]
+
+
 def build(family, kind="Model", **changes):
-    pads = {"Bert": 0, "Roberta": 1}
+    pads = {"Bert": 0, "Roberta": 1, "MPNet": 1}
     config = getattr(transformers, f"{family}Config")(**{**SIZES, "pad_token_id": pads[family], **changes})
     model = getattr(transformers, f"{family}{kind}")(config)
     # LayerNorm and biases start at 1 and 0, where exchanged names would not show.
@@ -49,15 +54,16 @@ def padded_batch(pad, lengths=(9, 4, 1, 9), vocab=60):
 
 
 @pytest.mark.parametrize("train", [False, True])
-@pytest.mark.parametrize("family", ["Bert", "Roberta"])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_hidden_states_pooler_and_gradients(tmp_path, family, train):
     theirs = build(family).train(train)
     theirs.save_pretrained(tmp_path)
     ours = load_pretrained(tmp_path)
     ours.encoder.train(train)
     ids, mask, types = padded_batch(theirs.config.pad_token_id)
-    expected = theirs(input_ids=ids, attention_mask=mask.long(), token_type_ids=types)
-    hidden = ours.encoder(TokenInputs(ids, types), mask).last_hidden_state
+    typed = {} if family == "MPNet" else {"token_type_ids": types}
+    expected = theirs(input_ids=ids, attention_mask=mask.long(), **typed)
+    hidden = ours.encoder(TokenInputs(ids, typed.get("token_type_ids")), mask).last_hidden_state
     pooled = ours.pooler(hidden, mask)
     torch.testing.assert_close(hidden[mask], expected.last_hidden_state[mask], atol=1e-5, rtol=0)
     torch.testing.assert_close(pooled, expected.pooler_output, atol=1e-5, rtol=0)
@@ -65,12 +71,20 @@ def test_hidden_states_pooler_and_gradients(tmp_path, family, train):
     weight = torch.randn_like(hidden)
     (hidden * weight)[mask].sum().backward()
     (expected.last_hidden_state * weight)[mask].sum().backward()
-    for name, module, other in [
+    attention = theirs.encoder.layer[0].attention
+    pairs = [
         ("words", ours.encoder.embeddings.word_embeddings, theirs.embeddings.word_embeddings),
         ("positions", ours.encoder.embeddings.position_embeddings, theirs.embeddings.position_embeddings),
-        ("query", ours.encoder.layers[0].attention.query, theirs.encoder.layer[0].attention.self.query),
+        (
+            "query",
+            ours.encoder.layers[0].attention.query,
+            attention.attn.q if family == "MPNet" else attention.self.query,
+        ),
         ("output", ours.encoder.layers[2].output, theirs.encoder.layer[2].output.dense),
-    ]:
+    ]
+    if family == "MPNet":
+        pairs.append(("relative bias", ours.encoder.relative.bias, theirs.encoder.relative_attention_bias))
+    for name, module, other in pairs:
         torch.testing.assert_close(
             module.weight.grad,
             other.weight.grad,
@@ -80,7 +94,7 @@ def test_hidden_states_pooler_and_gradients(tmp_path, family, train):
         )
 
 
-@pytest.mark.parametrize("family", ["Bert", "Roberta"])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_language_model_head(tmp_path, family):
     theirs = build(family, "ForMaskedLM").eval()
     theirs.save_pretrained(tmp_path)
@@ -91,6 +105,43 @@ def test_language_model_head(tmp_path, family):
     words = ours.encoder.embeddings.word_embeddings.weight
     torch.testing.assert_close(ours.mlm_head(hidden, words)[mask], expected[mask], atol=1e-5, rtol=0)
     torch.testing.assert_close(ours.mlm_head(hidden, words, mask), expected[mask], atol=1e-5, rtol=0)
+
+
+def test_mpnet_far_beyond_the_exact_distances(tmp_path):
+    """Every bucket is met, and all layers share the bias."""
+    theirs = build("MPNet", max_position_embeddings=320).eval()
+    theirs.save_pretrained(tmp_path)
+    ours = load_pretrained(tmp_path).encoder
+    ids, mask, _ = padded_batch(1, lengths=(300, 17))
+    expected = theirs(input_ids=ids, attention_mask=mask.long()).last_hidden_state
+    whole = ours(ids, mask).last_hidden_state
+    torch.testing.assert_close(whole[mask], expected[mask], atol=2e-5, rtol=0)
+    lower = ours(ids, mask, layers=slice(0, 2)).last_hidden_state
+    torch.testing.assert_close(ours(lower, mask, layers=slice(2, 3)).last_hidden_state[mask], whole[mask])
+
+
+def test_types_for_an_encoder_without_are_refused(tmp_path):
+    build("MPNet").save_pretrained(tmp_path)
+    ours = load_pretrained(tmp_path).encoder
+    ids, mask, types = padded_batch(1)
+    with pytest.raises(InputError, match="without any"):
+        ours(TokenInputs(ids, types), mask)
+
+
+def test_mpnet_takes_a_prefix_and_a_decay_beside_its_bias(tmp_path):
+    build("MPNet").save_pretrained(tmp_path)
+    ours = load_pretrained(tmp_path).encoder
+    ids, mask, _ = padded_batch(1)
+    plain = ours(ids, mask).last_hidden_state
+    decay = DistanceDecay(4, max_distance=9, mode="weights")
+    ours.conditioner = Stack([KVPrefix(8, 32, 4, 3), decay])
+    steps = torch.arange(9)
+    distances = (steps[:, None] - steps).abs()[None]
+    both = ours(ids, mask, [torch.randn(len(ids), 8), distances]).last_hidden_state
+    assert not torch.allclose(both[mask], plain[mask], atol=1e-3)
+    far_apart = ours(ids, mask, [torch.randn(len(ids), 8), distances * 0])
+    assert torch.isfinite(far_apart.last_hidden_state).all()
+    torch.testing.assert_close(ours(ids, mask, PLAIN).last_hidden_state, plain)
 
 
 def test_an_untied_head_is_left_out(tmp_path):

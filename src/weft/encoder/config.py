@@ -16,7 +16,8 @@ Position = Literal["absolute", "rotary", "none"]
 class EncoderConfig(Settings):
     """A BERT-family encoder: post-LayerNorm, erf GELU, ``hidden = heads · D``.
 
-    The defaults are BERT-base. RoBERTa is the same encoder with ``position_offset = pad_token_id + 1``.
+    The defaults are BERT-base. RoBERTa is the same encoder with ``position_offset = pad_token_id + 1``; MPNet
+    is RoBERTa without token types and with a relative bias.
 
     Args:
         vocab_size: Rows of the word embeddings.
@@ -26,7 +27,7 @@ class EncoderConfig(Settings):
         intermediate_size: Width of the feed-forward part.
         max_position_embeddings: Rows of the position table; it bounds the length only where
             ``position`` is ``"absolute"``.
-        type_vocab_size: Rows of the token-type table.
+        type_vocab_size: Rows of the token-type table; 0 for none.
         layer_norm_eps: Added to the variance in every LayerNorm.
         hidden_dropout_prob: Dropout of the embeddings and of both halves of a layer, in [0, 1).
         attention_probs_dropout_prob: Dropout of the attention weights, in [0, 1).
@@ -35,6 +36,8 @@ class EncoderConfig(Settings):
         position_offset: 0: token i has position i, as BERT counts. ``pad_token_id + 1``: tokens other than
             padding are counted from there and padding keeps the position ``pad_token_id``, as RoBERTa counts.
         rotary_base: Base of the rotary wavelengths.
+        relative_buckets: Buckets of a relative position bias that all layers share, a multiple of 4; 0 for none.
+        relative_distance: The distance from which on that bias is the same.
         initializer_range: Standard deviation of the initial weights.
 
     Raises:
@@ -55,6 +58,8 @@ class EncoderConfig(Settings):
     position: Position = "absolute"
     position_offset: int = 0
     rotary_base: float = 10000.0
+    relative_buckets: int = 0
+    relative_distance: int = 128
     initializer_range: float = 0.02
 
     def __post_init__(self) -> None:
@@ -65,11 +70,27 @@ class EncoderConfig(Settings):
             "num_attention_heads",
             "intermediate_size",
             "max_position_embeddings",
-            "type_vocab_size",
         ):
             self._require(
                 name, _is_integer(getattr(self, name)) and getattr(self, name) > 0, "a positive integer"
             )
+        self._require(
+            "type_vocab_size",
+            _is_integer(self.type_vocab_size) and self.type_vocab_size >= 0,
+            "a whole number, 0 for no token types",
+        )
+        self._require(
+            "relative_buckets",
+            _is_integer(self.relative_buckets)
+            and self.relative_buckets >= 0
+            and self.relative_buckets % 4 == 0,
+            "a multiple of 4, 0 for no relative bias",
+        )
+        self._require(
+            "relative_distance",
+            _is_integer(self.relative_distance) and self.relative_distance > self.relative_buckets // 4,
+            f"an integer above a quarter of relative_buckets, which is {self.relative_buckets}",
+        )
         for name in ("layer_norm_eps", "initializer_range", "rotary_base"):
             self._require(
                 name, _is_number(getattr(self, name)) and getattr(self, name) > 0, "a positive number"

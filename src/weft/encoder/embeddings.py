@@ -74,6 +74,7 @@ class TokenEmbeddings(Embeddings):
     Positions are absolute as BERT counts them (0, 1, 2, …), absolute as RoBERTa counts them (tokens other
     than padding from ``pad_token_id + 1``), or absent here (``position`` ``"rotary"`` and ``"none"``).
     A token-type id per token and a table of ``type_vocab_size`` rows; types are 0 where none are given.
+    MPNet has no types (``type_vocab_size`` 0): nothing is added then, and types that are given are an error.
 
     Args:
         config: The encoder's configuration.
@@ -91,7 +92,9 @@ class TokenEmbeddings(Embeddings):
             if config.position == "absolute"
             else None
         )
-        self.token_type_embeddings = nn.Embedding(config.type_vocab_size, config.hidden_size)
+        self.token_type_embeddings = (
+            nn.Embedding(config.type_vocab_size, config.hidden_size) if config.type_vocab_size else None
+        )
         self.norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
         initialise(self, config.initializer_range)
@@ -115,7 +118,11 @@ class TokenEmbeddings(Embeddings):
         config, input_ids = self.config, _ids(inputs)
         shape = (input_ids.shape[0], input_ids.shape[1])
         token_type_ids = inputs.token_type_ids if isinstance(inputs, TokenInputs) else None
-        if token_type_ids is None:
+        if self.token_type_embeddings is None:
+            if token_type_ids is not None:
+                raise InputError("token types for an encoder without any", hint="give token ids alone")
+            total = words
+        elif token_type_ids is None:
             total = words + self.token_type_embeddings.weight[0]
         else:
             check_ids(token_type_ids, config.type_vocab_size, "token_type_ids", "type_vocab_size", shape)

@@ -10,12 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from weft.attention.attend import Maps, Path
-from weft.attention.terms import Terms
+from weft.attention.terms import Decay, Terms
 from weft.condition.conditioner import Conditioner
 from weft.encoder.checks import check_attention_mask, check_hidden, check_ids, check_pattern
 from weft.encoder.config import EncoderConfig
 from weft.encoder.embeddings import Embeddings, TokenEmbeddings
-from weft.encoder.layer import EncoderLayer, NeedMaps
+from weft.encoder.layer import Condition, EncoderLayer, NeedMaps
+from weft.encoder.relative import RelativeBias
 from weft.encoder.rotary import Rotation, rotation
 from weft.errors import ConfigError, InputError
 
@@ -55,7 +56,7 @@ class Encoder(nn.Module):
 
     h_0 = embeddings(inputs)        h_{l+1} = layer_l(h_l; conditioner.terms(l, h_l, …))
 
-    Without a conditioner it is BERT (or RoBERTa, by the configuration) exactly.
+    Without a conditioner it is BERT (or RoBERTa or MPNet, by the configuration) exactly.
 
     Args:
         config: Sizes and options.
@@ -73,6 +74,11 @@ class Encoder(nn.Module):
         self.config = config
         self.embeddings = TokenEmbeddings(config) if embeddings is None else embeddings
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_hidden_layers))
+        self.relative = (
+            RelativeBias(config.relative_buckets, config.num_attention_heads, config.relative_distance)
+            if config.relative_buckets
+            else None
+        )
         self.conditioner = conditioner
 
     def forward(
@@ -126,9 +132,10 @@ class Encoder(nn.Module):
             hidden = self.embeddings(inputs, position_ids, embed)
         key_mask = self._check_masks(hidden, attention_mask, mask)
         turn = self._turn(hidden, position_ids)
+        relative = None if self.relative is None else self.relative(hidden.shape[1])
         kept: list[Maps] = []
         for index in span:
-            condition = None if conditioner is None else _bind(conditioner, index, state)
+            condition = _condition(conditioner, index, state, relative)
             hidden, maps = self.layers[index](
                 hidden, key_mask, mask, condition=condition, turn=turn, need_maps=need_maps, path=path
             )
@@ -191,8 +198,18 @@ class Encoder(nn.Module):
         return rotation(position_ids, self.config.head_size, self.config.rotary_base, hidden.dtype)
 
 
-def _bind(conditioner: Conditioner, layer: int, state: Any) -> Any:
+def _condition(
+    conditioner: Conditioner | None, layer: int, state: Any, relative: Decay | None
+) -> Condition | None:
+    """What gives a layer its terms: the conditioner, the relative bias, both or nothing."""
+    if conditioner is None and relative is None:
+        return None
+    positions = Terms(decay=relative)
+
     def condition(hidden: Tensor, query: Tensor, key: Tensor) -> Terms:
-        return conditioner.terms(layer, hidden, query, key, state)
+        if conditioner is None:
+            return positions
+        terms = conditioner.terms(layer, hidden, query, key, state)
+        return terms if relative is None else Terms.combine([positions, terms])
 
     return condition

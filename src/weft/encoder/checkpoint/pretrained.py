@@ -1,4 +1,4 @@
-"""Hugging Face BERT and RoBERTa checkpoints in: strictly, through a rename table, without running code."""
+"""Hugging Face BERT, RoBERTa and MPNet checkpoints in: strictly, through a rename table, without running code."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ class _Family:
         irrelevant: Beginnings of names of tensors that an encoder has no place for.
         pad_token_id: Its padding id where the configuration names none.
         layer_norm_eps: Likewise.
-        type_vocab_size: Likewise.
+        type_vocab_size: Likewise; 0 where the family has no types at all.
+        layer: From its names of a layer's modules to ours.
+        counts_from_padding: Whether positions are counted as RoBERTa counts them.
+        relative: Its name of the relative bias, where it has one.
     """
 
     head: Mapping[str, str]
@@ -59,10 +62,40 @@ class _Family:
     pad_token_id: int
     layer_norm_eps: float
     type_vocab_size: int
+    layer: Mapping[str, str]
+    counts_from_padding: bool = False
+    relative: str | None = None
 
 
 _BUFFERS = ("embeddings.position_ids", "embeddings.token_type_ids")
 _TASKS = ("classifier.", "qa_outputs.")
+_LAYER = {
+    "attention.self.query": "attention.query",
+    "attention.self.key": "attention.key",
+    "attention.self.value": "attention.value",
+    "attention.output.dense": "attention.output",
+    "attention.output.LayerNorm": "attention_norm",
+    "intermediate.dense": "intermediate",
+    "output.dense": "output",
+    "output.LayerNorm": "output_norm",
+}
+_MPNET_LAYER = {
+    "attention.attn.q": "attention.query",
+    "attention.attn.k": "attention.key",
+    "attention.attn.v": "attention.value",
+    "attention.attn.o": "attention.output",
+    "attention.LayerNorm": "attention_norm",
+    "intermediate.dense": "intermediate",
+    "output.dense": "output",
+    "output.LayerNorm": "output_norm",
+}
+_LM_HEAD = {
+    "lm_head.dense.weight": "dense.weight",
+    "lm_head.dense.bias": "dense.bias",
+    "lm_head.layer_norm.weight": "norm.weight",
+    "lm_head.layer_norm.bias": "norm.bias",
+    "lm_head.bias": "bias",
+}
 _FAMILIES = {
     "bert": _Family(
         head={
@@ -78,21 +111,30 @@ _FAMILIES = {
         pad_token_id=0,
         layer_norm_eps=1e-12,
         type_vocab_size=2,
+        layer=_LAYER,
     ),
     "roberta": _Family(
-        head={
-            "lm_head.dense.weight": "dense.weight",
-            "lm_head.dense.bias": "dense.bias",
-            "lm_head.layer_norm.weight": "norm.weight",
-            "lm_head.layer_norm.bias": "norm.bias",
-            "lm_head.bias": "bias",
-        },
+        head=_LM_HEAD,
         head_bias="lm_head.decoder.bias",
         decoder="lm_head.decoder.weight",
         irrelevant=(*_BUFFERS, *_TASKS),
         pad_token_id=1,
         layer_norm_eps=1e-12,
         type_vocab_size=2,
+        layer=_LAYER,
+        counts_from_padding=True,
+    ),
+    "mpnet": _Family(
+        head=_LM_HEAD,
+        head_bias="lm_head.decoder.bias",
+        decoder="lm_head.decoder.weight",
+        irrelevant=(*_BUFFERS, *_TASKS),
+        pad_token_id=1,
+        layer_norm_eps=1e-12,
+        type_vocab_size=0,
+        layer=_MPNET_LAYER,
+        counts_from_padding=True,
+        relative="encoder.relative_attention_bias",
     ),
 }
 _Part = TypeVar("_Part", ClsPooler, MLMHead)
@@ -102,16 +144,6 @@ _EMBEDDINGS = {
     "position_embeddings": "position_embeddings",
     "token_type_embeddings": "token_type_embeddings",
     "LayerNorm": "norm",
-}
-_LAYER = {
-    "attention.self.query": "attention.query",
-    "attention.self.key": "attention.key",
-    "attention.self.value": "attention.value",
-    "attention.output.dense": "attention.output",
-    "attention.output.LayerNorm": "attention_norm",
-    "intermediate.dense": "intermediate",
-    "output.dense": "output",
-    "output.LayerNorm": "output_norm",
 }
 _OLD_NAMES = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
 _SAFE_FILES = (
@@ -127,7 +159,7 @@ _PICKLES = (PICKLE, f"{PICKLE}.index.json", "pytorch_model-*-of-*.bin")
 
 
 def load_pretrained(name_or_dir: str | Path) -> Pretrained:
-    """Load a BERT or RoBERTa checkpoint.
+    """Load a BERT, RoBERTa or MPNet checkpoint.
 
     Args:
         name_or_dir: A directory with ``config.json`` and weights (safetensors, or a pickle of plain
@@ -166,7 +198,7 @@ def load_pretrained(name_or_dir: str | Path) -> Pretrained:
     encoder = build_within(lambda: Encoder(config), shapes, str(directory)).to_empty(device="cpu")
     with torch.device("meta"):
         pooler, head = ClsPooler(config), MLMHead(config)
-    names = _encoder_names(config)
+    names = _encoder_names(config, family)
     ours = encoder.state_dict()
     fill({theirs: ours[name] for theirs, name in names.items()}, relevant, str(directory))
     if head_part is not None and _untied(decoder, copy, head_part["bias"], encoder):
@@ -211,15 +243,19 @@ def _read_config(values: Mapping[str, object], where: str) -> tuple[str, Encoder
     for key in ("pad_token_id", "layer_norm_eps", "type_vocab_size"):
         given = values.get(key)
         fields[key] = getattr(family, key) if given is None else given
+    if family.relative is not None:
+        # transformers writes a count of types for this family that no part of its model reads.
+        fields["type_vocab_size"] = family.type_vocab_size
+        fields["relative_buckets"] = values.get("relative_attention_num_buckets", 32)
     pad = fields["pad_token_id"]
-    fields["position_offset"] = pad + 1 if name == "roberta" and isinstance(pad, int) else 0
+    fields["position_offset"] = pad + 1 if family.counts_from_padding and isinstance(pad, int) else 0
     try:
         return name, EncoderConfig.from_dict(fields)
     except ConfigError as error:
         raise CheckpointError(str(error), where=where) from error
 
 
-def _encoder_names(config: EncoderConfig) -> dict[str, str]:
+def _encoder_names(config: EncoderConfig, family: _Family) -> dict[str, str]:
     """The rename table: from the checkpoint's name of every tensor of the encoder to ours."""
     table: dict[str, str] = {}
 
@@ -227,14 +263,18 @@ def _encoder_names(config: EncoderConfig) -> dict[str, str]:
         table.update({f"{theirs}.{part}": f"{ours}.{part}" for part in parts})
 
     for theirs, ours in _EMBEDDINGS.items():
+        if ours == "token_type_embeddings" and not config.type_vocab_size:
+            continue
         add(
             f"embeddings.{theirs}",
             f"embeddings.{ours}",
             ("weight", "bias") if ours == "norm" else ("weight",),
         )
     for layer in range(config.num_hidden_layers):
-        for theirs, ours in _LAYER.items():
+        for theirs, ours in family.layer.items():
             add(f"encoder.layer.{layer}.{theirs}", f"layers.{layer}.{ours}", ("weight", "bias"))
+    if family.relative is not None:
+        add(family.relative, "relative.bias", ("weight",))
     return table
 
 
