@@ -36,6 +36,7 @@ mutants: setup
 
 docs: setup
 	$(BIN)/python scripts/check_docs.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 clean:
 	rm -rf $(VENV) .venv-wheel dist build

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -104,3 +105,22 @@ def test_no_file_is_two_rooms():
     for path in (ROOT / "src").rglob("*.py"):
         assert len(path.read_text(encoding="utf-8").splitlines()) <= 400, path
         assert path.stem not in ("utils", "helpers", "common"), path
+
+
+def test_the_site_builds_strictly(tmp_path: Path):
+    """Every page is in the navigation, every link inside it leads somewhere, every docstring is understood."""
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(tmp_path)],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    pages = [page.read_text(encoding="utf-8") for page in tmp_path.rglob("*.html")]
+    assert len(pages) > 20
+    for page in pages:
+        assert not re.findall(r'(?:src|<link[^>]* href)="(?:https?:)?//[^"]*"', page), (
+            "a page fetches from outside"
+        )
