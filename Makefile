@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo test lint bench docs mutants clean
+.PHONY: setup demo test fuzz lint bench docs mutants clean
 
 setup: $(STAMP)
 
@@ -27,6 +27,11 @@ lint: setup
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 	scripts/smoke-wheel.sh $(VENV)
+
+# Property tests on examples of chance, which `make test` never draws; a failure prints how to repeat it.
+ROUNDS ?= 3
+fuzz: setup
+	for round in $$(seq $(ROUNDS)); do $(BIN)/python -m pytest -n 2 --hypothesis-profile=fuzz -m hypothesis || exit 1; done
 
 bench: setup
 	$(BIN)/weft bench all

@@ -71,6 +71,12 @@ def test_sdpa_equals_the_oracle(case, dtype):
     compare(case, "sdpa", dtype)
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["fp64", "fp32"])
+@pytest.mark.parametrize("case", [c for c in CASES if c.prefix and not c.gate and not c.decay], ids=str)
+def test_a_merged_prefix_equals_the_oracle(case, dtype):
+    compare(case, "merged", dtype)
+
+
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_maps_equal_the_oracle(case):
     x = operands(case)

@@ -8,14 +8,14 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from weft.attention import flex, sdpa
+from weft.attention import flex, merged, sdpa
 from weft.attention.chunked import chunked
 from weft.attention.problem import Problem, check
 from weft.attention.reference import Maps, reference
 from weft.attention.terms import Terms
 from weft.errors import ConfigError
 
-Path = Literal["auto", "reference", "sdpa", "chunked", "flex"]
+Path = Literal["auto", "reference", "sdpa", "merged", "chunked", "flex"]
 
 
 def attend(
@@ -47,8 +47,9 @@ def attend(
     A query that sees no key gives 0 and passes no gradient; with a prefix it gives the prefix's value.
 
     Paths: ``reference`` (plain autograd, any dtype, every map), ``sdpa`` (no quasi, decay on weights
-    only), ``chunked`` (everything, recomputes in the backward, first derivatives only), ``flex`` (CUDA,
-    no quasi, no dropout). ``auto`` chooses by the tables in ``docs/results.md``.
+    only), ``merged`` (a prefix alone, on the CPU, first derivatives only), ``chunked`` (everything,
+    recomputes in the backward, first derivatives only), ``flex`` (CUDA, no quasi, no dropout).
+    ``auto`` chooses by the tables in ``docs/results.md``.
 
     Dropout: one mask on the summed weights A + [0 ‖ Λ⊙G] on ``reference`` and ``chunked``; SDPA's own on
     ``sdpa``. The paths draw different random numbers.
@@ -86,15 +87,13 @@ def attend(
     """
     problem = check(query, key, value, key_mask, mask, terms, dropout_p, scale)
     chosen = _choose(problem, path, need_maps)
+    if chosen != "merged":  # that path looks for what is not finite on its way
+        problem.refuse_non_finite()
     if chosen == "reference":
         output, maps = reference(problem)
         return output, maps if need_maps else None
-    if chosen == "sdpa":
-        output = sdpa.sdpa(problem)
-    elif chosen == "flex":
-        output = flex.flex(problem)
-    else:
-        output = chunked(problem)
+    compute = {"sdpa": sdpa.sdpa, "merged": merged.merged, "flex": flex.flex, "chunked": chunked}
+    output = compute[chosen](problem)
     if need_maps == "prefix" and problem.prefix_length:
         return output, Maps(prefix=sdpa.prefix_weight(problem))
     return output, Maps() if need_maps else None
@@ -113,6 +112,10 @@ def _choose(problem: Problem, path: Path, need_maps: bool | Literal["prefix"]) -
         raise ConfigError(
             "the sdpa path has no quasi term and no decay on scores", hint="use path='chunked' or 'auto'"
         )
+    if path == "merged" and not merged.fits(problem):
+        raise ConfigError(
+            "the merged path has a prefix alone, fp32 or fp64 on a CPU, no dropout", hint="use path='auto'"
+        )
     if path != "auto":
         return path
     if problem.query.dtype == torch.float64 and problem.query.requires_grad:
@@ -122,6 +125,8 @@ def _choose(problem: Problem, path: Path, need_maps: bool | Literal["prefix"]) -
         return "chunked"
     if problem.query.device.type == "cpu" and problem.query.dtype == torch.bfloat16 and cpu_multiplies_bf16():
         return "chunked"
+    if merged.pays(problem):
+        return "merged"
     return "sdpa"
 
 

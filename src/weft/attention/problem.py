@@ -57,6 +57,24 @@ class Problem:
             return self.mask if keys is None else keys
         return keys & self.mask
 
+    def refuse_non_finite(self) -> None:
+        """Look for NaN and infinity on the CPU; on a GPU the look would wait for the device.
+
+        Raises:
+            NonFiniteError: In query, key or value.
+        """
+        if self.query.device.type != "cpu":
+            return
+        for name, tensor in (("query", self.query), ("key", self.key), ("value", self.value)):
+            # The sum is finite exactly when every element is: one cheap pass, no temporary. The output
+            # would not do: fused kernels can turn NaN keys into finite numbers.
+            if not torch.isfinite(
+                tensor.detach().sum(dtype=torch.promote_types(tensor.dtype, torch.float32))
+            ):
+                raise NonFiniteError(
+                    "NaN or infinity", where=name, hint="look at the inputs and at the last update"
+                )
+
 
 def _prepend(prefix: Tensor, tokens: Tensor) -> Tensor:
     """``[prefix ‖ tokens]`` along the length, laid out as encoders lay out heads.
@@ -83,8 +101,6 @@ def check(
     Raises:
         ShapeError: Shapes that do not fit; both are named.
         DtypeError: A mask that is not boolean.
-        NonFiniteError: NaN or infinity in query, key or value (looked for on the CPU; on a GPU the
-            look would wait for the device).
         ConfigError: A dropout probability outside [0, 1).
     """
     for name, tensor in (("query", query), ("key", key), ("value", value)):
@@ -109,16 +125,6 @@ def check(
         _broadcasts("mask", mask, (batch, heads, queries, keys))
     terms = terms or Terms()
     _check_terms(terms, query, key, value)
-    if query.device.type == "cpu":
-        for name, tensor in (("query", query), ("key", key), ("value", value)):
-            # The sum is finite exactly when every element is: one cheap pass, no temporary. The output
-            # would not do: fused kernels can turn NaN keys into finite numbers.
-            if not torch.isfinite(
-                tensor.detach().sum(dtype=torch.promote_types(tensor.dtype, torch.float32))
-            ):
-                raise NonFiniteError(
-                    "NaN or infinity", where=name, hint="look at the inputs and at the last update"
-                )
     return Problem(
         query, key, value, key_mask, mask, terms, dropout_p, width**-0.5 if scale is None else scale
     )
