@@ -10,7 +10,7 @@ import torch
 from weft.kg.config import ModelConfig
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.model.training import named_config
-from weft.kg.read.build import BuildConfig, build_python
+from weft.kg.read.build import BuildConfig, build_code
 from weft.kg.read.funnel import Funnel
 from weft.kg.represent.dataset import Dataset, load_dataset
 
@@ -80,7 +80,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def built(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Funnel]:
     folder = tmp_path_factory.mktemp("dataset")
     config = BuildConfig(vocab_size=420, valid_percent=15, test_percent=25, overlap=1.0, stubs=False)
-    return folder, build_python([tree], folder, config)
+    return folder, build_code([tree], folder, config)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import pytest
 from tests.kg.conftest import MODULE, write_tree
 
 from weft.errors import ConfigError, InputError
-from weft.kg.read.build import BuildConfig, build_python, split_of
+from weft.kg.read.build import BuildConfig, build_code, split_of
 from weft.kg.read.chunks import cut
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.split import TEST, TRAIN, VALID
@@ -84,7 +84,7 @@ def test_split_is_by_top_level_module() -> None:
 
 def test_two_builds_are_equal_byte_for_byte(tree: Path, built: tuple[Path, Funnel], tmp_path: Path) -> None:
     config = BuildConfig(vocab_size=420, valid_percent=15, test_percent=25, overlap=1.0, stubs=False)
-    build_python([tree], tmp_path, config)
+    build_code([tree], tmp_path, config)
     for path in built[0].iterdir():
         assert (tmp_path / path.name).read_bytes() == path.read_bytes(), path.name
 
@@ -98,7 +98,7 @@ def test_broken_files_are_counted_and_listed(tmp_path: Path) -> None:
     (folder / "empty.py").write_text("\n")
     (folder / "tests").mkdir()
     (folder / "tests" / "more.py").write_text("x = 1\n")
-    funnel = build_python([folder], tmp_path / "out", SMALL)
+    funnel = build_code([folder], tmp_path / "out", SMALL)
     assert funnel.counts["files"] == 6
     assert funnel.counts["empty files"] == 1
     assert funnel.counts["tests and packages skipped"] == 1
@@ -123,7 +123,7 @@ def test_copies_of_held_out_code_stay_out_of_training(tmp_path: Path) -> None:
     (extra / "own.py").write_text(
         "def unlike(alpha, beta):\n    gamma = alpha.merge(beta)\n    return gamma\n"
     )
-    funnel = build_python(
+    funnel = build_code(
         [tree], tmp_path / "out", replace(SMALL, extra_chunks=100), extra=[tmp_path / "extra"]
     )
     assert funnel.counts["units that repeat another"] >= 5
@@ -138,9 +138,7 @@ def test_long_tails_are_counted(tmp_path: Path) -> None:
     folder = tmp_path / "tree"
     folder.mkdir()
     (folder / "a.py").write_text("def f():\n    zyxwvutsrqponmlkjihgfedcba987654321()\n    g()\n")
-    funnel = build_python(
-        [folder], tmp_path / "out", BuildConfig(vocab_size=300, longest_tail=3, stubs=False)
-    )
+    funnel = build_code([folder], tmp_path / "out", BuildConfig(vocab_size=300, longest_tail=3, stubs=False))
     assert funnel.counts["tail too long"] == 1
     assert funnel.counts["triples"] == 2
 
@@ -151,7 +149,7 @@ def test_long_functions_are_cut_at_statements_and_keep_their_name(tmp_path: Path
     body = "".join(f"    name_{number} = call_{number}(other_{number})\n" for number in range(40))
     (folder / "a.py").write_text(f"def long_one(a):\n{body}")
     config = BuildConfig(roots=64, vocab_size=500, valid_percent=0, test_percent=0, stubs=False)
-    funnel = build_python([folder], tmp_path / "out", config)
+    funnel = build_code([folder], tmp_path / "out", config)
     dataset = load_dataset(tmp_path / "out", roots=64)
     texts = [dataset.tokenizer.text([t for t in ids.tolist() if t]) for ids in dataset.corpus.ids]
     assert len(texts) > 4
@@ -191,6 +189,6 @@ def test_configurations_that_break_a_rule(bad: dict[str, int]) -> None:
 
 def test_trees_that_hold_nothing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no Python file"):
-        build_python([tmp_path], tmp_path / "out", SMALL)
+        build_code([tmp_path], tmp_path / "out", SMALL)
     with pytest.raises(InputError, match="no such folder"):
-        build_python([tmp_path / "absent"], tmp_path / "out", SMALL)
+        build_code([tmp_path / "absent"], tmp_path / "out", SMALL)

@@ -14,7 +14,8 @@ from tests.kg.fake_endpoint import FakeServer, Handler, chat, endpoint, server
 from weft.errors import ConfigError
 from weft.kg.combine.combine import ACCEPTED, Choice, Combiner
 from weft.kg.combine.endpoint import Endpoint, Reply
-from weft.kg.extract import Extractor
+from weft.kg.extract.facts import Extractor
+from weft.kg.languages import find_language
 from weft.kg.model.decode import Answers
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.read.tokens import CodeTokenizer
@@ -164,7 +165,7 @@ def test_the_endpoint_chooses_among_what_the_model_finds_likely(
     server: FakeServer, dataset: Dataset, model: LeafyChainModel, tree: Path
 ) -> None:
     path = next(tree.glob("*.py"))
-    plain = Extractor(model, dataset.tokenizer, None)
+    plain = Extractor(model, dataset.tokenizer, None, find_language("python"))
     spelled = plain.facts(path, beams=3)
     server.reply = chat('{"tail": "no_such_token_here"}')
     refused = Combiner(endpoint(server), dataset.tokenizer, model.config.leaves)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import InputError
-from weft.kg.extract_corpus import Found, Source
+from weft.kg.extract.corpus import Found, Source
 from weft.kg.schema import Relation, Schema
 from weft.kg.store.layout import Evidence, Spelling
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from weft.bench.kg_store_corpus import LineLoader, read_sources, write_sources
 from weft.errors import WeftError
-from weft.kg.extract_corpus import extract_corpus
+from weft.kg.extract.corpus import extract_corpus
 from weft.kg.store.graph import Graph
 from weft.kg.store.manifest import FILE as MANIFEST
 from weft.kg.store.manifest import read_manifest

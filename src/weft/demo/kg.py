@@ -14,10 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from weft.errors import CheckpointError
-from weft.kg.extract import Extractor, ModelFact
-from weft.kg.extract_python import evidence_of
-from weft.kg.read.build import decode
-from weft.kg.schema import PYTHON
+from weft.kg.extract.code import evidence_of
+from weft.kg.extract.facts import Extractor, ModelFact
+from weft.kg.languages.python import LANGUAGE as PYTHON
 from weft.kg.store.graph import Graph
 from weft.kg.store.sparql import ask, open_index
 from weft.kg.store.writer import create_store, open_writer
@@ -68,8 +67,8 @@ def show(console: Console) -> None:
 def ask_store(console: Console, source: Path, facts: list[ModelFact], store: Path) -> None:
     """Put the facts into a store, keep the sure ones, and ask for exceptions and the lines that raise them."""
     data = source.read_bytes()
-    evidence = evidence_of(decode(data, str(source)), facts)
-    create_store(store, PYTHON)
+    evidence = evidence_of(PYTHON.decode(data, str(source)), facts)
+    create_store(store, PYTHON.schema)
     with open_writer(store) as writer:
         writer.put(source.name, "demo", hashlib.sha256(data).hexdigest(), "kg-python-small", evidence)
         writer.keep(KEPT)

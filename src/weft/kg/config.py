@@ -33,6 +33,7 @@ class ModelConfig(Settings):
         copy_path: A pointer into the roots beside the vocabulary, mixed by a supervised gate.
         relation_dropout: Dropout of the relations' parameters in H-GAT.
         prompt: Words before the tail, by relation, as token ids; for ``fusion="words"``.
+        language: Name of the programming language that it reads.
 
     Raises:
         ConfigError: A field breaks its rule.
@@ -49,6 +50,7 @@ class ModelConfig(Settings):
     copy_path: bool = True
     relation_dropout: float = 0.3
     prompt: tuple[tuple[int, ...], ...] = ()
+    language: str = "python"
 
     def __post_init__(self) -> None:
         for name, choices in (("fusion", Fusion), ("decay", DecayChoice), ("decoding", Decoding)):

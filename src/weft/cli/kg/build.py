@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from weft.kg.languages import LANGUAGES
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -32,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument("-o", "--output", type=Path, required=True, metavar="DATASET")
     result.add_argument(
-        "--language", choices=("python", "text", "redocred"), help="(text with --seed, else python)"
+        "--language", choices=(*LANGUAGES, "text", "redocred"), help="(text with --seed, else python)"
     )
     result.add_argument(
         "--vocab-size", type=int, default=8192, metavar="N", help="tokens of the vocabulary (8192)"
@@ -41,7 +43,12 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--leaves", type=int, default=7, metavar="K", help="tokens of a tail (7)")
     result.add_argument("--valid-percent", type=int, metavar="N", help="of the modules (8) or documents (15)")
     result.add_argument("--test-percent", type=int, metavar="N", help="of the modules (16) or documents (25)")
-    python = result.add_argument_group("Python source")
+    result.add_argument(
+        "--vocabulary",
+        metavar="MODEL",
+        help="take a vocabulary instead of learning one: a model's; for text, a BERT directory's",
+    )
+    python = result.add_argument_group("source code")
     python.add_argument(
         "--extra",
         nargs="*",
@@ -70,9 +77,6 @@ def parser() -> argparse.ArgumentParser:
     )
     text.add_argument(
         "--split", type=Path, metavar="FILE", help="JSON lists of document ids: train, valid, test"
-    )
-    text.add_argument(
-        "--vocabulary", type=Path, metavar="DIR", help="a BERT directory, to take its vocabulary"
     )
     text.add_argument(
         "--overlap", type=int, default=0, metavar="N", help="tokens that a chunk may repeat (0)"
@@ -107,8 +111,8 @@ def run(argv: list[str]) -> int:
             print(text, file=sys.stderr)
 
     language = arguments.language or ("text" if arguments.seed else "python")
-    build = {"python": _python, "text": _text, "redocred": _redocred}[language]
-    funnel = build(arguments, say)
+    build = {"text": _text, "redocred": _redocred}.get(language)
+    funnel = _code(arguments, language, say) if build is None else build(arguments, say)
     if arguments.json:
         print(json.dumps(funnel.record(), ensure_ascii=False))
     else:
@@ -133,8 +137,10 @@ def _list_doubtful(funnel: Funnel) -> None:
             print(f"{kind}: {len(found) - _LISTED} more", file=sys.stderr)
 
 
-def _python(arguments: argparse.Namespace, say: Callable[[str], None]) -> Funnel:
-    from weft.kg.read.build import BuildConfig, build_python
+def _code(arguments: argparse.Namespace, language: str, say: Callable[[str], None]) -> Funnel:
+    from weft.kg.read.build import BuildConfig, build_code
+    from weft.kg.read.tokens import CodeTokenizer
+    from weft.platform.models import find_model
 
     default = BuildConfig()
     config = BuildConfig(
@@ -145,8 +151,14 @@ def _python(arguments: argparse.Namespace, say: Callable[[str], None]) -> Funnel
         test_percent=_or(arguments.test_percent, default.test_percent),
         extra_chunks=arguments.extra_chunks,
         stubs=not arguments.no_stubs,
+        language=language,
     )
-    return build_python(arguments.corpus, arguments.output, config, extra=arguments.extra, say=say)
+    vocabulary = None
+    if arguments.vocabulary is not None:
+        vocabulary = CodeTokenizer.load(find_model("kg", arguments.vocabulary) / "tokenizer.json")
+    return build_code(
+        arguments.corpus, arguments.output, config, extra=arguments.extra, vocabulary=vocabulary, say=say
+    )
 
 
 def _redocred(arguments: argparse.Namespace, say: Callable[[str], None]) -> Funnel:
@@ -160,7 +172,7 @@ def _redocred(arguments: argparse.Namespace, say: Callable[[str], None]) -> Funn
         _sizes(arguments),
         schema=Schema.load(arguments.schema) if arguments.schema else None,
         split=read_split(arguments.split) if arguments.split else None,
-        vocabulary=arguments.vocabulary,
+        vocabulary=Path(arguments.vocabulary) if arguments.vocabulary else None,
         say=say,
     )
 
@@ -186,7 +198,7 @@ def _text(arguments: argparse.Namespace, say: Callable[[str], None]) -> Funnel:
         injection=InjectionConfig(alpha=arguments.alpha, per_head=arguments.per_head),
         near=None if arguments.exact else arguments.near,
         split=read_split(arguments.split) if arguments.split else None,
-        vocabulary=arguments.vocabulary,
+        vocabulary=Path(arguments.vocabulary) if arguments.vocabulary else None,
         embed=bert_embedding(arguments.embedding) if arguments.embedding else None,
         say=say,
     )

@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument("dataset", type=Path, metavar="DATASET", help="made by `weft kg build`")
     result.add_argument(
-        "--model", type=Path, metavar="MODEL", help="a model's folder; baselines alone without"
+        "--model", metavar="MODEL", help="a shipped model or a folder; baselines alone without"
     )
     result.add_argument("--split", choices=("valid", "test"), default="test")
     result.add_argument("--limit", type=int, default=1000, metavar="N", help="queries of each view (1000)")
@@ -74,6 +74,7 @@ def _code(arguments: argparse.Namespace) -> int:
     from weft.kg.evaluate.confidence import Confidence
     from weft.kg.evaluate.scores import evaluate
     from weft.kg.evaluate.views import GUESSED, make_views
+    from weft.platform.models import find_model
     from weft.kg.model.leafy_chain import LeafyChainModel
     from weft.kg.represent.dataset import load_dataset
 
@@ -82,15 +83,14 @@ def _code(arguments: argparse.Namespace) -> int:
     views = {} if arguments.asked else make_views(dataset, arguments.split, arguments.limit)
     table: dict[str, Mapping[str, Score]] = dict(baseline_scores(dataset, views)) if views else {}
     if arguments.model is not None:
-        model = LeafyChainModel.load(arguments.model).to(device).eval()
-        dataset.check_vocabulary(
-            model.config.encoder.vocab_size, model.config.num_relations, str(arguments.model)
-        )
+        folder = find_model("kg", arguments.model)
+        model = LeafyChainModel.load(folder).to(device).eval()
+        dataset.check_model(folder, model.config.num_relations)
         corpus = dataset.corpus.to(device)
         names = dataset.schema.names
         if arguments.calibrate:
-            calibrate(model, dataset, corpus, arguments.limit, arguments.beams).save(arguments.model)
-        confidence = Confidence.load(arguments.model)
+            calibrate(model, dataset, corpus, arguments.limit, arguments.beams).save(folder)
+        confidence = Confidence.load(folder)
         if arguments.asked:
             ask = partial(outcomes, model, dataset, corpus, arguments.split, arguments.limit, arguments.beams)
             # Types are few among all questions: they are judged on a draw of their own.
@@ -141,6 +141,7 @@ def _text(arguments: argparse.Namespace) -> int:
     from weft.kg.evaluate.confidence import Confidence
     from weft.kg.evaluate.texts import ask_texts, baseline_text_scores, calibrate_texts, score_texts
     from weft.kg.model.entity_graph import EntityGraphModel
+    from weft.platform.models import find_model
     from weft.kg.represent.passages import load_text_dataset
 
     if arguments.shuffle_relations or arguments.by_relation:
@@ -151,15 +152,14 @@ def _text(arguments: argparse.Namespace) -> int:
     dataset = load_text_dataset(arguments.dataset)
     table = dict(baseline_text_scores(dataset, arguments.split))
     if arguments.model is not None:
-        model = EntityGraphModel.load(arguments.model).to(device)
+        folder = find_model("kg", arguments.model)
+        model = EntityGraphModel.load(folder).to(device)
         config = model.config
-        dataset.check_model(
-            config.encoder.vocab_size, config.num_relations, config.types, str(arguments.model)
-        )
+        dataset.check_model(config.encoder.vocab_size, config.num_relations, config.types, str(folder))
         asked = ask_texts(model, dataset, arguments.split)
         if arguments.calibrate:
-            calibrate_texts(dataset, asked.valid).save(arguments.model)
-        table["model"] = score_texts(dataset, asked, Confidence.load(arguments.model))
+            calibrate_texts(dataset, asked.valid).save(folder)
+        table["model"] = score_texts(dataset, asked, Confidence.load(folder))
     if arguments.json:
         print(json.dumps({name: score.record() for name, score in table.items()}))
     else:

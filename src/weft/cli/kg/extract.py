@@ -17,7 +17,7 @@ from weft.errors import ConfigError, PartialFailure
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from weft.kg.extract_corpus import Loader, Report, Source
+    from weft.kg.extract.corpus import Loader, Report, Source
 
 
 def parser() -> argparse.ArgumentParser:
@@ -78,7 +78,7 @@ def run(argv: list[str]) -> int:
     arguments = parser().parse_args(argv)
     if arguments.beams < 1:
         raise ConfigError(f"--beams is {arguments.beams}; it must be at least 1")
-    from weft.kg.extract_corpus import extract_corpus
+    from weft.kg.extract.corpus import extract_corpus
     from weft.kg.store.graph import Graph
 
     corpus = arguments.name or arguments.corpus.resolve().name
@@ -86,7 +86,7 @@ def run(argv: list[str]) -> int:
     sources, loader = _corpus(arguments, corpus, failures)
     readings = None
     if arguments.ray is not None:
-        from weft.kg.extract_cluster import ClusterReadings
+        from weft.kg.extract.cluster import ClusterReadings
         from weft.platform.cluster import Cluster
 
         readings = ClusterReadings(loader, Cluster(arguments.ray, arguments.workers))
@@ -127,24 +127,25 @@ def _corpus(
     arguments: argparse.Namespace, corpus: str, failures: list[tuple[str, str]]
 ) -> tuple[Iterator[Source], Loader]:
     """The documents and what loads their reader, by the kind of the model; fills ``failures`` as they are read."""
-    from weft.kg.extract_model import model_kind
-    from weft.kg.model.leafy_chain import KIND as PYTHON_KIND
+    from weft.kg.extract.model import model_kind
+    from weft.kg.model.leafy_chain import KIND as CODE_KIND
     from weft.platform.models import find_model
 
     folder, device = find_model("kg", arguments.model), str(device_of(arguments))
     # One thread in each process, unless asked for: as fast with several, and the same to the last bit.
     threads, endpoint = arguments.threads or 1, endpoint_of(arguments)
-    if model_kind(folder) == PYTHON_KIND:
-        from weft.kg.extract_python import PythonLoader, python_sources
+    if model_kind(folder) == CODE_KIND:
+        from weft.kg.extract.code import CodeLoader, code_sources
+        from weft.kg.extract.model import model_language
 
-        loader = PythonLoader(folder, arguments.beams, device, threads, endpoint)
-        return python_sources(arguments.corpus, corpus), loader
+        loader = CodeLoader(folder, arguments.beams, device, threads, endpoint)
+        return code_sources(arguments.corpus, corpus, model_language(folder)), loader
     if endpoint is not None:
         raise ConfigError(
             "--llm combines the tokens of tails, and a model of text spells none",
             hint="its tails are entities of the text; leave --llm out",
         )
-    from weft.kg.extract_text import TextLoader, text_sources
+    from weft.kg.extract.text import TextLoader, text_sources
 
     near = None if arguments.exact else arguments.near
     text = TextLoader(folder, tuple(arguments.seed), near, device, threads)

@@ -11,14 +11,14 @@ from weft.cli.kg.endpoint import add_endpoint, endpoint_of, report_tally
 from weft.cli.machine import add_machine, device_of
 
 if TYPE_CHECKING:
-    from weft.kg.extract import ModelFact
+    from weft.kg.extract.facts import ModelFact
 
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of ``weft kg facts``."""
     result = argparse.ArgumentParser(
         prog="weft kg facts",
-        description="Read facts out of a Python file; ✓ where the syntax tree states the same, ✗ where it states "
+        description="Read facts out of a source file; ✓ where the syntax tree states the same, ✗ where it states "
         "another tail, · where it says nothing (types of un-annotated code).",
     )
     result.add_argument("file", type=Path, metavar="FILE")
@@ -44,14 +44,12 @@ def run(argv: list[str]) -> int:
     """Run ``weft kg facts``."""
     arguments = parser().parse_args(argv)
     from weft.kg.evaluate.confidence import threshold_at
-    from weft.kg.extract import Extractor
-    from weft.kg.schema import PYTHON
+    from weft.kg.extract.facts import Extractor
     from weft.platform.models import find_model
 
+    extractor = Extractor.load(find_model("kg", arguments.model), device_of(arguments))
     for name in arguments.relation or ():
-        PYTHON.id_of(name)
-    device = device_of(arguments)
-    extractor = Extractor.load(find_model("kg", arguments.model), device)
+        extractor.language.schema.id_of(name)
     endpoint = endpoint_of(arguments)
     if endpoint is not None:
         extractor = extractor.with_endpoint(endpoint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +46,12 @@ def named_config(
                 (),
                 *(dataset.tokenizer.tail(relation) for relation in dataset.schema.names[1:]),
             )
-        return weft_kg(
-            vocab, relations, hidden_size=hidden_size, layers=layers, heads=heads, roots=roots, **choices
-        )
+        sizes = {"hidden_size": hidden_size, "layers": layers, "heads": heads, "roots": roots}
+        config = weft_kg(vocab, relations, **sizes, **choices)
+        return replace(config, language=dataset.language)
     if name not in NAMED:
         raise ConfigError(f"no configuration {name!r}; one of {', '.join(NAMED)}")
-    return graphmert(
+    config = graphmert(
         vocab,
         relations,
         official=name == "graphmert-official",
@@ -60,6 +61,7 @@ def named_config(
         intermediate_size=4 * hidden_size,
         max_position_embeddings=roots,
     )
+    return replace(config, language=dataset.language)
 
 
 def train_model(

@@ -7,28 +7,22 @@ A data set is a folder: ``chunks.parquet``, ``triples.parquet``, ``documents.par
 from __future__ import annotations
 
 import hashlib
-import io
-import tokenize
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from weft.errors import ConfigError, InputError
+from weft.kg.languages import find_language
+from weft.kg.languages.language import Language, ParsedFile, Stubs
+from weft.kg.languages.unit import Fact, Unit
 from weft.kg.read.chunks import Chunk, add_facts, cut, make_chunk
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.overlap import Overlap
-from weft.kg.read.python_facts import facts
-from weft.kg.read.python_units import Function, SourceFile, Unit
 from weft.kg.read.split import TRAIN, part_of
-from weft.kg.read.stubs import Typeshed, stub_facts
 from weft.kg.read.tables import TableWriter
 from weft.kg.read.tokens import CodeTokenizer, Tokens
-from weft.kg.schema import PYTHON
-
-_SKIPPED_FOLDERS = frozenset(
-    ("test", "tests", "testing", "idle_test", "__pycache__", "site-packages", "node_modules")
-)
+from weft.kg.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -44,7 +38,8 @@ class BuildConfig:
         extra_chunks: Most chunks taken from the extra trees.
         extra_per_package: Most chunks taken from one top-level package of them.
         overlap: Share of a training unit's token windows that may occur in held-out units.
-        stubs: Whether the typeshed's types are added as facts of un-annotated code.
+        stubs: Whether what is known of the language's libraries is added: types of un-annotated code.
+        language: Name of the programming language.
     """
 
     roots: int = 128
@@ -56,6 +51,7 @@ class BuildConfig:
     extra_per_package: int = 12_000
     overlap: float = 0.5
     stubs: bool = True
+    language: str = "python"
 
     def __post_init__(self) -> None:
         if not 8 <= self.roots <= 255:
@@ -80,21 +76,23 @@ class Document:
     text: str
 
 
-def build_python(
+def build_code(
     trees: Sequence[Path],
     output: Path,
     config: BuildConfig | None = None,
     *,
     extra: Sequence[Path] = (),
+    vocabulary: CodeTokenizer | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Funnel:
-    """Make a data set of Python source trees.
+    """Make a data set of source trees.
 
     Args:
         trees: Folders whose modules are split into training, validation and test.
         output: The data set's folder; made where absent.
         config: Sizes and shares.
         extra: Folders that are for training only; what copies held-out modules is left out.
+        vocabulary: The one to use; learnt from the training part where None.
         say: Receives progress lines.
 
     Returns:
@@ -104,27 +102,32 @@ def build_python(
         InputError: A tree is no folder, or no file in them can be used.
     """
     config = config or BuildConfig()
+    spoken = find_language(config.language)
     funnel = Funnel()
-    documents = [document for tree in trees for document in read_tree(tree, config, funnel)]
+    documents = [document for tree in trees for document in read_tree(tree, spoken, config, funnel)]
     if not documents:
-        raise InputError("no Python file that can be used", where=", ".join(map(str, trees)))
-    others = [document for tree in extra for document in read_tree(tree, None, funnel)]
+        raise InputError(f"no file of {spoken.name} that can be used", where=", ".join(map(str, trees)))
+    others = [document for tree in extra for document in read_tree(tree, spoken, None, funnel)]
     # A fixed shuffle, so that a bound on the number of chunks takes a bit of every package.
     others.sort(key=lambda document: hashlib.sha1(document.path.encode()).digest())
     training = [document for document in documents if document.split == TRAIN]
-    say(f"{len(documents)} files, {len(others)} extra; learning a vocabulary")
+    say(f"{len(documents)} files, {len(others)} extra{'' if vocabulary else '; learning a vocabulary'}")
     sample = [document.text for document in [*training, *others[: 2 * len(training)]]]
-    tokenizer = CodeTokenizer.train(sample or [document.text for document in documents], config.vocab_size)
+    tokenizer = vocabulary or spoken.learn_vocabulary(
+        sample or [document.text for document in documents], config.vocab_size
+    )
     output.mkdir(parents=True, exist_ok=True)
     tokenizer.save(output / "tokenizer.json")
-    PYTHON.save(output / "schema.json")
-    stubs = Typeshed() if config.stubs else None
+    spoken.schema.save(output / "schema.json")
+    stubs = spoken.stubs() if config.stubs else None
     overlap, seen = Overlap(), set[bytes]()
     with TableWriter(output) as writer:
         # Held-out documents first: what they hold decides what training may hold.
         for document in sorted(documents, key=lambda item: (item.split == TRAIN, item.path)):
             held_out = document.split != TRAIN
-            chunks = _document_chunks(document, tokenizer, config, funnel, stubs, overlap, seen, held_out)
+            chunks = _document_chunks(
+                document, spoken, tokenizer, config, funnel, stubs, overlap, seen, held_out
+            )
             writer.add(document.path, document.module, document.split, document.text, chunks)
         say(f"{writer.chunks} chunks; reading the extra trees")
         taken, per_package = 0, Counter[str]()
@@ -133,7 +136,7 @@ def build_python(
             if taken >= config.extra_chunks or per_package[package] >= config.extra_per_package:
                 funnel.counts["extra files beyond the bound"] += 1
                 continue
-            chunks = _document_chunks(document, tokenizer, config, funnel, None, overlap, seen, False)
+            chunks = _document_chunks(document, spoken, tokenizer, config, funnel, None, overlap, seen, False)
             taken += len(chunks)
             per_package[package] += len(chunks)
             writer.add(document.path, document.module, TRAIN, document.text, chunks)
@@ -142,46 +145,33 @@ def build_python(
     return funnel
 
 
-def read_tree(tree: Path, config: BuildConfig | None, funnel: Funnel) -> Iterator[Document]:
-    """The Python files of a folder that hold text, in order; tests are skipped.
+def read_tree(tree: Path, spoken: Language, config: BuildConfig | None, funnel: Funnel) -> Iterator[Document]:
+    """The source files of a folder that hold text, in order; tests are skipped.
 
     Args:
         tree: The folder.
+        spoken: Their language.
         config: Shares of the split; None puts every file into training.
         funnel: Counts and lists what is left out.
     """
     if not tree.is_dir():
         raise InputError("no such folder", where=str(tree))
-    for path in sorted(tree.rglob("*.py")):
+    for path in sorted(path for suffix in spoken.suffixes for path in tree.rglob(f"*{suffix}")):
         relative = path.relative_to(tree)
-        parts = relative.with_suffix("").parts
-        if _SKIPPED_FOLDERS.intersection(parts) or parts[-1].startswith("test_"):
+        if spoken.is_test(relative):
             funnel.counts["tests and packages skipped"] += 1
             continue
         funnel.counts["files"] += 1
-        module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        module = spoken.module(relative)
         split = TRAIN if config is None else split_of(module, config.valid_percent, config.test_percent)
         try:
-            text = decode(path.read_bytes(), str(relative))
+            text = spoken.decode(path.read_bytes(), str(relative))
             if not text.strip():
                 funnel.counts["empty files"] += 1
                 continue
             yield Document(str(relative), module, split, text)
         except InputError as error:
             funnel.fail("files that cannot be read", str(error))
-
-
-def decode(data: bytes, name: str) -> str:
-    """Source text by its declared encoding, line ends as they are.
-
-    Raises:
-        InputError: Bytes that are no text in that encoding.
-    """
-    try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        return data.decode(encoding)
-    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
-        raise InputError(f"not text in its declared encoding: {error}", where=name) from error
 
 
 def split_of(module: str, valid_percent: int, test_percent: int) -> str:
@@ -193,35 +183,31 @@ def split_of(module: str, valid_percent: int, test_percent: int) -> str:
 
 
 def unit_chunks(
-    file: SourceFile,
-    units: Sequence[Unit],
-    tokenizer: CodeTokenizer,
-    config: BuildConfig,
-    counts: Counter[str],
-    stubs: Typeshed | None = None,
-    module: str = "",
+    file: ParsedFile, spoken: Language, tokenizer: CodeTokenizer, config: BuildConfig, counts: Counter[str]
 ) -> list[Chunk]:
-    """Chunks with facts of some units of one file."""
-    stubbed = stubs.module(module) if stubs is not None else {}
+    """Chunks with facts of all units of one file."""
+    units = list(file.units())
     result = []
     for unit, tokens in zip(units, tokenizer.encode_many([unit.text for unit in units]), strict=True):
-        result += _unit_chunks(file, unit, tokens, tokenizer, config, counts, stubbed)
+        facts = [(fact, 0) for fact in spoken.facts(file, unit)]
+        result += _unit_chunks(unit, tokens, facts, spoken.schema, tokenizer, config, counts)
     return result
 
 
 def _document_chunks(
     document: Document,
+    spoken: Language,
     tokenizer: CodeTokenizer,
     config: BuildConfig,
     funnel: Funnel,
-    stubs: Typeshed | None,
+    stubs: Stubs | None,
     overlap: Overlap,
     seen: set[bytes],
     held_out: bool,
 ) -> list[Chunk]:
     """Chunks of a document without units seen before and, in training, without copies of held-out ones."""
     try:
-        file = SourceFile(document.text, document.path)
+        file = spoken.parse(document.text, document.path)
     except InputError as error:
         funnel.fail("files that cannot be read", str(error))
         return []
@@ -242,30 +228,30 @@ def _document_chunks(
             continue
         seen.add(print_)
         kept.append((unit, tokens))
-    stubbed = stubs.module(document.module) if stubs is not None else {}
     result = []
     for unit, tokens in kept:
         funnel.counts[unit.kind] += 1
-        result += _unit_chunks(file, unit, tokens, tokenizer, config, funnel.counts, stubbed)
+        facts = [(fact, 0) for fact in spoken.facts(file, unit)]
+        if stubs is not None:
+            facts += [(fact, 1) for fact in stubs.facts(file, unit, document.module)]
+        result += _unit_chunks(unit, tokens, facts, spoken.schema, tokenizer, config, funnel.counts)
     return result
 
 
 def _unit_chunks(
-    file: SourceFile,
     unit: Unit,
     tokens: Tokens,
+    facts: list[tuple[Fact, int]],
+    schema: Schema,
     tokenizer: CodeTokenizer,
     config: BuildConfig,
     counts: Counter[str],
-    stubbed: dict[str, Function],
 ) -> list[Chunk]:
-    names = {name: number for number, name in enumerate(PYTHON.names)}
-    stated = [(fact, 0) for fact in facts(file, unit)] + [
-        (fact, 1) for fact in stub_facts(file, unit, stubbed)
-    ]
+    """Chunks of a unit with its facts, each with its origin."""
+    names = {name: number for number, name in enumerate(schema.names)}
     candidates = [
         (fact.head, names[fact.relation], fact.tail, unit.text_offset(fact.offset), fact.offset, origin)
-        for fact, origin in stated
+        for fact, origin in facts
     ]
     sources = unit.source_offsets(tokens.starts, tokens.ends)
     cuts = cut(tokens, unit.breaks, unit.name_span, config.roots)

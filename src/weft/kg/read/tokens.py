@@ -7,6 +7,7 @@ identifier has the same tokens wherever it stands, which is what copying needs.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -107,6 +108,11 @@ class CodeTokenizer:
     def vocab_size(self) -> int:
         """Number of token ids."""
         return self.tokenizer.get_vocab_size()
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the vocabulary and of how text is cut, in hex: two of one digest give the same tokens."""
+        return hashlib.sha256(self.tokenizer.to_str().encode()).hexdigest()
 
     def encode(self, text: str) -> Tokens:
         """Tokens of a text."""

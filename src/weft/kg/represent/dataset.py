@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -85,6 +86,7 @@ class Dataset:
         schema: Relations.
         tokenizer: The tokenizer learnt from its training part.
         modules: Module name of each document.
+        language: Name of its programming language.
     """
 
     folder: Path
@@ -92,22 +94,30 @@ class Dataset:
     schema: Schema
     tokenizer: CodeTokenizer
     modules: list[str]
+    language: str = "python"
 
-    def check_vocabulary(self, vocab_size: int, num_relations: int, where: str) -> None:
-        """Check that a checkpoint was made for this vocabulary and schema.
+    def check_model(self, folder: Path, num_relations: int) -> None:
+        """Check that a model has this vocabulary, token by token, and this schema.
+
+        Args:
+            folder: The model.
+            num_relations: Its relation ids.
 
         Raises:
-            CheckpointError: It was not.
+            CheckpointError: It has not.
         """
-        if vocab_size != self.tokenizer.vocab_size:
+        known = CodeTokenizer.load(folder / "tokenizer.json")
+        if known.digest != self.tokenizer.digest:
             raise CheckpointError(
-                f"a vocabulary of {vocab_size} tokens; the data set's has {self.tokenizer.vocab_size}",
-                where=where,
-                hint="evaluate a model on a data set built with its tokenizer",
+                f"another vocabulary than the data set's (hash {known.digest[:8]}, "
+                f"the data set's {self.tokenizer.digest[:8]})",
+                where=str(folder),
+                hint=f"weft kg build … --vocabulary {folder} makes a data set with the model's",
             )
         if num_relations != self.schema.size:
             raise CheckpointError(
-                f"{num_relations} relation ids; the data set's schema has {self.schema.size}", where=where
+                f"{num_relations} relation ids; the data set's schema has {self.schema.size}",
+                where=str(folder),
             )
 
 
@@ -126,7 +136,8 @@ def load_dataset(folder: Path, roots: int | None = None, leaves: int | None = No
         InputError: A table is missing, or its rows contradict each other.
     """
     built = _built_with(folder)
-    roots, leaves = roots or built.get("roots", 128), leaves or built.get("longest_tail", 7)
+    roots = roots or int(built.get("roots", 128))
+    leaves = leaves or int(built.get("longest_tail", 7))
     chunks, triples, documents = (read_table(folder, name) for name in ("chunks", "triples", "documents"))
     if len(chunks) == 0:
         raise InputError("no chunks", where=str(folder))
@@ -182,11 +193,12 @@ def load_dataset(folder: Path, roots: int | None = None, leaves: int | None = No
         raise InputError("a relation that is not in the schema", where=str(folder))
     if int(ids.max()) >= tokenizer.vocab_size:
         raise InputError("token ids outside the vocabulary", where=str(folder))
-    return Dataset(folder, corpus, schema, tokenizer, documents["module"].to_pylist())
+    spoken = str(built.get("language", "python"))
+    return Dataset(folder, corpus, schema, tokenizer, documents["module"].to_pylist(), spoken)
 
 
-def _built_with(folder: Path) -> dict[str, int]:
-    """The configuration of the build, for the sizes in it; nothing where it was not kept."""
+def _built_with(folder: Path) -> dict[str, Any]:
+    """The configuration of the build, for the sizes and the language in it; nothing where it was not kept."""
     path = folder / "build.json"
     if not path.is_file():
         return {}

@@ -1,4 +1,4 @@
-"""Python source trees as a corpus for the store, and the model that reads their files."""
+"""Source trees as a corpus for the store, and the model that reads their files."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ import torch
 
 from weft.errors import InputError
 from weft.kg.combine.endpoint import Endpoint
-from weft.kg.extract import Extractor, ModelFact
-from weft.kg.extract_corpus import Found, Source
-from weft.kg.extract_model import model_version
-from weft.kg.read.build import decode
-from weft.kg.schema import PYTHON, Schema
+from weft.kg.extract.corpus import Found, Source
+from weft.kg.extract.facts import Extractor, ModelFact
+from weft.kg.extract.model import model_version
+from weft.kg.languages.language import Language
+from weft.kg.schema import Schema
 from weft.kg.store.layout import Evidence, Spelling
 
-_LEFT_OUT = frozenset(("__pycache__", "site-packages", "node_modules"))
 _DIGITS = 4
 """Decimals of a confidence: rounding in the last bits of a float must not make two runs differ."""
 _AROUND = 150
@@ -27,8 +26,8 @@ _AROUND = 150
 
 
 @dataclass(frozen=True)
-class PythonLoader:
-    """Loads a model of Python source.
+class CodeLoader:
+    """Loads a model of source code.
 
     Args:
         folder: The model.
@@ -44,23 +43,23 @@ class PythonLoader:
     threads: int = 1
     endpoint: Endpoint | None = None
 
-    def __call__(self) -> PythonReader:
+    def __call__(self) -> CodeReader:
         """Load it in this process.
 
         Raises:
-            CheckpointError: It is damaged, or no model of Python source.
+            CheckpointError: It is damaged, or no model of source code.
         """
         torch.set_num_threads(self.threads)
         extractor = Extractor.load(self.folder, self.device)
         if self.endpoint is None:
-            return PythonReader(extractor, self.beams, model_version(self.folder, self.beams))
+            return CodeReader(extractor, self.beams, model_version(self.folder, self.beams))
         asked = self.endpoint.url, self.endpoint.model
         version = model_version(self.folder, self.beams, *asked)
-        return PythonReader(extractor.with_endpoint(self.endpoint), self.beams, version)
+        return CodeReader(extractor.with_endpoint(self.endpoint), self.beams, version)
 
 
-class PythonReader:
-    """Reads facts out of Python files.
+class CodeReader:
+    """Reads facts out of source files.
 
     Args:
         extractor: The model.
@@ -68,24 +67,24 @@ class PythonReader:
         version: Hash of all that decides what it answers.
     """
 
-    schema: Schema = PYTHON
     spelling: Spelling = "exact"
 
     def __init__(self, extractor: Extractor, beams: int, version: str) -> None:
         self.extractor = extractor
         self.beams = beams
         self.version = version
+        self.schema: Schema = extractor.language.schema
 
     def read(self, source: Source) -> Found:
         """The facts of one file.
 
         Raises:
-            InputError: It is no Python, or no text in its declared encoding.
+            InputError: It cannot be parsed, or is no text in its encoding.
         """
         data = source.content
         if not isinstance(data, bytes):
             raise InputError("not the bytes of a file", where=source.document)
-        text = decode(data, source.document)
+        text = self.extractor.language.decode(data, source.document)
         combiner = self.extractor.combiner
         if combiner is not None:
             combiner.begin()
@@ -119,17 +118,16 @@ def evidence_of(text: str, facts: Sequence[ModelFact]) -> list[Evidence]:
     ]
 
 
-def python_sources(place: Path, corpus: str) -> Iterator[Source]:
-    """The Python files of a folder, or one file, in order.
-
-    Hidden folders, ``__pycache__``, ``site-packages`` and ``node_modules`` are left out.
+def code_sources(place: Path, corpus: str, spoken: Language) -> Iterator[Source]:
+    """The source files of a folder, or one file, in order; hidden folders and other people's code are left out.
 
     Args:
         place: A folder or a file.
         corpus: The name of the corpus: the first part of every document's name.
+        spoken: Their language.
 
     Raises:
-        InputError: There is no such place, no Python file in it, or a file that cannot be opened.
+        InputError: There is no such place, no source file in it, or a file that cannot be opened.
     """
     if place.is_file():
         yield _source(place, corpus)
@@ -138,16 +136,16 @@ def python_sources(place: Path, corpus: str) -> Iterator[Source]:
         raise InputError("no such file or folder", where=str(place))
     found = False
     for folder, below, names in os.walk(place):
-        below[:] = sorted(name for name in below if name not in _LEFT_OUT and not name.startswith("."))
+        below[:] = sorted(name for name in below if name not in spoken.foreign and not name.startswith("."))
         for name in sorted(names):
             path = Path(folder, name)
-            if name.endswith(".py") and path.is_file():
+            if name.endswith(spoken.suffixes) and path.is_file():
                 found = True
                 # Bytes that are no UTF-8 stay visible in a name that is.
                 inside = os.fsencode(path.relative_to(place).as_posix()).decode("utf-8", "backslashreplace")
                 yield _source(path, f"{corpus}/{inside}")
     if not found:
-        raise InputError("no Python file", where=str(place))
+        raise InputError(f"no file of {spoken.name}", where=str(place))
 
 
 def line_around(text: str, start: int, end: int) -> str:

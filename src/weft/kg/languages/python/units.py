@@ -16,63 +16,15 @@ import ast
 import re
 import warnings
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from weft.errors import InputError
+from weft.kg.languages.unit import Span, Unit, starts_of, to_text
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-Span = tuple[int, int]
-
-
-@dataclass(frozen=True)
-class Unit:
-    """A piece of one file.
-
-    Args:
-        kind: ``"function"``, ``"class"`` or ``"module"``.
-        name: Qualified name inside the module; empty for the module itself.
-        text: The unit's text.
-        segments: Source spans of which the text consists, in order.
-        node: The syntax tree of the function, class or module.
-        name_span: Span of ``def name`` or ``class name`` in the text; empty for a module.
-        breaks: Offsets in the text at which a statement starts.
-    """
-
-    kind: Literal["function", "class", "module"]
-    name: str
-    text: str
-    segments: tuple[Span, ...]
-    node: ast.AST
-    name_span: Span
-    breaks: tuple[int, ...]
-
-    def source_offsets(self, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The spans in the file of spans in the text.
-
-        Args:
-            starts: ``(n,)`` offsets of first characters.
-            ends: ``(n,)`` offsets after last characters.
-
-        Returns:
-            ``(n, 2)``.
-        """
-        text = np.array(_starts(self.segments), dtype=np.int64)
-        source = np.array([start for start, _ in self.segments], dtype=np.int64)
-
-        def place(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-            index = np.searchsorted(text, offsets, side="right") - 1
-            return source[index] + offsets - text[index]
-
-        return np.stack([place(starts), place(ends - 1) + 1], axis=1)
-
-    def text_offset(self, offset: int) -> int:
-        """The offset in the text of a character of the file, or of the last one kept before it."""
-        return _to_text(self.segments, _starts(self.segments), offset)
+_LONGEST_WORD = 100_000
+_LONG_WORD = re.compile(rf"\w{{{_LONGEST_WORD + 1}}}")
 
 
 class SourceFile:
@@ -81,14 +33,19 @@ class SourceFile:
     Args:
         text: Its source.
         name: What to call it in messages.
+        largest: Most characters.
 
     Raises:
-        InputError: The source is no Python.
+        InputError: The source is no Python, or too large.
     """
 
-    def __init__(self, text: str, name: str = "<source>") -> None:
+    def __init__(self, text: str, name: str = "<source>", largest: int | None = None) -> None:
         self.text = text
         self.name = name
+        if largest is not None and len(text) > largest:
+            raise InputError(f"{len(text):,} characters; {largest:,} are read at most", where=name)
+        if _LONG_WORD.search(text) is not None:
+            raise InputError(f"a word of more than {_LONGEST_WORD:,} characters", where=name)
         try:
             with warnings.catch_warnings():
                 # Old code holds invalid escapes; they say nothing about the facts.
@@ -252,14 +209,14 @@ class SourceFile:
             segments += self._dedent(start, end, column)
         segments = [segment for segment in segments if segment[0] < segment[1]]
         text = "".join(self.text[start:end] for start, end in segments)
-        starts = _starts(segments)
+        starts = starts_of(segments)
         name_span = (0, 0)
         if not isinstance(node, ast.Module):
             line = self.span(node)[0]
             found = self.text.find(str(getattr(node, "name", "")), line + 3)
             name_span = (
-                _to_text(segments, starts, line),
-                _to_text(segments, starts, found) + len(name.split(".")[-1]),
+                to_text(segments, starts, line),
+                to_text(segments, starts, found) + len(name.split(".")[-1]),
             )
         breaks = set()
         for inner in ast.walk(node):
@@ -269,7 +226,7 @@ class SourceFile:
                     start <= offset < end
                     for start, end in segments[bisect_right(segments, (offset, len(self.text))) - 1 :][:1]
                 ):
-                    breaks.add(_to_text(segments, starts, offset))
+                    breaks.add(to_text(segments, starts, offset))
         return Unit(kind, name, text, tuple(segments), node, name_span, tuple(sorted(breaks)))
 
     def _dedent(self, start: int, end: int, column: int) -> list[Span]:
@@ -301,22 +258,3 @@ def _subtract(keep: list[Span], cuts: list[Span]) -> list[Span]:
             start = max(start, cut_end)
         result.append((start, end))
     return [span for span in result if span[0] < span[1]]
-
-
-def _starts(segments: Sequence[Span]) -> list[int]:
-    """Offset in the text at which each segment starts."""
-    starts, total = [], 0
-    for start, end in segments:
-        starts.append(total)
-        total += end - start
-    return starts
-
-
-def _covers(segments: Sequence[Span], offset: int) -> bool:
-    index = bisect_right(segments, (offset, offset + 10**9)) - 1
-    return index >= 0 and offset < segments[index][1]
-
-
-def _to_text(segments: Sequence[Span], starts: list[int], offset: int) -> int:
-    index = max(bisect_right(segments, (offset, offset + 10**9)) - 1, 0)
-    return starts[index] + min(max(offset - segments[index][0], 0), segments[index][1] - segments[index][0])

@@ -1,16 +1,16 @@
 """Facts that the syntax tree of a unit states: (head, relation, tail) with the place of each.
 
 Heads and tails are single identifiers or constants: of a dotted name its last part, of ``self.x`` the
-``x``. The relations are those of :data:`weft.kg.schema.PYTHON`.
+``x``. The relations are those of :data:`weft.kg.languages.python.schema.PYTHON`.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from weft.kg.read.python_units import Function, SourceFile, Unit
+from weft.kg.languages.python.units import Function, SourceFile
+from weft.kg.languages.unit import Fact, Unit
 
 _RECEIVERS = ("self", "cls")
 _LITERALS: dict[type[ast.AST], str] = {
@@ -39,23 +39,6 @@ _BUILTIN_TYPES = frozenset(
     for kind in (bool, bytearray, bytes, complex, dict, float, frozenset, int, list, object, set, str, tuple)
 )
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-
-
-@dataclass(frozen=True, order=True)
-class Fact:
-    """One fact.
-
-    Args:
-        head: An identifier.
-        relation: Name of the relation.
-        tail: An identifier or a constant.
-        offset: Where in the file the syntax tree states it.
-    """
-
-    head: str
-    relation: str
-    tail: str
-    offset: int
 
 
 def facts(file: SourceFile, unit: Unit) -> list[Fact]:

@@ -1,4 +1,4 @@
-"""Facts of one Python module, as the model reads them, beside what the syntax tree states."""
+"""Facts of one source file, as the model reads them, beside what the syntax states."""
 
 from __future__ import annotations
 
@@ -14,15 +14,13 @@ from weft.errors import CheckpointError, InputError
 from weft.kg.combine.combine import Choice, Combiner
 from weft.kg.combine.endpoint import Endpoint
 from weft.kg.evaluate.confidence import Confidence
+from weft.kg.languages import find_language
+from weft.kg.languages.language import Language
 from weft.kg.model.decode import Answers, Queries, score_tails, spell
 from weft.kg.model.leafy_chain import LeafyChainModel
-from weft.kg.read.build import BuildConfig, decode, unit_chunks
+from weft.kg.read.build import BuildConfig, unit_chunks
 from weft.kg.read.chunks import Chunk
-from weft.kg.read.python_units import SourceFile
 from weft.kg.read.tokens import PAD, CodeTokenizer
-from weft.kg.schema import PYTHON
-
-_TYPES = ("has_type", "returns")
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class ModelFact:
         line: Line of the head, from 1.
         place: Characters of the head in the file.
         span: Characters of the chunk in the file.
-        stated: The tails that the syntax tree states in this chunk; none where it is silent.
+        stated: The tails that the syntax states in this chunk; none where it is silent.
         combined: Name of the endpoint's model that put the tail together; empty where the model spelled it.
     """
 
@@ -53,7 +51,7 @@ class ModelFact:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the syntax tree states this very fact; None where it says nothing."""
+        """Whether the syntax states this very fact; None where it says nothing."""
         return self.tail in self.stated if self.stated else None
 
     def record(self) -> dict[str, object]:
@@ -69,6 +67,7 @@ class Extractor:
         model: In eval mode.
         tokenizer: The one that it was trained with.
         confidence: None for raw probabilities.
+        language: What it reads.
         combiner: Puts tails together from likely tokens; the model's own spelling stands where it is None, and
             where the combiner refuses.
     """
@@ -76,6 +75,7 @@ class Extractor:
     model: LeafyChainModel
     tokenizer: CodeTokenizer
     confidence: Confidence | None
+    language: Language
     combiner: Combiner | None = None
 
     @staticmethod
@@ -93,12 +93,13 @@ class Extractor:
                 f"{model.config.encoder.vocab_size}",
                 where=str(folder),
             )
-        if model.config.num_relations != PYTHON.size:
+        spoken = find_language(model.config.language)
+        if model.config.num_relations != spoken.schema.size:
             raise CheckpointError(
-                f"{model.config.num_relations} relation ids; Python's schema has {PYTHON.size}",
+                f"{model.config.num_relations} relation ids; the schema of {spoken.name} has {spoken.schema.size}",
                 where=str(folder),
             )
-        return Extractor(model, tokenizer, Confidence.load(folder))
+        return Extractor(model, tokenizer, Confidence.load(folder), spoken)
 
     def with_endpoint(self, endpoint: Endpoint) -> Extractor:
         """The same, with tails that an endpoint puts together."""
@@ -106,18 +107,18 @@ class Extractor:
         return replace(self, combiner=combiner)
 
     def facts(self, path: Path, *, beams: int = 4, batch_size: int = 16) -> list[ModelFact]:
-        """Ask for every (head, relation) of which the syntax tree speaks, and for all types.
+        """Ask for every (head, relation) of which the syntax speaks, and for all types.
 
         Args:
-            path: A Python file.
+            path: A source file.
             beams: Hypotheses of each tail.
             batch_size: Chunks at a time.
 
         Raises:
-            InputError: The file cannot be read, is no Python, or holds nothing.
+            InputError: The file cannot be read, is no source of the model's language, or holds nothing.
         """
         try:
-            text = decode(path.read_bytes(), str(path))
+            text = self.language.decode(path.read_bytes(), str(path))
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
         found = self.facts_of(text, str(path), beams=beams, batch_size=batch_size)
@@ -129,13 +130,13 @@ class Extractor:
         """The facts of a source text, by line; none where there is nothing to ask about.
 
         Args:
-            text: Python source.
+            text: The source.
             where: What to call it in errors.
             beams: Hypotheses of each tail.
             batch_size: Chunks at a time.
 
         Raises:
-            InputError: It is no Python.
+            InputError: It cannot be parsed.
         """
         asked = self.asked(text, where)
         # Long chunks together: a batch is padded to its longest.
@@ -149,14 +150,14 @@ class Extractor:
         """The chunks of a source text that there is something to ask about, with the questions.
 
         Raises:
-            InputError: It is no Python.
+            InputError: It cannot be parsed.
         """
-        file = SourceFile(text, where)
+        file = self.language.parse(text, where)
         limits = BuildConfig(
             roots=self.model.config.encoder.max_position_embeddings, longest_tail=self.model.config.leaves
         )
-        chunks = unit_chunks(file, list(file.units()), self.tokenizer, limits, Counter())
-        asked = [(chunk, questions(chunk, self.tokenizer)) for chunk in chunks]
+        chunks = unit_chunks(file, self.language, self.tokenizer, limits, Counter())
+        asked = [(chunk, questions(chunk, self.language, self.tokenizer)) for chunk in chunks]
         return [(chunk, found) for chunk, found in asked if found]
 
     def answers(
@@ -191,7 +192,7 @@ class Extractor:
         combined = self._combined(text, part, queries, answers)
         for row, (chunk, found) in enumerate(part):
             for number, question in enumerate(found):
-                name = PYTHON.names[question.relation]
+                name = self.language.schema.names[question.relation]
                 tail, log_probability = combined.get(
                     (row, number), (answers.tail(row, number, 0), answers.log_probability[row, number, 0])
                 )
@@ -220,11 +221,12 @@ class Extractor:
         if self.combiner is None:
             return {}
         tails: dict[tuple[int, int], tuple[int, ...]] = {}
-        definitions = PYTHON.definitions()
+        schema = self.language.schema
+        definitions = schema.definitions()
         for row, (chunk, found) in enumerate(part):
             first, last = _span(chunk)
             for number, question in enumerate(found):
-                name = PYTHON.names[question.relation]
+                name = schema.names[question.relation]
                 slots = answers.slots(row, number)
                 tail = self.combiner.combine(
                     Choice(text[first:last], question.head, name, definitions[name], slots)
@@ -252,7 +254,7 @@ class Question:
         relation: Relation id.
         start: Index of its first token in the chunk.
         length: Number of its tokens.
-        stated: Tails that the syntax tree states.
+        stated: Tails that the syntax states.
     """
 
     head: str
@@ -262,22 +264,26 @@ class Question:
     stated: tuple[str, ...]
 
 
-def questions(chunk: Chunk, tokenizer: CodeTokenizer) -> list[Question]:
-    """What the syntax tree of a chunk speaks of; types of its parameters and functions besides.
+def questions(chunk: Chunk, spoken: Language, tokenizer: CodeTokenizer) -> list[Question]:
+    """What the syntax of a chunk speaks of, and what it is silent about.
 
     Args:
         chunk: With its facts.
+        spoken: Its language.
         tokenizer: Spells their tails.
     """
     stated: dict[tuple[int, int], list[str]] = {}
-    typed = {name: PYTHON.id_of(name) for name in _TYPES}
-    parameters = PYTHON.id_of("has_parameter")
+    schema = spoken.schema
+    silent = {
+        schema.id_of(name): [(side, schema.id_of(asked)) for side, asked in questions]
+        for name, questions in spoken.silent.items()
+    }
     for triple in chunk.triples:
         stated.setdefault((triple.head_word, triple.relation), []).append(tokenizer.text(triple.tail_ids))
-        if triple.relation == parameters:
-            stated.setdefault((triple.head_word, typed["returns"]), [])
-            if triple.tail_word < len(chunk.names):
-                stated.setdefault((triple.tail_word, typed["has_type"]), [])
+        for side, asked in silent.get(triple.relation, ()):
+            word = triple.head_word if side == "head" else triple.tail_word
+            if word < len(chunk.names):
+                stated.setdefault((word, asked), [])
     result = []
     for (word, relation), tails in stated.items():
         places = (chunk.words == word).nonzero()[0]

@@ -11,8 +11,8 @@ import pytest
 
 from weft.bench.kg_store_corpus import LineLoader, source
 from weft.errors import InputError
-from weft.kg.extract_cluster import ClusterReadings
-from weft.kg.extract_corpus import Report, Source, extract_corpus
+from weft.kg.extract.cluster import ClusterReadings
+from weft.kg.extract.corpus import Report, Source, extract_corpus
 from weft.kg.store.graph import Graph
 from weft.kg.store.rdf import ntriples
 from weft.platform.cluster import Cluster

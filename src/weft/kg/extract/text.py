@@ -10,9 +10,9 @@ from pathlib import Path
 import torch
 
 from weft.errors import InputError
-from weft.kg.extract_corpus import Found, Source
-from weft.kg.extract_entities import EntityExtractor
-from weft.kg.extract_model import model_version
+from weft.kg.extract.corpus import Found, Source
+from weft.kg.extract.entities import EntityExtractor
+from weft.kg.extract.model import model_version
 from weft.kg.link.linker import Linker
 from weft.kg.read.corpus import read_corpus
 from weft.kg.read.documents import TextDocument

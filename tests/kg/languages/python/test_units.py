@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.errors import InputError
-from weft.kg.read.build import decode
-from weft.kg.read.python_units import SourceFile, Unit
+from weft.kg.languages.python import LANGUAGE
+from weft.kg.languages.python.units import SourceFile
+from weft.kg.languages.unit import Unit
 from weft.kg.read.tokens import CodeTokenizer
 
 SOURCE = '''import os
@@ -109,7 +110,8 @@ def test_offsets_hold_for_every_line_end(ends: str) -> None:
 def test_every_token_of_real_files_is_cut_out_exactly() -> None:
     library = Path(sysconfig.get_paths()["stdlib"])
     texts = {
-        name: decode((library / name).read_bytes(), name) for name in ("heapq.py", "enum.py", "textwrap.py")
+        name: LANGUAGE.decode((library / name).read_bytes(), name)
+        for name in ("heapq.py", "enum.py", "textwrap.py")
     }
     tokenizer = CodeTokenizer.train(texts.values(), 600)
     checked = 0

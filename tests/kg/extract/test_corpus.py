@@ -9,7 +9,7 @@ import pytest
 from weft.bench.kg_store_corpus import LineLoader, LineReader, source
 from weft.bench.kg_store_kill import kill_and_resume
 from weft.errors import ConfigError, InputError
-from weft.kg.extract_corpus import Found, Report, Source, extract_corpus
+from weft.kg.extract.corpus import Found, Report, Source, extract_corpus
 from weft.kg.store.graph import Graph
 from weft.kg.store.rdf import ntriples
 

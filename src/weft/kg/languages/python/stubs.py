@@ -9,10 +9,13 @@ import ast
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import cast
 
 from weft.errors import MissingExtraError
-from weft.kg.read.python_facts import Fact, type_name
-from weft.kg.read.python_units import Function, SourceFile, Unit
+from weft.kg.languages.language import ParsedFile
+from weft.kg.languages.python.facts import type_name
+from weft.kg.languages.python.units import Function, SourceFile
+from weft.kg.languages.unit import Fact, Unit
 
 _RUNNING = (3, 11)
 """The Python whose branches of the stubs count; the source trees measured here are of this version."""
@@ -35,6 +38,13 @@ class Typeshed:
                 raise MissingExtraError("mypy", "dev")
             root = Path(spec.origin).parent / "typeshed" / "stdlib"
         self.root = root
+        self._last: tuple[str | None, dict[str, Function]] = None, {}
+
+    def facts(self, file: ParsedFile, unit: Unit, module: str) -> list[Fact]:
+        """Types of a unit's functions that its module's stub knows."""
+        if self._last[0] != module:
+            self._last = module, self.module(module)
+        return stub_facts(cast(SourceFile, file), unit, self._last[1])
 
     def module(self, name: str) -> dict[str, Function]:
         """Functions of one module's stub by qualified name; overloaded ones are left out."""

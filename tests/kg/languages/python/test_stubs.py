@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from weft.kg.read.python_units import SourceFile
-from weft.kg.read.stubs import Typeshed, stub_facts
+from weft.kg.languages.python.stubs import Typeshed, stub_facts
+from weft.kg.languages.python.units import SourceFile
 
 STUB = """
 import sys

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from weft.kg.extract_corpus import Loader, Reader, Reading, Source, reading_of
+from weft.kg.extract.corpus import Loader, Reader, Reading, Source, reading_of
 from weft.platform.cluster import Cluster
 
 _BLOCK = 8

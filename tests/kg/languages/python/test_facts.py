@@ -6,9 +6,9 @@ import ast
 
 import pytest
 
-from weft.kg.read.python_facts import facts, type_name, value_type
-from weft.kg.read.python_units import SourceFile
-from weft.kg.schema import PYTHON
+from weft.kg.languages.python.facts import facts, type_name, value_type
+from weft.kg.languages.python.schema import PYTHON
+from weft.kg.languages.python.units import SourceFile
 
 
 def triples(source: str) -> set[tuple[str, str, str]]:

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 
 from weft.errors import CheckpointError
+from weft.kg.languages import find_language
+from weft.kg.languages.language import Language
 
 _FILES = ("config.json", "model.safetensors", "tokenizer.json", "schema.json", "calibration.json")
 
@@ -22,6 +24,21 @@ def model_kind(folder: Path) -> str:
         return str(json.loads(path.read_text(encoding="utf-8"))["kind"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"no model's configuration: {error!r}", where=str(path)) from error
+
+
+def model_language(folder: Path) -> Language:
+    """The language that a model of source code reads.
+
+    Raises:
+        CheckpointError: Its ``config.json`` cannot be read.
+        ConfigError: No such language.
+    """
+    path = folder / "config.json"
+    try:
+        name = json.loads(path.read_text(encoding="utf-8"))["config"].get("language", "python")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CheckpointError(f"no model's configuration: {error!r}", where=str(path)) from error
+    return find_language(str(name))
 
 
 def model_version(folder: Path, *settings: object) -> str:

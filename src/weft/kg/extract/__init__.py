@@ -1,0 +1,1 @@
+"""From a corpus to a store: what reads documents, and what commits them."""

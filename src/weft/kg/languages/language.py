@@ -1,0 +1,95 @@
+"""What weft has to know of a programming language: its files, its units, its facts, its relations."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePath
+from typing import ClassVar, Literal, Protocol
+
+from weft.errors import InputError
+from weft.kg.languages.unit import Fact, Unit
+from weft.kg.read.tokens import CodeTokenizer
+from weft.kg.schema import Schema
+
+
+class ParsedFile(Protocol):
+    """One file, parsed."""
+
+    def units(self) -> Iterator[Unit]:
+        """The pieces of the file, outer before inner."""
+        ...
+
+
+class Stubs(Protocol):
+    """What is known of a language's libraries beside their source."""
+
+    def facts(self, file: ParsedFile, unit: Unit, module: str) -> list[Fact]:
+        """Facts of a unit that its text does not state."""
+        ...
+
+
+class Language(ABC):
+    """A programming language.
+
+    Attributes:
+        name: As ``--language`` takes it.
+        suffixes: Of its files.
+        schema: The relations between names of its sources.
+        foreign: Folders of a source tree that hold other people's code.
+        tests: Folders that a data set leaves out.
+        silent: Relation that a unit states to the questions that may be asked of its head or its tail although
+            nothing is stated: a parameter has a type, written or not.
+        largest: Most characters of a file.
+    """
+
+    name: ClassVar[str]
+    suffixes: ClassVar[tuple[str, ...]]
+    schema: ClassVar[Schema]
+    foreign: ClassVar[frozenset[str]] = frozenset()
+    tests: ClassVar[frozenset[str]] = frozenset()
+    silent: ClassVar[Mapping[str, tuple[tuple[Literal["head", "tail"], str], ...]]] = {}
+    largest: ClassVar[int] = 1_000_000
+
+    @abstractmethod
+    def parse(self, text: str, where: str) -> ParsedFile:
+        """Parse a source text.
+
+        Raises:
+            InputError: It is no source of this language, or too large to be read.
+        """
+
+    @abstractmethod
+    def facts(self, file: ParsedFile, unit: Unit) -> list[Fact]:
+        """What the syntax of a unit states, each fact once, in the order of the text."""
+
+    def decode(self, data: bytes, where: str) -> str:
+        """The text of a file, line ends as they are.
+
+        Raises:
+            InputError: Bytes that are no text.
+        """
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise InputError(f"not UTF-8: {error}", where=where) from error
+
+    def stubs(self) -> Stubs | None:
+        """What is known of its libraries; None where nothing is.
+
+        Raises:
+            MissingExtraError: What knows it is not installed.
+        """
+        return None
+
+    def learn_vocabulary(self, texts: Iterable[str], size: int) -> CodeTokenizer:
+        """Learn a vocabulary from texts."""
+        return CodeTokenizer.train(texts, size)
+
+    def module(self, path: PurePath) -> str:
+        """The dotted name of a file, from its path below its tree."""
+        return ".".join(path.with_suffix("").parts)
+
+    def is_test(self, path: PurePath) -> bool:
+        """Whether a data set leaves a file out, by its path below its tree."""
+        return not self.tests.isdisjoint(path.with_suffix("").parts)

@@ -1,0 +1,71 @@
+"""Python: units by :mod:`ast`, facts by the syntax tree, types of the standard library by the typeshed."""
+
+from __future__ import annotations
+
+import io
+import tokenize
+from pathlib import PurePath
+from typing import cast
+
+from weft.errors import InputError
+from weft.kg.languages.language import Language, ParsedFile
+from weft.kg.languages.python.facts import facts
+from weft.kg.languages.python.schema import PYTHON
+from weft.kg.languages.python.stubs import Typeshed
+from weft.kg.languages.python.units import SourceFile
+from weft.kg.languages.unit import Fact, Unit
+
+
+class Python(Language):
+    """Python 3."""
+
+    name = "python"
+    suffixes = (".py",)
+    schema = PYTHON
+    foreign = frozenset(("__pycache__", "site-packages", "node_modules"))
+    tests = frozenset(("test", "tests", "testing", "idle_test", *foreign))
+    silent = {"has_parameter": (("head", "returns"), ("tail", "has_type"))}  # noqa: RUF012 - never changed
+
+    def parse(self, text: str, where: str) -> SourceFile:
+        """Parse a source text.
+
+        Raises:
+            InputError: It is no Python, or too large to be read.
+        """
+        return SourceFile(text, where, self.largest)
+
+    def facts(self, file: ParsedFile, unit: Unit) -> list[Fact]:
+        """What the syntax tree of a unit states."""
+        return facts(cast(SourceFile, file), unit)
+
+    def decode(self, data: bytes, where: str) -> str:
+        """Source text by its declared encoding.
+
+        Raises:
+            InputError: Bytes that are no text in that encoding.
+        """
+        try:
+            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+            return data.decode(encoding)
+        except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+            raise InputError(f"not text in its declared encoding: {error}", where=where) from error
+
+    def stubs(self) -> Typeshed:
+        """The typeshed that ``mypy`` carries.
+
+        Raises:
+            MissingExtraError: ``mypy`` is not installed.
+        """
+        return Typeshed()
+
+    def module(self, path: PurePath) -> str:
+        """The dotted name of a file; a package's own is that of its folder."""
+        parts = path.with_suffix("").parts
+        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+    def is_test(self, path: PurePath) -> bool:
+        """Whether a data set leaves a file out, by its path below its tree."""
+        return super().is_test(path) or path.name.startswith("test_")
+
+
+LANGUAGE = Python()
