@@ -74,9 +74,9 @@ def _code(arguments: argparse.Namespace) -> int:
     from weft.kg.evaluate.confidence import Confidence
     from weft.kg.evaluate.scores import evaluate
     from weft.kg.evaluate.views import GUESSED, make_views
-    from weft.platform.models import find_model
     from weft.kg.model.leafy_chain import LeafyChainModel
     from weft.kg.represent.dataset import load_dataset
+    from weft.platform.models import find_model
 
     device = device_of(arguments)
     dataset = load_dataset(arguments.dataset)
@@ -141,8 +141,8 @@ def _text(arguments: argparse.Namespace) -> int:
     from weft.kg.evaluate.confidence import Confidence
     from weft.kg.evaluate.texts import ask_texts, baseline_text_scores, calibrate_texts, score_texts
     from weft.kg.model.entity_graph import EntityGraphModel
-    from weft.platform.models import find_model
     from weft.kg.represent.passages import load_text_dataset
+    from weft.platform.models import find_model
 
     if arguments.shuffle_relations or arguments.by_relation:
         raise ConfigError(
