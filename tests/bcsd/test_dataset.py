@@ -157,6 +157,23 @@ def test_the_matrix_is_resumable_and_failures_have_a_reason(without_compiler, tm
     assert part.stat().st_size > 1000
 
 
+def test_a_relative_work_folder_is_made_absolute(without_compiler, tmp_path, monkeypatch):
+    # Compilers run inside the source tree: a relative output would be looked for there.
+    told = []
+    compile_build = build_module.compile_build
+
+    def watched(package, variant, tree, trees, folder, *, jobs):
+        told.extend([tree, trees, folder])
+        compile_build(package, variant, tree, trees, folder, jobs=jobs)
+
+    monkeypatch.setattr(build_module, "compile_build", watched)
+    monkeypatch.chdir(tmp_path)
+    reports = build_all(CONFIG, Path("work"))
+    assert told
+    assert all(place.is_absolute() for place in told)
+    assert known_builds(CONFIG, Path("work")) == [report for report in reports if not report.error]
+
+
 def test_two_runs_in_one_folder_wait_for_each_other(without_compiler, tmp_path, monkeypatch):
     compile_build, inside, most = build_module.compile_build, [0], [0]
 

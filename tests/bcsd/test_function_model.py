@@ -99,6 +99,18 @@ def test_a_batch_holds_what_the_functions_hold(arrays) -> None:
     assert batch.edge_type[half : half + len(edges)].tolist() == (edges[:, 2] + NUM_EDGE_TYPES // 2).tolist()
 
 
+def test_facts_of_a_block_say_whether_a_backward_edge_ends_there(arrays) -> None:
+    chosen = np.arange(len(arrays.num_blocks))
+    batch = collate(arrays, chosen, replace(SMALL, max_blocks=500))
+    first = np.cumsum(arrays.num_blocks) - arrays.num_blocks
+    expected = np.zeros(len(batch.block_facts), dtype=bool)
+    for function in chosen:
+        for source, target, _ in arrays.edges[arrays.first_edge[function] : arrays.first_edge[function + 1]]:
+            expected[first[function] + target] |= target <= source
+    assert 0 < expected.sum() < len(expected) / 2
+    assert batch.block_facts[:, 5].bool().tolist() == expected.tolist()
+
+
 def test_token_sets_hold_tokens_by_level(arrays) -> None:
     batch = collate(arrays, np.array([2, 4]), SMALL)
     size = len(load_vocabulary())

@@ -1,7 +1,12 @@
-"""Binary code similarity: bytes → functions → control-flow graph and tokens → model → search.
+"""Binary code similarity: bytes → functions → control-flow graph and tokens → model → index, search, match.
 
 The rooms, in the order of the flow: :mod:`weft.bcsd.read` (a file becomes an image),
+:mod:`weft.bcsd.architectures` (what differs from one processor family to the next, a folder for each),
 :mod:`weft.bcsd.disassemble` (an image becomes functions with a typed control-flow graph),
 :mod:`weft.bcsd.represent` (a function becomes tokens), :mod:`weft.bcsd.table` (functions become Parquet),
-:mod:`weft.bcsd.dataset` (source packages become labelled functions).
+:mod:`weft.bcsd.dataset` (source packages become labelled functions), :mod:`weft.bcsd.model` (a batch of functions
+becomes embeddings), :mod:`weft.bcsd.learn` (training), :mod:`weft.bcsd.evaluate` (retrieval, against baselines),
+:mod:`weft.bcsd.use` (files are extracted, embedded, searched for), :mod:`weft.bcsd.index` (an index in step with
+files), :mod:`weft.bcsd.matching` (two files, one to one), :mod:`weft.bcsd.explain` and :mod:`weft.bcsd.report`
+(why, as pages and scripts).
 """

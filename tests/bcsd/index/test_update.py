@@ -1,11 +1,13 @@
 """Adding, updating, removing: only what changed is worked on, and a stopped run goes on."""
 
+import os
 import shutil
 
 import pytest
 
 from weft.bcsd.index import update
 from weft.bcsd.index.update import add, contents, remove
+from weft.cli.main import main
 from weft.errors import InputError
 
 
@@ -83,3 +85,48 @@ def test_remove_takes_folders_and_files_that_are_gone_and_refuses_others(built, 
 def test_update_refuses_a_path_that_is_nowhere(copied, options):
     with pytest.raises(InputError, match="neither on the disk nor in the index"):
         update.update(["/nowhere/at/all"], copied, options)
+
+
+@pytest.fixture
+def kept(built, copied, options, tmp_path):
+    """The index, with one more folder in it."""
+    folder = tmp_path / "kept"
+    shutil.copytree(built / "in", folder)
+    add([str(folder)], copied, options)
+    return folder
+
+
+def test_update_keeps_what_a_folder_held_that_nobody_can_read(kept, copied, options):
+    kept.rename(kept.with_name("elsewhere"))
+    kept.symlink_to(kept)  # a loop: not gone, and not readable either, even for root
+    for paths in ([], [str(kept)]):
+        changes = [c for c in update.update(paths, copied, options) if c.binary.startswith(str(kept))]
+        assert {change.status for change in changes} == {"failed"}
+        assert {c.binary for c in changes} >= {
+            str(kept / p.name) for p in kept.with_name("elsewhere").iterdir()
+        }
+        assert len(contents(copied, [str(kept)])) == 4
+    # Gone for good is something else.
+    kept.unlink()
+    changes = update.update([str(kept)], copied, options)
+    assert [change.status for change in changes] == ["removed"] * 4
+
+
+def test_a_folder_that_cannot_be_listed_is_reported(kept, copied, options, monkeypatch, capsys):
+    locked = kept / "locked"
+    locked.mkdir()
+    scandir = os.scandir
+
+    def refuse(path):
+        if path == str(locked):
+            raise PermissionError(13, "Permission denied", str(locked))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    for work in (add, update.update):
+        statuses = {change.binary: change.status for change in work([str(kept)], copied, options)}
+        assert statuses.pop(str(locked)) == "failed"
+        assert set(statuses.values()) == {"unchanged"}
+    command = ["bcsd", "index", "add", str(kept), "--index", str(copied), "--model", options.model]
+    assert main([*command, "--precision", "fp32"]) == 9
+    assert f"failed: {locked}" in capsys.readouterr().err

@@ -52,3 +52,10 @@ def test_margins_look_along_row_and_column():
     # A second best has a rival above it; a pair alone was compared with nothing.
     assert margins(utilities, np.array([0]), np.array([2])).tolist() == [-0.5]
     assert margins(utilities[:1, :1], np.array([0]), np.array([0])).tolist() == [0.0]
+
+
+def test_a_rival_in_the_column_counts_as_much_as_one_in_the_row():
+    # The second row would rather have the first column too.
+    utilities = np.array([[3.0, 0.0], [2.8, 1.0]], dtype=np.float32)
+    found = margins(utilities, np.array([0, 1]), np.array([0, 1]))
+    np.testing.assert_allclose(found, [0.2, -1.8], atol=1e-6)

@@ -8,10 +8,12 @@ import json
 import shutil
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 
 from weft.bcsd.matching.rule import DEFAULT_RULE, save_rule
 from weft.bcsd.use.embedder import Embedder
+from weft.cli.bcsd.match import describe
 from weft.cli.main import main
 
 
@@ -48,6 +50,10 @@ def test_text_and_csv(pair_of_files, lexical_model, capsys):
     assert "no matching rule of its own" in captured.err
     assert "18 matches of 18 and 18 functions; 0 of A and 0 of B are unmatched" in captured.out
     assert "same_bytes" in captured.out
+    head, *rows = captured.out.splitlines()
+    assert head.split() == ["confidence", "score", "A", "B", "evidence"]
+    # Nothing is cut where the output is no terminal.
+    assert any(row.split()[3] == "fail_with" for row in rows)
     assert weft(*pair_of_files, "--model", lexical_model, "--csv", "--quiet", "--min-blocks", 5) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert rows
@@ -96,3 +102,17 @@ def test_failures_are_one_line_and_a_code(
     assert message in captured.err
     assert len(captured.err.strip().splitlines()) == 1
     assert not list(tmp_path.glob("weft_rename*"))
+
+
+def test_names_are_cut_to_the_terminal_and_no_further(matching):
+    names = [f"_ZN4name{'x' * 60}E{row}v" for row in range(len(matching.a))]
+    index = matching.a.table.schema.get_field_index("name")
+    table = matching.a.table.set_column(index, "name", pa.array(names))
+    long = replace(matching, a=replace(matching.a, table=table))
+    whole = describe(long)
+    assert sum(name in whole for name in names) == len(matching.rows)
+    wide, narrow = describe(long, 260), describe(long, 170)
+    assert sum(name in wide for name in names) == len(matching.rows)
+    assert max(map(len, narrow.splitlines()[:-1])) <= 170
+    assert "…" in narrow
+    assert not any(name in narrow for name in names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -81,6 +82,39 @@ def _other_digests(table):
     index = table.schema.get_field_index("digest")
     digests = pa.array([f"x{row}" for row in range(table.num_rows)])
     return table.set_column(index, table.schema.field(index), digests)
+
+
+class Caller(NamedTuple):
+    """As much of a side as pairing looks at."""
+
+    table: pa.Table
+    calls: list
+    num_instructions: np.ndarray
+    imports: list
+    constants: list
+    strings: list
+
+    def __len__(self):
+        return self.table.num_rows
+
+
+def test_the_call_graph_overrules_scores_that_are_nearly_equal():
+    def side(name, calls):
+        nothing = [[] for _ in calls]
+        table = pa.table({"token_digest": [f"{name}{row}" for row in range(len(calls))]})
+        return Caller(table, calls, np.full(len(calls), 20), nothing, nothing, nothing)
+
+    # 0 and 1 look a little more like each other than like themselves; whom they call tells them apart.
+    calls = [[2], [3], [], []]
+    scores = np.full((4, 4), 0.1, dtype=np.float32)
+    scores[[0, 1, 2, 3], [0, 1, 2, 3]] = [0.6, 0.6, 0.9, 0.9]
+    scores[[0, 1], [1, 0]] = 0.61
+    sides = side("a", calls), side("b", calls)
+    deaf = pair(Scores(scores, scores), *sides, RULE, rounds=0)
+    assert deaf.columns.tolist() == [1, 0, 2, 3]
+    found = pair(Scores(scores, scores), *sides, RULE)
+    assert found.columns.tolist() == [0, 1, 2, 3]
+    assert found.evidence["callees"][0, 0] > 0
 
 
 def test_records_have_the_documented_form(matching):

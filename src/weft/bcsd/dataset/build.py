@@ -75,6 +75,8 @@ def build_all(
     A finished build is kept as long as its configuration, its source and its compiler stay the same; its rows
     are made anew when the extraction's versions change. A failed build is tried again.
     """
+    # The compilers run in folders of their own.
+    work = work.resolve()
     reports: list[BuildReport] = []
     for package in config.packages:
         try:

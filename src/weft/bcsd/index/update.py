@@ -23,7 +23,7 @@ from weft.bcsd.index.description import (
 from weft.bcsd.index.lock import writer_lock
 from weft.bcsd.index.store import FunctionStore, IndexedFile
 from weft.bcsd.use.embed_files import Embedding, embed_each, embedder_of
-from weft.bcsd.use.extract_files import find_binaries, hash_file
+from weft.bcsd.use.extract_files import find_binaries, hash_file, is_gone
 from weft.errors import InputError, StoreError, WeftError
 
 Status = Literal["added", "updated", "unchanged", "removed", "failed"]
@@ -91,6 +91,8 @@ def update(
 ) -> list[Change]:
     """Bring an index in step with the disk: files that changed are worked on anew, files that are gone go.
 
+    A file or folder that cannot be read is reported as failed, and what the index holds of it stays.
+
     Args:
         paths: Files and folders; of a folder, also the files that are new in it. None: every file of the index.
         folder: The index.
@@ -108,12 +110,12 @@ def update(
     with _writing(folder, options) as store:
         known = store.files()
         watched = _below(known, paths) if paths else list(known)
-        gone = [path for path in watched if not os.path.lexists(path)]
+        gone = [path for path in watched if is_gone(path)]
         found = [path for path in watched if path not in set(gone)]
         for path in paths:
             if os.path.isdir(path):
                 found += [os.path.abspath(inside) for inside in _binaries_of(path)]
-            elif os.path.lexists(path):
+            elif not is_gone(path):
                 found.append(os.path.abspath(path))
             elif not _below(known, [path]):
                 raise InputError("no such file, neither on the disk nor in the index", where=path)

@@ -1,4 +1,4 @@
-"""The whole of ``weft bcsd match``: two files in, one :class:`Matching` out."""
+"""Two files that were read in, one :class:`Matching` out: embed, score, pair, leave out what is not sure."""
 
 from __future__ import annotations
 

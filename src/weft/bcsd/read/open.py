@@ -84,6 +84,8 @@ def _reader(kind: str) -> Callable[[str, memoryview], Image]:
 
 def _map_file(place: str) -> memoryview:
     try:
+        if os.path.isdir(place):
+            os.listdir(place)  # says why, where it cannot be listed
         if not Path(place).is_file():
             missing = not Path(place).exists()
             raise InputError("no such file" if missing else "not a regular file", where=place)

@@ -82,7 +82,8 @@ class FileReport:
 def find_binaries(paths: Sequence[str]) -> list[str]:
     """The files to work on: each file named, and every ELF, PE or Mach-O file in each folder named.
 
-    Links inside a folder are not followed: they lead to the same file twice.
+    Links inside a folder are not followed: they lead to the same file twice. A folder that cannot be listed is
+    itself among the results, so that it is reported like a file that cannot be read.
 
     Raises:
         InputError: A path does not exist, or a folder holds no binary.
@@ -90,16 +91,30 @@ def find_binaries(paths: Sequence[str]) -> list[str]:
     found: list[str] = []
     for path in paths:
         if not os.path.isdir(path):
-            if not os.path.lexists(path):
+            if is_gone(path):
                 raise InputError("no such file", where=path)
             found.append(path)
             continue
-        inside = [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names]
-        binaries = sorted(place for place in inside if _is_binary(place))
+        closed: list[OSError] = []
+        walk = os.walk(path, onerror=closed.append)
+        inside = [os.path.join(folder, name) for folder, _, names in walk for name in names]
+        binaries = [place for place in inside if _is_binary(place)]
+        binaries = sorted(binaries + [error.filename for error in closed])
         if not binaries:
             raise InputError(f"no binary among {len(inside)} files", where=path)
         found += binaries
     return list(dict.fromkeys(found))
+
+
+def is_gone(path: str) -> bool:
+    """Whether nothing is there; where nobody can tell (a folder above is unreadable), something may be."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _is_binary(path: str) -> bool:

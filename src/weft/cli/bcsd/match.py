@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from weft.cli.machine import add_machine, device_of
 from weft.errors import ConfigError, StoreError
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from weft.bcsd.matching.match import Matching
 
 _SHOWN = 40
+#: Characters of a function's column on the narrowest terminal.
+_NARROWEST = 24
 
 
 def parser() -> argparse.ArgumentParser:
@@ -94,7 +97,7 @@ def run(argv: list[str]) -> int:
     elif arguments.csv:
         print(matching_csv(matching), end="")
     else:
-        print(describe(matching))
+        print(describe(matching, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
     return 0
 
 
@@ -133,20 +136,31 @@ def write(path: Path, text: str) -> None:
         raise StoreError(f"cannot be written: {error.strerror}", where=str(path)) from error
 
 
-def describe(matching: Matching) -> str:
-    """The surest matches for a person, and what was left over."""
+def describe(matching: Matching, width: int | None = None) -> str:
+    """The surest matches for a person, and what was left over.
+
+    Args:
+        matching: What was found.
+        width: Characters of a line; names are cut to fit. None: nothing is cut.
+    """
     from weft.bcsd.matching.record import match_records
 
     records = list(match_records(matching))
-    rows = [f"{'confidence':>10} {'score':>6}  {'A':<32} {'B':<32} evidence"]
+    shown: list[tuple[str, str, str, str]] = []
     for record in records[:_SHOWN]:
-        names = [f"{record[side]['name'][:20]} {record[side]['address']:#x}" for side in "ab"]
-        evidence = [kind for kind, value in record["evidence"].items() if value]
+        evidence = ", ".join(kind for kind, value in record["evidence"].items() if value) or "–"
         tiny = " (tiny)" if "tiny" in record["flags"] else ""
-        rows.append(
-            f"{record['confidence']:>10.2f} {record['score']:>6.4f}  {names[0]:<32} {names[1]:<32} "
-            f"{', '.join(evidence) or '–'}{tiny}"
-        )
+        figures = f"{record['confidence']:>10.2f} {record['score']:>6.4f}"
+        shown.append((figures, place(record["a"]), place(record["b"]), evidence + tiny))
+    longest = max((len(name) for _, *names, _ in shown for name in names), default=1)
+    if width is not None:
+        beside = 23 + max((len(evidence) for *_, evidence in shown), default=8)
+        longest = min(longest, max((width - beside) // 2, _NARROWEST))
+    rows = [f"{'confidence':>10} {'score':>6}  {'A':<{longest}}  {'B':<{longest}}  evidence"]
+    rows += [
+        f"{figures}  {cut(a, longest):<{longest}}  {cut(b, longest):<{longest}}  {evidence}"
+        for figures, a, b, evidence in shown
+    ]
     if len(records) > _SHOWN:
         rows.append(f"… {len(records) - _SHOWN} more: --json, --csv or --html list them all")
     rows.append(
@@ -155,3 +169,13 @@ def describe(matching: Matching) -> str:
         f"{sum(record['confidence'] >= 0.8 for record in records)} matches are at least 80 % sure"
     )
     return "\n".join(rows)
+
+
+def place(half: dict[str, Any]) -> str:
+    """Where a function is, and its name."""
+    return f"{half['address']:#x} {half['name']}"
+
+
+def cut(text: str, width: int) -> str:
+    """The text, its end left out where it is too long."""
+    return text if len(text) <= width else text[: width - 1] + "…"
