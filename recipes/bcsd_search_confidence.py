@@ -20,10 +20,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from weft.bcsd.index.store import FunctionStore
-from weft.bcsd.use.confidence import Confidence, features_of, fit_confidence
+from weft.bcsd.use.confidence import Confidence, features_of
 from weft.bcsd.use.embedded import embed_table
 from weft.bcsd.use.embedder import Embedder
 from weft.bcsd.use.search import Searcher
+from weft.platform.confidence import fit_logistic
 
 INDEXED = "gcc-O2-x86_64"
 ASKED = ("gcc-O0-x86_64", "gcc-O3-x86_64", "clang-O1-x86_64", "clang-O3-aarch64", "gcc-O2-aarch64")
@@ -67,9 +68,9 @@ def main() -> None:
     features = np.stack([row for _, row, _ in watched.seen])
     right = np.array([truth for _, _, truth in watched.seen])
     fits = np.array([zlib.crc32(name.encode()) % 2 == 0 for name, _, _ in watched.seen])
-    fitted = fit_confidence(features[fits], right[fits])
+    fitted = fit_logistic(features[fits], right[fits])
     print(fitted)
-    report(fitted.probabilities(features[~fits]), right[~fits])
+    report(fitted(features[~fits]), right[~fits])
 
 
 def of_build(data: pa.Table, build: str) -> pa.Table:

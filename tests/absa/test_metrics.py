@@ -19,12 +19,12 @@ from weft.absa.evaluate.report import (
     calibration_error,
     controls,
     cross_calibrated,
-    fit_temperature,
+    logits_of,
     scored,
-    tempered,
 )
 from weft.absa.records import Context, Corpus, Sentence
 from weft.errors import InputError
+from weft.platform.confidence import Temperature, fit_temperature
 
 
 @st.composite
@@ -178,10 +178,12 @@ def test_the_temperature_is_recovered():
     logits = random.normal(size=(20_000, 3)) * 2
     true = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     gold = np.array([random.choice(3, p=row) for row in true])
-    sharp = tempered(true, 1 / 1.7)
-    assert fit_temperature(sharp, gold) == pytest.approx(1.7, rel=0.03)
-    assert np.allclose(tempered(sharp, 1.7), true)
+    sharp = Temperature(1 / 1.7)(logits_of(true))
+    assert fit_temperature(logits_of(sharp), gold).value == pytest.approx(1.7, rel=0.03)
+    assert np.allclose(Temperature(1.7)(logits_of(sharp)), true)
     result = Scored(gold, sharp, np.arange(20_000), np.zeros(20_000, int))
     assert calibration_error(result) > 0.05
     assert calibration_error(cross_calibrated(result)) < 0.015
-    assert fit_temperature(sharp, np.zeros(20_000, int)) == 1
+    # A group of its own, as all are in one fold, has nothing to be calibrated with.
+    alone = Scored(gold, sharp, np.zeros(20_000, int), np.zeros(20_000, int))
+    assert np.allclose(cross_calibrated(alone).probabilities, sharp)

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.errors import CheckpointError, ConfigError, InputError
+from weft.errors import CheckpointError, InputError
 from weft.kg.evaluate.baselines import (
     Counts,
     baseline_scores,
@@ -22,7 +22,7 @@ from weft.kg.evaluate.baselines import (
     prior_in_text,
 )
 from weft.kg.evaluate.calibrate import Outcome, judge, outcomes
-from weft.kg.evaluate.confidence import FILE, Confidence, threshold_at
+from weft.kg.evaluate.confidence import FILE, Confidence
 from weft.kg.evaluate.scores import Ranking, answer, evaluate, score
 from weft.kg.evaluate.views import View, make_views
 from weft.kg.model.leafy_chain import LeafyChainModel
@@ -198,18 +198,6 @@ def test_what_the_text_does_not_state_has_confidences_of_its_own(tmp_path: Path)
     del record["guessed"]
     (tmp_path / FILE).write_text(json.dumps(record))
     assert Confidence.load(tmp_path)("has_type", 0.9, guessed=True) == pytest.approx(1.0)
-
-
-def test_as_many_answers_as_keep_a_precision() -> None:
-    confidences = [0.5, 1.0, 0.8, 0.8, 0.9]
-    assert threshold_at(confidences, 0.9) == 0.9
-    # The two of 0.8 come together or not at all: the mean of the first four is 0.875.
-    assert threshold_at(confidences, 0.875) == 0.8
-    assert threshold_at(confidences, 0.5) == 0.5
-    assert threshold_at([0.3], 0.9) == float("inf")
-    assert threshold_at([], 0.9) == float("inf")
-    with pytest.raises(ConfigError, match="precision is 1"):
-        threshold_at(confidences, 1.5)
 
 
 def test_confidence_replaces_probabilities_and_no_answer(dataset: Dataset, model: LeafyChainModel) -> None:

@@ -1,5 +1,5 @@
 """Objectives as plain functions: masking, losses, metrics, calibration.
 
 :mod:`~weft.objective.masking` and :mod:`~weft.objective.losses` work on tensors;
-:mod:`~weft.objective.metrics` and :mod:`~weft.objective.calibration` on NumPy arrays, without torch.
+:mod:`~weft.objective.metrics` on NumPy arrays, without torch.
 """

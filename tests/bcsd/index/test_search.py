@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from weft.bcsd.index.store import FunctionStore
-from weft.bcsd.use.confidence import Confidence, features_of, fit_confidence
+from weft.bcsd.use.confidence import features_of
 from weft.bcsd.use.embed_files import embed_one, embedder_of
 from weft.bcsd.use.embedded import embeddings_of, lexical_of
 from weft.bcsd.use.score import ScoreWeights, hybrid
@@ -102,21 +102,6 @@ def test_the_approximate_index_gives_the_same_best_hits(make_rows, tmp_path):
 def test_nothing_to_search_for(searcher, queries):
     with pytest.raises(InputError, match="no function to search for"):
         list(searcher.search(queries.slice(0, 0)))
-
-
-def test_a_fitted_confidence_tells_how_often_it_is_right():
-    random = np.random.default_rng(0)
-    features = random.standard_normal((4000, 3))
-    truth = Confidence(-0.5, (2.0, 1.0, -0.5))
-    right = random.random(4000) < truth.probabilities(features)
-    fitted = fit_confidence(features[:2000], right[:2000], ridge=0.0)
-    np.testing.assert_allclose(
-        [fitted.intercept, *fitted.coefficients], [truth.intercept, *truth.coefficients], atol=0.25
-    )
-    said = fitted.probabilities(features[2000:])
-    assert abs(said.mean() - right[2000:].mean()) < 0.03
-    with pytest.raises(InputError, match="hits that are right and hits that are not"):
-        fit_confidence(features, np.ones(4000, bool))
 
 
 def test_the_margin_is_to_other_code():

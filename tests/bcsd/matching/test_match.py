@@ -16,11 +16,12 @@ from weft.bcsd.matching.fit import Lessons, fit_rule, held_out_error, judged
 from weft.bcsd.matching.match import HIGHEST_SCORE, match, score, see
 from weft.bcsd.matching.pairing import RELATED, Scores, call_agreement, pair
 from weft.bcsd.matching.record import COLUMNS, matching_csv, matching_record
-from weft.bcsd.matching.rule import DEFAULT_RULE, FEATURES, Rule, load_rule, rule_of, save_rule
+from weft.bcsd.matching.rule import DEFAULT_RULE, FEATURES, load_rule, rule_of, save_rule
 from weft.bcsd.matching.side import SideRequest, read_side
 from weft.bcsd.matching.trial import Known, Trial, known_build, packages_of, strangers, with_fewer
 from weft.bcsd.use.embedder import Embedder
-from weft.errors import CheckpointError, ConfigError, InputError, LimitError
+from weft.errors import CheckpointError, ConfigError, InputError, LimitError, OutputError
+from weft.platform.confidence import Logistic
 
 RULE = replace(DEFAULT_RULE, floor=0.0)
 
@@ -299,11 +300,17 @@ def test_rules_survive_the_disk_and_know_their_model(tmp_path):
     assert rule_of(tmp_path, "abc") == (rule, True)
     assert rule_of(tmp_path, "other") == (rule, False)
     assert rule_of(tmp_path / "none", "abc") == (DEFAULT_RULE, False)
-    for text in ("{", "[]", '{"score": 1}', '{"odd": 1}'):
+    good = json.loads((tmp_path / "match.json").read_text())
+    broken = [
+        {**good, "odd": 1},
+        {**good, "evidence": 1},
+        {**good, "confidence": {"kind": "temperature", "value": 1}},
+    ]
+    for text in ("{", "[]", '{"score": 1}', '{"odd": 1}', *map(json.dumps, broken)):
         (tmp_path / "match.json").write_text(text)
         with pytest.raises(CheckpointError):
             rule_of(tmp_path, "abc")
-    with pytest.raises(CheckpointError, match="cannot save"):
+    with pytest.raises(OutputError, match="cannot be written"):
         save_rule(rule, tmp_path / "none" / "match.json")
 
 
@@ -313,12 +320,13 @@ def test_rules_survive_the_disk_and_know_their_model(tmp_path):
         ({"evidence": (1.0,)}, "evidence has 1 numbers; it must have 5"),
         ({"score": -1.0}, "at least 0"),
         ({"floor": 1.5}, "floor is 1.5"),
-        ({"intercept": float("nan")}, "not finite"),
+        ({"score": float("nan")}, "not finite"),
+        ({"confidence": Logistic(0.0, (1.0,))}, "confidence has 1 numbers; it must have 8"),
     ],
 )
 def test_rules_refuse_what_breaks_them(change, message):
     with pytest.raises(ConfigError, match=message):
-        Rule(**{**dataclasses.asdict(DEFAULT_RULE), **change})
+        replace(DEFAULT_RULE, **change)
 
 
 def test_only_packages_of_the_wanted_role_are_used(tmp_path, embedder):

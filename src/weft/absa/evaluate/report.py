@@ -12,6 +12,7 @@ from weft.absa.evaluate.metrics import Scored, floors, semeval_metrics, sentihoo
 from weft.absa.records import SEMEVAL_POLARITIES, Context, Corpus, Sentence
 from weft.absa.use.asker import Asker
 from weft.objective.metrics import expected_calibration_error
+from weft.platform.confidence import Temperature, fit_temperature
 
 Floats = NDArray[np.float64]
 
@@ -111,44 +112,21 @@ def calibration_error(result: Scored) -> float:
     return expected_calibration_error(result.probabilities.max(axis=1), likely == result.gold)
 
 
-def tempered(probabilities: Floats, temperature: float) -> Floats:
-    """softmax(log p / T): the probabilities that the logits give at another temperature."""
-    logits = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny)) / temperature
-    logits -= logits.max(axis=1, keepdims=True)
-    powers = np.exp(logits)
-    return powers / powers.sum(axis=1, keepdims=True)
-
-
-def fit_temperature(probabilities: Floats, gold: NDArray[np.int64]) -> float:
-    """The temperature of the smallest negative log-likelihood, by golden-section search on log T.
-
-    Rows of one class, or none, say nothing about it: then it is 1.
-
-    Source: Guo et al. 2017, "On Calibration of Modern Neural Networks", section 4.2.
-    """
-    if len(np.unique(gold)) < 2:
-        return 1.0
-
-    def loss(log_temperature: float) -> float:
-        calibrated = tempered(probabilities, float(np.exp(log_temperature)))
-        return float(-np.log(np.maximum(calibrated[np.arange(len(gold)), gold], 1e-300)).mean())
-
-    ratio = (np.sqrt(5) - 1) / 2
-    low, high = np.log(0.05), np.log(20.0)
-    while high - low > 1e-4:
-        left, right = high - ratio * (high - low), low + ratio * (high - low)
-        low, high = (low, right) if loss(left) < loss(right) else (left, high)
-    return float(np.exp((low + high) / 2))
+def logits_of(probabilities: Floats) -> Floats:
+    """Logits, up to a constant of each row, that give these probabilities."""
+    return np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
 
 
 def cross_calibrated(result: Scored, folds: int = 5) -> Scored:
     """Probabilities calibrated with temperatures that never saw their own rows: groups are cut in folds."""
     fold = result.group % folds
-    probabilities = result.probabilities.copy()
-    for number in range(folds):
+    logits = logits_of(result.probabilities)
+    probabilities = np.empty_like(logits)
+    for number in np.unique(fold):
         rows = fold == number
-        temperature = fit_temperature(result.probabilities[~rows], result.gold[~rows])
-        probabilities[rows] = tempered(result.probabilities[rows], temperature)
+        # One fold alone has nothing to be calibrated with.
+        others = Temperature(1.0) if rows.all() else fit_temperature(logits[~rows], result.gold[~rows])
+        probabilities[rows] = others(logits[rows])
     return replace(result, probabilities=probabilities)
 
 
@@ -167,7 +145,8 @@ def report(asker: Asker, corpus: Corpus) -> dict[str, float]:
         "ece": calibration_error(result),
         "ece_calibrated": calibration_error(calibrated),
         "nll": float(-np.log(np.maximum(of_gold, np.finfo(np.float64).tiny)).mean()),
-        "temperature": fit_temperature(result.probabilities, result.gold) * asker.config.temperature,
+        "temperature": fit_temperature(logits_of(result.probabilities), result.gold).value
+        * asker.config.temperature,
         "threshold": asker.config.threshold,
         **floors(result),
     }

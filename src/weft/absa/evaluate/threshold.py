@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.absa.evaluate.metrics import Scored, macro_f1, strict_accuracy
-from weft.absa.evaluate.report import calibration_error, fit_temperature, scored, tempered
+from weft.absa.evaluate.report import calibration_error, logits_of, scored
 from weft.absa.records import Corpus
 from weft.absa.use.asker import Asker
 from weft.errors import ConfigError
+from weft.platform.confidence import Temperature, fit_temperature
 
 Criterion: TypeAlias = Literal["mean", "macro-f1", "strict"]
 """What a threshold is chosen for.
@@ -136,8 +137,8 @@ def calibrate(
     before = scored(corpus, probabilities, asker.config.threshold)
     stored = asker.config.temperature
     if temperature is None:
-        temperature = fit_temperature(probabilities, before.gold) * stored
-    at_new = replace(before, probabilities=tempered(probabilities, temperature / stored))
+        temperature = fit_temperature(logits_of(probabilities), before.gold).value * stored
+    at_new = replace(before, probabilities=Temperature(temperature / stored)(logits_of(probabilities)))
     crossed = None
     if threshold is None:
         crossed = cross_decided(at_new, criterion, give=give)

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import log_expit, logsumexp
+from scipy.special import logsumexp
 
 from weft.bcsd.matching.evidence import KINDS
 from weft.bcsd.matching.pairing import Pairs
-from weft.bcsd.matching.rule import FEATURES, Rule
+from weft.bcsd.matching.rule import Rule
 from weft.bcsd.matching.trial import Trial
 from weft.errors import InputError
 from weft.objective.metrics import expected_calibration_error
+from weft.platform.confidence import Logistic, fit_logistic
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 START = Rule(
     score=10.0,
     evidence=(1.0,) * len(KINDS),
-    intercept=-4.0,
-    coefficients=(1.0, 0.1, 0.0, 0.0, 0.0, 1.0, 2.0, 4.0),
+    confidence=Logistic(-4.0, (1.0, 0.1, 0.0, 0.0, 0.0, 1.0, 2.0, 4.0)),
     floor=0.2,
 )
 #: Weight of a pair of functions of files that were made to lack each other's functions, or that are unrelated,
@@ -139,27 +139,8 @@ def judged(lessons: Lessons, rule: Rule) -> Judged:
 
 
 def fit_confidence(pairs: Judged, rule: Rule) -> Rule:
-    """The rule with the confidence that makes these pairs most likely.
-
-        min −Σ w log σ(±(c_0 + c·x)) / Σ w + ridge · |c|²        + where the pair is right; x scaled to unit deviation
-
-    Args:
-        pairs: What to fit it to.
-        rule: The rest of it.
-    """
-    scale = np.maximum(pairs.features.std(axis=0), 1e-6)
-    signs = np.where(pairs.right, 1.0, -1.0)
-    design = np.column_stack([np.ones(len(signs)), pairs.features / scale])
-    weight = pairs.weight / pairs.weight.sum()
-
-    def loss(beta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        reach = signs * (design @ beta)
-        slope = -(design * (weight * signs * np.exp(log_expit(-reach)))[:, None]).sum(axis=0)
-        bare = np.concatenate([[0.0], beta[1:]])
-        return -float(weight @ log_expit(reach)) + _RIDGE * float(bare @ bare), slope + 2 * _RIDGE * bare
-
-    found = minimize(loss, np.zeros(1 + len(FEATURES)), jac=True, method="L-BFGS-B")
-    return replace(rule, intercept=float(found.x[0]), coefficients=tuple(map(float, found.x[1:] / scale)))
+    """The rule with the confidence that makes these pairs most likely."""
+    return replace(rule, confidence=fit_logistic(pairs.features, pairs.right, pairs.weight, _RIDGE))
 
 
 def _fit_weights(known: Sequence[Trial], matched: Sequence[Pairs], rule: Rule) -> Rule:

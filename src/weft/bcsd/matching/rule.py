@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from weft.bcsd.matching.evidence import KINDS
-from weft.errors import CheckpointError, ConfigError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from weft.errors import CheckpointError, ConfigError, InputError
+from weft.platform.confidence import Logistic
+from weft.platform.files import write_json
+from weft.platform.reading import read_json
 
 #: What the confidence is computed from, in the order of its coefficients; see :class:`Rule`.
 FEATURES = ("lead", "deficit", "size", "same_tokens", "lengths", "nearest", "likeness", "agreement")
@@ -50,8 +46,7 @@ class Rule:
     Args:
         score: w_score.
         evidence: w_k, one for each of :data:`weft.bcsd.matching.evidence.KINDS`.
-        intercept: c_0.
-        coefficients: c_f, one for each of :data:`FEATURES`.
+        confidence: c_0, and c_f for each of :data:`FEATURES`.
         floor: Pairs less sure than this are not reported as matches.
         model: Version of the model that it was fitted with; empty where it fits any.
 
@@ -61,61 +56,42 @@ class Rule:
 
     score: float
     evidence: tuple[float, ...]
-    intercept: float
-    coefficients: tuple[float, ...]
+    confidence: Logistic
     floor: float = 0.2
     model: str = ""
 
     def __post_init__(self) -> None:
-        for name, expected in (("evidence", len(KINDS)), ("coefficients", len(FEATURES))):
-            if len(getattr(self, name)) != expected:
-                raise ConfigError(
-                    f"Rule.{name} has {len(getattr(self, name))} numbers; it must have {expected}"
-                )
-        numbers = (self.score, *self.evidence, self.intercept, *self.coefficients)
-        if not all(map(math.isfinite, numbers)):
+        counts = (
+            ("evidence", len(self.evidence), len(KINDS)),
+            ("confidence", len(self.confidence.coefficients), len(FEATURES)),
+        )
+        for name, found, expected in counts:
+            if found != expected:
+                raise ConfigError(f"Rule.{name} has {found} numbers; it must have {expected}")
+        if not all(map(math.isfinite, (self.score, *self.evidence))):
             raise ConfigError("Rule holds a number that is not finite")
         if self.score < 0 or min(self.evidence) < 0:
             raise ConfigError("Rule.score and Rule.evidence must be at least 0")
         if not 0 <= self.floor <= 1:
             raise ConfigError(f"Rule.floor is {self.floor}; it must lie in [0, 1]")
 
-    def confidence(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The probability that each pair is right.
-
-        Args:
-            features: ``(pairs, len(FEATURES))``.
-
-        Returns:
-            ``(pairs,)``, above 0 and below 1.
-        """
-        logits = self.intercept + features @ np.array(self.coefficients)
-        return 1 / (1 + np.exp(-np.clip(logits, -30, 30)))
-
 
 #: For a model without a rule: what was fitted with the lexical score alone, rounded.
 DEFAULT_RULE = Rule(
     score=22.5,
     evidence=(2.4, 0.85, 3.6, 5.6, 9.0),
-    intercept=-4.5,
-    coefficients=(1.3, 0.29, -0.03, -0.27, -0.37, 0.42, 1.6, 7.1),
+    confidence=Logistic(-4.5, (1.3, 0.29, -0.03, -0.27, -0.37, 0.42, 1.6, 7.1)),
     floor=0.38,
 )
 
 
 def save_rule(rule: Rule, path: str | Path) -> None:
-    """Write a rule as JSON, atomically.
+    """Write a rule as JSON.
 
     Raises:
-        CheckpointError: The file cannot be written.
+        OutputError: The file cannot be written.
     """
-    place = Path(path)
-    partial = place.with_name(f".{place.name}.part")
-    try:
-        partial.write_text(json.dumps(asdict(rule), indent=1) + "\n", encoding="utf-8")
-        os.replace(partial, place)
-    except OSError as error:
-        raise CheckpointError(f"cannot save: {error.strerror or error}", where=str(place)) from error
+    write_json(path, {**asdict(rule), "confidence": rule.confidence.to_json()})
 
 
 def load_rule(path: str | Path) -> Rule:
@@ -125,16 +101,12 @@ def load_rule(path: str | Path) -> Rule:
         CheckpointError: The file is missing or holds no rule.
     """
     try:
-        record: Any = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise CheckpointError(f"cannot be read: {error}", where=str(path)) from error
-    known = {field.name for field in fields(Rule)}
-    if not isinstance(record, dict) or not record.keys() <= known:
-        raise CheckpointError("not a matching rule", where=str(path), hint=_ANEW)
-    try:
-        values: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in record.items()}
-        return Rule(**values)
-    except (TypeError, ConfigError) as error:
+        record: Any = read_json(path)
+        confidence = Logistic.from_json(record["confidence"], str(path))
+        return Rule(**{**record, "evidence": tuple(record["evidence"]), "confidence": confidence})
+    except InputError as error:
+        raise CheckpointError(error.what, where=str(path), hint=_ANEW) from error
+    except (LookupError, TypeError, ConfigError) as error:
         raise CheckpointError(f"not a matching rule: {error}", where=str(path), hint=_ANEW) from error
 
 

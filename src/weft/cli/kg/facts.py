@@ -43,8 +43,8 @@ def parser() -> argparse.ArgumentParser:
 def run(argv: list[str]) -> int:
     """Run ``weft kg facts``."""
     arguments = parser().parse_args(argv)
-    from weft.kg.evaluate.confidence import threshold_at
     from weft.kg.extract.facts import Extractor
+    from weft.platform.confidence import threshold_at
     from weft.platform.models import find_model
 
     extractor = Extractor.load(find_model("kg", arguments.model), device_of(arguments))

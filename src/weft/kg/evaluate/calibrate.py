@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from weft.kg.evaluate.confidence import Confidence, threshold_at
+from weft.kg.evaluate.confidence import Confidence
 from weft.kg.evaluate.scores import TARGET
 from weft.kg.evaluate.views import GUESSED, View, make_views
 from weft.kg.model.decode import Answers, Queries, mask_predict, spell
@@ -18,6 +18,7 @@ from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.read.tokens import PAD
 from weft.kg.represent.dataset import Corpus, Dataset
 from weft.objective.metrics import expected_calibration_error
+from weft.platform.confidence import threshold_at
 
 _NATURAL = ("natural", "parameter types", "return types")
 """What is asked of text as it is: hidden tails occur in no real chunk."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from weft.errors import CheckpointError, ConfigError, InputError
-from weft.objective.calibration import Calibration, Isotonic, fit_isotonic, from_json, to_json
+from weft.errors import CheckpointError, InputError
+from weft.platform.confidence import Isotonic, fit_isotonic
+from weft.platform.files import write_json
+from weft.platform.reading import read_json
 
 FILE = "calibration.json"
 _PRIOR = 150
@@ -30,9 +30,9 @@ class Confidence:
             annotation, which has the relation of an annotated one and is right far more seldom.
     """
 
-    pooled: Calibration
-    by_relation: Mapping[str, Calibration] = field(default_factory=dict)
-    guessed: Mapping[str, Calibration] = field(default_factory=dict)
+    pooled: Isotonic
+    by_relation: Mapping[str, Isotonic] = field(default_factory=dict)
+    guessed: Mapping[str, Isotonic] = field(default_factory=dict)
 
     @staticmethod
     def fit(
@@ -71,14 +71,9 @@ class Confidence:
 
     def save(self, folder: Path) -> None:
         """Write ``calibration.json`` beside a model."""
-        record = {
-            "pooled": to_json(self.pooled),
-            "by_relation": {name: to_json(calibration) for name, calibration in self.by_relation.items()},
-            "guessed": {name: to_json(calibration) for name, calibration in self.guessed.items()},
-        }
-        partial = folder / f".{FILE}.part"
-        partial.write_text(json.dumps(record) + "\n", encoding="utf-8")
-        os.replace(partial, folder / FILE)
+        maps = {"by_relation": self.by_relation, "guessed": self.guessed}
+        record = {kind: {name: found.to_json() for name, found in of.items()} for kind, of in maps.items()}
+        write_json(folder / FILE, {"pooled": self.pooled.to_json(), **record}, indent=None)
 
     @staticmethod
     def load(folder: Path) -> Confidence | None:
@@ -91,44 +86,18 @@ class Confidence:
         if not path.is_file():
             return None
         try:
-            record = json.loads(path.read_text(encoding="utf-8"))
+            record = read_json(path)
             # Models calibrated before the two kinds were told apart have no "guessed".
             relations, guessed = (
-                {str(name): from_json(value, str(path)) for name, value in maps.items()}
+                {str(name): Isotonic.from_json(value, str(path)) for name, value in maps.items()}
                 for maps in (record["by_relation"], record.get("guessed", {}))
             )
-            return Confidence(from_json(record["pooled"], str(path)), relations, guessed)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            return Confidence(Isotonic.from_json(record["pooled"], str(path)), relations, guessed)
+        except (InputError, LookupError, TypeError, AttributeError) as error:
             raise CheckpointError(f"not a calibration: {error}", where=str(path)) from error
 
 
-def threshold_at(confidences: Sequence[float], precision: float) -> float:
-    """The lowest confidence to accept, for the accepted to be right this often together.
-
-    The surest answers are accepted as long as the mean of their confidences is at least the precision: for
-    calibrated confidences that mean is the expected share of right ones.
-
-    Args:
-        confidences: Of all answers.
-        precision: The share of right ones that is wanted.
-
-    Returns:
-        The threshold; above 1 where no answer is sure enough.
-
-    Raises:
-        ConfigError: A precision outside (0, 1].
-    """
-    if not 0.0 < precision <= 1.0:
-        raise ConfigError(f"precision is {precision}; it must be in (0, 1]")
-    surest = np.sort(np.asarray(confidences, dtype=np.float64))[::-1]
-    means = np.cumsum(surest) / np.arange(1, len(surest) + 1)
-    # Answers of equal confidence are accepted together or not at all.
-    last = np.append(surest[1:] < surest[:-1], True) if len(surest) else np.zeros(0, dtype=bool)
-    enough = np.flatnonzero(last & (means >= precision - 1e-12))
-    return float(surest[enough[-1]]) if len(enough) else float("inf")
-
-
-def _fit(answers: Iterable[tuple[str, float, bool]]) -> tuple[Isotonic | None, dict[str, Calibration]]:
+def _fit(answers: Iterable[tuple[str, float, bool]]) -> tuple[Isotonic | None, dict[str, Isotonic]]:
     """The map of all answers, and every relation's."""
     grouped: dict[str, list[tuple[float, bool]]] = defaultdict(list)
     for relation, probability, right in answers:

@@ -10,13 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.kg.evaluate.confidence import Confidence, threshold_at
+from weft.kg.evaluate.confidence import Confidence
 from weft.kg.evaluate.views import GUESSED, Tail, View
 from weft.kg.model.decode import mask_predict, spell
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.represent.dataset import Corpus
 from weft.objective.intervals import Interval, bootstrap_interval
 from weft.objective.metrics import expected_calibration_error, threshold_curve
+from weft.platform.confidence import threshold_at
 
 DEPTH = 10
 """Answers of a query that count."""

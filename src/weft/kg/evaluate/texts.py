@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weft.kg.evaluate.confidence import Confidence, threshold_at
+from weft.kg.evaluate.confidence import Confidence
 from weft.kg.evaluate.pair_baselines import pair_baselines
 from weft.kg.evaluate.triples import FactScore, Guess, best_threshold, guess, score_facts
 from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.represent.passages import TextDataset
 from weft.objective.metrics import expected_calibration_error
+from weft.platform.confidence import threshold_at
 
 TARGET = 0.9
 """The precision that kept facts are to have."""

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from weft.kg.evaluate.confidence import threshold_at
 from weft.kg.store.layout import NAMES, TRIPLES, Spelling
+from weft.platform.confidence import threshold_at
 
 
 class Derived(NamedTuple):
