@@ -188,7 +188,7 @@ def test_configurations_that_break_a_rule(bad: dict[str, int]) -> None:
 
 
 def test_trees_that_hold_nothing(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no Python file"):
+    with pytest.raises(InputError, match="no file of python"):
         build_code([tmp_path], tmp_path / "out", SMALL)
     with pytest.raises(InputError, match="no such folder"):
         build_code([tmp_path / "absent"], tmp_path / "out", SMALL)

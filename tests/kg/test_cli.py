@@ -11,6 +11,7 @@ import pytest
 from tests.kg.conftest import MODULE, write_tree
 
 from weft.cli.main import main
+from weft.kg.read.tokens import CodeTokenizer
 
 NAMES = [f"module_{letter}" for letter in "abcdefghijklmnop"]
 SIZES = [
@@ -137,7 +138,7 @@ def test_a_run_goes_on_where_it_stopped(
         (["kg", "eval", "DATA", "--limit", "0"], 2, "at least 1"),
         (["kg", "eval", "DATA", "--calibrate"], 2, "needs --model"),
         (["kg", "eval", "DATA", "--asked"], 2, "needs --model"),
-        (["kg", "eval", "DATA", "--model", "/no/model"], 4, "config.json"),
+        (["kg", "eval", "DATA", "--model", "/no/model"], 4, "no such model"),
         (["kg", "facts", "/no/file.py", "--model", "MODEL"], 3, "cannot be read"),
         (["kg", "facts", "BROKEN", "--model", "MODEL"], 3, "not Python"),
         (["kg", "facts", "EMPTY", "--model", "MODEL"], 3, "no functions, classes or statements"),
@@ -182,7 +183,26 @@ def test_a_vocabulary_that_does_not_fit_the_checkpoint(
     assert main(["kg", "build", str(tree), "-o", str(other), *build]) == 0
     capsys.readouterr()
     assert main(["kg", "eval", str(other), "--model", str(trained), "--device", "cpu"]) == 4
-    assert "a vocabulary of 420 tokens; the data set's has 350" in capsys.readouterr().err
+    assert "another vocabulary than the data set's" in capsys.readouterr().err
+
+
+def test_a_vocabulary_of_equal_size_is_told_apart_and_a_models_own_may_be_taken(
+    trained: Path, dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # As large as the model's, learnt from less text: the same number of ids, other tokens.
+    tree = write_tree(tmp_path / "tree", NAMES[: len(NAMES) // 2])
+    build = ["--vocab-size", "420", "--valid-percent", "15", "--test-percent", "25", "--no-stubs", "--quiet"]
+    other, same = tmp_path / "other", tmp_path / "same"
+    assert main(["kg", "build", str(tree), "-o", str(other), *build]) == 0
+    assert CodeTokenizer.load(other / "tokenizer.json").vocab_size == 420
+    assert main(["kg", "build", str(tree), "-o", str(same), "--vocabulary", str(trained), *build]) == 0
+    ours, models = (CodeTokenizer.load(folder / "tokenizer.json").digest for folder in (same, trained))
+    assert ours == models
+    capsys.readouterr()
+    ask = ["--model", str(trained), "--device", "cpu", "--limit", "20", "--split", "test", "--beams", "1"]
+    assert main(["kg", "eval", str(other), *ask]) == 4
+    assert f"weft kg build … --vocabulary {trained}" in capsys.readouterr().err
+    assert main(["kg", "eval", str(same), *ask]) == 0
 
 
 def test_the_shipped_model_reads_a_module_that_it_never_saw(capsys: pytest.CaptureFixture[str]) -> None:

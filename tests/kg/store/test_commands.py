@@ -230,7 +230,7 @@ def test_merging_and_undoing(store: Path, out: pytest.CaptureFixture[str]) -> No
         (["extract", "NOTHING", "-o", "OUT"], 3, "no such file or folder"),
         (["extract", "EMPTY", "-o", "OUT"], 3, "no file of python"),
         (["extract", "FOLDER", "-o", "FOLDER"], 6, "not a knowledge graph store, and not empty (letter.py)"),
-        (["extract", "FOLDER", "-o", "OUT", "--model", "no-such"], 4, "no model 'no-such'"),
+        (["extract", "FOLDER", "-o", "OUT", "--model", "no-such"], 4, "no such model"),
         (["extract", "FOLDER", "-o", "OUT", "--model", "EMPTY"], 4, "has no config.json"),
         (["extract", "FOLDER", "-o", "OUT", "--precision", "1.2"], 2, "precision is 1.2"),
         (["extract", "FOLDER", "-o", "OUT", "--workers", "0"], 2, "workers is 0"),
