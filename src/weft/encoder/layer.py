@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, NamedTuple
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -18,6 +19,22 @@ Condition = Callable[[Tensor, Tensor, Tensor], Terms]
 """From a layer's input ``(batch, seq, hidden)`` and its query and key ``(batch, heads, seq, D)`` to terms."""
 
 NeedMaps = bool | Literal["prefix"]
+
+
+class KeyValue(NamedTuple):
+    """Keys and values from outside a layer, ``(batch, heads, key, D)`` each; keys are turned already."""
+
+    key: Tensor
+    value: Tensor
+
+    def after(self, earlier: KeyValue) -> KeyValue:
+        """Both, the earlier ones first."""
+        return KeyValue(*(torch.cat(pair, dim=2) for pair in zip(earlier, self, strict=True)))
+
+
+Memory = KeyValue | Callable[[Tensor], Tensor]
+"""What a layer attends to instead of its own input: keys and values, or whatever answers its queries
+``(batch, heads, seq, D)`` with as many states."""
 
 
 class SelfAttention(nn.Module):
@@ -45,6 +62,7 @@ class SelfAttention(nn.Module):
         key_mask: Tensor | None = None,
         mask: Tensor | None = None,
         *,
+        memory: Memory | None = None,
         condition: Condition | None = None,
         turn: Rotation | None = None,
         need_maps: NeedMaps = False,
@@ -54,8 +72,11 @@ class SelfAttention(nn.Module):
 
         Args:
             hidden: ``(batch, seq, hidden)``.
-            key_mask: ``(batch, seq)`` bool; True = attend.
+            key_mask: ``(batch, key)`` bool; True = attend.
             mask: ``(batch | 1, heads | 1, query, key)`` bool.
+            memory: What is attended to instead of ``hidden``: keys and values from elsewhere (with those of
+                ``hidden`` among them where it is to see itself, see :meth:`key_value`), or what answers
+                queries by itself; masks and terms are then its own business.
             condition: Gives the terms of this layer; it sees query and key before any rotation.
             turn: The rotation of rotary positions.
             need_maps: Whether to return the maps, or only the weight on the prefix.
@@ -64,14 +85,14 @@ class SelfAttention(nn.Module):
         Returns:
             ``(batch, seq, hidden)`` and the maps, where they were asked for.
         """
-        query, key, value = (
-            self._split(self.query(hidden)),
-            self._split(self.key(hidden)),
-            self._split(self.value(hidden)),
-        )
+        query = self._split(self.query(hidden))
+        if callable(memory):
+            attended, maps = memory(query if turn is None else rotate(query, turn)), None
+            return self.output(attended.transpose(1, 2).flatten(2)), maps
+        key, value = self.key_value(hidden) if memory is None else memory
         terms = condition(hidden, query, key) if condition is not None else None
         if turn is not None:
-            query, key = rotate(query, turn), rotate(key, turn)
+            query, key = rotate(query, turn), key if memory is not None else rotate(key, turn)
         attended, maps = attend(
             query,
             key,
@@ -84,6 +105,11 @@ class SelfAttention(nn.Module):
             need_maps=need_maps,
         )
         return self.output(attended.transpose(1, 2).flatten(2)), maps
+
+    def key_value(self, hidden: Tensor, turn: Rotation | None = None) -> KeyValue:
+        """Keys and values of ``(batch, seq, hidden)``, keys turned where a rotation is given."""
+        key, value = self._split(self.key(hidden)), self._split(self.value(hidden))
+        return KeyValue(key if turn is None else rotate(key, turn), value)
 
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(2, (self.heads, -1)).transpose(1, 2)
@@ -119,6 +145,7 @@ class EncoderLayer(nn.Module):
         key_mask: Tensor | None = None,
         mask: Tensor | None = None,
         *,
+        memory: Memory | None = None,
         condition: Condition | None = None,
         turn: Rotation | None = None,
         need_maps: NeedMaps = False,
@@ -126,7 +153,14 @@ class EncoderLayer(nn.Module):
     ) -> tuple[Tensor, Maps | None]:
         """Run the layer; arguments and returns as :meth:`SelfAttention.forward`."""
         attended, maps = self.attention(
-            hidden, key_mask, mask, condition=condition, turn=turn, need_maps=need_maps, path=path
+            hidden,
+            key_mask,
+            mask,
+            memory=memory,
+            condition=condition,
+            turn=turn,
+            need_maps=need_maps,
+            path=path,
         )
         hidden = self.attention_norm(hidden + self.dropout(attended))
         expanded = F.gelu(self.intermediate(hidden))

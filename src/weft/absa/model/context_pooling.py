@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from weft.attention.attend import Maps, attend
+from weft.attention.attend import Maps
 from weft.attention.terms import Decay, Terms
 from weft.encoder.config import EncoderConfig
 from weft.encoder.layer import EncoderLayer
@@ -57,34 +57,16 @@ class ContextBlock(nn.Module):
         Returns:
             ``(views, slots, hidden)``, and the maps with keys [slots ; text].
         """
-        attention = self.layer.attention
         slots, length = context.shape[1], text.shape[1]
-        # Keys and values of the contexts and of the text come from one product.
-        memory = torch.cat([context, text], dim=1)
-        query, key, value = (
-            linear(x).unflatten(2, (attention.heads, -1)).transpose(1, 2)
-            for linear, x in ((attention.query, context), (attention.key, memory), (attention.value, memory))
-        )
         itself = torch.eye(slots, dtype=torch.bool, device=text.device).expand(len(context), 1, -1, -1)
         mask = torch.cat([itself, text_mask[:, None, None].expand(-1, 1, slots, -1)], dim=3)
-        terms = None
+        terms = Terms()
         if factor is not None:
-            factor = factor.expand(len(context), attention.heads, slots, length)
+            factor = factor.expand(len(context), self.layer.attention.heads, slots, length)
             terms = Terms(decay=Decay(F.pad(factor, (slots, 0), value=1.0), "weights"))
-        attended, maps = attend(
-            query,
-            key,
-            value,
-            mask=mask,
-            terms=terms,
-            dropout_p=attention.dropout_p if self.training else 0.0,
-            need_maps=need_maps,
-        )
-        attended = attention.output(attended.transpose(1, 2).flatten(2))
-        layer = self.layer
-        context = layer.attention_norm(context + layer.dropout(attended))
-        expanded = F.gelu(layer.intermediate(context))
-        return layer.output_norm(context + layer.dropout(layer.output(expanded))), maps
+        # Keys and values of the contexts and of the text come from one product.
+        memory = self.layer.attention.key_value(torch.cat([context, text], dim=1))
+        return self.layer(context, mask=mask, memory=memory, condition=lambda *_: terms, need_maps=need_maps)
 
 
 class ContextVector(nn.Module):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from tokenizers import Tokenizer
@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from weft.condition.hgat import HGAT
 from weft.encoder.checkpoint.storage import load_model, save_model
 from weft.encoder.encoder import Encoder
+from weft.encoder.layer import EncoderLayer
 from weft.graph.triples import NO_TOKEN, Triples
 from weft.kg.entity_config import EntityGraphConfig
-from weft.kg.model.memory import key_value, step
 from weft.kg.model.pairs import PairLayer, PairStates, SharedContext, distance_buckets
 from weft.kg.represent.entities import EntityBatch
 
@@ -124,8 +124,8 @@ class EntityGraphModel(nn.Module):
         """The leaves after the upper layers, in which the roots stay as they are."""
         still, leaves = hidden[:, :roots], hidden[:, roots:]
         for layer in list(self.encoder.layers)[self.config.shared_layers :]:
-            key, value = key_value(layer, torch.cat([still, leaves], dim=1), None)  # type: ignore[arg-type]  # a layer
-            leaves = step(layer, leaves, key, value, mask[:, :, roots:], None)  # type: ignore[arg-type]  # a layer
+            seen = cast(EncoderLayer, layer).attention.key_value(torch.cat([still, leaves], dim=1))
+            leaves, _ = layer(leaves, mask=mask[:, :, roots:], memory=seen)
         return leaves
 
     def _with_leaves(self, roots: Tensor, batch: EntityBatch, mentioned: Tensor, owned: Tensor) -> Tensor:

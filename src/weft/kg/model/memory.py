@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-from weft.attention.attend import attend
-from weft.encoder.layer import EncoderLayer
-from weft.encoder.rotary import Rotation, rotate, rotation
+from weft.encoder.layer import EncoderLayer, KeyValue
+from weft.encoder.rotary import Rotation, rotation
 from weft.errors import ConfigError
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.represent.batch import ChainBatch
@@ -26,7 +24,7 @@ class RootMemory:
     """
 
     hidden: Tensor
-    layers: tuple[tuple[Tensor, Tensor], ...]
+    layers: tuple[KeyValue, ...]
 
 
 def can_remember(model: LeafyChainModel) -> bool:
@@ -53,9 +51,8 @@ def remember(model: LeafyChainModel, batch: ChainBatch) -> RootMemory:
     mask = batch.real[:, None, None, :R]
     layers = []
     for layer in encoder_layers(model):
-        key, value = key_value(layer, hidden, turn)
-        hidden = step(layer, hidden, key, value, mask, turn)
-        layers.append((key, value))
+        layers.append(layer.attention.key_value(hidden, turn))
+        hidden, _ = layer(hidden, mask=mask.expand(-1, -1, R, -1), memory=layers[-1], turn=turn)
     return RootMemory(hidden, tuple(layers))
 
 
@@ -72,10 +69,9 @@ def encode_leaves(model: LeafyChainModel, batch: ChainBatch, memory: RootMemory)
     hidden = model(batch, layers=slice(0, 0))[:, R:]
     turn = turn_of(model, batch.root[:, R:], hidden)
     mask = batch.one_way(model.config.decoding == "causal")[:, :, R:]
-    for layer, (root_key, root_value) in zip(encoder_layers(model), memory.layers, strict=True):
-        key, value = key_value(layer, hidden, turn)
-        key, value = torch.cat([root_key, key], dim=2), torch.cat([root_value, value], dim=2)
-        hidden = step(layer, hidden, key, value, mask, turn)
+    for layer, roots in zip(encoder_layers(model), memory.layers, strict=True):
+        seen = layer.attention.key_value(hidden, turn).after(roots)
+        hidden, _ = layer(hidden, mask=mask, memory=seen, turn=turn)
     return torch.cat([memory.hidden, hidden], dim=1)
 
 
@@ -90,29 +86,3 @@ def turn_of(model: LeafyChainModel, positions: Tensor, hidden: Tensor) -> Rotati
     if config.position != "rotary":
         return None
     return rotation(positions, config.head_size, config.rotary_base, hidden.dtype)
-
-
-def key_value(layer: EncoderLayer, hidden: Tensor, turn: Rotation | None) -> tuple[Tensor, Tensor]:
-    """Keys and values of a layer, ``(B, heads, seq, D)`` each, keys turned to their positions."""
-    key, value = (_split(layer, project(hidden)) for project in (layer.attention.key, layer.attention.value))
-    return key if turn is None else rotate(key, turn), value
-
-
-def step(
-    layer: EncoderLayer, hidden: Tensor, key: Tensor, value: Tensor, mask: Tensor, turn: Rotation | None
-) -> Tensor:
-    """One layer of the encoder without dropout, with keys and values from elsewhere."""
-    query = _split(layer, layer.attention.query(hidden))
-    query = query if turn is None else rotate(query, turn)
-    attended, _ = attend(query, key, value, mask=mask.expand(-1, -1, query.shape[2], -1))
-    return after_attention(layer, hidden, attended.transpose(1, 2).flatten(2))
-
-
-def after_attention(layer: EncoderLayer, hidden: Tensor, attended: Tensor) -> Tensor:
-    """What a layer makes of its input and of what it attended to, both ``(..., hidden)``."""
-    hidden = layer.attention_norm(hidden + layer.attention.output(attended))
-    return layer.output_norm(hidden + layer.output(F.gelu(layer.intermediate(hidden))))
-
-
-def _split(layer: EncoderLayer, x: Tensor) -> Tensor:
-    return x.unflatten(2, (layer.attention.heads, -1)).transpose(1, 2)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from weft.encoder.rotary import rotate
+from weft.encoder.layer import KeyValue
 from weft.kg.model.leafy_chain import LeafyChainModel
-from weft.kg.model.memory import RootMemory, after_attention, can_remember, encoder_layers, key_value, turn_of
+from weft.kg.model.memory import RootMemory, can_remember, encoder_layers, turn_of
 from weft.kg.read.tokens import END, PAD, START
 from weft.kg.represent.batch import IGNORED, ChainBatch
 
@@ -64,7 +65,7 @@ class Spelling:
         self._memory = memory
         self._step = 0
         # For each layer the keys and values (n, heads, steps, D) of the leaves before.
-        self._before: list[tuple[Tensor, Tensor]] = []
+        self._before: list[KeyValue] = []
         if model.copy_path is not None:
             self._copy_keys = model.copy_path.key(memory.hidden)
             self._allowed = roots > END
@@ -121,47 +122,40 @@ class Spelling:
         real = self._roots[leaves.row] != PAD
         before, self._before = self._before, []
         for number, layer in enumerate(encoder_layers(self._model)):
-            heads = layer.attention.heads
-            key, value = (
-                item[0].transpose(0, 1)[:, :, None] for item in key_value(layer, hidden[None], turn)
-            )
+            newest = layer.attention.key_value(hidden[None], turn)
+            leaves_seen = KeyValue(*(item[0].transpose(0, 1)[:, :, None] for item in newest))
             if before:
-                key, value = (
-                    torch.cat([old[leaves.parent], new], dim=2)
-                    for old, new in zip(before[number], (key, value), strict=True)
-                )
-            self._before.append((key, value))
-            query = layer.attention.query(hidden[None]).unflatten(2, (heads, -1)).transpose(1, 2)
-            if turn is not None:
-                query = rotate(query, turn)
-            attended = self._attend(query[0].transpose(0, 1), key, value, number, real, place, width)
-            hidden = after_attention(layer, hidden, attended.flatten(1))
+                parents = KeyValue(*(old[leaves.parent] for old in before[number]))
+                leaves_seen = leaves_seen.after(parents)
+            self._before.append(leaves_seen)
+            answer = partial(self._attend, leaves_seen, self._memory.layers[number], real, place, width)
+            hidden = layer(hidden[None], memory=answer, turn=turn)[0][0]
         self._step += 1
         return hidden, (place, width)
 
+    @staticmethod
     def _attend(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        layer: int,
+        own: KeyValue,
+        roots_seen: KeyValue,
         real: Tensor,
         place: tuple[Tensor, Tensor],
         width: int,
+        queries: Tensor,
     ) -> Tensor:
-        """Attention ``(n, heads, D)`` of queries ``(n, heads, D)`` to their chunk's roots and their own tail."""
-        root_key, root_value = self._memory.layers[layer]
+        """Attention of queries ``(1, heads, n, D)`` to their chunk's roots and their own tail."""
+        query, (root_key, root_value) = queries[0].transpose(0, 1), roots_seen
         batch, heads, roots, size = root_key.shape
         padded = query.new_zeros(batch, width, heads, size)
         padded[place] = query / math.sqrt(size)
         at_roots = torch.matmul(padded.transpose(1, 2), root_key.transpose(2, 3)).transpose(1, 2)[place]
         at_roots = at_roots.masked_fill(~real[:, None, :], torch.finfo(query.dtype).min)
-        at_leaves = torch.matmul(key, padded[place][..., None]).squeeze(3)
+        at_leaves = torch.matmul(own.key, padded[place][..., None]).squeeze(3)
         weights = torch.softmax(torch.cat([at_roots, at_leaves], dim=2), dim=2)
         spread = weights.new_zeros(batch, width, heads, roots)
         spread[place] = weights[..., :roots]
         from_roots = torch.matmul(spread.transpose(1, 2), root_value).transpose(1, 2)[place]
-        return from_roots + torch.matmul(weights[:, :, None, roots:], value).squeeze(2)
+        found = from_roots + torch.matmul(weights[:, :, None, roots:], own.value).squeeze(2)
+        return found.transpose(0, 1)[None]
 
     def _embedded(self, leaves: Leaves, place: tuple[Tensor, Tensor], width: int) -> Tensor:
         """Embeddings ``(n, hidden)`` of the newest leaves, relations fused."""
