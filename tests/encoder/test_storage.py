@@ -19,8 +19,8 @@ from weft.encoder import (
     read_config,
     save_model,
 )
-from weft.encoder.checkpoint import storage
-from weft.errors import CheckpointError, ConfigError
+from weft.errors import CheckpointError, ConfigError, OutputError
+from weft.platform import files
 
 
 def build(values):
@@ -115,8 +115,8 @@ def test_a_save_that_fails_keeps_the_old_checkpoint(saved, config, monkeypatch, 
         if broken in path.name:
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(storage, "_sync", full)
-    with pytest.raises(CheckpointError, match=r"cannot be written: .*No space left"):
+    monkeypatch.setattr(files, "_sync", full)
+    with pytest.raises(OutputError, match=r"cannot be written: .*No space left"):
         save_model(directory, Encoder(config), config, tokenizer())
     monkeypatch.undo()
     assert sorted(path.name for path in directory.iterdir()) == [
@@ -138,7 +138,7 @@ def test_a_save_that_dies_between_two_renames_is_told_apart(saved, config, monke
         done.append(target)
         replace(source, target)
 
-    monkeypatch.setattr(storage.os, "replace", die)
+    monkeypatch.setattr(os, "replace", die)
     with pytest.raises(KeyboardInterrupt):
         save_model(directory, Encoder(config), config, tokenizer())
     monkeypatch.undo()
@@ -150,7 +150,7 @@ def test_a_save_that_dies_between_two_renames_is_told_apart(saved, config, monke
 
 def test_a_directory_that_cannot_be_made(tmp_path, config):
     (tmp_path / "file").write_text("")
-    with pytest.raises(CheckpointError, match="cannot be written"):
+    with pytest.raises(OutputError, match="cannot be written"):
         save_model(tmp_path / "file", Encoder(config), config)
 
 

@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from weft.errors import CheckpointError
+from weft.errors import CheckpointError, OutputError
+from weft.platform import files
 from weft.train.checkpoint import Checkpoints, load_tensors, save_tensors
 from weft.train.snapshot import (
     load_model_tensors,
@@ -65,8 +66,8 @@ def test_a_step_saved_again_replaces_itself(tmp_path):
 def test_what_a_kill_left_behind_is_not_a_checkpoint_and_is_cleared(tmp_path):
     checkpoints = Checkpoints(tmp_path)
     checkpoints.save(5, content(), {})
-    (tmp_path / ".step-00000010.part").mkdir()
-    (tmp_path / ".step-00000010.part" / "model.safetensors").write_bytes(b"half")
+    (tmp_path / ".step-00000010.0.part").mkdir()
+    (tmp_path / ".step-00000010.0.part" / "model.safetensors").write_bytes(b"half")
     assert checkpoints.load().name == "step-00000005"
     checkpoints.save(10, content(), {})
     assert names(tmp_path) == ["step-00000005", "step-00000010"]
@@ -84,8 +85,8 @@ def test_a_kill_at_any_point_leaves_a_whole_checkpoint(tmp_path, monkeypatch, ki
     checkpoints.save(5, content(5.0), {})
     targets = {
         "mkdir": "weft.train.checkpoint._write_tensors",
-        "write": "weft.train.checkpoint.write_durably",
-        "rename": "weft.train.checkpoint.os.rename",
+        "write": "weft.platform.files._sync",
+        "rename": "weft.platform.files.os.rename",
         "remove": "weft.train.checkpoint.shutil.rmtree",
     }
     with monkeypatch.context() as patch:
@@ -96,6 +97,7 @@ def test_a_kill_at_any_point_leaves_a_whole_checkpoint(tmp_path, monkeypatch, ki
     expected = 10 if killed_at == "remove" else 5
     assert found.name == f"step-{expected:08d}"
     assert found.tensors["model"]["weight"][0, 0].item() == expected
+    files._sweep.cache_clear()  # the next process begins so
     checkpoints.save(11, content(11.0), {})
     assert names(tmp_path) == ["step-00000011"]
 
@@ -162,7 +164,7 @@ def test_damage_is_an_error_that_offers_the_one_before(tmp_path, kind):
 
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "run").write_text("a file")
-    with pytest.raises(CheckpointError, match="cannot save: Not a directory"):
+    with pytest.raises(OutputError, match="cannot be written: Not a directory"):
         Checkpoints(tmp_path / "run" / "checkpoints").save(1, content(), {})
 
 
@@ -174,8 +176,8 @@ def test_a_full_disk_leaves_the_one_before(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("weft.train.checkpoint.write_durably", full)
-        with pytest.raises(CheckpointError, match="cannot save: No space left on device"):
+        patch.setattr(files, "_sync", full)
+        with pytest.raises(OutputError, match="cannot be written: No space left on device"):
             checkpoints.save(10, content(), {})
     assert checkpoints.load().name == "step-00000005"
 
@@ -190,7 +192,7 @@ def test_single_files(tmp_path):
         load_tensors(path)
     with pytest.raises(CheckpointError, match="cannot be read"):
         load_tensors(tmp_path / "absent.safetensors")
-    with pytest.raises(CheckpointError, match="cannot save"):
+    with pytest.raises(OutputError, match="cannot be written"):
         save_tensors(path / "below-a-file" / "x.safetensors", {"a": torch.ones(2)})
 
 

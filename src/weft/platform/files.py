@@ -17,7 +17,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -126,13 +126,29 @@ def replaced(path: str | Path) -> Iterator[Path]:
         with _part(target) as part:
             written = part / target.name
             yield written
-            if not written.exists():
-                return
-            # Some libraries write for their owner alone: the folder's mode tells what is asked for.
-            os.chmod(written, stat.S_IMODE(mode) if mode is not None else part.stat().st_mode & 0o666)
-            _sync(written)
-            os.replace(written, target)
-            _sync(target.parent)
+            if written.exists():
+                _commit(part, target.parent, [target.name])
+
+
+@contextmanager
+def replaced_files(folder: str | Path, names: Sequence[str]) -> Iterator[Path]:
+    """Write several files of one folder: none appears before all are on the disk.
+
+    Args:
+        folder: Where they are to be; it must be there.
+        names: Their names, in the order in which they appear: one that tells of the others comes last.
+
+    Yields:
+        The folder to write them into. A name that the body leaves out stays as it is.
+
+    Raises:
+        OutputError: They cannot be written.
+    """
+    with writing_to(folder):
+        place = Path(os.path.realpath(folder))
+        with _part(place / names[-1]) as part:
+            yield part
+            _commit(part, place, [name for name in names if (part / name).exists()])
 
 
 @contextmanager
@@ -269,8 +285,26 @@ def _part(target: Path) -> Iterator[Path]:
     try:
         yield part
     finally:
-        shutil.rmtree(part, ignore_errors=True)
-        os.close(handle)
+        try:
+            shutil.rmtree(part, ignore_errors=True)
+        finally:
+            os.close(handle)
+
+
+def _commit(part: Path, folder: Path, names: Sequence[str]) -> None:
+    """Force files to the disk, then rename them, in this order."""
+    for name in names:
+        try:
+            mode = stat.S_IMODE(os.stat(folder / name).st_mode)
+        except FileNotFoundError:
+            mode = (
+                part.stat().st_mode & 0o666
+            )  # what a new file gets; some libraries write for their owner alone
+        os.chmod(part / name, mode)
+        _sync(part / name)
+    for name in names:
+        os.replace(part / name, folder / name)
+    _sync(folder)
 
 
 def _stem(target: Path) -> str:

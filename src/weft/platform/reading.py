@@ -22,7 +22,7 @@ from typing import IO, Any, NoReturn
 
 import yaml
 
-from weft.errors import InputError
+from weft.errors import InputError, WeftError
 
 MEBIBYTE = 1 << 20
 FILE_BYTES = 1024 * MEBIBYTE
@@ -63,6 +63,15 @@ def cannot_read(error: OSError, path: str | Path) -> InputError:
     if isinstance(error, FileNotFoundError):
         return InputError("is not there", where=str(path), hint="look at the path's spelling")
     return InputError(f"cannot be read: {error.strerror or error}", where=str(path))
+
+
+@contextmanager
+def raising(error: type[WeftError]) -> Iterator[None]:
+    """Let what is wrong with the input of the body be an error of another class, such as a model's."""
+    try:
+        yield
+    except InputError as found:
+        raise error(found.what, where=found.where, hint=found.hint) from found
 
 
 def read_bytes(path: str | Path, limit: int = FILE_BYTES) -> bytes:
@@ -109,6 +118,18 @@ def decode(content: bytes, where: str) -> str:
             where=f"{where}, line {line}",
             hint="convert it",
         ) from error
+
+
+def read_object(path: str | Path, limit: int = FILE_BYTES) -> dict[str, Any]:
+    """A file of JSON that holds one object.
+
+    Raises:
+        InputError: As :func:`read_json`, or it holds something else.
+    """
+    values = read_json(path, limit)
+    if not isinstance(values, dict):
+        raise InputError(f"holds a {type(values).__name__}; a JSON object is needed", where=str(path))
+    return values
 
 
 def read_json(path: str | Path, limit: int = FILE_BYTES) -> Any:

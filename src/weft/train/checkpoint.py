@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import shutil
 from collections.abc import Mapping
@@ -20,10 +19,12 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 
+from weft.encoder.checkpoint.tensors import digest_of, write_safetensors
 from weft.errors import CheckpointError
+from weft.platform import files
 
 _NAME = re.compile(r"step-(\d{8,})")
 _FORMAT = 1
@@ -67,35 +68,21 @@ class Checkpoints:
         """Write the checkpoint of a step; then remove those beyond ``keep`` and those of later steps.
 
         Raises:
-            CheckpointError: It cannot be written (no space, no permission); the one before it is untouched.
+            OutputError: It cannot be written (no space, no permission); the one before it is untouched.
         """
         name = f"step-{step:08d}"
-        place, partial = self.directory / name, self.directory / f".{name}.part"
-        try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            for leftover in self.directory.glob(".step-*"):
-                shutil.rmtree(leftover)
-            partial.mkdir()
-            files = {
-                group: _write_tensors(partial / f"{group}.safetensors", tensors[group]) for group in tensors
+        place = files.make_folder(self.directory) / name
+        with files.replaced_folder(place) as part:
+            digests = {
+                group: _write_tensors(part / f"{group}.safetensors", tensors[group]) for group in tensors
             }
-            content = {"format": _FORMAT, "step": step, "files": files, "state": dict(state)}
-            write_durably(
-                partial / "state.json", json.dumps({"sha256": _digest(content), **content}).encode()
-            )
-            _flush_directory(partial)
-            if place.exists():
-                # A folder cannot be renamed onto another: the old one steps aside, hidden, first.
-                os.rename(place, self.directory / f".{name}.old")
-            os.rename(partial, place)
-            _flush_directory(self.directory)
-            shutil.rmtree(self.directory / f".{name}.old", ignore_errors=True)
-            reached = [other for other in self.names() if _step_of(other) <= step]
-            # Later ones are of a future that was given up when the run was taken up before them.
+            content = {"format": _FORMAT, "step": step, "files": digests, "state": dict(state)}
+            (part / "state.json").write_text(json.dumps({"sha256": _digest(content), **content}))
+        reached = [other for other in self.names() if _step_of(other) <= step]
+        # Later ones are of a future that was given up when the run was taken up before them.
+        with files.writing_to(self.directory):
             for other in set(self.names()) - set(reached[-self.keep :]):
                 shutil.rmtree(self.directory / other)
-        except OSError as error:
-            raise CheckpointError(f"cannot save: {error.strerror or error}", where=str(place)) from error
         return place
 
     def load(self, name: str | None = None) -> Checkpoint:
@@ -137,7 +124,7 @@ class Checkpoints:
             if content["format"] != _FORMAT:
                 return f"format {content['format']}, this version reads {_FORMAT}"
             for group, digest in content["files"].items():
-                if _digest_file(place / f"{group}.safetensors") != digest:
+                if digest_of(place / f"{group}.safetensors") != digest:
                     return f"{group}.safetensors does not match its digest"
         except OSError as error:
             return f"{Path(error.filename or 'a file').name} cannot be read: {error.strerror}"
@@ -150,16 +137,11 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """Write tensors to one file, atomically.
 
     Raises:
-        CheckpointError: The file cannot be written.
+        OutputError: The file cannot be written.
     """
-    partial = path.with_name(f".{path.name}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _write_tensors(partial, tensors)
-        os.replace(partial, path)
-        _flush_directory(path.parent)
-    except OSError as error:
-        raise CheckpointError(f"cannot save: {error.strerror or error}", where=str(path)) from error
+    files.make_folder(path.parent)
+    with files.replaced(path) as part:
+        _write_tensors(part, tensors)
 
 
 def load_tensors(path: Path) -> dict[str, Tensor]:
@@ -174,45 +156,17 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
         raise CheckpointError(f"cannot be read: {error}", where=str(path)) from error
 
 
-def write_durably(path: Path, content: bytes) -> None:
-    """Write a file and wait until it is on the disk."""
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
 def _write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
-    """Write tensors, wait until they are on the disk, and return the file's digest."""
     # safetensors refuses tensors that share memory: every tensor gets its own, on the host.
     own = {
         name: torch.empty_like(tensor, device="cpu").copy_(tensor).contiguous()
         for name, tensor in tensors.items()
     }
-    try:
-        save_file(own, path)
-    except SafetensorError as error:
-        raise OSError(str(error)) from error
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _digest_file(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return write_safetensors(path, own)
 
 
 def _digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _flush_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _step_of(name: str) -> int:

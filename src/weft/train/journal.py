@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,7 +22,9 @@ from rich.progress import (
 )
 from torch import Tensor
 
-from weft.errors import CheckpointError, ConfigError, MissingExtraError, NonFiniteError
+from weft.errors import ConfigError, MissingExtraError, NonFiniteError
+from weft.platform.files import append_text, make_folder, write_text
+from weft.platform.reading import lines
 from weft.train.distributed import World
 
 
@@ -144,13 +145,7 @@ class Journal:
         epoch = (self._step - 1) // self.steps_per_epoch
         if self._path is not None:
             line = json.dumps({"step": self._step, "epoch": epoch, **values, "seconds": seconds})
-            try:
-                with self._path.open("a", encoding="utf-8") as file:
-                    file.write(line + "\n")
-            except OSError as error:
-                raise CheckpointError(
-                    f"cannot write the log: {error.strerror}", where=str(self._path)
-                ) from error
+            append_text(self._path, line + "\n")
         if self._events is not None:
             for name, value in values.items():
                 if isinstance(value, int | float):
@@ -159,15 +154,9 @@ class Journal:
 
 def _cut_log(path: Path, first_step: int) -> None:
     """Drop the records of steps that will be done again, and a line cut off by a kill."""
-    partial = path.with_name(f".{path.name}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        kept = [line for line in lines if _step_of(line) <= first_step]
-        partial.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
-        os.replace(partial, path)
-    except OSError as error:
-        raise CheckpointError(f"cannot write the log: {error.strerror}", where=str(path)) from error
+    make_folder(path.parent)
+    kept = [line.strip() for line in lines(path) if _step_of(line) <= first_step] if path.exists() else []
+    write_text(path, "".join(line + "\n" for line in kept))
 
 
 def _step_of(line: str) -> float:

@@ -1,23 +1,18 @@
 """weft's own checkpoints: ``model.safetensors``, ``config.json``, ``tokenizer.json``.
 
-Every file is written whole and forced to the disk under a temporary name; then they are renamed, and
+All files are written under temporary names; then they are forced to the disk and renamed, and
 ``config.json``, which holds the digests of the others, comes last. A save that is cut short leaves the old
 checkpoint, or (between two renames) files that loading tells apart from a whole one.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from torch import nn
 
@@ -25,14 +20,17 @@ from weft import __version__
 from weft.encoder.checkpoint.tensors import (
     SAFETENSORS,
     check_shapes,
+    digest_of,
     fill,
     listed,
     own_tensors,
     read_json,
     read_safetensors,
+    write_safetensors,
 )
 from weft.encoder.checkpoint.tokenizer import TOKENIZER
 from weft.errors import CheckpointError, ConfigError
+from weft.platform import files
 from weft.platform.models import build_within, read_shapes
 
 CONFIG = "config.json"
@@ -71,14 +69,14 @@ def save_model(
             they are where None. They are read back in the dtype of the module that reads them.
 
     Raises:
-        CheckpointError: The directory cannot be written; NaN, infinity, or a value that ``dtype`` cannot hold.
+        OutputError: The directory cannot be written; what it held is as it was.
+        CheckpointError: NaN, infinity, or a value that ``dtype`` cannot hold.
         ConfigError: A dtype that is none of these, or a configuration that is no JSON.
     """
     if dtype not in _STORED:
         raise ConfigError(
             f"dtype is {dtype}; it must be torch.float32, torch.float16, torch.bfloat16 or None"
         )
-    directory = Path(directory)
     values = config.to_dict() if isinstance(config, Config) else dict(config)
     tensors: dict[str, torch.Tensor] = {}
     for name, tensor in own_tensors(module).items():
@@ -96,35 +94,15 @@ def save_model(
         "config": values,
     }
     _json(record)  # refuses what is no JSON before anything is written
-    staged: list[tuple[Path, Path]] = []
-
-    def stage(name: str, write: Callable[[Path], None]) -> str:
-        partial = directory / f".{name}.{os.getpid()}.part"
-        staged.append((partial, directory / name))
-        write(partial)
-        partial.chmod(0o644)  # safetensors writes for its owner alone
-        _sync(partial)
-        return _digest(partial)
-
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        record["files"][SAFETENSORS] = stage(
-            SAFETENSORS, lambda path: save_file(tensors, path, metadata={"format": "pt"})
-        )
+    directory = files.make_folder(directory)
+    with files.replaced_files(directory, (SAFETENSORS, TOKENIZER, CONFIG)) as part:
+        record["files"][SAFETENSORS] = write_safetensors(part / SAFETENSORS, tensors, {"format": "pt"})
         if tokenizer is not None:
-            record["files"][TOKENIZER] = stage(TOKENIZER, _text(tokenizer.to_str(pretty=False)))
-        stage(CONFIG, _text(_json(record)))
-        for partial, final in staged:
-            os.replace(partial, final)
-        if tokenizer is None:
-            (directory / TOKENIZER).unlink(missing_ok=True)
-        _sync(directory)
-    except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"cannot be written: {error}", where=str(directory)) from error
-    finally:
-        for partial, _ in staged:
-            with suppress(OSError):
-                partial.unlink()
+            (part / TOKENIZER).write_text(tokenizer.to_str(pretty=False), encoding="utf-8")
+            record["files"][TOKENIZER] = digest_of(part / TOKENIZER)
+        (part / CONFIG).write_text(_json(record), encoding="utf-8")
+    if tokenizer is None:
+        (directory / TOKENIZER).unlink(missing_ok=True)
 
 
 def read_config(directory: str | Path, kind: str | None = None) -> dict[str, Any]:
@@ -207,23 +185,16 @@ def _record(directory: Path) -> dict[str, Any]:
 
 
 def _verify(directory: Path, record: Mapping[str, Any]) -> None:
-    files = record.get("files")
-    for name, digest in (files if isinstance(files, dict) else {}).items():
+    named = record.get("files")
+    for name, digest in (named if isinstance(named, dict) else {}).items():
         path = directory / Path(str(name)).name
         if not path.is_file():
             raise CheckpointError("is missing", where=str(path))
-        if _digest(path) != digest:
+        if digest_of(path) != digest:
             raise CheckpointError(
                 f"is not the file that {CONFIG} was saved with: damaged, truncated or from another save",
                 where=str(path),
             )
-
-
-def _text(text: str) -> Callable[[Path], None]:
-    def write(path: Path) -> None:
-        path.write_text(text, encoding="utf-8")
-
-    return write
 
 
 def _json(record: Mapping[str, Any]) -> str:
@@ -231,16 +202,3 @@ def _json(record: Mapping[str, Any]) -> str:
         return json.dumps(record, indent=1, allow_nan=False) + "\n"
     except (TypeError, ValueError) as error:
         raise ConfigError(f"the configuration is no JSON: {error}") from error
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
+import errno
+import hashlib
 import pickle
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from weft.errors import CheckpointError
+from weft.platform.reading import raising, read_object
 
 SAFETENSORS = "model.safetensors"
 PICKLE = "pytorch_model.bin"
@@ -65,15 +68,30 @@ def read_json(path: Path) -> dict[str, object]:
     Raises:
         CheckpointError: It cannot be read, or is no JSON object.
     """
+    with raising(CheckpointError):
+        return read_object(path)
+
+
+def write_safetensors(
+    path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str] | None = None
+) -> str:
+    """Write tensors to a file of :func:`weft.platform.files.replaced`, and return its digest.
+
+    Raises:
+        OSError: It cannot be written; safetensors has an error of its own, which tells the number in words.
+    """
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CheckpointError(f"cannot be read: {error.strerror or error}", where=str(path)) from error
-    except ValueError as error:
-        raise CheckpointError(f"is not JSON: {error}", where=str(path)) from error
-    if not isinstance(values, dict):
-        raise CheckpointError(f"holds a {type(values).__name__}; a JSON object is needed", where=str(path))
-    return values
+        save_file(dict(tensors), path, metadata=metadata)
+    except SafetensorError as error:
+        number = re.search(r"os error (\d+)", str(error))
+        raise OSError(int(number[1]) if number else errno.EIO, str(error)) from error
+    return digest_of(path)
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def fill(targets: Mapping[str, Tensor], tensors: Mapping[str, Tensor], where: str) -> None:

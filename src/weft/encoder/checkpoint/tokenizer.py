@@ -8,6 +8,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 
 from weft.encoder.checkpoint.tensors import read_json
 from weft.errors import CheckpointError
+from weft.platform.reading import raising, read_text
 
 TOKENIZER = "tokenizer.json"
 
@@ -43,10 +44,8 @@ def _parse(path: Path) -> Tokenizer:
 
 def _wordpiece(directory: Path) -> Tokenizer:
     path = directory / "vocab.txt"
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CheckpointError(f"cannot be read: {error}", where=str(path)) from error
+    with raising(CheckpointError):
+        lines = read_text(path).split("\n")
     vocabulary = {token: index for index, token in enumerate(lines) if token or index < len(lines) - 1}
     options_file = directory / "tokenizer_config.json"
     options = read_json(options_file) if options_file.is_file() else {}
