@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from weft.errors import InputError
+from weft.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from weft.kg.store.sparql import Answer, Term
@@ -27,6 +27,9 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument("store", type=Path, metavar="STORE")
     result.add_argument("query", metavar="QUERY", help="the query, or - for the standard input")
+    result.add_argument(
+        "--timeout", type=float, default=60.0, metavar="SECONDS", help="most time for the answer (60)"
+    )
     result.add_argument("--format", choices=_FORMS, default="table", help="of the answer (table)")
     result.add_argument("--json", action="store_const", const="json", dest="format", help="as --format json")
     return result
@@ -35,23 +38,26 @@ def parser() -> argparse.ArgumentParser:
 def run(argv: list[str]) -> int:
     """Run ``weft kg query``."""
     arguments = parser().parse_args(argv)
-    from weft.kg.store.sparql import ask, open_index
+    from weft.kg.store.sparql import answer, locate_index
+
+    if arguments.timeout <= 0:
+        raise ConfigError(f"--timeout is {arguments.timeout:g}; it must be above 0")
 
     query = sys.stdin.read() if arguments.query == "-" else arguments.query
     if not query.strip():
         raise InputError("an empty query", hint="try 'SELECT * WHERE { ?s ?p ?o } LIMIT 10'")
-    with open_index(arguments.store) as index:
-        answer = ask(index, query)
+    with locate_index(arguments.store) as place:
+        found = answer(place, query, arguments.timeout)
     if arguments.format == "json":
-        print(json.dumps(sparql_json(answer), ensure_ascii=False))
-    elif answer.truth is not None:
-        print("yes" if answer.truth else "no")
+        print(json.dumps(sparql_json(found), ensure_ascii=False))
+    elif found.truth is not None:
+        print("yes" if found.truth else "no")
     elif arguments.format == "csv":
         writer = csv.writer(sys.stdout)
-        writer.writerow(answer.variables)
-        writer.writerows([["" if term is None else term.value for term in row] for row in answer.rows])
+        writer.writerow(found.variables)
+        writer.writerows([["" if term is None else term.value for term in row] for row in found.rows])
     else:
-        print_table(answer)
+        print_table(found)
     return 0
 
 

@@ -14,10 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.errors import InputError, MissingExtraError, StoreError
+from weft.errors import InputError, LimitError, MissingExtraError, StoreError
+from weft.kg.store.diagnosis import diagnose, words
 from weft.kg.store.graph import Graph
 from weft.kg.store.manifest import read_manifest
 from weft.kg.store.rdf import PREFIXES, ntriples
+from weft.platform.processes import Limits, run_bounded
 
 try:
     import pyoxigraph as ox
@@ -25,18 +27,17 @@ except ImportError as error:
     raise MissingExtraError("pyoxigraph", "kg") from error
 
 _FOLDER = "index"
-_EXPECTED = 6
-"""Most things that a message says were expected."""
 _POSITION = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
-_NO_KEYWORD = re.compile(
-    r"""<[^<>"{}|^`\\\s]*>|#[^\n]*"""
-    r"""|\"{3}(?:[^"\\]|\\.|"(?!""))*\"{3}|'{3}(?:[^'\\]|\\.|'(?!''))*'{3}"""
-    r"""|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'""",
-    re.DOTALL,
+_DEEPEST = 100
+"""Most open brackets of a query: the parser calls itself for each, and its stack has an end."""
+_SERVICE = re.compile(
+    "".join(
+        rf"(?:[{letter}{letter.lower()}]|\\(?:u00|U000000)(?:{ord(letter):x}|{ord(letter.lower()):x}))"
+        for letter in "SERVICE"
+    ),
+    re.IGNORECASE,
 )
-_PREFIX = re.compile(r"\bPREFIX\s+([\w.-]*):", re.IGNORECASE)
-_PREFIXED = re.compile(r"(?<![\w?$:.-])([A-Za-z][\w.-]*):")
-_SERVICE = re.compile(r"(?<![\w?$:-])SERVICE(?![\w-])", re.IGNORECASE)
+"""The letters of SERVICE, by themselves or as escapes."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,8 @@ class Term:
 
 
 @contextmanager
-def open_index(folder: Path) -> Iterator[ox.Store]:
-    """The RDF of a store, ready for queries; built where it is not there yet.
+def locate_index(folder: Path) -> Iterator[Path]:
+    """Where the RDF of a store lies; built where it is not there yet.
 
     Raises:
         StoreError: No store, or a damaged one, or no room for the index.
@@ -84,14 +85,61 @@ def open_index(folder: Path) -> Iterator[ox.Store]:
         if not os.access(folder, os.W_OK):
             # Read-only media: the index lives as long as the query.
             with tempfile.TemporaryDirectory(prefix="weft-index-") as place:
-                yield build_index(graph, Path(place) / "rdf")
+                build_index(graph, Path(place) / "rdf")
+                yield Path(place) / "rdf"
             return
         _install(graph, index)
+    yield index
+
+
+@contextmanager
+def open_index(folder: Path) -> Iterator[ox.Store]:
+    """The RDF of a store, ready for queries of this program's own; :func:`answer` is for those of others.
+
+    Raises:
+        StoreError: No store, or a damaged one, or no room for the index.
+    """
+    with locate_index(folder) as place:
+        yield _opened(place)
+
+
+def answer(place: Path, query: str, seconds: float, mebibytes: int = 4096) -> Answer:
+    """Answer a query in a process of its own, that ends when it takes too long or too much.
+
+    Args:
+        place: What :func:`locate_index` gives.
+        query: SPARQL 1.1; see :func:`ask`.
+        seconds: Most time.
+        mebibytes: Most memory.
+
+    Raises:
+        LimitError: It took more.
+        InputError: It cannot be answered.
+    """
+    item = str(place), query
+    outcome = next(run_bounded(_answer, [item], workers=1, limits=Limits(seconds, mebibytes)))
+    if outcome.error is None and outcome.value is not None:
+        return outcome.value
+    if isinstance(outcome.error, LimitError) and outcome.error.where == str(item):
+        raise LimitError(
+            f"the answer {outcome.error.what}",
+            where="query",
+            hint="ask for less, or give it more with --timeout",
+        )
+    if isinstance(outcome.error, InputError) and outcome.error.where == str(item):
+        raise InputError("the query engine broke on it", where="query", hint="ask for it in simpler terms")
+    raise outcome.error or InputError("no answer", where="query")
+
+
+def _answer(item: tuple[str, str]) -> Answer:
+    return ask(_opened(Path(item[0])), item[1])
+
+
+def _opened(place: Path) -> ox.Store:
     try:
-        store = ox.Store.read_only(str(index))
+        return ox.Store.read_only(str(place))
     except OSError as error:
-        raise StoreError(f"a damaged index: {error}", where=str(index), hint="delete it") from error
-    yield store
+        raise StoreError(f"a damaged index: {error}", where=str(place), hint="delete it") from error
 
 
 def build_index(graph: Graph, place: Path) -> ox.Store:
@@ -121,26 +169,15 @@ def ask(store: ox.Store, query: str) -> Answer:
     """Answer a SPARQL 1.1 query; the prefixes of :data:`weft.kg.store.rdf.PREFIXES` need no declaration.
 
     Raises:
-        InputError: A syntax error, with its line and column; SERVICE, which would leave this machine.
+        InputError: A syntax error, with what is wrong and where; SERVICE, which would leave this machine.
+        LimitError: Brackets within brackets within brackets.
     """
-    bare = _NO_KEYWORD.sub(lambda found: " " * len(found[0]), query)
-    service = _SERVICE.search(bare)
-    if service is not None:
-        line, column = _place(query, service.start())
-        raise InputError(
-            "SERVICE asks other machines, and nothing leaves this one",
-            where=f"query, line {line}, column {column}",
-        )
+    _check_depth(query)
+    _check_local(query)
     try:
         found = store.query(query, prefixes=PREFIXES)
     except SyntaxError as error:
-        position = _POSITION.search(str(error))
-        where = f"query, line {position[1]}, column {position[2]}" if position else "query"
-        what = _readable(position[3] if position else str(error))
-        known = {*PREFIXES, *_PREFIX.findall(bare)}
-        unknown = [name for name in _PREFIXED.findall(bare) if name not in known]
-        hint = f"no prefix {unknown[0]}: is declared" if unknown else None
-        raise InputError(f"not SPARQL: {what}", where=where, hint=hint) from error
+        raise _no_sparql(query, str(error)) from error
     try:
         if isinstance(found, ox.QueryBoolean):
             return Answer((), [], bool(found))
@@ -153,16 +190,55 @@ def ask(store: ox.Store, query: str) -> Answer:
     return Answer(("subject", "predicate", "object"), rows)
 
 
-def _readable(message: str) -> str:
-    """What a parser expected, without the sets of characters that a name may hold."""
-    what = " ".join(message.split())
-    if "Prefix not found" in what:
-        return "a prefix that is not declared"
-    expected = what.removeprefix("expected one of ").removeprefix("expected ")
-    items = [item for item in re.split(r",(?=\s*[\[\"A-Z])\s*", expected) if not item.startswith("[")]
-    if what == expected:
-        return what
-    return f"expected {' or '.join(items[:_EXPECTED])}" if items else "what stands here is not expected"
+def _check_depth(query: str) -> None:
+    """Refuse what the parser's stack may not hold; brackets in texts count, which only refuses more."""
+    depth = 0
+    for found in re.finditer(r"[{}()\[\]]", query):
+        depth = depth + 1 if found[0] in "{([" else max(depth - 1, 0)
+        if depth > _DEEPEST:
+            raise LimitError(
+                f"more than {_DEEPEST} brackets within each other", where=_where(query, found.start())
+            )
+
+
+def _check_local(query: str) -> None:
+    """Refuse the keyword SERVICE, which makes the engine ask other machines.
+
+    Whether these letters are the keyword or part of a name, a text or a comment, only the engine's own parser
+    decides. So it is given the query with their last letter changed: where they were no keyword, it parses as
+    before; where they were, it does not, for no other word may stand there. That query holds the keyword nowhere,
+    and is asked of an empty store.
+    """
+    changed = _SERVICE.sub(lambda found: found[0][:-1] + ("x" if found[0][-1] == "e" else "X"), query)
+    if changed == query:
+        return
+    try:
+        ox.Store().query(changed, prefixes=PREFIXES)
+    except SyntaxError as error:
+        # The query itself is given to no engine: it may be what would ask.
+        keyword = next((word for word in words(query) if word.text.upper() == "SERVICE"), None)
+        if keyword is None and diagnose(query, PREFIXES, str(error)) is not None:
+            raise _no_sparql(query, str(error)) from error
+        found = _SERVICE.search(query)
+        start = keyword.start if keyword is not None else found.start() if found is not None else 0
+        raise InputError(
+            "SERVICE asks other machines, and nothing leaves this one", where=_where(query, start)
+        ) from error
+
+
+def _no_sparql(query: str, said: str) -> InputError:
+    """The error of a query that does not parse: what is wrong with it, or else where the parser stopped."""
+    found = diagnose(query, PREFIXES, said)
+    if found is not None:
+        return InputError(f"not SPARQL: {found.what}", where=_where(query, found.offset), hint=found.hint)
+    position = _POSITION.search(said)
+    where = f"query, line {position[1]}, column {position[2]}" if position else "query"
+    return InputError("not SPARQL: what stands up to here cannot go on so", where=where)
+
+
+def _where(query: str, offset: int) -> str:
+    line, column = _place(query, offset)
+    return f"query, line {line}, column {column}"
 
 
 def _term(value: object) -> Term | None:
