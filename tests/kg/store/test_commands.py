@@ -212,10 +212,6 @@ def test_merging_and_undoing(store: Path, out: pytest.CaptureFixture[str]) -> No
             3,
             "query, line 1, column 1: not SPARQL: DELETE changes a store; a query asks",
         ),
-            ["query", "STORE", "DELETE WHERE { ?s ?p ?o }"],
-            3,
-            "query, line 1, column 1: not SPARQL: DELETE changes a store; a query asks",
-        ),
         (
             ["query", "STORE", "ASK { SERVICE <http://127.0.0.1/> { ?s ?p ?o } }"],
             3,
