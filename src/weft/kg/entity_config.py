@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from weft.encoder.config import EncoderConfig
 from weft.errors import ConfigError
+from weft.kg.read.letter_cases import CASES
 from weft.platform.settings import Settings
 
 
@@ -29,6 +30,8 @@ class EntityGraphConfig(Settings):
         distances: Whether a pair knows how far apart its entities stand.
         dropout: Dropout of the pairs' states.
         relation_dropout: Dropout of H-GAT's parameters.
+        finds_mentions: Whether it tags the mentions of entities itself, after the shared layers, told the letter
+            case of every word as the encoder's token type.
 
     Raises:
         ConfigError: A field breaks its rule.
@@ -48,6 +51,7 @@ class EntityGraphConfig(Settings):
     distances: bool = True
     dropout: float = 0.1
     relation_dropout: float = 0.1
+    finds_mentions: bool = False
 
     def __post_init__(self) -> None:
         for name, least in (("num_relations", 2), ("pair_size", 1)):
@@ -65,6 +69,11 @@ class EntityGraphConfig(Settings):
             raise ConfigError(
                 f"EntityGraphConfig.shared_layers is {self.shared_layers}; it must lie in "
                 f"[0, {self.encoder.num_hidden_layers})"
+            )
+        if self.finds_mentions and (self.encoder.type_vocab_size < CASES or len(self.types) < 2):
+            raise ConfigError(
+                f"EntityGraphConfig.finds_mentions needs a type to find and encoder.type_vocab_size "
+                f"of at least {CASES}, one for each letter case; it is {self.encoder.type_vocab_size}"
             )
         if self.pair_layers < 0:
             raise ConfigError(f"EntityGraphConfig.pair_layers is {self.pair_layers}; it must be at least 0")

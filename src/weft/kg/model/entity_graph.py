@@ -12,10 +12,13 @@ from torch import Tensor, nn
 
 from weft.condition.hgat import HGAT
 from weft.encoder.checkpoint.storage import load_model, save_model
+from weft.encoder.embeddings import TokenInputs
 from weft.encoder.encoder import Encoder
 from weft.encoder.layer import EncoderLayer
+from weft.errors import ConfigError, InputError
 from weft.graph.triples import NO_TOKEN, Triples
 from weft.kg.entity_config import EntityGraphConfig
+from weft.kg.mentions.tags import number_of_tags
 from weft.kg.model.pairs import PairLayer, PairStates, SharedContext, distance_buckets
 from weft.kg.represent.entities import EntityBatch
 
@@ -65,6 +68,8 @@ class EntityGraphModel(nn.Module):
             PairLayer(config.pair_size, config.dropout) for _ in range(config.pair_layers)
         )
         self.relations = nn.Linear(config.pair_size, config.num_relations)
+        tags = number_of_tags(len(config.types) - 1)
+        self.mentions = nn.Linear(width, tags) if config.finds_mentions else None
         if self.leaf is not None:
             nn.init.normal_(self.leaf.weight, std=0.02)
         self.learning_rate_scales = {
@@ -79,14 +84,43 @@ class EntityGraphModel(nn.Module):
         if batch.hidden is not None:
             return batch.hidden
         layers = slice(0, self.config.shared_layers)
+        inputs = self.inputs(batch)
         if not self.config.frozen:
-            return self.encoder(batch.input_ids, batch.real, layers=layers).last_hidden_state
+            return self.encoder(inputs, batch.real, layers=layers).last_hidden_state
         training = self.encoder.training
         with torch.no_grad():
             self.encoder.eval()
-            hidden = self.encoder(batch.input_ids, batch.real, layers=layers).last_hidden_state
+            hidden = self.encoder(inputs, batch.real, layers=layers).last_hidden_state
             self.encoder.train(training)
         return hidden
+
+    def inputs(self, batch: EntityBatch) -> TokenInputs:
+        """What the encoder reads: token ids, and letter cases where mentions are to be found.
+
+        Raises:
+            InputError: There are no letter cases.
+        """
+        if not self.config.finds_mentions:
+            return TokenInputs(batch.input_ids)
+        if batch.cases is None:
+            raise InputError(
+                "texts without letter cases for a model that reads them", hint="run `weft kg build` again"
+            )
+        return TokenInputs(batch.input_ids, batch.cases)
+
+    def tag_scores(self, batch: EntityBatch, hidden: Tensor | None = None) -> Tensor:
+        """Scores of the tags of mentions, ``(B, R, tags)`` float32; see :mod:`weft.kg.mentions.tags`.
+
+        Args:
+            batch: Texts; their mentions are not looked at.
+            hidden: The roots after the shared layers, where they are there already.
+
+        Raises:
+            ConfigError: The model does not find mentions.
+        """
+        if self.mentions is None:
+            raise ConfigError("this model finds no mentions", hint="train one with finds_mentions")
+        return self.mentions(self.lower(batch) if hidden is None else hidden).float()
 
     def forward(self, batch: EntityBatch) -> Tensor:
         """Scores ``(B, N, N, num_relations)`` float32; column 0 is the pair's threshold."""

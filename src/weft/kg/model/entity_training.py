@@ -15,6 +15,7 @@ from weft.encoder.config import EncoderConfig
 from weft.errors import CheckpointError, InputError
 from weft.kg.entity_config import EntityGraphConfig
 from weft.kg.model.entity_graph import EntityGraphModel, threshold_loss
+from weft.kg.read.letter_cases import CASES
 from weft.kg.read.tokens import MASK, UNKNOWN
 from weft.kg.represent.entities import EntityBatch, EntityExample, entity_batch
 from weft.kg.represent.passages import TextDataset
@@ -24,6 +25,7 @@ from weft.train.batching import Batches, LengthBuckets, to_device
 WITHOUT_GRAPH: Mapping[str, Any] = {"leaves": False, "context": False, "distances": False, "pair_layers": 0}
 """Choices that leave the encoder, the pooling of mentions, types and products: the control."""
 _CACHED_AT_ONCE = 8
+_TYPES = "embeddings.token_type_embeddings.weight"
 
 
 def from_scratch(
@@ -79,8 +81,14 @@ def from_pretrained(
         "encoder_rate": 0.15,
         **choices,
     }
-    model = EntityGraphModel(_config(replace(encoder, attention_probs_dropout_prob=0.0), dataset, settings))
-    model.encoder.load_state_dict(start.encoder.state_dict())
+    encoder = replace(encoder, attention_probs_dropout_prob=0.0)
+    weights = start.encoder.state_dict()
+    if settings.get("finds_mentions") and encoder.type_vocab_size < CASES:
+        encoder = replace(encoder, type_vocab_size=CASES)
+        # Every letter case begins as what a text without types is to BERT.
+        weights[_TYPES] = weights[_TYPES][:1].repeat(CASES, 1)
+    model = EntityGraphModel(_config(encoder, dataset, settings))
+    model.encoder.load_state_dict(weights)
     _name_specials(model, start)
     return model
 

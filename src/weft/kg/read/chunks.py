@@ -72,6 +72,7 @@ class Chunk:
         ends: ``(n,)`` offset after its last.
         triples: Facts.
         mentions: Entities in a chunk of text; none in code, where every identifier may be one.
+        cases: ``(n,)`` letter case of the word of each token, in a chunk of text; None in code.
     """
 
     ids: NDArray[np.int64]
@@ -81,6 +82,7 @@ class Chunk:
     ends: NDArray[np.int64]
     triples: list[ChunkTriple] = field(default_factory=list)
     mentions: list[ChunkMention] = field(default_factory=list)
+    cases: NDArray[np.int64] | None = None
 
 
 class Cuts(NamedTuple):

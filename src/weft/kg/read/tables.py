@@ -66,7 +66,8 @@ FACTS = pa.schema(
     ]
 )
 SCHEMAS = {"documents": DOCUMENTS, "chunks": CHUNKS, "triples": TRIPLES}
-TEXT_SCHEMAS = {**SCHEMAS, "mentions": MENTIONS, "facts": FACTS}
+TEXT_CHUNKS = CHUNKS.append(pa.field("cases", pa.list_(pa.uint8())))
+TEXT_SCHEMAS = {**SCHEMAS, "chunks": TEXT_CHUNKS, "mentions": MENTIONS, "facts": FACTS}
 """Tables of a data set of text: where each entity is mentioned, and what is known of whole documents."""
 _ROWS = 20_000
 
@@ -106,7 +107,9 @@ class TableWriter:
         )
         for chunk in chunks:
             ids, words = chunk.ids.astype(np.uint16), chunk.words.astype(np.uint8)
-            self._put("chunks", (self.documents, int(chunk.starts.min()), int(chunk.ends.max()), ids, words))
+            row = (self.documents, int(chunk.starts.min()), int(chunk.ends.max()), ids, words)
+            cases = () if chunk.cases is None else (chunk.cases.astype(np.uint8),)
+            self._put("chunks", (*row, *cases))
             for triple in chunk.triples:
                 self._put(
                     "triples",
@@ -167,6 +170,9 @@ def read_table(folder: Path, name: str) -> pa.Table:
         raise InputError(
             f"no table can be read: {error}", where=str(path), hint="run `weft kg build`"
         ) from error
-    if table.schema.names != TEXT_SCHEMAS[name].names:
-        raise InputError(f"columns {table.schema.names}, not {TEXT_SCHEMAS[name].names}", where=str(path))
+    known = [schemas[name].names for schemas in (TEXT_SCHEMAS, SCHEMAS) if name in schemas]
+    if table.schema.names not in known:
+        raise InputError(
+            f"columns {table.schema.names}, not {known[0]}", where=str(path), hint="run `weft kg build` again"
+        )
     return table

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from weft.kg.read.chunks import Chunk, ChunkMention
 from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.read.funnel import Funnel
+from weft.kg.read.letter_cases import letter_cases
 from weft.kg.read.sentences import sentence_starts
 from weft.kg.read.tokens import NO_WORD, Tokens, is_word
 
@@ -52,7 +53,8 @@ def text_chunks(
     for item in placed:
         if not any(start <= item.first and item.stop <= stop for start, stop in spans):
             funnel.leave_out("mentions longer than a chunk", _listed(document, item.mention))
-    return [_chunk(document.text, tokens, span, placed) for span in spans]
+    cases = letter_cases(document.text, tokens)
+    return [_chunk(document.text, tokens, cases, span, placed) for span in spans]
 
 
 def place_mentions(document: TextDocument, tokens: Tokens, funnel: Funnel) -> list[Placed]:
@@ -123,7 +125,9 @@ def pack_sentences(
     return spans, hard
 
 
-def _chunk(text: str, tokens: Tokens, span: tuple[int, int], placed: Iterable[Placed]) -> Chunk:
+def _chunk(
+    text: str, tokens: Tokens, cases: NDArray[np.int64], span: tuple[int, int], placed: Iterable[Placed]
+) -> Chunk:
     start, stop = span
     inside = [item for item in placed if start <= item.first and item.stop <= stop]
     words = np.full(stop - start, NO_WORD, dtype=np.int64)
@@ -151,6 +155,7 @@ def _chunk(text: str, tokens: Tokens, span: tuple[int, int], placed: Iterable[Pl
         tokens.starts[start:stop],
         tokens.ends[start:stop],
         mentions=mentions,
+        cases=cases[start:stop],
     )
 
 

@@ -27,6 +27,7 @@ class EntityExample:
         entity: ``(N,)`` int64, number of each entity in its document.
         facts: ``(F, 3)`` int64 rows (head, relation, tail), heads and tails by their place in the text.
         hidden: ``(R, hidden)``, the roots after the frozen layers, where they were computed before.
+        cases: ``(R,)`` int64 letter case of each token's word; None where it was not kept.
 
     Raises:
         InputError: No token, or a mention or fact that points outside.
@@ -41,6 +42,7 @@ class EntityExample:
     entity: Tensor
     facts: Tensor
     hidden: Tensor | None = None
+    cases: Tensor | None = None
 
     def __post_init__(self) -> None:
         R, N = len(self.ids), len(self.types)
@@ -79,6 +81,7 @@ class EntityBatch:
         there: ``(B, N)`` bool: which entities exist.
         facts: ``(F, 4)`` int64 rows (text, head, relation, tail).
         hidden: ``(B, R, hidden)`` of the roots after the frozen layers, or None.
+        cases: ``(B, R)`` int64, or None.
     """
 
     input_ids: Tensor
@@ -90,6 +93,7 @@ class EntityBatch:
     there: Tensor
     facts: Tensor
     hidden: Tensor | None = None
+    cases: Tensor | None = None
 
     def mentioned(self) -> Tensor:
         """Which tokens are part of which mention, ``(B, M, R)`` bool."""
@@ -134,6 +138,9 @@ def entity_batch(examples: Sequence[EntityExample], pad_token_id: int = 0) -> En
     hidden = None
     if all(item.hidden is not None for item in examples):
         hidden = torch.stack([_pad(item.hidden, R, 0) for item in examples])  # type: ignore[arg-type]  # checked above
+    cases = None
+    if all(item.cases is not None for item in examples):
+        cases = torch.stack([_pad(item.cases, R, 0) for item in examples])  # type: ignore[arg-type]  # checked above
     return EntityBatch(
         input_ids=torch.stack([_pad(item.ids, R, pad_token_id) for item in examples]),
         real=torch.stack([torch.arange(R) < len(item.ids) for item in examples]),
@@ -144,6 +151,7 @@ def entity_batch(examples: Sequence[EntityExample], pad_token_id: int = 0) -> En
         there=torch.stack([torch.arange(N) < len(item.types) for item in examples]),
         facts=torch.cat(facts) if facts else torch.zeros(0, 4, dtype=torch.int64),
         hidden=hidden,
+        cases=cases,
     )
 
 

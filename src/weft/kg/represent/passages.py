@@ -121,6 +121,7 @@ def load_text_dataset(folder: Path, tokens: int = 512) -> TextDataset:
             raise InputError(f"relation {relation} is not in the schema", where=str(folder))
         known[document].add((head, relation, tail))
     ids = chunks["ids"].to_pylist()
+    cases = chunks["cases"].to_pylist() if "cases" in chunks.schema.names else None
     owned: dict[int, list[int]] = defaultdict(list)
     for chunk, document in enumerate(chunks["document"].to_pylist()):
         owned[document].append(chunk)
@@ -140,6 +141,7 @@ def load_text_dataset(folder: Path, tokens: int = 512) -> TextDataset:
                     kinds,
                     known[document],
                     edges,
+                    cases=None if cases is None else [cases[chunk] for chunk in part],
                 )
             )
     return TextDataset(
@@ -185,6 +187,7 @@ def passage(
     facts: set[Fact],
     edges: tuple[int | None, int | None] = (None, None),
     most: int = 1 << 30,
+    cases: Sequence[Sequence[int]] | None = None,
 ) -> EntityExample:
     """Chunks that follow each other as one text.
 
@@ -196,6 +199,7 @@ def passage(
         facts: Of the document; those between entities of these chunks are kept.
         edges: Tokens before and after the text.
         most: Tokens beyond these are cut.
+        cases: Letter cases of each chunk's tokens.
     """
     before, after = ([edge] if edge is not None else [] for edge in edges)
     ids, spans = list(before), []
@@ -221,7 +225,14 @@ def passage(
         types=torch.tensor([types[number] for number in entity], dtype=torch.int64),
         entity=torch.tensor(entity, dtype=torch.int64),
         facts=_rows(inside),
+        cases=None if cases is None else _cases(cases, len(ids), len(before)),
     )
+
+
+def _cases(cases: Sequence[Sequence[int]], length: int, before: int) -> Tensor:
+    """The letter cases of a text's tokens; what stands around it has none."""
+    joined = [*([0] * before), *(case for chunk in cases for case in chunk), 0]
+    return torch.tensor(joined[:length], dtype=torch.int64)
 
 
 def _rows(triples: Sequence[tuple[int, int, int]]) -> Tensor:

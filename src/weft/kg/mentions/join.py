@@ -1,0 +1,193 @@
+"""Mentions of one document joined to entities: by name, by a part of a person's name, by an acronym."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+PERSON, ORGANISATION = "PER", "ORG"
+_ALONE = frozenset({"TIME", "NUM"})
+"""Types whose mentions are one only where they read alike."""
+_TITLES = _words(
+    "mr mrs ms miss dr prof professor sir dame lord lady king queen prince princess president general captain "
+    "colonel major saint st pope bishop rev reverend judge senator governor"
+)
+_FORMS = _words(
+    "inc incorporated corp corporation ltd limited llc llp plc gmbh ag sa spa bv nv oy ab as co company group "
+    "holding holdings"
+)
+_SMALL = _words("of the and for in on at de la le du des von van der den und et a an to")
+_WORD = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*\.?")
+_LONGEST_ACRONYM = 8
+
+
+class Mention(NamedTuple):
+    """A mention in characters.
+
+    Args:
+        start: First character.
+        end: After the last character.
+        type: Name of its type.
+        probability: That it is a mention of that type.
+    """
+
+    start: int
+    end: int
+    type: str
+    probability: float = 1.0
+
+
+class Joined(NamedTuple):
+    """An entity of a document.
+
+    Args:
+        name: Its longest mention, the first of equally long ones.
+        type: What most of its mentions are, weighed by their probability.
+        mentions: Numbers of its mentions, ascending.
+        probability: Of its surest mention.
+    """
+
+    name: str
+    type: str
+    mentions: tuple[int, ...]
+    probability: float
+
+
+class _Name(NamedTuple):
+    """What is compared of a mention."""
+
+    surface: str
+    words: tuple[str, ...]
+    type: str
+
+
+def join_mentions(text: str, mentions: Sequence[Mention]) -> list[Joined]:
+    """The entities of a document, in order of their first mention.
+
+    Mentions are joined in this order, each rule only where it points at one entity:
+
+    1. They read alike, but for case, accents, articles, possessives, a person's titles and a firm's legal form.
+    2. A person's mention of one word is the first or last word of a fuller name; of several the one that was named
+       last before it.
+    3. An acronym has the initials of a name of several words, which is of the same type or stands right before it.
+
+    Dates and numbers are joined by the first rule alone. Mentions of different types stay apart, except where they read
+    alike and neither is a person or a date.
+
+    Args:
+        text: Of the document.
+        mentions: In any order; none over another.
+    """
+    order = sorted(range(len(mentions)), key=lambda number: mentions[number].start)
+    names = [_name(text[item.start : item.end], item.type) for item in mentions]
+    owner = list(range(len(mentions)))
+
+    def root(number: int) -> int:
+        while owner[number] != number:
+            number = owner[number]
+        return number
+
+    def unite(first: int, second: int) -> None:
+        low, high = sorted((root(first), root(second)), key=lambda number: mentions[number].start)
+        owner[high] = low
+
+    alike: dict[tuple[str, tuple[str, ...]], int] = {}
+    for number in order:
+        name = names[number]
+        if name.words:
+            unite(number, alike.setdefault((_kind(name.type), name.words), number))
+    for number in order:
+        found = _fuller_person(number, order, names, mentions)
+        if found is None:
+            found = _spelled_out(number, order, names, mentions)
+        if found is not None:
+            unite(number, found)
+    groups: dict[int, list[int]] = {}
+    for number in order:
+        groups.setdefault(root(number), []).append(number)
+    return [_joined(group, names, mentions) for group in groups.values()]
+
+
+def _name(surface: str, kind: str) -> _Name:
+    folded = unicodedata.normalize("NFKD", surface).casefold()
+    folded = "".join(character for character in folded if not unicodedata.combining(character))
+    words = [word.removesuffix("'s").removesuffix("’s").rstrip(".") for word in _WORD.findall(folded)]
+    if kind not in _ALONE:
+        while words and words[0] in ("the", "a", "an"):
+            words = words[1:]
+        while len(words) > 1 and kind == PERSON and words[0] in _TITLES:
+            words = words[1:]
+        while len(words) > 1 and kind == ORGANISATION and words[-1] in _FORMS:
+            words = words[:-1]
+    return _Name(" ".join(surface.split()), tuple(words), kind)
+
+
+def _kind(kind: str) -> str:
+    """Types that may be joined where they read alike."""
+    return kind if kind == PERSON or kind in _ALONE else ""
+
+
+def _fuller_person(
+    number: int, order: Sequence[int], names: Sequence[_Name], mentions: Sequence[Mention]
+) -> int | None:
+    """A person of several words that a single word is the first or last of; the last one named before it."""
+    name = names[number]
+    if name.type != PERSON or len(name.words) != 1:
+        return None
+    fuller = [
+        other
+        for other in order
+        if names[other].type == PERSON
+        and len(names[other].words) > 1
+        and name.words[0] in (names[other].words[0], names[other].words[-1])
+    ]
+    before = [other for other in fuller if mentions[other].start < mentions[number].start]
+    if before:
+        return before[-1]
+    distinct = {names[other].words for other in fuller}
+    return fuller[0] if len(distinct) == 1 else None
+
+
+def _spelled_out(
+    number: int, order: Sequence[int], names: Sequence[_Name], mentions: Sequence[Mention]
+) -> int | None:
+    """The name of several words whose initials a mention in capitals is made of."""
+    name = names[number]
+    letters = "".join(character for character in name.surface if character.isalpha())
+    if name.type in _ALONE or name.type == PERSON or not 2 <= len(letters) <= _LONGEST_ACRONYM:
+        return None
+    if not letters.isupper() or len(name.words) > 1:
+        return None
+    wanted = letters.casefold()
+    fitting = []
+    for other in order:
+        words = names[other].words
+        if len(words) < 2 or names[other].type in _ALONE:
+            continue
+        initials = {
+            "".join(word[0] for word in words),
+            "".join(word[0] for word in words if word not in _SMALL),
+        }
+        beside = 0 <= mentions[number].start - mentions[other].end <= 3
+        if wanted in initials and (beside or names[other].type == name.type):
+            fitting.append(other)
+    distinct = {names[other].words for other in fitting}
+    return fitting[0] if len(distinct) == 1 else None
+
+
+def _joined(group: Sequence[int], names: Sequence[_Name], mentions: Sequence[Mention]) -> Joined:
+    weights: dict[str, float] = {}
+    for number in group:
+        kind = mentions[number].type
+        weights[kind] = weights.get(kind, 0.0) + mentions[number].probability
+    kind = min(weights, key=lambda name: (-weights[name], name))
+    longest = max(group, key=lambda number: (len(names[number].surface), -mentions[number].start))
+    surest = max(mentions[number].probability for number in group)
+    return Joined(names[longest].surface, kind, tuple(group), surest)

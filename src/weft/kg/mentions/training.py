@@ -1,0 +1,130 @@
+"""Training the part of a model of texts that finds mentions: the shared layers and the tags above them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from weft.errors import InputError
+from weft.kg.mentions.tags import Span, tags_of
+from weft.kg.model.entity_graph import EntityGraphModel
+from weft.kg.represent.entities import EntityBatch, EntityExample, entity_batch
+from weft.objective.losses import IGNORED
+from weft.train import History, TrainConfig, fit
+from weft.train.batching import Batches, LengthBuckets
+
+
+def gold_spans(example: EntityExample) -> list[Span]:
+    """The given mentions of a text as spans; those of an unknown type are left out."""
+    kinds = example.types[example.mention_entity].tolist()
+    return [
+        Span(first, stop, kind - 1)
+        for first, stop, kind in zip(
+            example.mention_start.tolist(), example.mention_end.tolist(), kinds, strict=True
+        )
+        if kind
+    ]
+
+
+def gold_tags(examples: Sequence[EntityExample], length: int) -> Tensor:
+    """The tags of texts, ``(B, R)`` int64; −100 beyond a text's end."""
+    rows = []
+    for example in examples:
+        row = torch.full((length,), IGNORED, dtype=torch.int64)
+        row[: len(example.ids)] = torch.from_numpy(tags_of(gold_spans(example), len(example.ids)))
+        rows.append(row)
+    return torch.stack(rows)
+
+
+def mention_loss(scores: Tensor, tags: Tensor) -> Tensor:
+    """The mean cross-entropy of the tags of all real tokens."""
+    return F.cross_entropy(scores.flatten(0, 1), tags.flatten(), ignore_index=IGNORED)
+
+
+def train_mentions(
+    model: EntityGraphModel,
+    passages: Sequence[EntityExample],
+    config: TrainConfig,
+    *,
+    evaluate: Callable[[EntityGraphModel], Mapping[str, float]] | None = None,
+    directory: Path | None = None,
+    quiet: bool = False,
+) -> History:
+    """Train the embeddings, the shared layers and the tags on given mentions; nothing else changes.
+
+    Args:
+        model: One that finds mentions; trained in place.
+        passages: Texts with all their mentions.
+        config: How to train.
+        evaluate: Called with the model.
+        directory: Of checkpoints and the log.
+        quiet: No progress bar.
+
+    Raises:
+        InputError: No passage has a mention.
+    """
+    passages = [passage for passage in passages if len(passage.mention_entity)]
+    if not passages:
+        raise InputError("no passage with a mention to train on")
+    tagger = Tagger(model)
+    plan = LengthBuckets([len(item.ids) for item in passages], config.batch_size, seed=config.seed)
+
+    def collate(indices: list[int], generator: torch.Generator) -> tuple[EntityBatch, Tensor]:
+        chosen = [passages[number] for number in indices]
+        batch = entity_batch(chosen)
+        return batch, gold_tags(chosen, batch.input_ids.shape[1])
+
+    def loss(tagger: Tagger, data: tuple[EntityBatch, Tensor]) -> dict[str, Tensor]:
+        batch, tags = data
+        return {"loss": mention_loss(tagger(batch), tags)}
+
+    before = {parameter: parameter.requires_grad for parameter in model.parameters()}
+    try:
+        model.requires_grad_(False)
+        for part in tagger.parts():
+            part.requires_grad_(True)
+        return fit(
+            tagger,
+            Batches(plan, collate, seed=config.seed),
+            loss,
+            config,
+            evaluate=None if evaluate is None else lambda tagger: evaluate(tagger.model),
+            directory=directory,
+            quiet=quiet,
+        )
+    finally:
+        for parameter, trainable in before.items():
+            parameter.requires_grad_(trainable)
+
+
+class Tagger(nn.Module):
+    """A model of texts as nothing but a finder of mentions, for as long as that is trained.
+
+    Args:
+        model: One that finds mentions.
+    """
+
+    def __init__(self, model: EntityGraphModel) -> None:
+        super().__init__()
+        self.model = model
+        self.dropout = nn.Dropout(model.config.dropout)
+        head = {name for name, _ in self.named_parameters() if name.startswith("model.mentions.")}
+        rate = model.config.encoder_rate
+        self.learning_rate_scales = {name: rate for name, _ in self.named_parameters() if name not in head}
+
+    def parts(self) -> list[nn.Module]:
+        """What is trained."""
+        encoder, shared = self.model.encoder, self.model.config.shared_layers
+        head = [] if self.model.mentions is None else [self.model.mentions]
+        return [encoder.embeddings, *list(encoder.layers)[:shared], *head]
+
+    def forward(self, batch: EntityBatch) -> Tensor:
+        """Scores of the tags, ``(B, R, tags)``."""
+        model = self.model
+        layers = slice(0, model.config.shared_layers)
+        hidden = model.encoder(model.inputs(batch), batch.real, layers=layers).last_hidden_state
+        return model.tag_scores(batch, self.dropout(hidden))

@@ -1,0 +1,74 @@
+"""Mentions to entities: what is joined, and what must stay apart."""
+
+import re
+
+import pytest
+
+from weft.kg.mentions.join import Mention, join_mentions
+
+
+def entities(text: str) -> list[tuple[str, str, int]]:
+    """``[Name|TYPE]`` marks a mention; name, type and number of mentions of each entity."""
+    mentions, plain, place = [], "", 0
+    for match in re.finditer(r"\[([^|\]]+)\|(\w+)\]", text):
+        plain += text[place : match.start()]
+        mentions.append(Mention(len(plain), len(plain) + len(match[1]), match[2]))
+        plain += match[1]
+        place = match.end()
+    plain += text[place:]
+    return [(item.name, item.type, len(item.mentions)) for item in join_mentions(plain, mentions)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[Marie Curie|PER] met [Curie|PER]'s sister.", [("Marie Curie", "PER", 2)]),
+        ("[Curie|PER] is short for [Marie Curie|PER].", [("Marie Curie", "PER", 2)]),
+        ("[Dr. Curie|PER] and [Curie|PER]", [("Dr. Curie", "PER", 2)]),
+        ("[Marie|PER], born [Marie Curie|PER]", [("Marie Curie", "PER", 2)]),
+        ("[the Alps|LOC] and [Alps|LOC]", [("the Alps", "LOC", 2)]),
+        ("[Acme Corp.|ORG] and [ACME|ORG]", [("Acme Corp.", "ORG", 2)]),
+        ("[World Health Organization|ORG] ([WHO|ORG])", [("World Health Organization", "ORG", 2)]),
+        ("[Bank of England|ORG], the [BE|ORG]", [("Bank of England", "ORG", 2)]),
+        ("[São Paulo|LOC] or [Sao Paulo|LOC]", [("São Paulo", "LOC", 2)]),
+        ("[Paris|LOC], [Paris|ORG]", [("Paris", "LOC", 2)]),
+    ],
+)
+def test_joined(text, expected):
+    assert entities(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[Marie Curie|PER] and [Pierre Curie|PER]",
+        "[Curie|PER] before [Marie Curie|PER] and [Pierre Curie|PER]",
+        "[Washington|PER] in [Washington|LOC]",
+        "[1990|TIME] and [1990s|TIME]",
+        "[Rome|LOC] and [Romans|MISC]",
+        "[US|LOC] and [United Sausages|ORG] and [Union Street|LOC] and [Upper Slaughter|LOC]",
+        "[12|NUM] of [12|TIME]",
+    ],
+)
+def test_apart(text):
+    found = entities(text)
+    assert len(found) >= 2
+    assert "Curie" not in text or ("Marie Curie", "PER", 1) in found
+
+
+def test_the_one_named_last_is_meant():
+    text = "[Marie Curie|PER]. [Pierre Curie|PER]. [Curie|PER]"
+    assert entities(text) == [("Marie Curie", "PER", 1), ("Pierre Curie", "PER", 2)]
+
+
+def test_the_type_is_the_surest_and_the_order_that_of_the_text():
+    text = "Rome, Rome, Rome"
+    mentions = [Mention(12, 16, "ORG", 0.9), Mention(0, 4, "LOC", 0.5), Mention(6, 10, "LOC", 0.6)]
+    (found,) = join_mentions(text, mentions)
+    assert (found.type, found.mentions, found.probability) == ("LOC", (1, 2, 0), 0.9)
+
+
+def test_a_mention_without_letters_is_an_entity_of_its_own():
+    assert [
+        item.name for item in join_mentions("? and !", [Mention(0, 1, "MISC"), Mention(6, 7, "MISC")])
+    ] == ["?", "!"]
