@@ -162,6 +162,10 @@ class EncoderLayer(nn.Module):
             need_maps=need_maps,
             path=path,
         )
+        return self.after_attention(hidden, attended), maps
+
+    def after_attention(self, hidden: Tensor, attended: Tensor) -> Tensor:
+        """What the layer makes of its input and of what it attended to, ``(…, hidden)`` each: row by row."""
         hidden = self.attention_norm(hidden + self.dropout(attended))
         expanded = F.gelu(self.intermediate(hidden))
-        return self.output_norm(hidden + self.dropout(self.output(expanded))), maps
+        return self.output_norm(hidden + self.dropout(self.output(expanded)))

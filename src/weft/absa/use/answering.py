@@ -22,9 +22,9 @@ _FEW_KEYS = 16
 class AnsweringLayer(nn.Module):
     """An encoder layer in ``eval`` mode without conditioner, its products in another arithmetic.
 
-    The equations are those of :class:`weft.encoder.layer.EncoderLayer`. Query, key and value come from one
-    product, D^-½ is part of the query's weights, and what treats every token for itself runs in
-    blocks of rows.
+    What treats every token for itself is the layer's own, in blocks of rows. Its attention has the equations of
+    :class:`weft.encoder.layer.SelfAttention`, but query, key and value come from one product, and D^-½ is part
+    of the query's weights.
 
     Args:
         layer: The layer that it stands for.
@@ -41,9 +41,12 @@ class AnsweringLayer(nn.Module):
         weights[0], biases[0] = weights[0] * scale, biases[0] * scale
         self.query_key_value = product(torch.cat(weights), torch.cat(biases), arithmetic)
         self.merge = product(attention.output.weight, attention.output.bias, arithmetic)
-        self.expand = product(layer.intermediate.weight, layer.intermediate.bias, arithmetic)
-        self.reduce = product(layer.output.weight, layer.output.bias, arithmetic, after_gelu=True)
-        self.attention_norm, self.output_norm = layer.attention_norm, layer.output_norm
+        self.layer = copy.copy(layer)
+        self.layer._modules = dict(layer._modules)
+        del self.layer.attention
+        for name, after_gelu in (("intermediate", False), ("output", True)):
+            part = getattr(layer, name)
+            setattr(self.layer, name, product(part.weight, part.bias, arithmetic, after_gelu=after_gelu))
 
     def forward(
         self, hidden: Tensor, key_mask: Tensor | None = None, mask: None = None, **_none: object
@@ -61,14 +64,10 @@ class AnsweringLayer(nn.Module):
         query, key, value = split.permute(2, 0, 3, 1, 4)
         merged = self._attend(query, key, value, key_mask).transpose(1, 2).reshape(-1, size)
         found = [
-            self._rest(block, attended) for block, attended in zip(blocks(rows), blocks(merged), strict=True)
+            self.layer.after_attention(block, self.merge(attended))
+            for block, attended in zip(blocks(rows), blocks(merged), strict=True)
         ]
         return torch.cat(found)[: len(rows)].view(batch, length, size), None
-
-    def _rest(self, rows: Tensor, attended: Tensor) -> Tensor:
-        """Everything after attention, of a block of tokens."""
-        rows = self.attention_norm(self.merge(attended).add_(rows))
-        return self.output_norm(self.reduce(torch.ops.aten.gelu_(self.expand(rows))).add_(rows))
 
     def _attend(self, query: Tensor, key: Tensor, value: Tensor, key_mask: Tensor | None) -> Tensor:
         """softmax(Q·Kᵀ)·V, ``(batch, heads, seq, D)``: two batched products beat the fused one at these lengths."""
