@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from weft.documents.leafy_chain import ChainShape, ChainTriple, LeafyChainGraph
 from weft.errors import CheckpointError, ConfigError, GraphError, InputError
-from weft.graph.chain import ChainShape, ChainTriple, LeafyChainGraph
 from weft.kg.config import ModelConfig, graphmert, weft_kg
 from weft.kg.model.decode import next_token_log_probability
 from weft.kg.model.leafy_chain import LeafyChainModel, LossWeights

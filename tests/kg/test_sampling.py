@@ -202,3 +202,53 @@ def test_what_cannot_be_sampled(dataset: Dataset, small: ModelConfig) -> None:
         SamplingConfig(hide_share=1.5)
     with pytest.raises(ConfigError, match="batch_size is 0"):
         SamplingConfig(batch_size=0)
+
+
+def test_spans_of_chosen_rows_are_masked_from_word_starts_and_never_touch(
+    dataset: Dataset, small: ModelConfig
+) -> None:
+    batch = batch_of(dataset, small, mlm_share=0.5)
+    targets = batch.root_targets[:, : batch.num_roots]
+    asked = targets != IGNORED
+    rows = asked.any(dim=1)
+    assert 0 < rows.sum() < len(rows)
+    real = (batch.input_ids[:, : batch.num_roots] != PAD).sum(dim=1)
+    share = asked.sum(dim=1)[rows] / real[rows]
+    assert 0.1 < share.mean() < 0.16
+    whole = batch_of(dataset, small)
+    assert torch.equal(targets[asked], whole.input_ids[:, : batch.num_roots][asked])
+    assert not (whole.root_targets != IGNORED).any()
+    ends = asked[:, :-1] & ~asked[:, 1:]
+    run = torch.zeros(len(asked), dtype=torch.int64)
+    for column in range(asked.shape[1]):
+        run = torch.where(asked[:, column], run + 1, 0)
+        assert run.max() <= 7
+    assert ends.any()
+
+
+def test_a_chunk_gives_the_tensors_of_the_design(dataset: Dataset) -> None:
+    corpus = dataset.corpus
+    chunk = int(corpus.chunk[len(corpus.chunk) // 2])
+    graph, refused = dataset.chain(chunk)
+    tensors = graph.to_tensors()
+    assert {name: tuple(tensor.shape) for name, tensor in tensors.items()} == {
+        "input_ids": (1024,),
+        "attention_mask": (1024,),
+        "token_type_ids": (1024,),
+        "graph_structure": (128, 7),
+        "relation_ids": (128, 7),
+        "is_leaf": (1024,),
+    }
+    assert torch.equal(tensors["input_ids"][:128], corpus.ids[chunk].long())
+    first, last = corpus.first_triple[chunk : chunk + 2].tolist()
+    heads = set(corpus.head_start[first:last].tolist())
+    assert set(torch.nonzero(tensors["relation_ids"][:, 0]).flatten().tolist()) == heads
+    assert len(graph.triples) + refused["head taken"] == last - first
+    row = first + 1 if refused["head taken"] == 0 else first
+    head, length = int(corpus.head_start[row]), int(corpus.tail_length[row])
+    leaves = tensors["input_ids"][128 + 7 * head : 128 + 7 * head + length]
+    assert torch.equal(leaves, corpus.tail_ids[row, :length])
+    assert int(tensors["relation_ids"][head, 0]) == int(corpus.relation[row])
+    every, none = dataset.chain(chunk, several_per_head=True)
+    assert len(every.triples) == last - first
+    assert not none

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from weft.documents.tails import masked_node_modeling_loss
 from weft.errors import ConfigError, DtypeError, InputError, ShapeError
 from weft.objective.losses import (
     IGNORED,
     masked_language_modeling_loss,
-    masked_node_modeling_loss,
     nt_xent_loss,
     nt_xent_pairs,
     span_boundary_loss,

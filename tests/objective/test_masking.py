@@ -4,13 +4,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from weft.documents.tails import mask_tails
 from weft.errors import ConfigError, DtypeError, InputError, ShapeError
 from weft.objective.losses import IGNORED
 from weft.objective.masking import (
     MaskVocabulary,
     Split,
     mask_spans,
-    mask_tails,
     mask_tokens,
     span_boundaries,
 )

@@ -9,10 +9,10 @@ import torch
 import torch.nn.functional as F
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from weft.bcsd.contract import BCSModel, initialize_node_features
 from weft.condition.gat import GATEncoder
+from weft.documents.bcs_model import BCSModel, initialize_node_features
+from weft.documents.graph_prefix import BERTWithGraphPrefix
 from weft.encoder import Encoder, EncoderConfig, MLMHead, load_pretrained
-from weft.encoder.graph_prefix import BERTWithGraphPrefix
 from weft.errors import CheckpointError, ConfigError, DtypeError, InputError, NonFiniteError, ShapeError
 from weft.graph.graph import Graph, GraphBatch
 from weft.objective.losses import masked_language_modeling_loss, nt_xent_loss

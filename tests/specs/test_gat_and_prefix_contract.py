@@ -10,7 +10,8 @@ import pytest
 import torch
 from torch import nn
 
-from weft.condition import GATEncoder, KVPrefixAttention
+from weft.condition import GATEncoder
+from weft.documents.graph_prefix import KVPrefixAttention
 
 
 def dummy_graphs(*sizes: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

@@ -7,9 +7,7 @@ import torch
 
 from weft.condition.conditioner import Stack
 from weft.condition.decay import DistanceDecay
-from weft.encoder import PLAIN, Encoder, MLMHead
-from weft.encoder.layer import EncoderLayer, SelfAttention
-from weft.encoder.roberta import (
+from weft.documents.roberta import (
     RoBERTaConfig,
     RoBERTaEmbeddings,
     RoBERTaModel,
@@ -19,6 +17,8 @@ from weft.encoder.roberta import (
     load_roberta_model,
     save_roberta_model,
 )
+from weft.encoder import PLAIN, Encoder, MLMHead
+from weft.encoder.layer import EncoderLayer, SelfAttention
 from weft.errors import CheckpointError, ConfigError, DtypeError, InputError
 from weft.objective.losses import masked_language_modeling_loss
 

@@ -7,12 +7,13 @@ import torch
 
 from weft.attention.attend import attend
 from weft.attention.terms import Decay, Terms
-from weft.graph.chain import ChainShape, ChainTriple, LeafyChainGraph, dense_distances
+from weft.documents.leafy_chain import ChainShape, ChainTriple, LeafyChainGraph, dense_distances
+from weft.documents.tails import mask_tails
 from weft.kg.config import graphmert
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.represent.batch import IGNORED
 from weft.kg.represent.dense import dense_batch
-from weft.objective.masking import MaskVocabulary, mask_spans, mask_tails
+from weft.objective.masking import MaskVocabulary, mask_spans
 
 PAD = 0
 

@@ -17,9 +17,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from weft.documents.epochs import train_epoch, validate
 from weft.errors import InputError
 from weft.objective.losses import masked_language_modeling_loss, nt_xent_loss
-from weft.train.contract import train_epoch, validate
 
 BATCH, SEQ, VOCAB, HIDDEN = 4, 10, 50, 768
 

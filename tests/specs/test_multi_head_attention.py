@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from weft.attention import MultiHeadAttention
+from weft.documents.multi_head_attention import MultiHeadAttention
 from weft.errors import ConfigError, DtypeError, ShapeError
 
 D_MODEL, HEADS, BATCH, LENGTH = 12, 3, 2, 5

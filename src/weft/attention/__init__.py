@@ -1,8 +1,7 @@
-"""Attention: tensors in, tensors out. One operation, four ways to compute it, one independent oracle."""
+"""Attention: tensors in, tensors out. One operation, five ways to compute it, one independent oracle."""
 
 from weft.attention.attend import Path, attend
-from weft.attention.multihead import MultiHeadAttention
 from weft.attention.reference import Maps
 from weft.attention.terms import Decay, Prefix, Quasi, Terms
 
-__all__ = ["Decay", "Maps", "MultiHeadAttention", "Path", "Prefix", "Quasi", "Terms", "attend"]
+__all__ = ["Decay", "Maps", "Path", "Prefix", "Quasi", "Terms", "attend"]

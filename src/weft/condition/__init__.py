@@ -4,7 +4,7 @@ from weft.condition.conditioner import Conditioner, Stack
 from weft.condition.decay import DistanceDecay
 from weft.condition.gat import AttentionPooling, GATEncoder, GATLayer, IncomingEdges, segment_softmax
 from weft.condition.hgat import HGAT
-from weft.condition.prefix import KVPrefix, KVPrefixAttention, Register
+from weft.condition.prefix import KVPrefix, Register
 from weft.condition.quasi import QuasiConfig, QuasiContext, QuasiStructure
 
 __all__ = [
@@ -16,7 +16,6 @@ __all__ = [
     "GATLayer",
     "IncomingEdges",
     "KVPrefix",
-    "KVPrefixAttention",
     "QuasiConfig",
     "QuasiContext",
     "QuasiStructure",

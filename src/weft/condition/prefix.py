@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from weft.attention import Prefix, Terms, attend
+from weft.attention import Prefix, Terms
 from weft.condition.conditioner import Conditioner
-from weft.errors import ConfigError, DtypeError, NonFiniteError, ShapeError
+from weft.errors import ConfigError, NonFiniteError, ShapeError
 
 
 class KVPrefix(Conditioner):
@@ -52,7 +52,7 @@ class KVPrefix(Conditioner):
         gated: bool = False,
     ) -> None:
         super().__init__()
-        _check_sizes(
+        check_sizes(
             hidden_size,
             num_heads,
             graph_dim=graph_dim,
@@ -64,7 +64,7 @@ class KVPrefix(Conditioner):
         self.num_prefix_tokens = num_prefix_tokens
         width = num_prefix_tokens * hidden_size
         self.graph_to_k = nn.ModuleList(nn.Linear(graph_dim, width) for _ in range(num_layers))
-        self.graph_to_v = nn.ModuleList(_zero_linear(graph_dim, width) for _ in range(num_layers))
+        self.graph_to_v = nn.ModuleList(zero_linear(graph_dim, width) for _ in range(num_layers))
         self.gate = nn.Parameter(torch.ones(num_layers, num_heads)) if gated else None
 
     def prepare(self, structure: Tensor) -> Tensor:
@@ -74,7 +74,7 @@ class KVPrefix(Conditioner):
             ShapeError: It is not ``(batch, graph_dim)``.
             NonFiniteError: It holds NaN or infinity (looked for on the CPU only).
         """
-        _check_summary(structure, self.graph_dim)
+        check_summary(structure, self.graph_dim)
         return structure
 
     def terms(self, layer: int, hidden: Tensor, query: Tensor, key: Tensor, state: Tensor) -> Terms:
@@ -84,8 +84,8 @@ class KVPrefix(Conditioner):
             ConfigError: A layer beyond ``num_layers``.
         """
         _check_layer(layer, len(self.graph_to_k))
-        prefix_key = _split(self.graph_to_k[layer](state), self.num_heads, self.num_prefix_tokens)
-        prefix_value = _split(self.graph_to_v[layer](state), self.num_heads, self.num_prefix_tokens)
+        prefix_key = split_tokens(self.graph_to_k[layer](state), self.num_heads, self.num_prefix_tokens)
+        prefix_value = split_tokens(self.graph_to_v[layer](state), self.num_heads, self.num_prefix_tokens)
         if self.gate is not None:
             prefix_value = prefix_value * self.gate[layer][:, None, None]
         return Terms(prefix=Prefix(prefix_key, prefix_value))
@@ -120,7 +120,7 @@ class Register(Conditioner):
         initializer_range: float = 0.02,
     ) -> None:
         super().__init__()
-        _check_sizes(hidden_size, num_heads, num_layers=num_layers, num_prefix_tokens=num_prefix_tokens)
+        check_sizes(hidden_size, num_heads, num_layers=num_layers, num_prefix_tokens=num_prefix_tokens)
         shape = (num_layers, num_heads, num_prefix_tokens, hidden_size // num_heads)
         self.key = nn.Parameter(torch.empty(shape).normal_(std=initializer_range))
         self.value = nn.Parameter(torch.zeros(shape))
@@ -142,114 +142,21 @@ class Register(Conditioner):
         return Terms(prefix=prefix)
 
 
-class KVPrefixAttention(nn.Module):
-    """The contract's attention: one prefix token from a graph summary, then the tokens.
-
-    context = softmax(Q · [prefix_k ‖ K]ᵀ · D^-½) · [prefix_v ‖ V]
-
-    Args:
-        hidden_size: Width of the encoder.
-        num_heads: Number of heads; D = hidden_size / num_heads.
-        graph_dim: Width of the graph summary.
-
-    Raises:
-        ConfigError: A size below 1, heads that do not divide ``hidden_size``.
-
-    Source:
-        The model module contract, "Custom Attention Module".
-
-    Differs from the spec:
-        Padding is masked by a boolean, not by adding -1e9, which overflows in half precision.
-        ``graph_to_v`` starts at zero. Weights can be declined (``need_weights=False``), which lets
-        the fused kernels run. ``merge_heads`` is there for the layer around this one: the contract
-        lists it and returns split heads.
-    """
-
-    def __init__(self, hidden_size: int = 768, num_heads: int = 12, graph_dim: int = 256) -> None:
-        super().__init__()
-        _check_sizes(hidden_size, num_heads, graph_dim=graph_dim)
-        self.hidden_size = hidden_size
-        self.num_heads = num_heads
-        self.head_dim = hidden_size // num_heads
-        self.graph_dim = graph_dim
-        self.graph_to_k = nn.Linear(graph_dim, hidden_size)
-        self.graph_to_v = _zero_linear(graph_dim, hidden_size)
-
-    def split_heads(self, x: Tensor) -> Tensor:
-        """``(batch, hidden)`` to ``(batch, heads, 1, D)``."""
-        return _split(x, self.num_heads, 1)
-
-    def merge_heads(self, x: Tensor) -> Tensor:
-        """``(batch, heads, seq, D)`` to ``(batch, seq, hidden)``."""
-        return x.transpose(1, 2).flatten(2)
-
-    def forward(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        graph_summary: Tensor,
-        attention_mask: Tensor,
-        need_weights: bool = True,
-    ) -> tuple[Tensor, Tensor | None]:
-        """Attend to the graph and to the tokens.
-
-        Args:
-            query: ``(batch, heads, seq, D)``.
-            key: ``(batch, heads, seq, D)``.
-            value: ``(batch, heads, seq, D)``.
-            graph_summary: ``(batch, graph_dim)``.
-            attention_mask: ``(batch, seq)``, boolean or 1 and 0; the prefix is always attended to.
-            need_weights: Whether to return the weights.
-
-        Returns:
-            ``context (batch, heads, seq, D)`` and ``attention_weights (batch, heads, seq, 1 + seq)``, whose
-            position 0 is the graph; None for the weights where they were declined.
-
-        Raises:
-            ShapeError: Shapes that do not fit; both are named.
-            DtypeError: A mask that is neither boolean nor made of ones and zeros.
-            NonFiniteError: NaN or infinity in an input.
-        """
-        _check_summary(graph_summary, self.graph_dim)
-        prefix = Prefix(
-            self.split_heads(self.graph_to_k(graph_summary)), self.split_heads(self.graph_to_v(graph_summary))
-        )
-        context, maps = attend(
-            query,
-            key,
-            value,
-            key_mask=_boolean_mask(attention_mask),
-            terms=Terms(prefix=prefix),
-            need_maps=need_weights,
-        )
-        return context, None if maps is None else maps.weights
-
-
-def _split(x: Tensor, heads: int, tokens: int) -> Tensor:
+def split_tokens(x: Tensor, heads: int, tokens: int) -> Tensor:
     """``(batch, tokens · hidden)`` to ``(batch, heads, tokens, D)``."""
     return x.view(x.shape[0], tokens, heads, -1).transpose(1, 2)
 
 
-def _zero_linear(input_dim: int, output_dim: int) -> nn.Linear:
+def zero_linear(input_dim: int, output_dim: int) -> nn.Linear:
+    """A linear map that starts as 0."""
     linear = nn.Linear(input_dim, output_dim)
     nn.init.zeros_(linear.weight)
     nn.init.zeros_(linear.bias)
     return linear
 
 
-def _boolean_mask(mask: Tensor) -> Tensor:
-    if mask.dtype == torch.bool:
-        return mask
-    if not ((mask == 0) | (mask == 1)).all():
-        raise DtypeError(
-            f"attention_mask is {mask.dtype} with values other than 0 and 1",
-            hint="1 or True = attend; an additive mask (0 and -10000) is not understood here",
-        )
-    return mask == 1
-
-
-def _check_summary(summary: Tensor, graph_dim: int) -> None:
+def check_summary(summary: Tensor, graph_dim: int) -> None:
+    """Raise where the summary is not ``(batch, graph_dim)``, or on the CPU not finite."""
     if summary.dim() != 2 or summary.shape[1] != graph_dim:
         raise ShapeError(
             f"the graph summary has shape {tuple(summary.shape)}; it must be (batch, {graph_dim})"
@@ -264,7 +171,8 @@ def _check_layer(layer: int, num_layers: int) -> None:
         raise ConfigError(f"layer {layer} asks for a prefix built for {num_layers} layers")
 
 
-def _check_sizes(hidden_size: int, num_heads: int, **sizes: int) -> None:
+def check_sizes(hidden_size: int, num_heads: int, **sizes: int) -> None:
+    """Raise where a size is below 1, or heads do not divide the width."""
     for name, size in {"hidden_size": hidden_size, "num_heads": num_heads, **sizes}.items():
         if size < 1:
             raise ConfigError(f"{name} is {size}; it must be at least 1")

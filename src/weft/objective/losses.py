@@ -1,4 +1,4 @@
-"""Training losses as plain functions: masked tokens (MLM, MNM, SBO) and NT-Xent over groups.
+"""Training losses as plain functions: masked tokens (MLM, SBO) and NT-Xent over groups.
 
 All of them work on logits and embeddings of any floating dtype, compute in at least float32, and
 cost no synchronisation with an accelerator as long as the labels that must be checked on the host
@@ -41,33 +41,6 @@ def masked_language_modeling_loss(logits: Tensor, labels: Tensor, mask: Tensor |
 
     Differs from the spec: ``mask`` is optional, −100 is accepted, an empty mask gives 0 (the formula
     gives NaN), and logits may be given at the masked positions alone, which is all that is needed.
-    """
-    return _mean_cross_entropy(logits, labels, mask)
-
-
-def masked_node_modeling_loss(logits: Tensor, labels: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Mean cross-entropy over the tokens of masked tails (MNM).
-
-        loss = 1/|M| · Σ_{i ∈ M} −log softmax(logits_i)[labels_i]      M: tokens of masked tails
-
-    The mean is MNM's own: a mean over roots and leaves together gives the few leaves next to no
-    weight, so add this loss to the MLM loss rather than joining their labels.
-
-    Args:
-        logits: As in :func:`masked_language_modeling_loss`.
-        labels: As in :func:`masked_language_modeling_loss`; −100 on every root.
-        mask: As in :func:`masked_language_modeling_loss`.
-
-    Returns:
-        A scalar; 0 with a graph where no tail is masked.
-
-    Raises:
-        InputError: As in :func:`masked_language_modeling_loss`.
-
-    Source: Belova et al. 2025, GraphMERT, masked node modelling.
-
-    Differs from the paper: a mean of its own instead of one mean over all targets.
-    Differs from the spec: predicts the tail's tokens, not the relation type.
     """
     return _mean_cross_entropy(logits, labels, mask)
 

@@ -1,6 +1,6 @@
-"""What to hide for masked modelling: single tokens, spans, whole tails. Pure functions of a generator.
+"""What to hide for masked modelling: single tokens or spans. Pure functions of a generator.
 
-A *unit* is what is hidden or kept as one: a token, a span, a tail. Each of the three functions chooses
+A *unit* is what is hidden or kept as one: a token, a span. Each function chooses
 units; one function then corrupts them. Everything runs on the device of ``input_ids``, where the
 generator must be too.
 """
@@ -26,7 +26,6 @@ class Split(NamedTuple):
 
 
 BERT_SPLIT = Split()
-ALL_MASKED = Split(1.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -131,12 +130,12 @@ def mask_tokens(
 
     Differs from the paper: random tokens are never special ones.
     """
-    maskable = _maskable(input_ids, vocabulary, maskable, rate, split)
+    maskable = maskable_tokens(input_ids, vocabulary, maskable, rate, split)
     keys = torch.rand(input_ids.shape, generator=generator, device=input_ids.device)
     # The maskable positions with the smallest keys: their number is exact, not a coin for each token.
     ranks = keys.masked_fill(~maskable, 2.0).argsort(dim=1).argsort(dim=1)
     chosen = maskable & (ranks < _budgets(maskable, rate)[:, None])
-    return _corrupt(input_ids, _numbered(chosen), vocabulary, split, generator)
+    return corrupt(input_ids, _numbered(chosen), vocabulary, split, generator)
 
 
 def mask_spans(
@@ -183,14 +182,14 @@ def mask_spans(
 
     Differs from the paper: spans count tokens, not words, up to 7 instead of 10, and do not touch.
     """
-    maskable = _maskable(input_ids, vocabulary, maskable, rate, split)
+    maskable = maskable_tokens(input_ids, vocabulary, maskable, rate, split)
     if not 0 < probability < 1 or longest < 1:
         raise ConfigError(
             f"span lengths of p = {probability} up to {longest}; p must lie in (0, 1), up to at least 1"
         )
     starts = maskable
     if word_starts is not None:
-        _check_shape("word_starts", word_starts, input_ids)
+        check_shape("word_starts", word_starts, input_ids)
         starts = maskable & word_starts.bool()
     device = input_ids.device
     weights = (1 - probability) ** torch.arange(longest, dtype=torch.float64, device=device)
@@ -221,55 +220,7 @@ def mask_spans(
                 units[row, start:end] = count
                 hidden.update(range(start, end))
                 count += 1
-    return _corrupt(input_ids, units.to(device), vocabulary, split, generator)
-
-
-def mask_tails(
-    input_ids: Tensor,
-    tails: Tensor,
-    vocabulary: MaskVocabulary,
-    generator: torch.Generator,
-    *,
-    probability: float = 0.15,
-    split: Split = ALL_MASKED,
-) -> Masked:
-    """Hide whole tails, each with the same probability (masked node modelling).
-
-    Args:
-        input_ids: int64, ``(batch, seq)``.
-        tails: int64, ``(batch, seq)``: which tail of its example a position belongs to, −1 for roots
-            and padding.
-        vocabulary: Special ids are never hidden, in a tail neither.
-        generator: Of the draws.
-        probability: With which a tail is hidden.
-        split: What happens to the chosen tails. All become mask tokens by default, as at extraction,
-            where nothing of a tail is known.
-
-    Returns:
-        The corrupted ids, the labels and the units; a unit is a tail.
-
-    Raises:
-        ShapeError: Shapes that do not fit.
-        DtypeError: Ids or tails that are not int64.
-        ConfigError: A probability outside [0, 1], a split that does not sum to 1.
-
-    Source: Belova et al. 2025, GraphMERT, masked node modelling.
-
-    Differs from the spec: a tail is hidden whole and alone; its head's other leaves are other tails.
-    """
-    _check_shape("tails", tails, input_ids)
-    if tails.dtype != torch.int64:
-        raise DtypeError(f"tails are {tails.dtype}; they must be torch.int64")
-    in_tail = _maskable(input_ids, vocabulary, tails >= 0, probability, split)
-    rows = torch.arange(len(input_ids), device=input_ids.device)[:, None]
-    # One number for each (example, tail): rows of as many tails as the largest id allows.
-    keys = rows * (tails.max().clamp(min=0) + 1 if tails.numel() else 1) + tails
-    found, which = keys[in_tail].unique(return_inverse=True)
-    chosen = torch.rand(len(found), generator=generator, device=input_ids.device) < probability
-    numbers = torch.where(chosen, chosen.cumsum(0) - 1, -1)
-    units = torch.full_like(input_ids, -1)
-    units[in_tail] = numbers[which]
-    return _corrupt(input_ids, units, vocabulary, split, generator)
+    return corrupt(input_ids, units.to(device), vocabulary, split, generator)
 
 
 def span_boundaries(units: Tensor, attention_mask: Tensor | None = None) -> SpanBoundaries:
@@ -288,7 +239,7 @@ def span_boundaries(units: Tensor, attention_mask: Tensor | None = None) -> Span
         ShapeError: Shapes that do not fit.
     """
     if attention_mask is not None:
-        _check_shape("attention_mask", attention_mask, units)
+        check_shape("attention_mask", attention_mask, units)
     hidden = units >= 0
     example, position = hidden.nonzero(as_tuple=True)
     width = units.shape[1]
@@ -316,9 +267,10 @@ def _span_end(start: int, length: int, allowed: list[bool], hidden: set[int]) ->
     return end
 
 
-def _corrupt(
+def corrupt(
     input_ids: Tensor, units: Tensor, vocabulary: MaskVocabulary, split: Split, generator: torch.Generator
 ) -> Masked:
+    """Hide the units ``(batch, seq)``, −1 elsewhere: each as a whole masked, replaced at random or kept."""
     hidden = units >= 0
     which = units[hidden]
     count = int(which.max()) + 1 if which.numel() else 0
@@ -342,9 +294,10 @@ def _budgets(maskable: Tensor, rate: float) -> Tensor:
     return budgets.clamp(min=1 if rate > 0 else 0).minimum(counts)
 
 
-def _maskable(
+def maskable_tokens(
     input_ids: Tensor, vocabulary: MaskVocabulary, maskable: Tensor | None, rate: float, split: Split
 ) -> Tensor:
+    """What may be hidden, ``(batch, seq)`` bool, the arguments checked."""
     if input_ids.ndim != 2:
         raise ShapeError(f"input_ids are {tuple(input_ids.shape)}; they must be (batch, seq)")
     if input_ids.dtype != torch.int64:
@@ -360,10 +313,11 @@ def _maskable(
     ordinary = ~vocabulary.is_special(input_ids)
     if maskable is None:
         return ordinary
-    _check_shape("maskable", maskable, input_ids)
+    check_shape("maskable", maskable, input_ids)
     return ordinary & maskable.bool()
 
 
-def _check_shape(name: str, tensor: Tensor, like: Tensor) -> None:
+def check_shape(name: str, tensor: Tensor, like: Tensor) -> None:
+    """Raise where a tensor is not of the ids' shape."""
     if tensor.shape != like.shape:
         raise ShapeError(f"{name} is {tuple(tensor.shape)}, ids are {tuple(like.shape)}; they must be equal")

@@ -67,7 +67,7 @@ class FunctionModel(nn.Module):
 
     Differs from the spec:
         One position per instruction, and the mean of all positions instead of ``[CLS]``; the graph's summary
-        and the set of all tokens stand beside it. :class:`weft.bcsd.contract.BCSModel` is the
+        and the set of all tokens stand beside it. :class:`weft.documents.bcs_model.BCSModel` is the
         contract's own form.
     """
 

@@ -26,7 +26,8 @@ from weft.kg.config import ModelConfig
 from weft.kg.model.fusion import RelationEmbedding
 from weft.kg.read.tokens import SPECIALS, CodeTokenizer
 from weft.kg.represent.batch import IGNORED, ChainBatch
-from weft.kg.represent.corruption import span_edges
+from weft.objective.losses import masked_language_modeling_loss, span_boundary_loss
+from weft.objective.masking import span_boundaries
 
 KIND = "leafy-chain"
 
@@ -220,12 +221,14 @@ class LeafyChainModel(nn.Module):
         targets = batch.root_targets[:, : batch.num_roots]
         asked = targets != IGNORED
         roots = hidden[:, : batch.num_roots]
-        logits = self.mlm(roots, self.word_embeddings, asked).float()
-        mlm = F.cross_entropy(logits, targets[asked], reduction="none")
-        example, left, right, offset = span_edges(targets)
-        spans = self.sbo(roots, self.word_embeddings, example, left, right, offset).float()
-        sbo = F.cross_entropy(spans, targets[example, left + 1 + offset], reduction="none")
-        return {"mlm": _mean(mlm), "sbo": _mean(sbo)}
+        labels = targets[asked]
+        mlm = masked_language_modeling_loss(self.mlm(roots, self.word_embeddings, asked), labels)
+        # Spans never touch, so that hidden neighbours are one span.
+        around = span_boundaries(torch.where(asked, 0, -1), batch.real[:, : batch.num_roots])
+        spans = self.sbo(
+            roots, self.word_embeddings, around.example, around.left, around.right, around.offset
+        )
+        return {"mlm": mlm, "sbo": span_boundary_loss(spans, labels)}
 
     def save(self, directory: str | Path, tokenizer: CodeTokenizer, dtype: torch.dtype | None = None) -> None:
         """Write a checkpoint, atomically."""

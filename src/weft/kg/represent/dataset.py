@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from weft.documents.leafy_chain import ChainShape, ChainTriple, LeafyChainGraph
 from weft.errors import CheckpointError, InputError
 from weft.kg.read.tables import read_table
 from weft.kg.read.tokens import NO_WORD, PAD, CodeTokenizer
@@ -95,6 +97,37 @@ class Dataset:
     tokenizer: CodeTokenizer
     modules: list[str]
     language: str = "python"
+
+    def chain(self, chunk: int, *, several_per_head: bool = False) -> tuple[LeafyChainGraph, Counter[str]]:
+        """A chunk with its triples as a leafy chain graph; its ``to_tensors()`` are those of the design.
+
+        Args:
+            chunk: Index of the chunk.
+            several_per_head: Whether one head may keep several triples; the dense form holds one.
+
+        Returns:
+            The graph of R roots and K leaves, and how many triples it could not hold, by reason.
+        """
+        corpus = self.corpus
+        first, last = corpus.first_triple[chunk : chunk + 2].tolist()
+        triples = [
+            ChainTriple(
+                int(corpus.head_start[row]),
+                int(corpus.head_length[row]),
+                int(corpus.relation[row]),
+                tuple(corpus.tail_ids[row, : corpus.tail_length[row]].tolist()),
+            )
+            for row in range(first, last)
+        ]
+        ids = corpus.ids[chunk]
+        return LeafyChainGraph.build(
+            ids[ids != PAD].tolist(),
+            triples,
+            ChainShape(corpus.roots, corpus.leaves),
+            num_relations=self.schema.size,
+            pad_id=PAD,
+            several_per_head=several_per_head,
+        )
 
     def check_model(self, folder: Path, num_relations: int) -> None:
         """Check that a model has this vocabulary, token by token, and this schema.

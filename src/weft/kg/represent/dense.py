@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from weft.documents.leafy_chain import ChainTriple, LeafyChainGraph
 from weft.errors import InputError
-from weft.graph.chain import ChainTriple, LeafyChainGraph
 from weft.kg.represent.batch import IGNORED, ChainBatch
 
 

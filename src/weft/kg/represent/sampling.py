@@ -9,10 +9,11 @@ from torch import Tensor
 
 from weft.errors import ConfigError, InputError
 from weft.kg.config import ModelConfig
-from weft.kg.read.tokens import END, MASK, NO_WORD, PAD, START
+from weft.kg.read.tokens import END, MASK, NO_WORD, PAD, SPECIALS, START
 from weft.kg.represent.batch import IGNORED, ChainBatch, pack
-from weft.kg.represent.corruption import hide_words, mask_spans
+from weft.kg.represent.corruption import hide_words
 from weft.kg.represent.dataset import Corpus
+from weft.objective.masking import MaskVocabulary, mask_spans
 from weft.train.batching import Batches, LengthBuckets
 
 _MULTIPLE = 8
@@ -94,6 +95,7 @@ class Sampler:
         sizes = torch.cat([torch.zeros(1, dtype=torch.int64), self._group_lengths(corpus).cpu().cumsum(0)])
         self.leaf_lengths = (sizes[first[1:]] - sizes[first[:-1]]).clamp(max=config.leaf_columns)
         self.prompt, self.prompt_lengths = prompts(model, self.device)
+        self.vocabulary = MaskVocabulary(model.encoder.vocab_size, MASK, tuple(range(len(SPECIALS))))
 
     def batches(self) -> Batches[ChainBatch]:
         """Epochs of batches for :func:`weft.train.fit`, of similar length each."""
@@ -128,8 +130,15 @@ class Sampler:
         triple, there = self._draw_triples(chunks, generator)
         ids, words, place, gone = self._hide(ids, words, triple, there, generator)
         masked_rows = self._uniform(len(chunks), generator) < config.mlm_share
-        shown, root_targets = mask_spans(
-            ids, words, masked_rows, self.model.encoder.vocab_size, generator, config.mask_share
+        starts = (words == NO_WORD) | (words != words.roll(1, dims=1))
+        starts[:, 0] = True
+        masked = mask_spans(
+            ids,
+            self.vocabulary,
+            generator,
+            word_starts=starts,
+            rate=config.mask_share,
+            maskable=masked_rows[:, None].expand_as(ids),
         )
         tail_word = corpus.tail_word[triple]
         visible = (tail_word != NO_WORD) & ~gone.gather(1, tail_word)
@@ -142,8 +151,8 @@ class Sampler:
         hidden_tail = self._uniform(triple.numel(), generator).view_as(triple) < config.mnm_share
         return assemble(
             self.model,
-            shown,
-            root_targets,
+            masked.input_ids,
+            masked.labels,
             LeafRows(
                 there,
                 relation,

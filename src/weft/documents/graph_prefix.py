@@ -1,4 +1,4 @@
-"""The contract's BERT: a graph summary injected into every layer as keys and values."""
+"""The contract's BERT and its attention: a graph summary injected into every layer as keys and values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from weft.condition.prefix import KVPrefix
+from weft.attention import Prefix, Terms, attend
+from weft.condition.prefix import KVPrefix, check_sizes, check_summary, split_tokens, zero_linear
 from weft.encoder.checkpoint.pretrained import Pretrained, load_pretrained
 from weft.encoder.config import EncoderConfig
 from weft.encoder.embeddings import TokenEmbeddings, TokenInputs
@@ -140,6 +141,90 @@ class BERTWithGraphPrefix(nn.Module):
         if need_prefix_attention:
             outputs["prefix_attention"] = torch.cat(columns)
         return outputs
+
+
+class KVPrefixAttention(nn.Module):
+    """The contract's attention: one prefix token from a graph summary, then the tokens.
+
+    context = softmax(Q · [prefix_k ‖ K]ᵀ · D^-½) · [prefix_v ‖ V]
+
+    Args:
+        hidden_size: Width of the encoder.
+        num_heads: Number of heads; D = hidden_size / num_heads.
+        graph_dim: Width of the graph summary.
+
+    Raises:
+        ConfigError: A size below 1, heads that do not divide ``hidden_size``.
+
+    Source:
+        The model module contract, "Custom Attention Module".
+
+    Differs from the spec:
+        Padding is masked by a boolean, not by adding -1e9, which overflows in half precision.
+        ``graph_to_v`` starts at zero. Weights can be declined (``need_weights=False``), which lets
+        the fused kernels run. ``merge_heads`` is there for the layer around this one: the contract
+        lists it and returns split heads.
+    """
+
+    def __init__(self, hidden_size: int = 768, num_heads: int = 12, graph_dim: int = 256) -> None:
+        super().__init__()
+        check_sizes(hidden_size, num_heads, graph_dim=graph_dim)
+        self.hidden_size = hidden_size
+        self.num_heads = num_heads
+        self.head_dim = hidden_size // num_heads
+        self.graph_dim = graph_dim
+        self.graph_to_k = nn.Linear(graph_dim, hidden_size)
+        self.graph_to_v = zero_linear(graph_dim, hidden_size)
+
+    def split_heads(self, x: Tensor) -> Tensor:
+        """``(batch, hidden)`` to ``(batch, heads, 1, D)``."""
+        return split_tokens(x, self.num_heads, 1)
+
+    def merge_heads(self, x: Tensor) -> Tensor:
+        """``(batch, heads, seq, D)`` to ``(batch, seq, hidden)``."""
+        return x.transpose(1, 2).flatten(2)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        graph_summary: Tensor,
+        attention_mask: Tensor,
+        need_weights: bool = True,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attend to the graph and to the tokens.
+
+        Args:
+            query: ``(batch, heads, seq, D)``.
+            key: ``(batch, heads, seq, D)``.
+            value: ``(batch, heads, seq, D)``.
+            graph_summary: ``(batch, graph_dim)``.
+            attention_mask: ``(batch, seq)``, boolean or 1 and 0; the prefix is always attended to.
+            need_weights: Whether to return the weights.
+
+        Returns:
+            ``context (batch, heads, seq, D)`` and ``attention_weights (batch, heads, seq, 1 + seq)``, whose
+            position 0 is the graph; None for the weights where they were declined.
+
+        Raises:
+            ShapeError: Shapes that do not fit; both are named.
+            DtypeError: A mask that is neither boolean nor made of ones and zeros.
+            NonFiniteError: NaN or infinity in an input.
+        """
+        check_summary(graph_summary, self.graph_dim)
+        prefix = Prefix(
+            self.split_heads(self.graph_to_k(graph_summary)), self.split_heads(self.graph_to_v(graph_summary))
+        )
+        context, maps = attend(
+            query,
+            key,
+            value,
+            key_mask=as_boolean_mask(attention_mask),
+            terms=Terms(prefix=prefix),
+            need_maps=need_weights,
+        )
+        return context, None if maps is None else maps.weights
 
 
 def as_boolean_mask(mask: Tensor) -> Tensor:

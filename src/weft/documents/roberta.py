@@ -49,6 +49,10 @@ class RoBERTaConfig(EncoderConfig):
     vocab_size: int = 50265
     type_vocab_size: int = 1
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require("type_vocab_size", self.type_vocab_size > 0, "a positive integer")
+
     @classmethod
     def graphmert(cls, **changes: Any) -> Self:
         """GraphMERT's sizes: hidden 512, 8 heads, 12 layers, feed-forward 2048, vocabulary 30,522.

@@ -12,9 +12,9 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from weft.condition.gat import GATEncoder
+from weft.documents.graph_prefix import BERTWithGraphPrefix, as_boolean_mask
 from weft.encoder.checkpoint.pretrained import Pretrained, load_pretrained
 from weft.encoder.config import EncoderConfig
-from weft.encoder.graph_prefix import BERTWithGraphPrefix, as_boolean_mask
 from weft.encoder.heads import MLMHead
 from weft.errors import ConfigError, InputError, ShapeError
 from weft.graph.graph import GraphBatch
@@ -27,7 +27,7 @@ class BCSModel(nn.Module):
 
     Args:
         gnn_config: Arguments of :class:`weft.condition.gat.GATEncoder`.
-        bert_config: Arguments of :class:`weft.encoder.graph_prefix.BERTWithGraphPrefix`; ``graph_dim`` may be
+        bert_config: Arguments of :class:`weft.documents.graph_prefix.BERTWithGraphPrefix`; ``graph_dim`` may be
             left out, it is the graph encoder's ``output_dim``.
 
     Raises:

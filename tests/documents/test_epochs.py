@@ -2,9 +2,9 @@ import pytest
 import torch
 from torch import nn
 
+from weft.documents.epochs import train_epoch, validate
 from weft.errors import ConfigError, InputError
 from weft.objective.losses import masked_language_modeling_loss, nt_xent_loss
-from weft.train.contract import train_epoch, validate
 
 LOSSES = {"mlm": masked_language_modeling_loss, "contrastive": nt_xent_loss}
 

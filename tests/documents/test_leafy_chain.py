@@ -7,15 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.errors import ConfigError, GraphError, ShapeError
-from weft.graph.chain import (
-    ChainShape,
-    ChainTriple,
-    CompactChain,
-    LeafyChainGraph,
-    chain_distances,
-    dense_distances,
-)
+from weft.documents.leafy_chain import ChainShape, ChainTriple, LeafyChainGraph, dense_distances
+from weft.errors import ConfigError, GraphError
+from weft.graph.chain import chain_distances
 
 
 def floyd_warshall(shape: ChainShape) -> torch.Tensor:
@@ -86,24 +80,12 @@ def graphs(draw: st.DrawFn) -> LeafyChainGraph:
 
 @given(graphs())
 @settings(max_examples=25, deadline=None)
-def test_dense_and_back(graph: LeafyChainGraph) -> None:
-    lengths = {triple.root: triple.head_length for triple in graph.triples}
-    assert LeafyChainGraph.from_tensors(graph.to_tensors(), lengths) == graph
-
-
-@given(graphs())
-@settings(max_examples=25, deadline=None)
 def test_compact_is_the_real_part_of_dense(graph: LeafyChainGraph) -> None:
     dense, compact = graph.to_tensors(), graph.compact()
     nodes = compact.nodes(graph.shape)
     assert torch.equal(torch.nonzero(dense["attention_mask"]).flatten(), nodes.sort().values)
     assert torch.equal(dense["input_ids"][nodes], compact.input_ids)
     assert torch.equal(dense_distances(graph.shape)[nodes][:, nodes], compact.distances())
-    again = CompactChain.from_dense(dense)
-    assert torch.equal(again.input_ids, compact.input_ids)
-    assert torch.equal(again.root, compact.root)
-    assert torch.equal(again.slot, compact.slot)
-    assert torch.equal(again.group, compact.group)
 
 
 def test_what_the_graph_cannot_hold_is_counted() -> None:
@@ -157,16 +139,3 @@ def test_chunks_that_are_none(roots: list[int], message: str) -> None:
 def test_shapes_that_are_none(roots: int, leaves: int) -> None:
     with pytest.raises(ConfigError, match="must be at least 1"):
         ChainShape(roots, leaves)
-
-
-def test_dense_forms_that_contradict_themselves() -> None:
-    graph, _ = LeafyChainGraph.build([1, 2], [ChainTriple(0, 1, 1, (5,))], ChainShape(3, 2))
-    tensors = graph.to_tensors()
-    with pytest.raises(GraphError, match="without a relation"):
-        LeafyChainGraph.from_tensors({**tensors, "relation_ids": torch.zeros_like(tensors["relation_ids"])})
-    with pytest.raises(ShapeError, match="input_ids"):
-        LeafyChainGraph.from_tensors({**tensors, "input_ids": tensors["input_ids"][:-1]})
-    gap = tensors["input_ids"].clone()
-    gap[0] = 0
-    with pytest.raises(GraphError, match="stand together"):
-        LeafyChainGraph.from_tensors({**tensors, "input_ids": gap})
