@@ -21,11 +21,11 @@ from pathlib import Path as File
 import torch
 
 from weft.attention import Decay, Path, Prefix, Quasi, Terms, attend
-from weft.documents.bcs_model import BCSModel
 from weft.condition.gat import GATEncoder
-from weft.encoder.config import EncoderConfig
+from weft.documents.bcs_model import BCSModel
 from weft.documents.graph_prefix import BERTWithGraphPrefix
 from weft.documents.roberta import RoBERTaConfig, RoBERTaModel
+from weft.encoder.config import EncoderConfig
 from weft.graph.graph import Graph, GraphBatch
 from weft.objective.losses import masked_language_modeling_loss, nt_xent_loss
 
