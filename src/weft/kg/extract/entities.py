@@ -11,6 +11,7 @@ import torch
 from weft.errors import CheckpointError
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.evaluate.triples import LEAST
+from weft.kg.mentions.document import CHUNK, with_mentions
 from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.read.chunks import Chunk, ChunkMention
 from weft.kg.read.documents import TextDocument
@@ -21,9 +22,6 @@ from weft.kg.represent.entities import EntityExample, entity_batch
 from weft.kg.represent.passages import passage, sentence_edges, windows
 from weft.kg.schema import Schema
 from weft.train.batching import to_device
-
-CHUNK = 128
-"""Tokens of a chunk; the model reads as many chunks at once as its positions allow."""
 
 Span = tuple[int, int]
 
@@ -98,14 +96,16 @@ class EntityExtractor:
         batch_size: int = 8,
         funnel: Funnel | None = None,
     ) -> list[EntityFact]:
-        """The facts between the mentioned entities of one document, each once, by place; none without two entities.
+        """The facts between the entities of one document, each once, by place; none without two entities.
 
         Args:
-            document: With its mentions.
+            document: With its mentions; where it has none, a model that finds mentions looks for them.
             least: Facts of a lower confidence are left out.
             batch_size: Passages at a time.
             funnel: Counts and lists mentions that no tokens fit.
         """
+        if not document.mentions and self.model.config.finds_mentions:
+            document = with_mentions(self.model, self.tokenizer, document)
         tokens = self.tokenizer.encode(document.text)
         if not len(tokens):
             return []
@@ -128,7 +128,8 @@ class EntityExtractor:
                 for chunk in part
             ]
             ids = [chunk.ids.tolist() for chunk in part]
-            example = passage(0, ids, standing, types, set(), edges, most)
+            cases = [chunk.cases.tolist() for chunk in part if chunk.cases is not None]
+            example = passage(0, ids, standing, types, set(), edges, most, cases)
             if len(example.types) > 1:
                 asked.append((example, part))
         best: dict[tuple[str, str, str], EntityFact] = {}
