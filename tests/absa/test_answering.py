@@ -11,7 +11,7 @@ from weft.absa.records import Context, Sentence
 from weft.absa.use import product as products
 from weft.absa.use.answering import AnsweringLayer, for_answers
 from weft.absa.use.product import BLOCK, Bf16Product, BlockedLinear, Int8Product, blocks, cpu_multiplies_int8
-from weft.absa.use.store import Int8Storage
+from weft.encoder.checkpoint.int8 import Int8Storage
 from weft.encoder.checkpoint.tensors import own_tensors
 from weft.encoder.layer import EncoderLayer
 from weft.errors import ConfigError

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from weft.absa import load, save
-from weft.absa.use.store import Int8Storage, find
+from weft.absa.use.store import find
+from weft.encoder.checkpoint.int8 import Int8Storage
 from weft.encoder.checkpoint.tensors import own_tensors
 from weft.errors import CheckpointError
 from weft.platform.models import shipped_models

@@ -70,10 +70,12 @@ class EntityGraphConfig(Settings):
                 f"EntityGraphConfig.shared_layers is {self.shared_layers}; it must lie in "
                 f"[0, {self.encoder.num_hidden_layers})"
             )
-        if self.finds_mentions and (self.encoder.type_vocab_size < CASES or len(self.types) < 2):
+        if self.finds_mentions and not (
+            self.encoder.type_vocab_size >= CASES and len(self.types) > 1 and self.shared_layers
+        ):
             raise ConfigError(
-                f"EntityGraphConfig.finds_mentions needs a type to find and encoder.type_vocab_size "
-                f"of at least {CASES}, one for each letter case; it is {self.encoder.type_vocab_size}"
+                "EntityGraphConfig.finds_mentions needs a type to find, shared layers, and encoder.type_vocab_size of "
+                f"at least {CASES}, one for each letter case; it is {self.encoder.type_vocab_size}"
             )
         if self.pair_layers < 0:
             raise ConfigError(f"EntityGraphConfig.pair_layers is {self.pair_layers}; it must be at least 0")

@@ -14,6 +14,7 @@ from weft.kg.extract.corpus import Found, Source
 from weft.kg.extract.entities import EntityExtractor
 from weft.kg.extract.model import model_version
 from weft.kg.link.linker import Linker
+from weft.kg.mentions.document import with_mentions
 from weft.kg.read.corpus import read_corpus
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
@@ -35,7 +36,8 @@ class TextLoader:
 
     Args:
         folder: The model.
-        seeds: Seed files whose entities are looked for in documents that come without mentions.
+        seeds: Seed files whose entities are looked for in documents that come without mentions; a model that finds
+            mentions finds others beside them.
         near: Names are near from this Jaccard similarity on; None for exact names alone.
         device: Where to compute.
         threads: Of torch in each process.
@@ -92,8 +94,8 @@ class TextReader:
         document = source.content
         if not isinstance(document, TextDocument):
             raise InputError("not a document of text", where=source.document)
-        if self.linker is not None and not document.mentions:
-            document = self.linker.link(document)
+        if not document.mentions:
+            document = self._with_entities(document)
         text = document.text
         starts = sentence_starts(text) if document.sentences is None else document.sentences
         evidence = [
@@ -112,6 +114,14 @@ class TextReader:
             for fact in self.extractor.facts_of(document)
         ]
         return Found(evidence)
+
+    def _with_entities(self, document: TextDocument) -> TextDocument:
+        """The seed's names first, then what the model finds beside them, where it finds mentions."""
+        if self.linker is not None:
+            document = self.linker.link(document)
+        if self.extractor.model.config.finds_mentions:
+            document = with_mentions(self.extractor.model, self.extractor.tokenizer, document)
+        return document
 
 
 def text_sources(place: Path, corpus: str, failures: list[tuple[str, str]]) -> Iterator[Source]:

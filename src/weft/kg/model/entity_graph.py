@@ -11,7 +11,9 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from weft.condition.hgat import HGAT
+from weft.encoder.checkpoint.int8 import Int8Storage
 from weft.encoder.checkpoint.storage import load_model, save_model
+from weft.encoder.checkpoint.tensors import own_tensors
 from weft.encoder.embeddings import TokenInputs
 from weft.encoder.encoder import Encoder
 from weft.encoder.layer import EncoderLayer
@@ -23,6 +25,7 @@ from weft.kg.model.pairs import PairLayer, PairStates, SharedContext, distance_b
 from weft.kg.represent.entities import EntityBatch
 
 KIND = "entity-graph"
+_INT8 = "int8"
 
 
 class EntityGraphModel(nn.Module):
@@ -175,9 +178,20 @@ class EntityGraphModel(nn.Module):
         R = roots.shape[1]
         return torch.cat([roots, self.leaf_norm(joined[:, R:]).to(roots.dtype)], dim=1)
 
-    def save(self, directory: str | Path, tokenizer: Tokenizer, dtype: torch.dtype | None = None) -> None:
-        """Write a checkpoint, atomically."""
-        save_model(directory, self, self.config, tokenizer, kind=KIND, dtype=dtype)
+    def save(
+        self,
+        directory: str | Path,
+        tokenizer: Tokenizer,
+        dtype: torch.dtype | None = None,
+        *,
+        int8: bool = False,
+    ) -> None:
+        """Write a checkpoint, atomically; with ``int8`` its matrices in eight bits."""
+        if not int8:
+            save_model(directory, self, self.config, tokenizer, kind=KIND, dtype=dtype)
+            return
+        values = {**self.config.to_dict(), _INT8: True}
+        save_model(directory, Int8Storage(own_tensors(self)), values, tokenizer, kind=KIND)
 
     @staticmethod
     def load(directory: str | Path) -> EntityGraphModel:
@@ -186,7 +200,19 @@ class EntityGraphModel(nn.Module):
         Raises:
             CheckpointError: It is damaged, of another kind, or does not fit its configuration.
         """
-        return load_model(directory, _build, KIND)
+        built: list[EntityGraphModel] = []
+
+        def build(values: Mapping[str, Any]) -> nn.Module:
+            fields = dict(values)
+            int8 = fields.pop(_INT8, False)
+            model = EntityGraphModel(EntityGraphConfig.from_dict(fields))
+            built.append(model)
+            return Int8Storage(own_tensors(model)) if int8 else model
+
+        stored = load_model(directory, build, KIND)
+        if isinstance(stored, Int8Storage):
+            stored.fill(built[-1])
+        return built[-1]
 
 
 def threshold_loss(scores: Tensor, labels: Tensor, pairs: Tensor) -> Tensor:
@@ -240,7 +266,3 @@ def _roots_ignore_leaves(real: Tensor, roots: int) -> Tensor:
     """``(B, 1, N, N)`` bool: leaves see everything, roots see roots."""
     leaf = torch.arange(real.shape[1], device=real.device) >= roots
     return (leaf[:, None] | ~leaf[None, :])[None, None] & real[:, None, None, :]
-
-
-def _build(values: Mapping[str, Any]) -> EntityGraphModel:
-    return EntityGraphModel(EntityGraphConfig.from_dict(values))

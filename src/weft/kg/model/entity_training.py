@@ -46,6 +46,7 @@ def from_scratch(
         num_hidden_layers=layers,
         num_attention_heads=heads,
         intermediate_size=3 * hidden_size,
+        type_vocab_size=CASES if choices.get("finds_mentions") else 2,
         max_position_embeddings=max(512, max(len(passage.ids) for passage in dataset.passages)),
         attention_probs_dropout_prob=0.0,
     )

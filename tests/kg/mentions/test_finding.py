@@ -1,0 +1,146 @@
+"""A model that finds mentions: it learns to, reads raw text to facts, and says where it cannot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+import pytest
+import torch
+from tests.kg.text_corpus import write_corpus
+
+from weft.errors import ConfigError, InputError
+from weft.kg.evaluate.raw import b_cubed, judge, score_raw
+from weft.kg.extract.entities import EntityExtractor
+from weft.kg.mentions.document import mentions_in, with_mentions
+from weft.kg.mentions.find import find_spans, score_mentions
+from weft.kg.mentions.training import gold_spans, train_mentions
+from weft.kg.model.entity_graph import EntityGraphModel
+from weft.kg.model.entity_training import from_scratch, train_entities
+from weft.kg.read.build_text import TextBuildConfig, build_redocred
+from weft.kg.read.documents import Mention, TextDocument
+from weft.kg.read.funnel import Funnel
+from weft.kg.read.redocred import read_redocred
+from weft.kg.represent.passages import TextDataset, load_text_dataset
+from weft.train import TrainConfig
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_corpus(tmp_path_factory.mktemp("towns") / "towns.json", 48)
+
+
+@pytest.fixture(scope="module")
+def dataset(corpus: Path) -> TextDataset:
+    build_redocred(
+        [corpus], corpus.parent / "data", TextBuildConfig(vocab_size=400, valid_percent=20, test_percent=20)
+    )
+    return load_text_dataset(corpus.parent / "data")
+
+
+def fresh(dataset: TextDataset) -> EntityGraphModel:
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "layers": 2, "heads": 2, "pair_size": 16}
+    return from_scratch(dataset, **sizes, shared_layers=1, finds_mentions=True)
+
+
+@pytest.fixture(scope="module")
+def trained(dataset: TextDataset) -> EntityGraphModel:
+    model = fresh(dataset)
+    train = TrainConfig(steps=60, batch_size=8, learning_rate=1e-2, restore_best=False)
+    train_mentions(model, dataset.passages_of("train"), train, quiet=True)
+    train_entities(model, dataset, replace(train, steps=40), quiet=True)
+    return model.eval()
+
+
+def test_it_learns_to_find_what_it_never_saw(dataset: TextDataset, trained: EntityGraphModel) -> None:
+    held_out = dataset.passages_of("test")
+    score = score_mentions(find_spans(trained, held_out), held_out, dataset.types[1:])
+    before = score_mentions(find_spans(fresh(dataset), held_out), held_out, dataset.types[1:])
+    assert score.f1 > 0.8 > before.f1
+    assert score.f1 >= score.typed_f1 > 0.6
+
+
+def test_finding_looks_at_no_given_mention(dataset: TextDataset, trained: EntityGraphModel) -> None:
+    passages = dataset.passages_of("test")
+    none = torch.zeros(0, dtype=torch.int64)
+    bare = [
+        replace(item, mention_entity=none, mention_start=none, mention_end=none, types=none, entity=none,
+                facts=torch.zeros(0, 3, dtype=torch.int64))
+        for item in passages
+    ]  # fmt: skip
+    assert find_spans(trained, bare) == find_spans(trained, passages)
+    together, alone = find_spans(trained, passages), find_spans(trained, passages, batch_size=1)
+    assert [[span[:3] for span in spans] for spans in alone] == [
+        [span[:3] for span in spans] for spans in together
+    ]
+    for one, other in zip(chain(*alone), chain(*together), strict=True):
+        assert one.probability == pytest.approx(other.probability, rel=1e-4)
+
+
+def test_training_mentions_changes_nothing_above_them(dataset: TextDataset) -> None:
+    model, before = fresh(dataset), fresh(dataset).state_dict()
+    train = TrainConfig(steps=2, batch_size=4, restore_best=False)
+    train_mentions(model, dataset.passages_of("train"), train, quiet=True)
+    changed = {name for name, tensor in model.state_dict().items() if not torch.equal(tensor, before[name])}
+    assert changed
+    assert all(name.startswith(("encoder.embeddings.", "encoder.layers.0.", "mentions.")) for name in changed)
+    assert all(parameter.requires_grad for parameter in model.parameters())
+
+
+def test_raw_text_to_facts(
+    corpus: Path, dataset: TextDataset, trained: EntityGraphModel, tmp_path: Path
+) -> None:
+    trained.save(tmp_path / "model", dataset.tokenizer.tokenizer, int8=True)
+    dataset.schema.save(tmp_path / "model" / "schema.json")
+    extractor = EntityExtractor.load(tmp_path / "model")
+    test = set(dataset.documents_of("test"))
+    documents = [item for number, item in enumerate(read_redocred(corpus, Funnel())) if number in test]
+    score = score_raw(judge(extractor, documents), documents)
+    assert 0.3 < score.f1 <= 1
+    assert b_cubed(extractor, documents) > 0.6
+    for document in documents:
+        for item in mentions_in(extractor.model, extractor.tokenizer, document):
+            assert document.text[item.start : item.end].strip() == document.text[item.start : item.end]
+
+
+def test_given_names_come_first(dataset: TextDataset, trained: EntityGraphModel, corpus: Path) -> None:
+    document = next(read_redocred(corpus, Funnel()))
+    bare = replace(document, mentions=())
+    found = with_mentions(trained, dataset.tokenizer, bare).mentions
+    assert len({item.entity for item in found}) > 1
+    first = found[0]
+    given = Mention(first.start, first.end, 7, "the seed's name", "")
+    mixed = with_mentions(trained, dataset.tokenizer, replace(bare, mentions=(given,))).mentions
+    assert given in mixed
+    surface = document.text[first.start : first.end]
+    again = [item for item in mixed if document.text[item.start : item.end] == surface]
+    assert {(item.entity, item.name) for item in again} == {(7, "the seed's name")}
+    assert all(item.entity > 7 for item in mixed if item not in again)
+
+
+def test_empty_and_odd_texts(dataset: TextDataset, trained: EntityGraphModel) -> None:
+    for text in ("", " ", "?", "\n\n", "a" * 3000, "Lund " * 700, "👍 Lund"):
+        document = TextDocument("odd", text)
+        for item in with_mentions(trained, dataset.tokenizer, document).mentions:
+            assert 0 <= item.start < item.end <= len(text)
+
+
+def test_what_cannot_be_is_refused(dataset: TextDataset) -> None:
+    plain = from_scratch(dataset, hidden_size=32, layers=2, heads=2, pair_size=16)
+    with pytest.raises(ConfigError, match="finds no mentions"):
+        find_spans(plain, dataset.passages_of("test"))
+    with pytest.raises(ConfigError, match="finds_mentions needs"):
+        from_scratch(dataset, hidden_size=32, layers=2, heads=2, pair_size=16, finds_mentions=True)
+    without = [replace(item, cases=None) for item in dataset.passages_of("test")]
+    with pytest.raises(InputError, match="letter cases"):
+        find_spans(fresh(dataset), without)
+    with pytest.raises(InputError, match="no passage with a mention"):
+        train_mentions(fresh(dataset), [], TrainConfig(steps=1))
+
+
+def test_mentions_of_unknown_types_are_no_tags(dataset: TextDataset) -> None:
+    item = dataset.passages_of("test")[0]
+    assert len(gold_spans(item)) == len(item.mention_entity)
+    assert gold_spans(replace(item, types=torch.zeros_like(item.types))) == []
