@@ -38,7 +38,7 @@ def test_mutants_are_the_same_every_time():
     [
         (b"", "an empty file"),
         (b"#!/bin/sh\necho no\n", "not an ELF, PE or Mach-O file"),
-        (b"!<arch>\nsome archive", "unpack the archive first"),
+        (b"!<arch>\nsome archive", "an archive, no binary"),
         (b"\x7fELF", "an ELF file whose header cannot be parsed"),
         (b"MZ" + bytes(100), "a PE file whose header cannot be parsed"),
         (b"\xcf\xfa\xed\xfe" + bytes(20), "a Mach-O file for ANY (known: aarch64, x86_64)"),
@@ -67,11 +67,11 @@ def test_missing_files_folders_and_other_machines(tmp_path, files):
     with pytest.raises(InputError, match=r"an ELF file for RISCV.*known: aarch64"):
         open_image(riscv)
     content[18:20] = (62).to_bytes(2, "little")
-    content[16:18] = (1).to_bytes(2, "little")
-    relocatable = tmp_path / "object.o"
-    relocatable.write_bytes(content)
-    with pytest.raises(InputError, match=r"of type REL .link it first"):
-        open_image(relocatable)
+    content[16:18] = (4).to_bytes(2, "little")
+    core = tmp_path / "core"
+    core.write_bytes(content)
+    with pytest.raises(InputError, match=r"an ELF file of type CORE"):
+        open_image(core)
 
 
 def test_packed_code_is_refused(tmp_path, files):

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from weft.bcsd.read.members import split_member
 from weft.errors import InputError
 
 
@@ -45,16 +46,20 @@ def parse_selector(text: str) -> Selector:
     """
     if not text:
         raise InputError("no file is named")
-    if os.path.exists(text):
+    if _is_there(text):
         return Selector(text, None)
     for separator in (":", "@"):
         path, found, function = text.rpartition(separator)
-        if found and not function and os.path.exists(path):
+        if found and not function and _is_there(path):
             raise InputError(f"no function is named behind the {separator!r}", where=path)
-        if found and os.path.exists(path):
+        if found and _is_there(path):
             bare = separator == "@" and re.fullmatch("[0-9A-Fa-f]+", function)
             return Selector(path, f"0x{function}" if bare else function)
     raise InputError("no such file", where=text)
+
+
+def _is_there(path: str) -> bool:
+    return os.path.exists(split_member(path)[0])
 
 
 def find_function(functions: Sequence[Named], wanted: str, where: str) -> int:

@@ -16,6 +16,8 @@ for level in O0 O2 O3; do
 done
 gcc -O2 -fno-pic -no-pie -nostdlib -static -g0 -w -Wl,--unresolved-symbols=ignore-all -Wl,-e,entry \
   -Wl,-z,noseparate-code -Wl,--build-id=none sample.c -o "$out/gcc-O2-fixed-x86_64"
+gcc -O2 -fPIC -g0 -w -c sample.c -o "$out/gcc-O2-x86_64.o"
+aarch64-linux-gnu-gcc -O2 -fPIC -g0 -w -c sample.c -o "$out/gcc-O2-aarch64.o"
 gcc "${small[@]}" odd_x86_64.s -o "$out/odd-x86_64.so"
 strip -o "$out/gcc-O2-x86_64-stripped.so" "$out/gcc-O2-x86_64.so"
 aarch64-linux-gnu-strip -o "$out/gcc-O2-aarch64-stripped.so" "$out/gcc-O2-aarch64.so"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from weft.bcsd.architectures.backward import Backward
     from weft.bcsd.architectures.jump_table import Table
+    from weft.bcsd.architectures.relocation import Relocation
     from weft.bcsd.read.image import Image, Region, UnwindRange
 
 Raw = tuple[int, int, str, str]
@@ -76,6 +77,7 @@ class Architecture(ABC):
         delay: Instructions executed after a jump before it takes effect (MIPS).
         mode_bit: A bit of a code pointer that chooses how to decode and is no part of the address (Thumb).
         padding: Mnemonics that only fill space.
+        relocations: Kind → what it does to an object's bytes.
         builders: Mnemonics that may build a wide constant in pieces: see :meth:`piece`.
         plain: Mnemonic → whether :meth:`flow` finds nothing in it.
     """
@@ -88,6 +90,7 @@ class Architecture(ABC):
     mode_bit: int = 0
     padding: frozenset[str] = frozenset({"nop"})
     builders: frozenset[str] = frozenset()
+    relocations: Mapping[int, Relocation] = {}
 
     def __init__(self) -> None:
         self.plain = Plain(self)

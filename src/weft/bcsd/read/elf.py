@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import lief
 
 from weft.bcsd.architectures import architecture_named, for_machine, machines_known
-from weft.bcsd.read.image import Image, Region, Symbol
+from weft.bcsd.read.elf_object import Layout, fill_in
+from weft.bcsd.read.image import Image, Region, Symbol, remark_cut
+from weft.bcsd.read.names import enum_name, printable
 from weft.bcsd.read.unwind import find_eh_frame, read_eh_frame, read_exidx
 from weft.errors import InputError
 
@@ -21,26 +23,27 @@ _SMALLEST = 52
 _TAG = lief.ELF.DynamicEntry.TAG
 
 
-def parse_elf(path: str) -> lief.ELF.Binary | None:
-    """Lief's view of the file, without the parts that are never used here."""
+def parse_elf(source: str | bytes) -> lief.ELF.Binary | None:
+    """Lief's view of a file, by its path or its bytes, without the parts that are never used here."""
     config = lief.ELF.ParserConfig()
     config.parse_symbol_versions = False
     config.parse_notes = False
     config.parse_overlay = False
-    return lief.ELF.parse(path, config)
+    return lief.ELF.parse(source, config)
 
 
-def read_elf(path: str, content: memoryview) -> Image:
+def read_elf(path: str, source: str | bytes, content: memoryview) -> Image:
     """Turn an ELF file into an image.
 
     Args:
-        path: The file, for lief and for messages.
+        path: The file, for messages.
+        source: What lief reads: the file's path, or its bytes where it lies in another file.
         content: Its bytes.
 
     Raises:
-        InputError: It is not a linked ELF file of a known architecture.
+        InputError: It is not a program, library or object of a known architecture.
     """
-    binary = parse_elf(path) if len(content) >= _SMALLEST else None
+    binary = parse_elf(source) if len(content) >= _SMALLEST else None
     if binary is None:
         raise InputError("an ELF file whose header cannot be parsed", where=path)
     header = binary.header
@@ -49,12 +52,44 @@ def read_elf(path: str, content: memoryview) -> Image:
     architecture = for_machine("elf", name, bits)
     if architecture is None:
         raise InputError(f"an ELF file for {name}", where=path, hint=f"known: {machines_known('elf')}")
-    if header.file_type not in (lief.ELF.Header.FILE_TYPE.EXEC, lief.ELF.Header.FILE_TYPE.DYN):
-        kind = enum_name(header.file_type)
-        raise InputError(
-            f"an ELF file of type {kind}", where=path, hint="link it first: executable or shared object"
-        )
+    types = lief.ELF.Header.FILE_TYPE
+    if header.file_type not in (types.EXEC, types.DYN, types.REL):
+        raise InputError(f"an ELF file of type {enum_name(header.file_type)}", where=path)
+    layout = Layout(binary, content) if header.file_type == types.REL else None
+    if layout is not None:
+        data = layout.regions
+        code = [region for region in data if region.executable and region.data]
+    else:
+        data, code = _mapped(binary, content)
+    image = Image(
+        path=path,
+        format="elf",
+        architecture=architecture.name,
+        big_endian=header.identity_data == lief.ELF.Header.ELF_DATA.MSB,
+        fixed_base=header.file_type != types.DYN,
+        code=code,
+        data=data,
+        stub_ranges=[(region.start, region.end) for region in code if region.name in _STUB_SECTIONS],
+    )
+    if layout is not None:
+        fill_in(binary, layout, image, architecture)
+        _read_symbols(binary, image, layout)
+        return image
+    ends = [segment.file_offset + segment.physical_size for segment in binary.segments]
+    tables = header.section_header_offset + header.numberof_sections * header.section_header_size
+    remark_cut(image, max([*ends, tables]), len(content))
+    _read_symbols(binary, image)
+    _read_relocations(binary, image)
+    for region in code:
+        if region.name in _STUB_SECTIONS:
+            image.stubs.update(architecture.stubs(image, region))
+    _read_unwind(binary, image)
+    _read_entries(binary, image)
+    return image
 
+
+def _mapped(binary: lief.ELF.Binary, content: memoryview) -> tuple[list[Region], list[Region]]:
+    """What is loaded, and what of it is code."""
     data = [_segment_region(segment, content) for segment in binary.segments if _is_load(segment)]
     sections = [section for section in binary.sections if section.has(lief.ELF.Section.FLAGS.ALLOC)]
     code = [
@@ -65,26 +100,7 @@ def read_elf(path: str, content: memoryview) -> Image:
     # A section header may lie: code outside every loaded segment is not code.
     mapped = [(region.start, region.end) for region in data]
     code = [r for r in code if r.data and any(low <= r.start and r.end <= high for low, high in mapped)]
-    if not code:
-        code = [region for region in data if region.executable]
-    image = Image(
-        path=path,
-        format="elf",
-        architecture=architecture.name,
-        big_endian=header.identity_data == lief.ELF.Header.ELF_DATA.MSB,
-        fixed_base=header.file_type == lief.ELF.Header.FILE_TYPE.EXEC,
-        code=code,
-        data=data,
-        stub_ranges=[(region.start, region.end) for region in code if region.name in _STUB_SECTIONS],
-    )
-    _read_symbols(binary, image)
-    _read_relocations(binary, image)
-    for region in code:
-        if region.name in _STUB_SECTIONS:
-            image.stubs.update(architecture.stubs(image, region))
-    _read_unwind(binary, image)
-    _read_entries(binary, image)
-    return image
+    return data, code or [region for region in data if region.executable]
 
 
 def _is_load(segment: lief.ELF.Segment) -> bool:
@@ -104,22 +120,7 @@ def _section_region(section: lief.ELF.Section, content: memoryview) -> Region:
     return Region(printable(section.name), section.virtual_address, data, len(data), True, writable)
 
 
-def enum_name(value: object) -> str:
-    """The bare name of one of lief's enumeration values."""
-    return str(value).rpartition(".")[2]
-
-
-def printable(name: str | bytes) -> str:
-    """A symbol's name as text that any terminal, JSON file or table can hold: odd bytes become escapes."""
-    text = name.decode("utf-8", "backslashreplace") if isinstance(name, bytes) else name
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        c if c.isprintable() and c.isascii() else c.encode("unicode_escape").decode() for c in text
-    )
-
-
-def _read_symbols(binary: lief.ELF.Binary, image: Image) -> None:
+def _read_symbols(binary: lief.ELF.Binary, image: Image, layout: Layout | None = None) -> None:
     """Function symbols of both tables; a mode bit in an address becomes a fact about the function."""
     mode_bit = architecture_named(image.architecture).mode_bit
     seen: set[tuple[int, int, str]] = set()
@@ -127,7 +128,9 @@ def _read_symbols(binary: lief.ELF.Binary, image: Image) -> None:
         for symbol in table:
             if symbol.type not in _FUNCTION_TYPES or symbol.shndx == 0:
                 continue
-            address = symbol.value
+            address = symbol.value if layout is None else layout.address_of(symbol.shndx, symbol.value)
+            if address is None:
+                continue
             if address & mode_bit:
                 address -= mode_bit
                 image.thumb.add(address)

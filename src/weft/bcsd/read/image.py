@@ -103,6 +103,7 @@ class Image:
         thumb: Addresses of functions whose pointers carry the architecture's mode bit (Thumb code on ARM).
         exports: Name → address of functions defined here that other files may call: this file reaches its
             own ones through stubs too, and such a call is an internal one.
+        remarks: What a person should know who relies on what was found here.
     """
 
     path: str
@@ -121,6 +122,7 @@ class Image:
     pointers: dict[int, int] = field(default_factory=dict)
     thumb: set[int] = field(default_factory=set)
     exports: dict[str, int] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
 
     @cached_property
     def code_map(self) -> RegionMap:
@@ -187,3 +189,9 @@ def unpack_words(data: bytes, size: int, *, signed: bool, big_endian: bool) -> l
     count = len(data) // size
     order = ">" if big_endian else "<"
     return list(struct.unpack_from(f"{order}{count}{letter if signed else letter.upper()}", data))
+
+
+def remark_cut(image: Image, needed: int, have: int) -> None:
+    """Remark that a file is shorter than its headers say."""
+    if needed > have:
+        image.remarks.append(f"cut short: its headers tell of {needed} bytes, {have} are there")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import lief
 
 from weft.bcsd.architectures import for_machine, machines_known
-from weft.bcsd.read.elf import enum_name, printable
-from weft.bcsd.read.image import Image, Region, Symbol, UnwindRange
+from weft.bcsd.read.image import Image, Region, Symbol, UnwindRange, remark_cut
+from weft.bcsd.read.names import enum_name, printable
 from weft.errors import InputError
 
 _FLAGS = lief.MachO.Section.FLAGS
@@ -15,13 +15,13 @@ _EXECUTE = 0x4
 _WRITE = 0x2
 
 
-def read_macho(path: str, content: memoryview) -> Image:
+def read_macho(path: str, source: str | bytes, content: memoryview) -> Image:
     """Turn a Mach-O file, or the first known slice of a fat one, into an image.
 
     Raises:
         InputError: It holds no slice of a known architecture.
     """
-    fat = lief.MachO.parse(path)
+    fat = lief.MachO.parse(source)
     if fat is None or fat.size == 0:
         raise InputError("a Mach-O file whose header cannot be parsed", where=path)
     slices = ((b, for_machine("macho", enum_name(b.header.cpu_type))) for b in fat)
@@ -58,6 +58,7 @@ def read_macho(path: str, content: memoryview) -> Image:
         data=data,
         stub_ranges=stub_ranges,
     )
+    remark_cut(image, max(s.file_offset + s.file_size for s in binary.segments), len(content))
     _read_functions(binary, image)
     _read_stubs(binary, image)
     return image

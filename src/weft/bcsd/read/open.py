@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import mmap
 import os
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 
 from weft.bcsd.read.image import Image
+from weft.bcsd.read.members import content_of, holds_members, members_of, split_member
 from weft.errors import InputError
 
 #: Bits per byte above which code is taken for compressed or encrypted; compiled code lies at 5.5 to 6.7.
@@ -41,7 +40,7 @@ def open_image(path: str | os.PathLike[str]) -> Image:
     """Read a binary.
 
     Args:
-        path: An ELF, PE or Mach-O file.
+        path: An ELF, PE or Mach-O file, or a member of an archive: see :mod:`weft.bcsd.read.members`.
 
     Returns:
         The image, with at least one byte of code.
@@ -50,22 +49,25 @@ def open_image(path: str | os.PathLike[str]) -> Image:
         InputError: The file is missing, not a binary, of an unknown architecture, empty of code, or packed.
     """
     place = os.fspath(path)
-    content = _map_file(place)
+    content = content_of(place)
     kind = sniff_format(bytes(content[:8]))
     if kind is None:
-        hint = "unpack the archive first" if bytes(content[:7]) == b"!<arch>" else None
-        raise InputError("not an ELF, PE or Mach-O file", where=place, hint=hint)
+        if holds_members(bytes(content[:8])):
+            first = next(iter(members_of(place)), f"{place}(name.o)")
+            raise InputError("an archive, no binary", where=place, hint=f"name a member, as in {first!r}")
+        raise InputError("not an ELF, PE or Mach-O file", where=place)
     with warnings.catch_warnings():
         # lief warns of every number in a damaged header that is no member of its enumeration.
         warnings.simplefilter("ignore", RuntimeWarning)
-        image = _reader(kind)(place, content)
+        source = place if split_member(place)[1] is None else bytes(content)
+        image = _reader(kind)(place, source, content)
     if image.code_size == 0:
-        raise InputError("no code in the file", where=place)
+        raise InputError("; ".join(["no code in the file", *image.remarks]), where=place)
     _refuse_packed(image, content)
     return image
 
 
-def _reader(kind: str) -> Callable[[str, memoryview], Image]:
+def _reader(kind: str) -> Callable[[str, str | bytes, memoryview], Image]:
     import lief
 
     lief.logging.disable()
@@ -80,21 +82,6 @@ def _reader(kind: str) -> Callable[[str, memoryview], Image]:
     from weft.bcsd.read.macho import read_macho
 
     return read_macho
-
-
-def _map_file(place: str) -> memoryview:
-    try:
-        if os.path.isdir(place):
-            os.listdir(place)  # says why, where it cannot be listed
-        if not Path(place).is_file():
-            missing = not Path(place).exists()
-            raise InputError("no such file" if missing else "not a regular file", where=place)
-        with open(place, "rb") as file:
-            if os.fstat(file.fileno()).st_size == 0:
-                raise InputError("an empty file", where=place)
-            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=place) from error
 
 
 def entropy(data: bytes) -> float:

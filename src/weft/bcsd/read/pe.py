@@ -5,21 +5,21 @@ from __future__ import annotations
 import lief
 
 from weft.bcsd.architectures import architecture_named, for_machine, machines_known
-from weft.bcsd.read.elf import enum_name, printable
-from weft.bcsd.read.image import Image, Region, Symbol
+from weft.bcsd.read.image import Image, Region, Symbol, remark_cut
+from weft.bcsd.read.names import enum_name, printable
 from weft.errors import InputError
 
 _EXECUTE = 0x20000000
 _WRITE = 0x80000000
 
 
-def read_pe(path: str, content: memoryview) -> Image:
+def read_pe(path: str, source: str | bytes, content: memoryview) -> Image:
     """Turn a PE file into an image.
 
     Raises:
         InputError: It is not a PE file of a known architecture.
     """
-    binary = lief.PE.parse(path)
+    binary = lief.PE.parse(source)
     if binary is None:
         raise InputError("a PE file whose header cannot be parsed", where=path)
     name = enum_name(binary.header.machine)
@@ -38,6 +38,7 @@ def read_pe(path: str, content: memoryview) -> Image:
         code=[region for region in data if region.executable and region.data],
         data=data,
     )
+    remark_cut(image, max(s.offset + s.sizeof_raw_data for s in binary.sections), len(content))
     _read_names(binary, image, base)
     _read_imports(binary, image, base)
     _read_exceptions(binary, image, base)

@@ -17,6 +17,14 @@ import pyarrow.parquet as pq
 from weft.bcsd.disassemble.choose import choose_disassembler
 from weft.bcsd.disassemble.interface import Flag
 from weft.bcsd.read import open_image
+from weft.bcsd.read.members import (
+    content_of,
+    holds_code,
+    holds_members,
+    list_members,
+    map_file,
+    split_member,
+)
 from weft.bcsd.read.open import sniff_format
 from weft.bcsd.table import TableBuilder, schema, write_tables
 from weft.errors import InputError, WeftError
@@ -93,12 +101,12 @@ def find_binaries(paths: Sequence[str]) -> list[str]:
         if not os.path.isdir(path):
             if is_gone(path):
                 raise InputError("no such file", where=path)
-            found.append(path)
+            found += _with_members(path)
             continue
         closed: list[OSError] = []
         walk = os.walk(path, onerror=closed.append)
         inside = [os.path.join(folder, name) for folder, _, names in walk for name in names]
-        binaries = [place for place in inside if _is_binary(place)]
+        binaries = [place for one in inside if _is_binary(one) for place in _with_members(one)]
         binaries = sorted(binaries + [error.filename for error in closed])
         if not binaries:
             raise InputError(f"no binary among {len(inside)} files", where=path)
@@ -109,7 +117,7 @@ def find_binaries(paths: Sequence[str]) -> list[str]:
 def is_gone(path: str) -> bool:
     """Whether nothing is there; where nobody can tell (a folder above is unreadable), something may be."""
     try:
-        os.lstat(path)
+        os.lstat(split_member(path)[0])
     except (FileNotFoundError, NotADirectoryError):
         return True
     except OSError:
@@ -117,19 +125,41 @@ def is_gone(path: str) -> bool:
     return False
 
 
+def _with_members(path: str) -> list[str]:
+    """A file, or the binaries among its members where it is made of them."""
+    try:
+        with open(path, "rb") as file:
+            if not holds_members(file.read(8)):
+                return [path]
+        content = map_file(path)
+        # Objects without code are common in archives, and nothing to report.
+        return [
+            f"{path}({member.name})"
+            for member in list_members(content, path)
+            if sniff_format(bytes((inside := content[member.start : member.start + member.size])[:8]))
+            and holds_code(inside)
+        ] or [path]
+    except (OSError, WeftError):
+        # Listed as it is, it will be reported.
+        return [path]
+
+
 def _is_binary(path: str) -> bool:
     if os.path.islink(path) or not os.path.isfile(path):
         return False
     try:
         with open(path, "rb") as file:
-            return sniff_format(file.read(8)) is not None
+            head = file.read(8)
+            return sniff_format(head) is not None or holds_members(head)
     except OSError:
         # Listed as a binary, it will be reported as unreadable.
         return True
 
 
 def hash_file(path: str) -> str:
-    """SHA-256 of a file, in hex."""
+    """SHA-256 of a file or of a member, in hex."""
+    if split_member(path)[1] is not None:
+        return hashlib.sha256(content_of(path)).hexdigest()
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         while chunk := file.read(_HASH_STEP):

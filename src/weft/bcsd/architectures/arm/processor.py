@@ -9,7 +9,9 @@ from functools import cache
 import capstone
 
 from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind, Raw
+from weft.bcsd.architectures.arm.relocations import ARM
 from weft.bcsd.architectures.arm.stubs import arm_stubs
+from weft.bcsd.architectures.relocation import Relocation
 from weft.bcsd.read.image import Image, Region
 
 _CONDITIONS = "eq|ne|hs|lo|cs|cc|mi|pl|vs|vc|hi|ls|ge|lt|gt|le"
@@ -29,6 +31,7 @@ class Arm(Architecture):
     machines: Mapping[str, str] = {"elf": "ARM"}
     step = 2
     mode_bit = 1
+    relocations: Mapping[int, Relocation] = ARM
 
     def decoder(self, image: Image, address: int) -> capstone.Cs:
         """Thumb for functions known as such."""

@@ -11,10 +11,12 @@ from weft.bcsd.architectures.arm64.addresses import page_addresses
 from weft.bcsd.architectures.arm64.jump_tables import find_table
 from weft.bcsd.architectures.arm64.operands import arm64_parts
 from weft.bcsd.architectures.arm64.registers import register
+from weft.bcsd.architectures.arm64.relocations import ARM64
 from weft.bcsd.architectures.arm64.stubs import arm64_stubs
 from weft.bcsd.architectures.backward import Backward
 from weft.bcsd.architectures.jump_table import Table, loaded_plainly
 from weft.bcsd.architectures.operands import Parts, immediate
+from weft.bcsd.architectures.relocation import Relocation
 from weft.bcsd.read.image import Image, Region, unpack_words
 
 _RETURNS = frozenset({"ret", "retaa", "retab", "eret", "drps"})
@@ -37,6 +39,7 @@ class Arm64(Architecture):
     step = 4
     padding = frozenset({"nop", "udf"})
     builders = frozenset({"mov", "movk"})
+    relocations: Mapping[int, Relocation] = ARM64
 
     def __init__(self) -> None:
         super().__init__()

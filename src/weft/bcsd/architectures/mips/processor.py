@@ -8,6 +8,8 @@ from functools import cache
 import capstone
 
 from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind
+from weft.bcsd.architectures.mips.relocations import MIPS
+from weft.bcsd.architectures.relocation import Relocation
 from weft.bcsd.read.image import Image
 
 _CALLS = frozenset({"jal", "bal", "bgezal", "bltzal", "jalx"})
@@ -23,6 +25,7 @@ class Mips(Architecture):
     machines: Mapping[str, str] = {"elf": "MIPS"}
     step = 4
     delay = 1
+    relocations: Mapping[int, Relocation] = MIPS
 
     def decoder(self, image: Image, address: int) -> capstone.Cs:
         """MIPS32: release 6 changed encodings and is not told apart here."""

@@ -15,6 +15,7 @@ from weft.bcsd.architectures.x86.addresses import absolute, relative_to_instruct
 from weft.bcsd.architectures.x86.jump_tables import find_table
 from weft.bcsd.architectures.x86.operands import x86_parts
 from weft.bcsd.architectures.x86.registers import family, parse_memory
+from weft.bcsd.architectures.x86.relocations import AMD64, I386
 from weft.bcsd.architectures.x86.stubs import x86_stubs
 from weft.bcsd.read.image import Image, Region, UnwindRange, unpack_words
 
@@ -38,6 +39,7 @@ class X86(Architecture):
         self.name = name
         self.pointer_size = pointer_size
         self.machines = machines
+        self.relocations = AMD64 if pointer_size == 8 else I386
         self._decoder = capstone.Cs(capstone.CS_ARCH_X86, mode)
 
     def decoder(self, image: Image, address: int) -> capstone.Cs:

@@ -1,0 +1,121 @@
+"""Objects read like linked files; archives and fat files are the files in them; a file cut short says so."""
+
+import struct
+
+import pytest
+
+from weft.bcsd.disassemble.native import NativeDisassembler
+from weft.bcsd.read import open_image
+from weft.bcsd.read.members import list_members, members_of, split_member
+from weft.bcsd.select import parse_selector
+from weft.bcsd.use.extract_files import build_table, find_binaries, hash_file, is_gone
+from weft.cli.main import main
+from weft.errors import InputError
+
+
+def archive(*members, magic=b"!<arch>\n"):
+    """A System V archive; names of more than 15 letters stand in a table of their own."""
+    table = b"".join(name.encode() + b"/\n" for name, _ in members if len(name) > 15)
+    parts = [(b"//", table)] if table else []
+    for name, content in members:
+        at = table.find(name.encode() + b"/\n")
+        parts.append((f"/{at}" if len(name) > 15 else f"{name}/", content))
+    out = magic
+    for name, content in parts:
+        label = name if isinstance(name, bytes) else name.encode()
+        out += label.ljust(16) + b"0".ljust(12) + b"0".ljust(6) * 2 + b"644".ljust(8)
+        out += str(len(content)).encode().ljust(10) + b"`\n" + content + b"\n" * (len(content) & 1)
+    return out
+
+
+@pytest.fixture
+def library(files, tmp_path):
+    x86, arm = ((files / f"gcc-O2-{name}.o").read_bytes() for name in ("x86_64", "aarch64"))
+    place = tmp_path / "libsample.a"
+    long = "a_rather_long_name.o"
+    place.write_bytes(archive(("s.o", x86), (long, arm), ("s.o", arm), ("README", b"odd")))
+    return place
+
+
+def test_an_object_has_the_functions_of_the_linked_file(functions_of):
+    for architecture in ("x86_64", "aarch64"):
+        _, linked = functions_of(f"gcc-O2-{architecture}.so")
+        image, found = functions_of(f"gcc-O2-{architecture}.o")
+        assert image.architecture == architecture
+        named = {name for name in linked if not name.startswith(("sub_", "_"))}
+        assert named - set(found) <= {"entry.cold"}
+        for name in named & set(found):
+            assert len(found[name].blocks) == len(linked[name].blocks), name
+            assert found[name].edges == linked[name].edges, name
+            assert found[name].imports == linked[name].imports, name
+        dense = found["dense"]
+        assert "cfg_incomplete" not in dense.flags
+        callees = {found[name].address: name for name in found}
+        kept = {name for name in (callees.get(target) for target in found["entry"].callees) if name}
+        assert kept == {f.name for f in linked.values() if f.address in linked["entry"].callees} & set(found)
+
+
+def test_members_are_files(library, functions_of):
+    paths = members_of(str(library))
+    assert [path.removeprefix(str(library)) for path in paths] == [
+        "(s.o)", "(a_rather_long_name.o)", "(s.o:2)", "(README)",
+    ]  # fmt: skip
+    # What is no binary is passed over.
+    assert find_binaries([str(library)]) == paths[:3]
+    assert find_binaries([str(library.parent)]) == sorted(paths[:3])
+    assert [open_image(path).architecture for path in paths[:3]] == ["x86_64", "aarch64", "aarch64"]
+    _, expected = functions_of("gcc-O2-x86_64.o")
+    _, counts = build_table(paths[0])
+    assert counts.functions == len(expected)
+    assert hash_file(paths[0]) != hash_file(paths[1]) == hash_file(paths[2])
+    assert parse_selector(f"{paths[2]}:dense") == (paths[2], "dense")
+    assert not is_gone(paths[0])
+    assert is_gone(str(library) + "x(s.o)")
+    assert split_member(str(library)) == (str(library), None)
+
+
+def test_what_is_wrong_with_an_archive_is_said(library, tmp_path):
+    with pytest.raises(InputError, match=r"no member 'none.o'"):
+        open_image(f"{library}(none.o)")
+    with pytest.raises(InputError, match=r"an archive, no binary \(name a member, as in .*s.o"):
+        open_image(str(library))
+    short = tmp_path / "short.a"
+    short.write_bytes(library.read_bytes()[:2000])
+    with pytest.raises(InputError, match="cut short: its last member ends at byte"):
+        members_of(str(short))
+    thin = tmp_path / "thin.a"
+    thin.write_bytes(archive(("s.o", b""), magic=b"!<thin>\n"))
+    with pytest.raises(InputError, match="thin archive"):
+        members_of(str(thin))
+    # In a run over several files each is reported, and the rest goes on.
+    assert find_binaries([str(short), str(thin)]) == [str(short), str(thin)]
+    output = tmp_path / "out.parquet"
+    assert main(["bcsd", "extract", str(library), str(short), "-o", str(output), "--quiet"]) == 9
+
+
+def test_every_slice_of_a_fat_file_is_a_file(files, tmp_path):
+    slice_ = (files / "clang-O2-x86_64.dylib").read_bytes()
+    arm = bytearray(slice_)
+    arm[4:8] = struct.pack("<I", 0x0100000C)
+    head = struct.pack(">II", 0xCAFEBABE, 2)
+    for cpu, number in ((0x01000007, 1), (0x0100000C, 2)):
+        head += struct.pack(">5I", cpu, 3, 65536 * number, len(slice_), 12)
+    fat = tmp_path / "fat.dylib"
+    fat.write_bytes(head.ljust(65536, b"\0") + slice_.ljust(65536, b"\0") + bytes(arm))
+    paths = find_binaries([str(fat)])
+    assert paths == [f"{fat}(x86_64)", f"{fat}(aarch64)"]
+    whole = {f.name for f in NativeDisassembler().functions(open_image(files / "clang-O2-x86_64.dylib"))}
+    assert {f.name for f in NativeDisassembler().functions(open_image(paths[0]))} == whole
+    assert open_image(paths[1]).architecture == "aarch64"
+    # A Java class has the same magic, and a version where the number of slices stands.
+    assert list_members(memoryview(b"\xca\xfe\xba\xbe\0\0\0\x34" + bytes(100)), "x") == []
+
+
+def test_a_file_cut_short_says_so(files, tmp_path):
+    for name in ("gcc-O2-x86_64.so", "clang-O2-x86_64.dll", "clang-O2-x86_64.dylib"):
+        assert open_image(files / name).remarks == []
+        content = (files / name).read_bytes()
+        place = tmp_path / name
+        place.write_bytes(content[: int(len(content) * 0.9)])
+        image = open_image(place)
+        assert image.remarks[0].startswith("cut short: its headers tell of "), name
