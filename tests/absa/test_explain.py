@@ -4,6 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from tests.platform.pages import EVIL, Page
 
 from weft.absa.explain.attribution import attribute, backward_gradient, explain
 from weft.absa.explain.deletion import CEILING, deletion_scores
@@ -145,14 +146,12 @@ def test_the_deletion_test_finds_the_words_that_matter(make):
 
 def test_a_heat_map_shows_text_as_text(make):
     asker = make()
-    text = 'a <script>alert("x")</script> & cheap'
-    page = heatmap(
-        [explain(asker, text, "price"), explain(asker, TEXT, ("LOCATION1", "safety"), method="attention")]
-    )
-    assert "<script" not in page
-    assert "&lt;" in page
-    assert "&amp;" in page
-    assert "http" not in page
+    text = EVIL.replace("\udc80", "")
+    hostile = replace(explain(asker, text, "price"), polarity=EVIL)
+    page = heatmap([hostile, explain(asker, TEXT, ("LOCATION1", "safety"), method="attention")])
+    read = Page(page)
+    assert "script" not in read.tags
+    assert text in "".join(read.texts[""])
     assert page.count("<article>") == 2
     assert "LOCATION1 / safety" in page
 

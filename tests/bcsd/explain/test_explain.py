@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.platform.pages import EVIL, Page
 
 from weft.bcsd.explain.occlusion import PROBED, explain, hidden
 from weft.bcsd.explain.page import explanation_page
@@ -93,10 +94,11 @@ def test_records_and_pages(explained):
     record = json.loads(json.dumps(explanation_record(explained)))
     assert len(record["a"]["blocks"]) == len(explained.a.function.blocks)
     assert all(not math.isnan(one["drop"]) for one in record["b"]["instructions"])
-    evil = replace(explained.a, path="/tmp/<script>alert(1)</script>")
-    page = explanation_page(replace(explained, a=evil))
-    assert "<script" not in page
-    assert page.count("<svg") == 2
+    evil = replace(explained.a, path=f"/tmp/{EVIL}")
+    page = explanation_page(replace(explained, a=evil, tokens=[(EVIL, 0.5), *explained.tokens]))
+    assert "script" not in Page(page).tags
+    assert page.count('class="picture"') == 2
+    assert page.count('<svg class="bar long"') == len(explained.tokens) + 1 + 2 * len(explained.a.prefix)
     assert page.count("<title>") == 1 + len(explained.a.blocks) + len(explained.b.blocks)
 
 

@@ -2,7 +2,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const SVG = "http://www.w3.org/2000/svg";
-  const COLOURS = ["#777", "#1f7a4a", "#2559b8", "#b3451f"];
+  const KINDS = ["fall-through", "taken", "switch", "indirect"];
   const by = (id) => document.getElementById(id);
   const make = (tag, text, name) => {
     const element = document.createElement(tag);
@@ -22,14 +22,14 @@
     if (!record.graph) return make("p", `${record.blocks.length} blocks are too many to draw.`, "dim");
     const [width, height] = record.graph.size;
     const picture = draw("svg", {
-      width: width + 16, height: height + 24, viewBox: `-8 -8 ${width + 16} ${height + 24}`, role: "img",
+      width: width + 16, height: height + 24, viewBox: `-8 -8 ${width + 16} ${height + 24}`, role: "img", class: "picture",
     });
     const heads = draw("defs", {});
-    COLOURS.forEach((colour, kind) => {
+    KINDS.forEach((_, kind) => {
       const head = draw("marker", {
         id: `head${kind}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto",
       });
-      head.append(draw("path", { d: "M0 0.5 8 4 0 7.5z", style: `fill:${colour}` }));
+      head.append(draw("path", { d: "M0 0.5 8 4 0 7.5z", class: `head edge${kind}` }));
       heads.append(head);
     });
     picture.append(heads);
@@ -41,11 +41,11 @@
         way += x0 === x1 ? `L${x1} ${y1}` : `C${x0} ${y0 + bend} ${x1} ${y1 - bend} ${x1} ${y1}`;
       }
       picture.append(draw("path", {
-        d: way, stroke: COLOURS[kind], "marker-end": `url(#head${kind})`, "stroke-dasharray": kind === 3 ? "4 3" : "none",
+        d: way, class: `edge${kind}`, "marker-end": `url(#head${kind})`,
       }));
     }
     record.graph.boxes.forEach(([x, y, width, height], number) => {
-      picture.append(draw("rect", { x, y, width, height, rx: 3 }));
+      picture.append(draw("rect", { x, y, width, height, rx: 3, class: "box" }));
       const [start, end] = record.blocks[number];
       const lines = record.code.slice(start, Math.min(end, start + data.box_lines)).map(([, text]) =>
         text.length <= data.box_columns ? text : text.slice(0, data.box_columns - 1) + "…");
@@ -129,11 +129,9 @@
       views.append(button);
     }
     const key = make("span", undefined, "key dim");
-    ["fall-through", "taken", "switch", "indirect"].forEach((label, kind) => {
+    KINDS.forEach((label, kind) => {
       const item = make("span");
-      const line = make("i");
-      line.style.borderTopColor = COLOURS[kind];
-      item.append(line, label);
+      item.append(make("i", undefined, `edge${kind}`), label);
       key.append(item);
     });
     views.append(key);

@@ -1,17 +1,9 @@
-"""The report of a matching as one HTML page that asks nothing of a network and trusts nothing in a binary.
-
-Whatever stands in a file (names, strings, instructions) reaches the page as escaped text or as JSON that its
-script writes with ``textContent``; the content policy lets that one script run, by its hash, and nothing load.
-"""
+"""The report of a matching as one HTML page: tables of matches, each opening on its evidence and both pictures."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 import os
 from html import escape
-from importlib.resources import files
 from typing import Any
 
 from weft import __version__
@@ -19,6 +11,7 @@ from weft.bcsd.matching.match import Matching
 from weft.bcsd.matching.record import function_record, match_records
 from weft.bcsd.matching.side import Side
 from weft.bcsd.report.picture import BOX_COLUMNS, BOX_LINES, picture_record
+from weft.platform.page import asset, bar, render
 
 _CHIPS = ("same_bytes", "same_tokens", "imports", "constants", "strings", "callees", "callers")
 _SURE, _UNSURE = 0.8, 0.5
@@ -27,6 +20,32 @@ _UNCALIBRATED = (
     '<p class="note">The model has no matching rule of its own: confidences order the matches, but are no '
     "probabilities.</p>"
 )
+
+_BODY = """<header>
+<h1>Which function is which</h1>
+<div class="files">
+{cards}
+</div>
+{note}
+</header>
+<main>
+<nav>
+<span>
+<button type="button" value="matches" aria-pressed="true">Matches {matches}</button>
+<button type="button" value="only-a" aria-pressed="false">Only in A {only_a}</button>
+<button type="button" value="only-b" aria-pressed="false">Only in B {only_b}</button>
+</span>
+<input type="search" id="search" placeholder="name, address, evidence …" aria-label="filter">
+<label>at least <input type="range" id="floor" min="0" max="100" value="0">
+<span id="floor-value" class="mono">0 %</span> sure</label>
+<label><input type="checkbox" id="tiny"> hide tiny functions</label>
+<span id="count" class="dim"></span>
+</nav>
+{tables}
+</main>
+<footer>weft {version}, model {model}. Score: learned and lexical similarity, 1 only for equal bytes. Rank: the
+place of B's function among all of B by score alone. Confidence: {confidence}. Tiny: fewer than 5 blocks, easily alike
+by chance.</footer>"""
 
 
 def report_page(matching: Matching, model: str, calibrated: bool) -> str:
@@ -37,14 +56,10 @@ def report_page(matching: Matching, model: str, calibrated: bool) -> str:
         model: Version of the model.
         calibrated: Whether the confidences were fitted with it.
     """
-    script = _asset("page.js")
     records = list(match_records(matching))
     only_a, only_b = matching.unmatched_a(), matching.unmatched_b()
     names = [os.path.basename(side.path) for side in (matching.a, matching.b)]
-    return _asset("page.html").format(
-        hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        title=escape(f"{names[0]} ↔ {names[1]}"),
-        css=_asset("page.css"),
+    body = _BODY.format(
         cards="\n".join([_card("A", matching.a), _card("B", matching.b), _summary(records, matching)]),
         note="" if calibrated else _UNCALIBRATED,
         matches=len(records),
@@ -60,19 +75,14 @@ def report_page(matching: Matching, model: str, calibrated: bool) -> str:
         version=escape(__version__),
         model=escape(model),
         confidence=_PROBABILITY if calibrated else "an order, not a probability",
-        data=embedded(_data(matching, records)),
-        script=script,
     )
-
-
-def embedded(value: Any) -> str:
-    """JSON that may stand inside a ``script`` element: no character of it can end one or begin a comment."""
-    text = json.dumps(value, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _asset(name: str) -> str:
-    return files("weft.bcsd.report").joinpath(name).read_text(encoding="utf-8")
+    return render(
+        f"{names[0]} ↔ {names[1]}",
+        body,
+        style=asset("weft.bcsd.report", "page.css"),
+        scripts=[asset("weft.bcsd.report", "page.js")],
+        data=_data(matching, records),
+    )
 
 
 def _data(matching: Matching, records: list[dict[str, Any]]) -> dict[str, Any]:
@@ -138,17 +148,14 @@ def _summary(records: list[dict[str, Any]], matching: Matching) -> str:
 
 def _match_table(records: list[dict[str, Any]]) -> str:
     heads = (
-        ("confidence", "number", "down", "12%"),
-        ("score", "number", "down", "7%"),
-        ("rank", "number", "up", "6%"),
-        ("function of A", "text", "up", "25%"),
-        ("function of B", "text", "up", "25%"),
-        ("evidence", "number", "down", "25%"),
+        ("confidence", "number", "down"),
+        ("score", "number", "down"),
+        ("rank", "number", "up"),
+        ("function of A", "text", "up"),
+        ("function of B", "text", "up"),
+        ("evidence", "number", "down"),
     )
-    head = "".join(
-        f'<th data-kind="{kind}" data-first="{first}" style="width:{width}">{name}</th>'
-        for name, kind, first, width in heads
-    )
+    head = "".join(f'<th data-kind="{kind}" data-first="{first}">{name}</th>' for name, kind, first in heads)
     body = "\n".join(_match_row(number, record) for number, record in enumerate(records))
     # The rows come surest first.
     head = head.replace("<th", '<th data-order="down"', 1)
@@ -166,32 +173,24 @@ def _match_row(number: int, record: dict[str, Any]) -> str:
     tiny = ' data-tiny="1"' if "tiny" in record["flags"] else ""
     return (
         f'<tr class="match" tabindex="0" data-match="{number}" data-confidence="{confidence}"{tiny}>'
-        f'<td data-value="{confidence}"><span class="bar"><i class="{colour}" '
-        f'style="width:{100 * confidence:.0f}%"></i></span>'
-        f"{confidence:.2f}</td>"
-        f'<td data-value="{score}">{score:.4f}</td><td data-value="{record["rank"]}">{record["rank"]}</td>'
-        f'{_name_cell(record["a"])}{_name_cell(record["b"])}<td data-value="{len(evidence)}">{chips}</td></tr>'
+        f'<td data-value="{confidence}">{bar(confidence, colour)}{confidence:.2f}</td>'
+        f'<td data-value="{score}" data-label="score">{score:.4f}</td>'
+        f'<td data-value="{record["rank"]}" data-label="rank">{record["rank"]}</td>'
+        f"{_name_cell('A', record['a'])}{_name_cell('B', record['b'])}"
+        f'<td class="chips" data-value="{len(evidence)}">{chips}</td></tr>'
     )
 
 
-def _name_cell(function: dict[str, Any]) -> str:
+def _name_cell(letter: str, function: dict[str, Any]) -> str:
     return (
-        f'<td class="name" data-value="{escape(function["name"])}">{escape(function["name"])} '
-        f'<span class="address">{function["address"]:#x}, {function["blocks"]} bl.</span></td>'
+        f'<td class="name" data-label="{letter}" data-value="{escape(function["name"])}">{escape(function["name"])} '
+        f'<span class="dim">{function["address"]:#x}, {function["blocks"]} bl.</span></td>'
     )
 
 
 def _function_table(identity: str, side: Side, rows: list[int]) -> str:
-    heads = (
-        ("function", "text", "60%"),
-        ("address", "number", "20%"),
-        ("bytes", "number", "10%"),
-        ("blocks", "number", "10%"),
-    )
-    head = "".join(
-        f'<th data-kind="{kind}" data-first="up" style="width:{width}">{name}</th>'
-        for name, kind, width in heads
-    )
+    heads = (("function", "text"), ("address", "number"), ("bytes", "number"), ("blocks", "number"))
+    head = "".join(f'<th data-kind="{kind}" data-first="up">{name}</th>' for name, kind in heads)
     body: list[str] = []
     for row in rows:
         function = function_record(side, row)
@@ -199,8 +198,8 @@ def _function_table(identity: str, side: Side, rows: list[int]) -> str:
         body.append(
             f'<tr{tiny}><td class="name" data-value="{escape(function["name"])}">{escape(function["name"])}</td>'
             f'<td class="mono" data-value="{function["address"]}">{function["address"]:#x}</td>'
-            f'<td data-value="{function["size"]}">{function["size"]}</td>'
-            f'<td data-value="{function["blocks"]}">{function["blocks"]}</td></tr>'
+            f'<td data-value="{function["size"]}" data-label="bytes">{function["size"]}</td>'
+            f'<td data-value="{function["blocks"]}" data-label="blocks">{function["blocks"]}</td></tr>'
         )
     joined = "\n".join(body)
     return f'<table id="{identity}" hidden><thead><tr>{head}</tr></thead><tbody>\n{joined}\n</tbody></table>'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.bcsd.disassemble.interface import EdgeKind, Function
+from weft.bcsd.disassemble.interface import Function
 from weft.bcsd.draw import DRAWN_BLOCKS
 from weft.bcsd.report.layout import Layout, lay_out
 
@@ -17,13 +17,6 @@ LISTED_INSTRUCTIONS = 4000
 _CHARACTER = 5.45
 _LINE = 11.0
 _MARGIN = 5.0
-#: Colour of an edge by its kind.
-EDGE_COLOURS = {
-    EdgeKind.FALL_THROUGH: "#777",
-    EdgeKind.TAKEN: "#1f7a4a",
-    EdgeKind.SWITCH: "#2559b8",
-    EdgeKind.INDIRECT: "#b3451f",
-}
 
 
 def picture_record(function: Function) -> dict[str, Any]:

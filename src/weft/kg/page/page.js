@@ -42,11 +42,11 @@ function showFact(index) {
   heading.append(title(fact));
   const places = fact.places.flatMap((place) => [
     marked(place.sentence, place.names),
-    element("p", `${place.document}, line ${place.line}`, "quiet"),
+    element("p", `${place.document}, line ${place.line}`, "dim"),
   ]);
   const more = fact.evidence - fact.places.length;
-  if (more > 0) places.push(element("p", `and ${more} more`, "quiet"));
-  const sure = element("p", `confidence ${fact.confidence.toFixed(2)}, stated at ${counted(fact.evidence, "place")}`, "quiet");
+  if (more > 0) places.push(element("p", `and ${more} more`, "dim"));
+  const sure = element("p", `confidence ${fact.confidence.toFixed(2)}, stated at ${counted(fact.evidence, "place")}`, "dim");
   panel.replaceChildren(heading, sure, ...places);
   graph.elements().removeClass("chosen");
   graph.getElementById(`f${index}`).addClass("chosen");
@@ -58,7 +58,7 @@ function showNode(index) {
   data.facts.forEach((fact, number) => {
     if ((fact.head !== index && fact.tail !== index) || fact.confidence < least) return;
     const button = element("button");
-    button.append(title(fact), element("span", "  " + fact.confidence.toFixed(2), "quiet"));
+    button.append(title(fact), element("span", "  " + fact.confidence.toFixed(2), "dim"));
     button.addEventListener("click", () => showFact(number));
     const item = element("li");
     item.append(button);
@@ -67,6 +67,32 @@ function showNode(index) {
   panel.replaceChildren(element("h2", nameOf(index)), list);
   graph.elements().removeClass("chosen");
   graph.getElementById(`n${index}`).addClass("chosen");
+}
+
+// The colours of the style sheet. A picture once drawn keeps them on paper: the sheet gives it its ground.
+const dark = matchMedia("screen and (prefers-color-scheme: dark)");
+let scheme;
+function looks() {
+  scheme = dark.matches ? "dark" : "light";
+  const sheet = getComputedStyle(document.documentElement);
+  const colour = (name) => sheet.getPropertyValue(`--${name}`).trim();
+  return [
+    { selector: "node", style: { label: "data(label)", "font-size": 11, width: 14, height: 14, color: colour("text"),
+        "background-color": colour("far"), "text-valign": "bottom", "text-margin-y": 3,
+        "text-outline-color": colour("soft"), "text-outline-width": 2, "min-zoomed-font-size": 6 } },
+    { selector: "node[ring = 1]", style: { "background-color": colour("near"), width: 18, height: 18 } },
+    { selector: "node[ring = 0]", style: { "background-color": colour("centre"), width: 28, height: 28, "font-size": 14,
+        "font-weight": "bold" } },
+    { selector: "edge", style: { label: "data(label)", "font-size": 8, color: colour("blue"), width: 1.4,
+        "line-color": colour("arrow"), "target-arrow-color": colour("arrow"), "target-arrow-shape": "triangle",
+        "arrow-scale": 0.8, "curve-style": "bezier", "text-rotation": "autorotate",
+        "text-outline-color": colour("soft"), "text-outline-width": 2, "min-zoomed-font-size": 7,
+        opacity: "mapData(confidence, 0, 1, 0.35, 1)" } },
+    { selector: ".chosen", style: { "line-color": colour("centre"), "target-arrow-color": colour("centre"), width: 3,
+        "border-width": 3, "border-color": colour("centre"), opacity: 1 } },
+    { selector: "node.chosen", style: { width: 26, height: 26 } },
+    { selector: ".hidden", style: { display: "none" } },
+  ];
 }
 
 const graph = cytoscape({
@@ -83,23 +109,7 @@ const graph = cytoscape({
       },
     })),
   ],
-  style: [
-    { selector: "node", style: { label: "data(label)", "font-size": 11, width: 14, height: 14, color: "#1c2430",
-        "background-color": "#7a93b8", "text-valign": "bottom", "text-margin-y": 3,
-        "text-outline-color": "#f6f7f9", "text-outline-width": 2, "min-zoomed-font-size": 6 } },
-    { selector: "node[ring = 1]", style: { "background-color": "#4677b8", width: 18, height: 18 } },
-    { selector: "node[ring = 0]", style: { "background-color": "#c4572f", width: 28, height: 28, "font-size": 14,
-        "font-weight": "bold" } },
-    { selector: "edge", style: { label: "data(label)", "font-size": 8, color: "#34609d", width: 1.4,
-        "line-color": "#b3bfce", "target-arrow-color": "#b3bfce", "target-arrow-shape": "triangle",
-        "arrow-scale": 0.8, "curve-style": "bezier", "text-rotation": "autorotate",
-        "text-outline-color": "#f6f7f9", "text-outline-width": 2, "min-zoomed-font-size": 7,
-        opacity: "mapData(confidence, 0, 1, 0.35, 1)" } },
-    { selector: ".chosen", style: { "line-color": "#c4572f", "target-arrow-color": "#c4572f", width: 3,
-        "border-width": 3, "border-color": "#c4572f", opacity: 1 } },
-    { selector: "node.chosen", style: { width: 26, height: 26 } },
-    { selector: ".hidden", style: { display: "none" } },
-  ],
+  style: looks(),
   layout: { name: "preset" },
 });
 
@@ -109,10 +119,20 @@ graph.layout({ name: "concentric", concentric: (node) => 10 - node.data("ring"),
 graph.layout({ name: "cose", randomize: false, animate: false, nodeRepulsion: () => 24000,
                idealEdgeLength: () => 80, nodeOverlap: 16, padding: 40,
                numIter: data.nodes.length > 150 ? 400 : 1000 }).run();
-if (graph.zoom() > 1.5) {
-  graph.zoom(1.5);
-  graph.center();
+let width = 0;
+function fit() {
+  if (graph.width() === width) return;
+  width = graph.width();
+  graph.fit(undefined, 24);
+  if (graph.zoom() > 1.5) {
+    graph.zoom(1.5);
+    graph.center();
+  }
 }
+fit();
+graph.on("resize", fit);
+graph.on("render", () => { document.body.dataset.drawn = scheme; });
+dark.addEventListener("change", () => graph.style(looks()));
 graph.on("tap", "node", (event) => showNode(Number(event.target.id().slice(1))));
 graph.on("tap", "edge", (event) => showFact(Number(event.target.id().slice(1))));
 

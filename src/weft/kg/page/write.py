@@ -1,26 +1,30 @@
-"""The page: a template, cytoscape.js and the data in one file, without a request to anywhere."""
+"""The page: cytoscape.js, what it draws and the sentences in one file."""
 
 from __future__ import annotations
 
-import html
-import json
-import os
-from importlib.resources import files
 from pathlib import Path
 
-from weft.errors import StoreError
 from weft.kg.page.neighbourhood import Neighbourhood
 from weft.kg.store.graph import Graph
+from weft.platform.files import write_text
+from weft.platform.page import asset, render
 
 _SENTENCES = 5
 """Places that the page holds of each fact."""
+# cytoscape adds a style sheet unless an element has this name; the policy allows none but the page's own.
+_BODY = """<div id="graph" role="img" aria-label="the graph; the list beside it says the same"></div>
+<aside>
+  <h1 id="centre"></h1>
+  <p id="summary" class="dim"></p>
+  <label>least confidence <output id="least">0.00</output>
+    <input id="slider" type="range" min="0" max="1" step="0.01" value="0"></label>
+  <div id="panel" aria-live="polite"></div>
+  <i id="__________cytoscape_stylesheet" hidden></i>
+</aside>"""
 
 
 def write_page(graph: Graph, around: Neighbourhood, output: Path) -> None:
     """Write the page of a neighbourhood.
-
-    What the corpus says reaches the page as JSON and is shown as text, never as markup; a content security
-    policy forbids every request.
 
     Args:
         graph: Where the sentences are.
@@ -28,39 +32,20 @@ def write_page(graph: Graph, around: Neighbourhood, output: Path) -> None:
         output: The file.
 
     Raises:
-        StoreError: It cannot be written.
+        OutputError: It cannot be written.
     """
-    page = render(graph, around)
-    partial = output.with_name(f".{output.name}.{os.getpid()}.part")
-    try:
-        partial.write_text(page, encoding="utf-8")
-        os.replace(partial, output)
-    except OSError as error:
-        raise StoreError(f"cannot be written: {error.strerror or error}", where=str(output)) from error
-    finally:
-        partial.unlink(missing_ok=True)
+    write_text(output, neighbourhood_page(graph, around))
 
 
-def render(graph: Graph, around: Neighbourhood) -> str:
-    """The page as a string."""
-    folder = files("weft.kg.page")
-    parts = {
-        "{{title}}": html.escape(around.centre),
-        "{{script}}": folder.joinpath("page.js").read_text(encoding="utf-8"),
-        "{{cytoscape}}": folder.joinpath("cytoscape.min.js").read_text(encoding="utf-8"),
-        "{{data}}": script_json(record(graph, around)),
-    }
-    page = folder.joinpath("page.html").read_text(encoding="utf-8")
-    pieces = [page]
-    for name, part in parts.items():
-        # Split, not replaced one after the other: what a part holds is not searched for the next name.
-        pieces = [piece for text in pieces for piece in _spread(text, name, part)]
-    return "".join(pieces)
-
-
-def _spread(text: str, name: str, part: str) -> list[str]:
-    before, found, after = text.partition(name)
-    return [before, part, after] if found else [text]
+def neighbourhood_page(graph: Graph, around: Neighbourhood) -> str:
+    """The page."""
+    return render(
+        around.centre,
+        _BODY,
+        style=asset("weft.kg.page", "page.css"),
+        scripts=[asset("weft.kg.page", name) for name in ("cytoscape.min.js", "page.js")],
+        data=record(graph, around),
+    )
 
 
 def record(graph: Graph, around: Neighbourhood) -> dict[str, object]:
@@ -90,11 +75,3 @@ def record(graph: Graph, around: Neighbourhood) -> dict[str, object]:
             for fact in around.facts
         ],
     }
-
-
-def script_json(value: object) -> str:
-    """JSON that may stand in a script element: nothing in it can end the element or begin a comment."""
-    text = json.dumps(value, ensure_ascii=False)
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
