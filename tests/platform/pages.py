@@ -107,5 +107,6 @@ def browse(page: Path, fragment: str, folder: Path, *options: str) -> str:
     environment = {**os.environ, "HOME": str(folder)}
     done = subprocess.run(command, capture_output=True, timeout=250, check=True, env=environment)
     said = done.stderr.decode("utf-8", "replace")
-    assert not re.findall(r".*(?:Content Security Policy|Uncaught).*", said)
+    forbidden = re.findall(r".*(?:Content Security Policy|Uncaught).*", said)
+    assert not forbidden, forbidden
     return done.stdout.decode("utf-8")
