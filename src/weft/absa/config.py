@@ -44,6 +44,8 @@ class ModelOptions(Settings):
             text, at least ``frozen_layers``: what is deeper is a copy of the pretrained layers. -1 has no
             similarity.
         aspect_dropout: ``weft-absa``: probability with which training treats an aspect as unseen.
+        open_aspects: ``weft-absa``: every aspect is read as the words it is, none is unseen; the similarity steers
+            all questions and is trained with the rest. For models that are trained on thousands of aspects.
         unseen_share: ``weft-absa``: α, in [0, 1]: what the trained layers have to say about whether there is an
             opinion on an unseen aspect, beside the similarity.
         context_from: ``qacg``: the first layer with quasi-attention.
@@ -66,6 +68,7 @@ class ModelOptions(Settings):
     frozen_layers: int = 0
     similarity_layers: int = 3
     aspect_dropout: float = 0.2
+    open_aspects: bool = False
     unseen_share: float = 0.1
     context_from: int = 4
     normalise_quasi: bool = True
@@ -91,6 +94,11 @@ class ModelOptions(Settings):
         )
         for name in ("aspect_dropout", "classifier_dropout"):
             self._require(name, 0 <= getattr(self, name) < 1, "in [0, 1)")
+        self._require(
+            "aspect_dropout",
+            not (self.open_aspects and self.aspect_dropout),
+            "0 where open_aspects knows no unseen aspect",
+        )
         self._require("unseen_share", 0 <= self.unseen_share <= 1, "in [0, 1]")
 
     def _require(self, name: str, holds: bool, rule: str) -> None:

@@ -30,13 +30,18 @@ def fit_similarity(asker: Asker, corpus: Corpus, *, sentences: int = 800, seed: 
     0.02 and 0.05, where about 10 is right).
 
     Args:
-        asker: A ``weft-absa`` model; another kind, or one without frozen similarity, is left as it is.
+        asker: A ``weft-absa`` model; another kind, one without frozen similarity, and one whose similarity was
+            trained (``open_aspects``) are left as they are.
         corpus: The sentences that it was trained on.
         sentences: How many of them are used, drawn at random.
         seed: Of the draw.
     """
     module = asker.module
-    if not isinstance(module, WeftAbsa) or module.options.similarity_layers < 0:
+    if (
+        not isinstance(module, WeftAbsa)
+        or module.options.similarity_layers < 0
+        or module.options.open_aspects
+    ):
         return
     head = module.similarity_head
     torch.nn.init.zeros_(head.weight)

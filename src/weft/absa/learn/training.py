@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -97,6 +97,7 @@ def train(
     teacher: Asker | Sequence[Asker] = (),
     begin: Asker | None = None,
     targets: Sequence[str] = (),
+    draw: Callable[[Sequence[int], torch.Generator], list[Sentence]] | None = None,
     directory: Path | None = None,
     quiet: bool = True,
 ) -> Trained:
@@ -121,6 +122,7 @@ def train(
         begin: A trained model of the same options to go on from; its aspects stay known. What it learnt of a class
             is taken over by the class's name: another one begins untrained.
         targets: The target names of the fixed contexts, for ``qacg-official`` and ``cg``.
+        draw: Makes the sentences of a batch out of indices of the corpus's; ``learning.augmentation`` where None.
         directory: Of checkpoints and log; None keeps nothing on disk.
         quiet: No progress bar.
 
@@ -150,13 +152,13 @@ def train(
         encoder=start.encoder.config,
         options=options,
         polarities=corpus.polarities,
-        aspects=corpus.aspects if begin is None else _both(begin.config.aspects, corpus.aspects),
+        aspects=_known(corpus, options, begin),
         targets=tuple(targets),
     )
     asker = Asker(build_model(model_config, start.encoder, start.pooler), start.tokenizer)
     if begin is not None:
         _take_over(asker, begin)
-    augment = Augmenter(corpus.sentences, chosen.augmentation)
+    augment = Augmenter(corpus.sentences, chosen.augmentation) if draw is None else draw
     weights = class_weights(corpus, chosen.class_balance).to(_device(config.device))
 
     def collate(indices: list[int], generator: torch.Generator) -> Lesson:
@@ -233,8 +235,11 @@ def split(corpus: Corpus, share: float, seed: int = 0) -> tuple[Corpus, Corpus]:
     return corpus.subset(outside), corpus.subset(inside)
 
 
-def _both(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*first, *second)))
+def _known(corpus: Corpus, options: ModelOptions, begin: Asker | None) -> tuple[str, ...]:
+    if options.open_aspects:
+        return ()
+    earlier = () if begin is None else begin.config.aspects
+    return tuple(dict.fromkeys((*earlier, *corpus.aspects)))
 
 
 def _take_over(asker: Asker, begin: Asker) -> None:

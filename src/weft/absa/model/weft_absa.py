@@ -74,18 +74,24 @@ class WeftAbsa(nn.Module):
     layers take it for no opinion. The tokens of the asked target are left out of f: "transit location" is not
     what "LOCATION1" is about. ``aspect_dropout`` trains the learnt vector on known aspects; w and b are fitted last.
 
+    With ``open_aspects`` no aspect is unseen: ā is what the frozen stack makes of its words, so that training spoils
+    none, and the text learns to meet it: s_j is the cosine of ā with h'_j itself, s steers every question, and
+    z_none − w·f − b stands for z_none, with w, b and η trained like the rest.
+
     Args:
         config: The model's configuration.
         encoder: A pretrained encoder; a random one of ``config.encoder`` where None.
 
     Attributes:
-        learning_rate_scales: η is of order 1 to 10 and starts at 0. At the encoder's rate it gets to 0.07.
+        learning_rate_scales: η, w and b are of order 1 to 10 and start at 0. At the encoder's rate they get to 0.07.
 
     Raises:
         ConfigError: ``config.kind`` is another.
     """
 
-    learning_rate_scales: ClassVar[dict[str, float]] = {"similarity_scale": 100.0}
+    learning_rate_scales: ClassVar[dict[str, float]] = dict.fromkeys(
+        ("similarity_scale", "similarity_head.weight", "similarity_head.bias"), 100.0
+    )
 
     def __init__(self, config: AbsaConfig, encoder: Encoder | None = None) -> None:
         super().__init__()
@@ -107,14 +113,15 @@ class WeftAbsa(nn.Module):
             self.similarity_head = nn.Linear(2, 1)
             nn.init.zeros_(self.similarity_head.weight)
             nn.init.zeros_(self.similarity_head.bias)
-            # Fitted after training by fit_similarity.
-            self.similarity_head.requires_grad_(False)
+            # Fitted after training by fit_similarity, unless it is a part of every answer.
+            self.similarity_head.requires_grad_(options.open_aspects)
         # The frozen stack goes on where the encoder's own frozen layers end.
         first = max(0, options.frozen_layers)
         above = self.encoder.layers[first : max(first, options.similarity_layers)]
         self.anchor = nn.ModuleList(copy.deepcopy(layer) for layer in above)
         for part in self._frozen():
             part.requires_grad_(False)
+        self._told: dict[tuple[int, ...], Tensor] = {}
 
     def _frozen(self) -> list[nn.Module]:
         count = self.options.frozen_layers
@@ -143,7 +150,12 @@ class WeftAbsa(nn.Module):
         shared = layers - options.target_layers
         inputs = questions.input_ids if embedded is None else embedded
         text, lower = self._encode(inputs, questions.attention_mask, shared)
-        words, lower_words = self._encode(questions.aspect_ids, questions.aspect_mask, layers)
+        if options.open_aspects:
+            aspects = frozen = self._read_aspects(questions)
+        else:
+            words, lower_words = self._encode(questions.aspect_ids, questions.aspect_mask, layers)
+            aspects = masked_mean(words, inner_tokens(questions.aspect_mask))
+            frozen = self._frozen_mean(lower_words, questions.aspect_mask)
         text = text[questions.view_text]
         if self.target_mark is not None:
             text = text + questions.target_mask[..., None] * self.target_mark
@@ -152,13 +164,16 @@ class WeftAbsa(nn.Module):
             text = self.encoder(text, text_mask, layers=slice(shared, layers)).last_hidden_state
         unseen = self._unseen(questions)
         context = self.context(
-            masked_mean(words, inner_tokens(questions.aspect_mask))[questions.slot_aspect],
+            aspects[questions.slot_aspect],
             unseen,
             masked_mean(text, questions.target_mask),
             questions.target_mask.any(dim=1),
         )
         log_factor = None if self.distance is None else self.distance(questions.target_mask)
-        similarity = self._similarity(questions, unseen, lower, lower_words)
+        if options.open_aspects:
+            similarity = self._likeness(questions, text, frozen)
+        else:
+            similarity = self._similarity(questions, unseen, lower, frozen)
         if similarity is not None:
             steer = self.similarity_scale[:, None, None] * similarity.tokens[:, None]
             log_factor = steer if log_factor is None else log_factor + steer
@@ -169,7 +184,10 @@ class WeftAbsa(nn.Module):
             if seen is not None:
                 maps.append(seen)
         logits = self.head(context)
-        if similarity is not None and not self.training:
+        if similarity is not None and options.open_aspects:
+            none = logits[..., 0] - self.similarity_head(similarity.features).squeeze(-1)
+            logits = torch.cat([none[..., None], logits[..., 1:]], dim=-1)
+        elif similarity is not None and not self.training:
             opinion = logits[..., 1:].logsumexp(dim=-1)
             odds = options.unseen_share * (opinion - logits[..., 0])
             odds = odds + self.similarity_head(similarity.features).squeeze(-1)
@@ -187,8 +205,9 @@ class WeftAbsa(nn.Module):
         depth = slice(0, max(0, self.options.frozen_layers))
         text = self.encoder(questions.input_ids, questions.attention_mask, layers=depth)
         words = self.encoder(questions.aspect_ids, questions.aspect_mask, layers=depth)
+        frozen = self._frozen_mean(words.last_hidden_state, questions.aspect_mask)
         everything = torch.ones_like(questions.slot_mask)
-        found = self._similarity(questions, everything, text.last_hidden_state, words.last_hidden_state)
+        found = self._similarity(questions, everything, text.last_hidden_state, frozen)
         if found is None:
             raise ConfigError("a model with similarity_layers = -1 compares no aspect with the text")
         return found.features[questions.context_view, questions.context_slot]
@@ -200,21 +219,22 @@ class WeftAbsa(nn.Module):
         return self.encoder(lower, mask, layers=slice(depth, stop)).last_hidden_state, lower
 
     def _unseen(self, questions: Questions) -> Tensor:
+        if self.options.open_aspects:
+            return torch.zeros_like(questions.slot_mask)
         unseen = ~questions.aspect_known[questions.slot_aspect]
         if self.training and self.options.aspect_dropout:
             unseen = unseen | (torch.rand(unseen.shape, device=unseen.device) < self.options.aspect_dropout)
         return unseen
 
     def _similarity(
-        self, questions: Questions, unseen: Tensor, text: Tensor, words: Tensor
+        self, questions: Questions, unseen: Tensor, text: Tensor, aspects: Tensor
     ) -> Similarity | None:
         if self.options.similarity_layers < 0 or (not self.training and not bool(unseen.any())):
             # Where every aspect was trained on, the frozen layers have nothing to add.
             return None
         with torch.no_grad():
             text = self._anchored(text, questions.attention_mask)
-            words = self._anchored(words, questions.aspect_mask)
-            aspect = F.normalize(masked_mean(words, inner_tokens(questions.aspect_mask)), dim=-1)
+            aspect = F.normalize(aspects, dim=-1)
             inner = inner_tokens(questions.attention_mask)[questions.view_text]
             beside = inner & ~questions.target_mask
             beside = torch.where(beside.any(dim=1, keepdim=True), beside, inner)
@@ -229,6 +249,40 @@ class WeftAbsa(nn.Module):
             whole = F.normalize(masked_mean(text[questions.view_text], beside), dim=-1) @ aspect.T
             features = torch.stack([whole.gather(1, chosen), nearest], dim=-1)
         return Similarity(token * unseen[..., None], features)
+
+    def _likeness(self, questions: Questions, text: Tensor, aspects: Tensor) -> Similarity:
+        """The similarity of the text's own states ``(views, seq, hidden)`` with the frozen aspects."""
+        inner = inner_tokens(questions.attention_mask)[questions.view_text]
+        beside = inner & ~questions.target_mask
+        beside = torch.where(beside.any(dim=1, keepdim=True), beside, inner)
+        aspect = F.normalize(aspects, dim=-1)[questions.slot_aspect]
+        token = aspect @ F.normalize(text, dim=-1).transpose(1, 2)
+        nearest = token.masked_fill(~beside[:, None], -1.0).topk(min(_NEAREST, token.shape[2]), dim=2).values
+        whole = (aspect @ F.normalize(masked_mean(text, beside), dim=-1)[..., None]).squeeze(-1)
+        features = torch.stack([whole, nearest.mean(dim=2)], dim=-1)
+        return Similarity(token.masked_fill(~beside[:, None], 0.0), features)
+
+    @torch.no_grad()
+    def _frozen_mean(self, words: Tensor, mask: Tensor) -> Tensor:
+        """``(aspects, hidden)``, the mean state of each aspect's words after the frozen stack."""
+        return masked_mean(self._anchored(words, mask), inner_tokens(mask))
+
+    @torch.no_grad()
+    def _read_aspects(self, questions: Questions) -> Tensor:
+        """``(aspects, hidden)`` by the frozen stack; in training each is read once."""
+        rows = [
+            tuple(ids[mask].tolist())
+            for ids, mask in zip(questions.aspect_ids, questions.aspect_mask, strict=True)
+        ]
+        fresh = [number for number, row in enumerate(rows) if not self.training or row not in self._told]
+        if fresh:
+            ids, mask = questions.aspect_ids[fresh], questions.aspect_mask[fresh]
+            depth = slice(0, max(0, self.options.frozen_layers))
+            found = self._frozen_mean(self.encoder(ids, mask, layers=depth).last_hidden_state, mask)
+            if not self.training:
+                return found
+            self._told.update((rows[number], state) for number, state in zip(fresh, found, strict=True))
+        return torch.stack([self._told[row] for row in rows])
 
     def _anchored(self, hidden: Tensor, mask: Tensor) -> Tensor:
         for layer in self.anchor:

@@ -1,0 +1,205 @@
+"""Train ``absa-any``, the model of ``weft absa`` for any review, and measure it: one command.
+
+    python recipes/absa_any.py --data DATA --start MINILM --out OUT
+
+``--data`` holds ``absa/mams``, ``absa/absadatasets``, ``absa/mabsa`` (measured on, never trained on) and ``sentihood``;
+``--start`` is a BERT checkpoint's directory of any size. A run that was stopped goes on where it stood.
+``--without restaurants`` leaves a domain out whole; ``--share 0.3`` takes a part of each source, for a look.
+Measured figures go to ``OUT/results.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from absa_any_lessons import Lessons
+from absa_any_lists import read_aspects, read_names
+from absa_any_made import Maker
+
+from weft.absa.read.mams import read_mams
+from weft.absa.read.quadruples import read_acos, read_mabsa
+from weft.absa.read.reviews import POLARITIES, Review, Reviews, questions
+from weft.absa.read.sentihood import ALL_ASPECTS, read_sentihood
+from weft.absa.read.three_lines import read_three_lines
+from weft.absa.records import Corpus
+
+COLLECTION = {
+    "apps": "kaggle",
+    "courses": "mooc",
+    "televisions": "television",
+    "t-shirts": "tshirt",
+    "tweets": "twitter",
+}
+MEASURED = ("coursera", "food", "hotel", "laptop", "phone", "restaurant", "sight")
+LONG = 300
+"""Characters of a text that is too long to train on: it would pad its batch."""
+QUESTIONS = Path(__file__).parents[1] / "examples/absa/questions.csv"
+
+
+def sources(data: Path) -> list[Reviews]:
+    """Every source that may be trained on, whole."""
+    mams, others = data / "absa/mams", data / "absa/absadatasets"
+    return [
+        read_mams(mams / "ATSA-train.xml"),
+        read_mams(mams / "ACSA-train.xml"),
+        read_acos(others / "acos-laptop_quad_train.tsv.jsonl", "laptops"),
+        read_acos(others / "acos-rest16_quad_train.tsv.jsonl", "restaurants"),
+        *(read_three_lines(others / f"{file}-train.seg", domain) for domain, file in COLLECTION.items()),
+    ]
+
+
+def reviews_of(data: Path, without: set[str], share: float, tweets: float, seed: int) -> list[Review]:
+    """The reviews to train on: none whose text is measured on, a part of the tweets."""
+    measured = {
+        _plain(r.text) for p in (data / "absa/mabsa").glob("*-dev.txt") for r in read_mabsa(p).reviews
+    }
+    random = Random(seed)
+    found: list[Review] = []
+    for source in sources(data):
+        for line in source.problems.lines():
+            print(line, flush=True)
+        usable = [r for r in source.reviews if r.domain not in without and len(r.text) < LONG]
+        kept = [r for r in usable if _plain(r.text) not in measured]
+        part = share * (tweets if source.reviews[0].domain == "tweets" else 1)
+        found += kept if part == 1 else random.sample(kept, round(part * len(kept)))
+    return found
+
+
+def _plain(text: str) -> str:
+    return "".join(character for character in text.lower() if character.isalnum())
+
+
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Train, store, measure."""
+    import torch
+
+    from weft.absa.config import ModelOptions
+    from weft.absa.learn.training import Learning, train
+    from weft.absa.represent.vocabulary import prune_vocabulary
+    from weft.absa.use.store import load, save
+    from weft.encoder.checkpoint.pretrained import load_pretrained
+    from weft.train.config import TrainConfig
+
+    torch.set_num_threads(arguments.threads)
+    reviews = reviews_of(
+        arguments.data, set(arguments.without), arguments.share, arguments.tweets, arguments.seed
+    )
+    places = list(read_sentihood(arguments.data / "sentihood/sentihood-train.json", ALL_ASPECTS).sentences)
+    places = [] if "places" in arguments.without else places[: round(arguments.share * len(places))]
+    aspects, names = read_aspects(), read_names()
+    made = round(arguments.made * (len(reviews) + len(places)))
+    lessons = Lessons(reviews, places, made, aspects, names, Maker(aspects, names))
+    corpus = Corpus(lessons.sentences, POLARITIES)
+    print(f"{len(reviews)} reviews, {len(places)} of places, {made} made", flush=True)
+    options = {"target_layers": 2, "frozen_layers": 3, "similarity_layers": 6, "pooler_blocks": 2}
+    settings = {
+        "schedule": "linear",
+        "warmup": 0.06,
+        "batch_size": 16,
+        "learning_rate": 2e-4,
+        "layer_decay": 0.85,
+    }
+    settings |= json.loads(arguments.train)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    begin = None if arguments.begin is None else load(arguments.begin)
+    begun = time.process_time()
+    trained = train(
+        corpus,
+        prune_vocabulary(load_pretrained(arguments.start)),
+        ModelOptions(
+            **{"open_aspects": True, "aspect_dropout": 0.0, **options, **json.loads(arguments.options)}
+        ),
+        TrainConfig(
+            **{"epochs": arguments.epochs, "save_every": 300, **settings},
+            seed=arguments.seed,
+            precision="bf16" if device == "cuda" else "fp32",
+            device=device,
+            restore_best=False,
+            keep=1,
+            threads=arguments.threads,
+        ),
+        learning=Learning(contrast=arguments.contrast, class_balance=arguments.balance),
+        draw=lessons,
+        begin=begin,
+        directory=arguments.out / "run",
+    )
+    seconds = time.process_time() - begun
+    save(arguments.out / "model", trained.asker, int8=True)
+    results = {"processor_seconds": round(seconds), **measure(trained.asker, arguments.data)}
+    (arguments.out / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    return results
+
+
+def measure(asker: Any, data: Path, part: str = "dev") -> dict[str, Any]:
+    """M-ABSA by domain, the questions of ``examples/absa`` by kind, SentiHood."""
+    import numpy as np
+
+    from weft.absa.evaluate.opinions import opinions_report, under
+    from weft.absa.evaluate.report import report
+    from weft.absa.read.labelled import Columns, read_labelled
+    from weft.absa.read.sentihood import FREQUENT_ASPECTS
+
+    def measured(corpus: Corpus) -> dict[str, float]:
+        answers = np.concatenate(asker.answer(corpus.sentences))
+        found = opinions_report(
+            corpus, under(answers, asker.classes_, corpus.polarities), asker.config.threshold
+        )
+        return {name: round(value, 4) for name, value in found.items()}
+
+    results: dict[str, Any] = {}
+    for domain in MEASURED:
+        reviews = read_mabsa(data / f"absa/mabsa/{domain}-{part}.txt").reviews
+        results[domain] = measured(questions(reviews, 10, 250))
+    names = ("found", "precision", "accuracy", "all_none", "aspect_auc", "sentiment", "ece")
+    results["mean"] = {n: round(float(np.mean([results[d][n] for d in MEASURED])), 4) for n in names}
+    own = read_labelled(str(QUESTIONS), Columns(target="target"))
+    own = replace(own, polarities=POLARITIES)
+    kinds = kinds_of(QUESTIONS)
+    for kind in dict.fromkeys(kinds.values()):
+        picked = [i for i, sentence in enumerate(own.sentences) if kinds[sentence.text] == kind]
+        results[kind] = measured(own.subset(picked))
+    dev = read_sentihood(data / "sentihood/sentihood-dev.json", ALL_ASPECTS).only(FREQUENT_ASPECTS)
+    dev = replace(dev, polarities=asker.classes_)
+    results["sentihood"] = {name: round(value, 4) for name, value in report(asker, dev).items()}
+    return results
+
+
+def kinds_of(path: Path) -> dict[str, str]:
+    """The kind of each text of the questions."""
+    import csv
+
+    with path.open(encoding="utf-8", newline="") as file:
+        return {row["text"]: row["kind"] for row in csv.DictReader(file)}
+
+
+def main() -> None:
+    """Parse, train, measure, print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--start", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--begin", type=Path, help="a model to go on from, of the same options")
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--without", action="append", default=[], help="a domain to leave out")
+    parser.add_argument("--share", type=float, default=1.0, help="of each source")
+    parser.add_argument("--tweets", type=float, default=0.15, help="share of the tweets")
+    parser.add_argument("--made", type=float, default=0.35, help="made sentences per text")
+    parser.add_argument("--contrast", type=float, default=1.0)
+    parser.add_argument("--balance", type=float, default=0.0)
+    parser.add_argument("--options", default="{}", help="of ModelOptions, JSON")
+    parser.add_argument("--train", default="{}", help="of TrainConfig, JSON")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    print(json.dumps(run(arguments), indent=1))
+
+
+if __name__ == "__main__":
+    main()
