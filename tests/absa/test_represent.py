@@ -1,7 +1,7 @@
 import pytest
 
 from weft.absa.records import SENTIHOOD_POLARITIES, Context, Sentence
-from weft.absa.represent.batch import Representation, aspect_words, target_positions
+from weft.absa.represent.batch import Representation, aspect_words, spell_emoji, target_positions
 from weft.errors import ConfigError, InputError
 
 TEXT = "LOCATION1 is cheap but LOCATION2 is dear"
@@ -69,7 +69,15 @@ def test_a_long_text_is_cut_and_keeps_its_end_mark(representation, tokenizer):
     [
         ("The Hotel Aurora, HOTEL AURORA", "Hotel Aurora", ["Hotel Aurora"]),
         ("the hotel aurora", "Hotel Aurora", ["hotel aurora"]),
-        ("LOCATION1and more", "LOCATION1", ["LOCATION1"]),
+        ("LOCATION1and more", "LOCATION1", []),
+        ("the location", "cat", []),
+        ("two cats' beds", "cat", ["cats"]),
+        ("one battery", "batteries", ["battery"]),
+        ("Batteries and more", "battery", ["Batteries"]),
+        ("the dishes and the dish", "dishes", ["dishes"]),
+        ("a dish", "dishes", ["dish"]),
+        ("Mira’s pool", "Mira", ["Mira"]),
+        ("這家酒店很好", "酒店", ["酒店"]),
         ("LOCATION10 is not LOCATION1", "LOCATION1", ["LOCATION1"]),
         ("a.b (c)", "(c)", ["(c)"]),
         ("nothing here", "Hotel", []),
@@ -83,6 +91,16 @@ def test_target_mentions(text, target, found):
     assert spans == "".join(found)
     if text.startswith("LOCATION10"):
         assert positions[0] == text.rindex("LOCATION1")
+
+
+def test_emoji_are_words_that_stand_where_the_emoji_stood(tokenizer):
+    spelled, places = spell_emoji("ok 😡👍🏽 x")
+    assert spelled.split() == ["ok", "pouting", "thumbs", "up", "x"]
+    assert [places[spelled.index(word)] for word in ("pouting", "thumbs", "x")] == [3, 4, 7]
+    assert spell_emoji("plain é") == ("plain é", None)
+    pieces = Representation(tokenizer, ("none", "positive")).pieces("quiet 😡 safe")
+    covered = {"quiet 😡 safe"[start:end] for start, end in pieces.offsets}
+    assert covered == {"", "quiet", "😡", "safe"}
 
 
 def test_aspect_words():

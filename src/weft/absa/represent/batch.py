@@ -8,6 +8,7 @@ A *view* is a text as seen from one target; the aspects asked of a view are its 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
@@ -21,6 +22,9 @@ from weft.absa.records import Sentence
 from weft.errors import CheckpointError, ConfigError, InputError
 
 _SEPARATORS = re.compile(r"[-_/]+")
+_NO_SPACES = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+_EMPTY_WORDS = frozenset({"sign", "heavy", "black", "white", "with", "face"})
+_EMOJI_MARKS = "\ufe0f\u200d"
 
 
 @dataclass(frozen=True)
@@ -151,8 +155,14 @@ class Representation:
         return self._pieces(text)
 
     def _tokenise(self, text: str) -> Pieces:
-        encoding = self.tokenizer.encode(text)
-        return Pieces(tuple(encoding.ids), tuple(encoding.offsets))
+        spelled, places = spell_emoji(text)
+        encoding = self.tokenizer.encode(spelled)
+        offsets = encoding.offsets
+        if places is not None:
+            offsets = [
+                (places[start], places[end - 1] + 1) if end > start else (0, 0) for start, end in offsets
+            ]
+        return Pieces(tuple(encoding.ids), tuple(offsets))
 
     def knows(self, aspect: str) -> bool:
         """Whether the model was trained on this aspect."""
@@ -298,20 +308,35 @@ def aspect_words(aspect: str) -> str:
     return _SEPARATORS.sub(" ", aspect).strip().lower() or aspect.strip()
 
 
+def spell_emoji(text: str) -> tuple[str, list[int] | None]:
+    """The text with its emoji as words, and each new character's place in the text; None where nothing changed."""
+    if text.isascii() or not any(unicodedata.category(character) == "So" for character in text):
+        return text, None
+    parts: list[str] = []
+    places: list[int] = []
+    for place, character in enumerate(text):
+        part = character
+        if unicodedata.category(character) == "So":
+            name = unicodedata.name(character, "").lower()
+            part = f" {' '.join(word for word in re.split('[- ]', name) if word not in _EMPTY_WORDS)} "
+        elif character in _EMOJI_MARKS or unicodedata.category(character) == "Sk":
+            part = " "
+        parts.append(part)
+        places += [place] * len(part)
+    return "".join(parts), places
+
+
 def target_positions(text: str, target: str | None, offsets: Sequence[tuple[int, int]]) -> list[int]:
     """The tokens that the mentions of a target cover.
 
-    Whole words are looked for as written, then in any letter case, then inside words; the first kind
-    that is found counts. Nothing is found for a target that the text does not mention.
+    Whole words are looked for as written, then in any letter case, then as singular or plural; the first kind that is
+    found counts. Inside words only a target of a script without spaces between words is looked for. Nothing is found
+    for a target that the text does not mention.
     """
     if target is None:
         return []
-    exact = re.escape(target.strip())
-    for pattern, flags in (
-        (rf"(?<!\w){exact}(?!\w)", 0),
-        (rf"(?<!\w){exact}(?!\w)", re.IGNORECASE),
-        (exact, re.IGNORECASE),
-    ):
+    exact, other = _target_forms(target.strip())
+    for pattern, flags in ((exact, 0), (exact, re.IGNORECASE), (other, re.IGNORECASE)):
         spans = [match.span() for match in re.finditer(pattern, text, flags)]
         if spans:
             return [
@@ -320,6 +345,24 @@ def target_positions(text: str, target: str | None, offsets: Sequence[tuple[int,
                 if end > start and any(start < stop and end > begin for begin, stop in spans)
             ]
     return []
+
+
+@lru_cache(maxsize=1 << 10)
+def _target_forms(target: str) -> tuple[str, str]:
+    """Patterns for a target as it is, and for its other number."""
+    exact = re.escape(target)
+    if _NO_SPACES.search(target):
+        return exact, exact
+    stem, ending = exact, "(?:e?s)?"
+    if exact.endswith(("y", "ies")):
+        stem, ending = exact.removesuffix("ies").removesuffix("y"), "(?:y|ys|ies)"
+    elif exact.endswith("s") and not exact.endswith("ss"):
+        stem, ending = (
+            exact.removesuffix("es") if exact.endswith(("shes", "ches", "xes", "sses")) else exact[:-1],
+            "(?:e?s)?",
+        )
+    whole = r"(?<!\w){}(?!\w)"
+    return whole.format(exact), whole.format(stem + ending)
 
 
 def read_tokenizer(data: bytes, where: str) -> Tokenizer:

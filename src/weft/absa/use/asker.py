@@ -153,15 +153,23 @@ class Asker:
 
         A text longer than the model reads at once is read in windows. For each question the window with
         the least probability of ``none`` speaks, among those that mention the target where any does.
-        Sentences with the same text and questions are answered once.
+        A text that stands in several sentences is read once, with the questions of all.
 
         Args:
             sentences: Texts with at least one question each.
             batch_contexts: The most questions of one pass through the model.
         """
-        distinct = {(sentence.text, sentence.contexts): sentence for sentence in sentences}
-        answers = dict(zip(distinct, self._answer(list(distinct.values()), batch_contexts), strict=True))
-        return [answers[sentence.text, sentence.contexts] for sentence in sentences]
+        asked: dict[str, dict[Context, int]] = {}
+        for sentence in sentences:
+            places = asked.setdefault(sentence.text, {})
+            for context in sentence.contexts:
+                places.setdefault(context, len(places))
+        gathered = [Sentence(text, tuple(places)) for text, places in asked.items()]
+        answers = dict(zip(asked, self._answer(gathered, batch_contexts), strict=True))
+        return [
+            answers[sentence.text][[asked[sentence.text][context] for context in sentence.contexts]]
+            for sentence in sentences
+        ]
 
     def _answer(self, sentences: Sequence[Sentence], batch_contexts: int) -> list[Floats]:
         windows = [

@@ -12,7 +12,11 @@ from weft.absa.read.table import TableRow
 from weft.absa.records import NONE, Context, Problems, Sentence
 from weft.absa.use.asker import Asker
 from weft.absa.use.decide import decide
+from weft.absa.use.language import foreign
 from weft.errors import ConfigError, InputError
+
+UNSURE = "unsure"
+"""What is answered where nothing is probable enough and one asked to be told so."""
 
 
 @dataclass(frozen=True)
@@ -66,34 +70,52 @@ class Asked:
 
 
 def records(
-    asker: Asker, sentences: Sequence[Sentence], threshold: float | None = None
+    asker: Asker,
+    sentences: Sequence[Sentence],
+    threshold: float | None = None,
+    abstain: float | None = None,
 ) -> list[dict[str, Any]]:
-    """One record for each question: text, target, aspect, polarity, probabilities.
+    """One record for each question: text, target, aspect, polarity, probabilities, note.
 
     ``target_found`` tells whether the text mentions the target. Where it does not, nothing can be said
-    about it, and the polarity is ``none``, whatever the probabilities, which are those of the whole text.
+    about it, and the polarity is ``none``, whatever the probabilities, which are those of the whole text. The ``note``
+    says that, and where else an answer is not simply the most probable one: a threshold decided, nothing is sure
+    enough, or the text is in another language than English; it is None where there is nothing to say.
 
     Args:
         asker: The model.
         sentences: The texts with their questions.
         threshold: See :func:`weft.absa.use.decide.decide`; the model's own where None.
+        abstain: The polarity is ``unsure`` where the answer is less probable than this; None answers always.
     """
     found: list[dict[str, Any]] = []
     limit = asker.config.threshold if threshold is None else threshold
     for sentence, probabilities in zip(sentences, asker.answer(sentences), strict=True):
         classes = decide(probabilities, limit)
+        language = foreign(sentence.text)
         for context, row, chosen in zip(sentence.contexts, probabilities, classes, strict=True):
             mentioned = asker.mentions(sentence.text, context.target)
+            unsure = mentioned and abstain is not None and row[chosen] < abstain
+            notes: list[str] = []
+            if not mentioned:
+                notes.append(f"the text does not mention {context.target}")
+            elif unsure:
+                notes.append(f"{asker.classes_[chosen]} at {row[chosen]:.2f} is less sure than {abstain:g}")
+            elif chosen != row.argmax():
+                notes.append(f"decided by the threshold {limit:g}")
+            if language is not None:
+                notes.append(f"the text seems to be in another language than English: {language}")
             found.append(
                 {
                     "text": sentence.text,
                     "target": context.target,
                     "aspect": context.aspect,
-                    "polarity": asker.classes_[chosen] if mentioned else NONE,
+                    "polarity": (UNSURE if unsure else asker.classes_[chosen]) if mentioned else NONE,
                     "target_found": mentioned,
                     "probabilities": {
                         name: round(float(value), 6) for name, value in zip(asker.classes_, row, strict=True)
                     },
+                    "note": "; ".join(notes) or None,
                 }
             )
     return found
@@ -107,6 +129,7 @@ def stream(
     *,
     source: str = "",
     threshold: float | None = None,
+    abstain: float | None = None,
     chunk: int = 1024,
 ) -> Iterator[list[dict[str, Any]]]:
     """Records of the rows, chunk after chunk, each with the ``row`` it came from.
@@ -118,6 +141,7 @@ def stream(
         problems: Takes the rows that cannot be used.
         source: The table's name, for messages.
         threshold: See :func:`records`.
+        abstain: See :func:`records`.
         chunk: Rows that are in memory at once.
     """
     upcoming = iter(rows)
@@ -134,7 +158,7 @@ def stream(
             sentences.append(sentence)
             numbers += [row.number] * len(sentence.contexts)
         if sentences:
-            found = records(asker, sentences, threshold)
+            found = records(asker, sentences, threshold, abstain)
             yield [{"row": number, **record} for number, record in zip(numbers, found, strict=True)]
         else:
             yield []

@@ -12,6 +12,8 @@ from weft.cli.absa.report import print_report
 
 if TYPE_CHECKING:
     from weft.absa.explain.attribution import Method
+    from weft.absa.records import Corpus
+    from weft.absa.use.asker import Asker
 
 
 def parser() -> argparse.ArgumentParser:
@@ -28,6 +30,12 @@ def parser() -> argparse.ArgumentParser:
         choices=(*METHODS, "random"),
         help="of the explanations; may be repeated; all by default",
     )
+    found.add_argument(
+        "--by",
+        metavar="COLUMN",
+        help="of a table: count opinions for each value of this column, whatever the model's classes are; "
+        "so are M-ABSA's counted",
+    )
     add_answers(found)
     return found
 
@@ -42,6 +50,8 @@ def run(argv: list[str]) -> int:
         check_threshold("--threshold", arguments.threshold)
     corpus = read_corpus(arguments)
     asker = load_asker(arguments)
+    if arguments.by is not None or arguments.format == "mabsa":
+        return _opinions(arguments, corpus, asker.calibrated(asker.config.temperature, arguments.threshold))
     corpus = under_classes(corpus, asker, arguments.input)
     asker = asker.calibrated(asker.config.temperature, arguments.threshold)
     results = report(asker, corpus)
@@ -56,5 +66,34 @@ def run(argv: list[str]) -> int:
         scores = deletion_scores(asker, corpus, methods, limit=arguments.explanations)
         results |= {f"deletion, {name}": value for name, value in scores.items()}
     print_report(results, arguments.json, heading=arguments.input)
+    report_problems(corpus, "eval")
+    return 0
+
+
+def _opinions(arguments: argparse.Namespace, corpus: Corpus, asker: Asker) -> int:
+    """Print what is found and what is right, of all texts or for each value of a column."""
+    import numpy as np
+
+    from weft.absa.evaluate.opinions import opinions_report, under
+    from weft.absa.read.table import read_rows
+
+    parts = {arguments.input: list(range(len(corpus.sentences)))}
+    if arguments.by is not None:
+        rows = read_rows(arguments.input, [arguments.text_column, arguments.by])
+        cells = [row.cells for row in rows if row.problem is None]
+        value_of = {str(cell[arguments.text_column]).strip(): str(cell[arguments.by]) for cell in cells}
+        parts = {}
+        for number, sentence in enumerate(corpus.sentences):
+            parts.setdefault(value_of[sentence.text], []).append(number)
+    answers = asker.answer(corpus.sentences)
+    measured: dict[str, float] = {}
+    for name, numbers in parts.items():
+        told = under(np.concatenate([answers[i] for i in numbers]), asker.classes_, corpus.polarities)
+        found = opinions_report(corpus.subset(numbers), told, asker.config.threshold)
+        if not arguments.json:
+            print_report(found, False, heading=name)
+        measured |= {f"{name}: {what}" if arguments.by else what: value for what, value in found.items()}
+    if arguments.json:
+        print_report(measured, True, heading="")
     report_problems(corpus, "eval")
     return 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from weft.errors import ConfigError, InputError, PartialFailure
@@ -15,9 +17,11 @@ if TYPE_CHECKING:
 
 def add_labelled(parser: argparse.ArgumentParser) -> None:
     """Which texts, and what the columns are called."""
-    parser.add_argument("input", help="SentiHood JSON, SemEval XML, or a labelled table")
+    parser.add_argument("input", help="SentiHood JSON, SemEval XML, M-ABSA, or a labelled table")
     parser.add_argument(
-        "--format", choices=("sentihood", "semeval", "table"), help="by the suffix: .json, .xml, other"
+        "--format",
+        choices=("sentihood", "semeval", "table", "mabsa"),
+        help="by the suffix: .json, .xml, other; mabsa is asked about its ten most frequent categories",
     )
     parser.add_argument("--text-column", default="text")
     parser.add_argument("--aspect-column", default="aspect")
@@ -45,6 +49,8 @@ def read_corpus(arguments: argparse.Namespace) -> Corpus:
     from weft.absa.learn.setup import DataFiles, DataFormat
     from weft.absa.learn.training import split
     from weft.absa.read.labelled import Columns
+    from weft.absa.read.quadruples import read_mabsa
+    from weft.absa.read.reviews import questions
     from weft.absa.read.sentihood import FREQUENT_ASPECTS
 
     share = arguments.held_out
@@ -54,6 +60,10 @@ def read_corpus(arguments: argparse.Namespace) -> Corpus:
     if form is None:
         form = "sentihood" if arguments.input.endswith(".json") else "table"
         form = "semeval" if arguments.input.endswith(".xml") else form
+    if form == "mabsa":
+        found = read_mabsa(Path(arguments.input))
+        corpus = replace(questions(found.reviews), problems=found.problems)
+        return corpus if share is None else split(corpus, share, arguments.seed)[1]
     columns = Columns(
         arguments.text_column, arguments.aspect_column, arguments.polarity_column, arguments.target_column
     )

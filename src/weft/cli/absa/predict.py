@@ -38,6 +38,14 @@ def parser() -> argparse.ArgumentParser:
         help="report an opinion where it has more than this share of what it and none have together; the "
         "model's own by default, 0.5 is the most probable answer",
     )
+    found.add_argument(
+        "--abstain",
+        type=float,
+        nargs="?",
+        const=0.5,
+        metavar="SHARE",
+        help="answer `unsure` where the answer's probability is below this (0.5)",
+    )
     found.add_argument("-o", "--output", help="a .csv, .jsonl or .parquet file; standard output by default")
     add_answers(found)
     return found
@@ -51,6 +59,8 @@ def run(argv: list[str]) -> int:
     aspects = [*arguments.aspect, *_lines(arguments.aspects)]
     if arguments.threshold is not None:
         check_threshold("--threshold", arguments.threshold)
+    if arguments.abstain is not None:
+        check_threshold("--abstain", arguments.abstain)
     is_table = arguments.input == "-" or Path(arguments.input).suffix.lower() in _SUFFIXES
     if not is_table:
         return _one(arguments, aspects)
@@ -80,15 +90,15 @@ def _one(arguments: argparse.Namespace, aspects: list[str]) -> int:
 
     asked = Asked(tuple(aspects), tuple(arguments.target))
     sentence = asked.sentence(TableRow(1, {"text": arguments.input}), "the text")
-    found = records(load_asker(arguments), [sentence], arguments.threshold)
+    found = records(load_asker(arguments), [sentence], arguments.threshold, arguments.abstain)
     if arguments.json or arguments.output:
         _write(found, arguments.output)
         return 0
     for record in found:
         question = " / ".join(part for part in (record["target"], record["aspect"]) if part)
         shares = ", ".join(f"{name} {value:.2f}" for name, value in record["probabilities"].items())
-        missing = "" if record["target_found"] else f" [the text does not mention {record['target']}]"
-        print(f"{question}: {record['polarity']}  ({shares}){missing}")
+        note = f" [{record['note']}]" if record["note"] else ""
+        print(f"{question}: {record['polarity']}  ({shares}){note}")
     return 0
 
 
@@ -147,7 +157,8 @@ def _stream(
 
     names = ["row", "text", "target", "aspect", "polarity", "target_found"]
     nested = arguments.output is None or arguments.output.endswith((".jsonl", ".ndjson"))
-    columns = [*names, "probabilities"] if nested else [*names, *(f"p_{name}" for name in asker.classes_)]
+    shares = ["probabilities"] if nested else [f"p_{name}" for name in asker.classes_]
+    columns = [*names, *shares, "note"]
     source = "standard input" if arguments.input == "-" else arguments.input
     console = Console(stderr=True)
     progress = Progress(
@@ -159,7 +170,13 @@ def _stream(
     with progress, TableWriter(arguments.output, columns, column_types(columns)) as writer:
         task = progress.add_task("predict", total=None)
         chunks = stream(
-            asker, chain(first, rest), asked, problems, source=source, threshold=arguments.threshold
+            asker,
+            chain(first, rest),
+            asked,
+            problems,
+            source=source,
+            threshold=arguments.threshold,
+            abstain=arguments.abstain,
         )
         for found in chunks:
             writer.write(found if nested else [flat(record) for record in found])

@@ -1,0 +1,83 @@
+"""What an answer says beside itself: unsure, threshold, target, language."""
+
+import numpy as np
+import pytest
+
+from weft.absa.records import Context, Sentence
+from weft.absa.use.language import foreign
+from weft.absa.use.predict import records
+
+TEXT = "LOCATION1 is cheap but not very safe"
+
+
+@pytest.fixture
+def answered(make, monkeypatch):
+    asker = make()
+
+    def told(shares, context=None, **options):
+        monkeypatch.setattr(asker, "answer", lambda sentences: [np.array([shares])])
+        (record,) = records(asker, [Sentence(TEXT, (context or Context("price"),))], **options)
+        return record["polarity"], record["note"]
+
+    return told
+
+
+def test_the_most_probable_answer_needs_no_note(answered):
+    assert answered([0.2, 0.7, 0.1], threshold=0.5) == ("positive", None)
+
+
+def test_a_threshold_that_decides_is_named(answered):
+    assert answered([0.5, 0.4, 0.1], threshold=0.4) == ("positive", "decided by the threshold 0.4")
+
+
+def test_unsure_is_said_only_where_asked(answered):
+    shares = [0.35, 0.45, 0.2]
+    assert answered(shares, threshold=0.5) == ("positive", None)
+    polarity, note = answered(shares, threshold=0.5, abstain=0.5)
+    assert polarity == "unsure"
+    assert note == "positive at 0.45 is less sure than 0.5"
+    assert answered(shares, threshold=0.5, abstain=0.4) == ("positive", None)
+
+
+def test_a_target_that_is_not_there_is_none_and_never_unsure(answered):
+    polarity, note = answered([0.35, 0.45, 0.2], Context("price", "Hotel"), threshold=0.5, abstain=0.9)
+    assert (polarity, note) == ("none", "the text does not mention Hotel")
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("The rooms were clean and the staff was kind", None),
+        ("great phone!!", None),
+        ("ok", None),
+        ("12 :-)", None),
+        ("Das Zimmer war sauber und das Personal sehr freundlich", "de"),
+        ("Le personnel est très gentil mais la chambre était sale", "fr"),
+        ("房间很干净,员工也很友好", "zh"),
+    ],
+)
+def test_another_language_is_noticed(text, code):
+    assert foreign(text) == code
+
+
+def test_another_language_is_said(make):
+    text = "Das Zimmer war sauber und das Personal sehr freundlich"
+    (record,) = records(make(), [Sentence(text, (Context("price"),))])
+    assert record["note"].endswith("another language than English: de")
+
+
+def test_one_question_in_each_row_is_read_with_the_other_questions_of_its_text(make, monkeypatch):
+    asker = make()
+    questions = [Context("price"), Context("safety"), Context("price", "LOCATION1")]
+    whole = asker.answer([Sentence(TEXT, tuple(questions)), Sentence("quiet", (questions[0],))])
+    seen = []
+    read = asker._answer
+    monkeypatch.setattr(
+        asker, "_answer", lambda sentences, most: seen.append(len(sentences)) or read(sentences, most)
+    )
+    alone = asker.answer(
+        [*(Sentence(TEXT, (question,)) for question in questions), Sentence("quiet", (questions[0],))]
+    )
+    assert seen == [2]
+    assert np.array_equal(np.concatenate(alone[:3]), whole[0])
+    assert np.array_equal(alone[3], whole[1])
