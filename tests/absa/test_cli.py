@@ -209,7 +209,7 @@ BAD = [
     (("predict", TEXT, "--aspects", "absent.txt"), 3, "absent.txt: cannot read it"),
     (("predict", TEXT, "--aspect", "price", "--threads", "0"), 2, "--threads is 0"),
     (("predict", TEXT, "--aspect", "price", "--device", "abacus"), 2, "--device is 'abacus'"),
-    (("predict", TEXT, "--aspect", "price", "--model", "absent"), 4, "absent: no such model"),
+    (("predict", TEXT, "--aspect", "price", "--model", "absent"), 4, "'absent': no such model"),
     (("explain", "", "--aspect", "price"), 3, "the text is empty"),
     (("explain", TEXT, "--aspect", "price", "--polarity", "great"), 3, "polarity 'great'"),
     (("explain", TEXT, "--aspect", "price", "--method", "quasi"), 2, "no quasi-attention"),
