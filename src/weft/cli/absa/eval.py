@@ -82,7 +82,7 @@ def _opinions(arguments: argparse.Namespace, corpus: Corpus, asker: Asker) -> in
         rows = read_rows(arguments.input, [arguments.text_column, arguments.by])
         cells = [row.cells for row in rows if row.problem is None]
         value_of = {str(cell[arguments.text_column]).strip(): str(cell[arguments.by]) for cell in cells}
-        parts = {}
+        parts = dict[str, list[int]]()
         for number, sentence in enumerate(corpus.sentences):
             parts.setdefault(value_of[sentence.text], []).append(number)
     answers = asker.answer(corpus.sentences)
