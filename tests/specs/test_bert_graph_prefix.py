@@ -352,39 +352,43 @@ def test_bad_batches(checkpoint):
         model({**batch, "graph": dummy_batch(3)["graph"]})
 
 
-def test_integration_loss_falls_over_ten_iterations(checkpoint):
-    """2 samples, 50 tokens, 20 nodes: forward, both losses, backward, step; the loss falls."""
-    model = build(checkpoint)
+def test_integration_loss_falls_over_ten_iterations():
+    """2 samples, 50 tokens, 20 nodes, 2 layers, dropout on: forward, both losses, backward, step; the loss falls."""
+    config = EncoderConfig(
+        vocab_size=VOCAB,
+        hidden_size=HIDDEN,
+        num_hidden_layers=2,
+        num_attention_heads=HEADS,
+        intermediate_size=24,
+        max_position_embeddings=64,
+        initializer_range=0.2,
+    )
+    model = build(config)
+    rates = [module.p for module in model.modules() if isinstance(module, torch.nn.Dropout)]
+    assert model.training
+    assert len(rates) > 3
+    assert min(rates) > 0
     batch = dummy_batch()
-    # A pair: two views of one function, so that the contrastive loss has a positive; and another pair.
-    batch = {
-        "input_ids": batch["input_ids"].repeat(2, 1),
-        "attention_mask": batch["attention_mask"].repeat(2, 1),
-        "graph": dummy_batch(4)["graph"],
-    }
-    groups = torch.tensor([0, 1, 0, 1])
-    labels = batch["input_ids"].masked_fill(torch.rand(4, 50) > 0.2, -100)
+    assert batch["input_ids"].shape == (2, 50)
+    assert batch["graph"].num_nodes == 40
+    labels = batch["input_ids"].masked_fill(torch.rand(2, 50) > 0.3, -100)
     labels = labels.masked_fill(~batch["attention_mask"], -100)
     batch["mlm_mask"] = labels != -100
     batch["input_ids"] = batch["input_ids"].masked_fill(batch["mlm_mask"], 4)
-    model.train()
-    for module in model.modules():
-        if isinstance(module, torch.nn.Dropout):
-            module.p = 0.0
-    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    pair = torch.tensor([0, 0])
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     losses = []
     for _ in range(10):
         outputs = model(batch)
         mlm_loss = masked_language_modeling_loss(outputs["mlm_logits"], labels)
-        contrastive_loss = nt_xent_loss(outputs["embeddings"], groups)
-        total = mlm_loss + 0.5 * contrastive_loss
+        total = mlm_loss + 0.5 * nt_xent_loss(outputs["embeddings"], pair)
         optimizer.zero_grad()
         total.backward()
         optimizer.step()
         losses.append(total.item())
     assert all(torch.isfinite(torch.tensor(losses)))
     assert losses[-1] < 0.8 * losses[0]
-    assert sum(later < earlier for earlier, later in pairwise(losses)) >= 8
+    assert sum(later < earlier for earlier, later in pairwise(losses)) >= 7
 
 
 def test_parts_are_those_of_the_library(checkpoint):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,9 @@ import torch
 
 from weft.bcsd.evaluate.tasks import COLUMNS
 from weft.bcsd.evaluate.tune import tune
+from weft.bcsd.learn.contract import embed, train_contract
 from weft.bcsd.learn.sampling import SamplingConfig
-from weft.bcsd.learn.training import Learning, train_model
+from weft.bcsd.learn.training import Learning, Validation, train_model
 from weft.bcsd.model.config import ModelConfig
 from weft.bcsd.model.function_model import FunctionModel
 from weft.bcsd.represent.lexical import Lexical
@@ -81,6 +83,8 @@ def run_setup(setup: Setup, *, quiet: bool = False) -> Outcome:
     if not training.num_rows:
         raise InputError("no function of a training package", where=str(setup.data))
     torch.manual_seed(setup.train.seed)
+    if setup.model.kind == "contract":
+        return _run_contract(setup, training, validation if validation.num_rows else None, quiet)
     model = FunctionModel(setup.model)
     lexical = fit_lexical(training)
     if setup.begin is None:
@@ -103,6 +107,21 @@ def run_setup(setup: Setup, *, quiet: bool = False) -> Outcome:
             weights, recall = tune(validation, Embedder(model.to("cpu"), lexical))
         save(setup.output, model, lexical, weights, half=setup.half)
     return Outcome(history, weights, recall)
+
+
+def _run_contract(setup: Setup, training: pa.Table, validation: pa.Table | None, quiet: bool) -> Outcome:
+    model, history = train_contract(
+        setup.model,
+        training,
+        setup.sampling,
+        setup.learning,
+        setup.train,
+        setup.output,
+        validation=validation,
+        quiet=quiet,
+    )
+    measure = None if validation is None else Validation(validation, partial(embed, setup.model))
+    return Outcome(history, ScoreWeights(), None if measure is None else measure(model.eval())["recall"])
 
 
 def fit_lexical(training: pa.Table) -> Lexical:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import torch
-from torch import Tensor
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from weft.bcsd.evaluate.tasks import HEADLINE, Labels, Task
 from weft.bcsd.learn.sampling import GroupPlan, SamplingConfig
@@ -217,22 +219,29 @@ class Validation:
 
     Args:
         functions: Rows of the validation packages.
+        embed: What makes the embeddings of functions with a model; the embedder where None.
     """
 
-    def __init__(self, functions: pa.Table) -> None:
+    def __init__(
+        self, functions: pa.Table, embed: Callable[[Any, FunctionArrays], NDArray[np.float32]] | None = None
+    ) -> None:
         labels = Labels(functions)
         self.tasks: list[Task] = [labels.task(setting, "valid") for setting in HEADLINE]
         self.rows = np.unique(np.concatenate([rows for t in self.tasks for rows in (t.queries, t.base)]))
         self.arrays = FunctionArrays.from_table(functions.take(pa.array(self.rows)))
-        self._lexical = Lexical(np.ones(len(LEVELS) * len(load_vocabulary())))
+        self._embed: Callable[[Any, FunctionArrays], NDArray[np.float32]] = embed or _embed
 
-    def __call__(self, model: FunctionModel) -> dict[str, float]:
+    def __call__(self, model: nn.Module) -> dict[str, float]:
         """``recall``, and each setting's own."""
-        device = next(model.parameters()).device
-        vectors = Embedder(model, self._lexical, device=device).embed(self.arrays)
+        vectors = self._embed(model, self.arrays)
         values: dict[str, float] = {}
         for task in self.tasks:
             queries, base = (vectors[np.searchsorted(self.rows, rows)] for rows in (task.queries, task.base))
             rank = ranks(queries @ base.T, task.right).realistic
             values[task.setting] = hit_at_k(rank, 1)
         return {"recall": float(np.mean(list(values.values()))), **values}
+
+
+def _embed(model: FunctionModel, arrays: FunctionArrays) -> NDArray[np.float32]:
+    lexical = Lexical(np.ones(len(LEVELS) * len(load_vocabulary())))
+    return Embedder(model, lexical, device=next(model.parameters()).device).embed(arrays)

@@ -14,10 +14,19 @@ PrefixSource = Literal["graph", "register", "none"]
 Branches = Literal["both", "sequence", "graph"]
 NodeFeatures = Literal["both", "instructions", "facts"]
 BlockDecay = Literal["none", "scores", "weights"]
+Kind = Literal["function", "contract"]
 
 
 #: Fields that came after the first models were saved.
-LATER = ("block_tokens", "typed_edges", "reverse_edges", "node_features", "block_decay", "block_distance")
+LATER = (
+    "block_tokens",
+    "typed_edges",
+    "reverse_edges",
+    "node_features",
+    "block_decay",
+    "block_distance",
+    "kind",
+)
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,9 @@ class ModelConfig(Settings):
         block_decay: Whether attention between two instructions fades with the distance of their blocks in the
             graph: not, on the scores, or on the weights (:class:`weft.condition.decay.DistanceDecay`).
         block_distance: The largest distance that it tells apart.
+        kind: ``"function"``, the model described here; ``"contract"``, the ``BCSModel`` of the model contract in
+            these sizes: it reads single tokens, its embedding is ``[CLS]``, and it takes no notice of what is
+            there to be compared.
 
     Raises:
         ConfigError: A field breaks its rule.
@@ -82,6 +94,7 @@ class ModelConfig(Settings):
     node_features: NodeFeatures = "both"
     block_decay: BlockDecay = "none"
     block_distance: int = 16
+    kind: Kind = "function"
 
     def __post_init__(self) -> None:
         for name in (
@@ -104,6 +117,7 @@ class ModelConfig(Settings):
             ("branches", get_args(Branches)),
             ("node_features", get_args(NodeFeatures)),
             ("block_decay", get_args(BlockDecay)),
+            ("kind", get_args(Kind)),
         ):
             self._require(name, getattr(self, name) in choices, f"one of {', '.join(choices)}")
         self._require("block_tokens", self.token_set or not self.block_tokens, "False without token_set")
