@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 ROWS_PER_GROUP = 4096
 
-_FIELDS = [
+FIELDS = [
     pa.field("binary", pa.string()),
     pa.field("binary_sha256", pa.string()),
     pa.field("format", pa.string()),
@@ -63,7 +63,7 @@ def schema(disassembler: str = "native") -> pa.Schema:
         "weft.vocabulary": load_vocabulary().digest,
         "weft.disassembler": disassembler,
     }
-    return pa.schema(_FIELDS, metadata=metadata)
+    return pa.schema(FIELDS, metadata=metadata)
 
 
 class TableBuilder:

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from weft.absa.records import Sentence
 from weft.errors import CheckpointError, ConfigError, InputError
+from weft.train.batching import pad
 
 _SEPARATORS = re.compile(r"[-_/]+")
 _NO_SPACES = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
@@ -199,7 +200,7 @@ class Representation:
         target_mask = torch.zeros(len(slots), input_ids.shape[1], dtype=torch.bool)
         for row, positions in enumerate(target_tokens):
             target_mask[row, positions] = True
-        slot_aspect, slot_mask = _padded(slots, 0)
+        slot_aspect, slot_mask = pad(slots, 0)
         aspect_ids, aspect_mask = self._pad([self.cut(self.pieces(words)).ids for words in aspects])
         view, slot = zip(*places, strict=True)
         return Questions(
@@ -276,7 +277,7 @@ class Representation:
         )
 
     def _pad(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-        return _padded(rows, self.pad_id)
+        return pad(rows, self.pad_id)
 
     def _labels(self, sentences: Sequence[Sentence]) -> Tensor | None:
         if not all(sentence.polarities for sentence in sentences):
@@ -291,16 +292,6 @@ class Representation:
                     )
                 labels.append(self._number[polarity])
         return torch.tensor(labels)
-
-
-def _padded(rows: Sequence[Sequence[int]], fill: int) -> tuple[Tensor, Tensor]:
-    width = max(map(len, rows))
-    table = torch.full((len(rows), width), fill, dtype=torch.long)
-    mask = torch.zeros(len(rows), width, dtype=torch.bool)
-    for row, ids in enumerate(rows):
-        table[row, : len(ids)] = torch.tensor(ids, dtype=torch.long)
-        mask[row, : len(ids)] = True
-    return table, mask
 
 
 def aspect_words(aspect: str) -> str:

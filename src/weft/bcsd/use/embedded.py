@@ -10,6 +10,7 @@ from scipy import sparse
 
 from weft.bcsd.represent import NORMALISER_VERSION, load_vocabulary
 from weft.bcsd.represent.arrays import FunctionArrays
+from weft.bcsd.table import FIELDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,21 +21,8 @@ EMBEDDED_SCHEMA = 1
 #: Lexical features are stored as 16-bit numbers, however many of them a model has.
 _LEXICAL_WIDTH = 1 << 16
 
-_FACTS = [
-    pa.field("binary", pa.string()),
-    pa.field("binary_sha256", pa.string()),
-    pa.field("architecture", pa.string()),
-    pa.field("name", pa.string()),
-    pa.field("aliases", pa.list_(pa.string())),
-    pa.field("address", pa.uint64()),
-    pa.field("size", pa.int64()),
-    pa.field("num_blocks", pa.int32()),
-    pa.field("num_edges", pa.int32()),
-    pa.field("num_instructions", pa.int32()),
-    pa.field("flags", pa.list_(pa.string())),
-    pa.field("digest", pa.string()),
-    pa.field("token_digest", pa.string()),
-]
+_LEFT_OUT = {"format", "blocks", "edges", "tokens", "jumps", "callees", "imports"}
+_FACTS = [field for field in FIELDS if field.name not in _LEFT_OUT]
 
 
 def embedded_schema(dimension: int, model: str) -> pa.Schema:
