@@ -27,7 +27,7 @@ from weft.bcsd.evaluate.report import Vectors
 from weft.bcsd.evaluate.tasks import COLUMNS, HEADLINE, Labels
 from weft.bcsd.learn.sampling import SamplingConfig
 from weft.bcsd.learn.setup import fit_lexical
-from weft.bcsd.learn.training import Learning, train_model
+from weft.bcsd.learn.training import Learning, course
 from weft.bcsd.model.config import ModelConfig
 from weft.bcsd.model.function_model import FunctionModel
 from weft.bcsd.represent.lexical import Lexical
@@ -87,7 +87,7 @@ def measure(
     place = arguments.out / f"{list(CONTROLS).index(name)}-{seed}"
     training = functions.filter(pc.field("role") == "train")
     sampling = SamplingConfig(groups=arguments.groups)
-    history = train_model(model, training, sampling, learning, config, directory=place, quiet=True)
+    history = course(model, training, sampling, learning, config).run(place).history
     return {
         "control": name,
         "seed": seed,

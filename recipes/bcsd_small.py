@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.bcsd.learn.sampling import SamplingConfig
-from weft.bcsd.learn.setup import Setup, run_setup
+from weft.bcsd.learn.setup import Setup
 from weft.bcsd.learn.training import Learning
 from weft.bcsd.model.config import ModelConfig
-from weft.train import TrainConfig
+from weft.train import TrainConfig, run_setup
 
 RATE = 1.3e-3
 
@@ -62,7 +62,7 @@ def setup(number: int, arguments: argparse.Namespace) -> Setup:
     part = PARTS[number]
     return Setup(
         data=arguments.data,
-        output=arguments.out / part.name,
+        out=arguments.out / part.name,
         model=ModelConfig(
             hidden_size=arguments.hidden_size,
             dimension=2 * arguments.hidden_size,
@@ -110,9 +110,9 @@ def main(argv: list[str]) -> int:
     for number, part in enumerate(PARTS):
         if arguments.parts is None or part.name in arguments.parts:
             begin = time.time()
-            done = run_setup(setup(number, arguments), quiet=True)
+            done = run_setup(setup(number, arguments))
             seconds = f"{time.time() - begin:.0f} s"
-            print(part.name, done.history.step, seconds, done.weights, done.validation, flush=True)
+            print(part.name, done.history.step, seconds, done.results, flush=True)
     return 0
 
 

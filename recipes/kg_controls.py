@@ -23,8 +23,8 @@ from kg_python_small import training_chunks
 
 from weft.kg.evaluate.scores import evaluate
 from weft.kg.evaluate.views import make_views
+from weft.kg.learn.code import course, named_config
 from weft.kg.model.leafy_chain import LeafyChainModel
-from weft.kg.model.training import named_config, train_model
 from weft.kg.represent.dataset import Dataset, load_dataset
 from weft.kg.represent.sampling import SamplingConfig
 from weft.train import TrainConfig
@@ -96,7 +96,7 @@ def measure(dataset: Dataset, name: str, seed: int, arguments: argparse.Namespac
     corpus = dataset.corpus.to(arguments.device)
     own, _ = training_chunks(dataset.corpus)
     begin = time.monotonic()
-    train_model(model, corpus, sampling, training, chunks=own, quiet=True)
+    course(model, corpus, sampling, training, chunks=own).run()
     seconds = time.monotonic() - begin
     views = make_views(dataset, "test", arguments.limit)
     scores = evaluate(model, corpus, views, dataset.schema.names, shuffle_relations=shuffle)

@@ -23,8 +23,8 @@ from torch import Tensor
 from weft.kg.evaluate.baselines import baseline_scores
 from weft.kg.evaluate.scores import evaluate
 from weft.kg.evaluate.views import make_views
+from weft.kg.learn.code import course, named_config
 from weft.kg.model.leafy_chain import LeafyChainModel
-from weft.kg.model.training import named_config, train_model
 from weft.kg.represent.dataset import Corpus, Dataset, load_dataset
 from weft.kg.represent.sampling import SamplingConfig
 from weft.train import TrainConfig
@@ -106,16 +106,9 @@ def train(dataset: Dataset, arguments: argparse.Namespace, results: Path) -> Lea
             write(results, event="validation", part=part, **{key: round(v, 4) for key, v in values.items()})
             module.save(arguments.out / "model", dataset.tokenizer, dtype=torch.float16)
 
-        history = train_model(
-            model,
-            corpus,
-            sampling(arguments, part),
-            schedule(part, steps, arguments),
-            chunks=chunks,
-            directory=arguments.out / name,
-            quiet=True,
-            on_evaluation=keep,
-        )
+        drawn, plan_of_rate = sampling(arguments, part), schedule(part, steps, arguments)
+        lessons = course(model, corpus, drawn, plan_of_rate, chunks=chunks, on_evaluation=keep)
+        history = lessons.run(arguments.out / name).history
         if part == 0 and "second" not in plan:
             speed = max(len(history.losses), 1) / (time.time() - begin)
             # A margin, for the machine may be busier later.

@@ -22,14 +22,14 @@ from typing import Any
 import torch
 
 from weft.kg.evaluate.texts import ask_texts, baseline_text_scores, calibrate_texts, score_texts
-from weft.kg.model.entity_graph import EntityGraphModel
-from weft.kg.model.entity_training import (
+from weft.kg.learn.text import (
     WITHOUT_GRAPH,
+    course,
     from_pretrained,
     from_scratch,
-    train_entities,
     with_frozen_states,
 )
+from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.represent.passages import TextDataset, load_text_dataset
 from weft.train import TrainConfig
 from weft.train.snapshot import seed_everything
@@ -87,7 +87,7 @@ def train(row: Row, dataset: TextDataset, arguments: argparse.Namespace, seed: i
         threads=arguments.threads,
     )
     directory = arguments.out / f"{row.name}-{seed}" / "run"
-    train_entities(model, dataset, config, directory=directory, quiet=True, shuffle_relations=row.shuffled)
+    course(model, dataset, config, shuffle_relations=row.shuffled).run(directory)
     return model
 
 

@@ -1,4 +1,4 @@
-"""Print the rows that `weft bench --json FILE` wrote as a Markdown table, for docs/results.md."""
+"""Print the rows that `weft bench NAME -o FILE` wrote as a Markdown table, for docs/results.md."""
 
 import json
 import sys

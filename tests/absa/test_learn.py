@@ -9,14 +9,14 @@ from weft.absa.config import ModelOptions
 from weft.absa.evaluate.report import score, summary
 from weft.absa.learn.augment import Augmentation
 from weft.absa.learn.loss import class_weights, contrast_weights, disagreement, taught, weighted_loss
-from weft.absa.learn.setup import DataFiles, Setup, fixed_targets, run_setup
+from weft.absa.learn.setup import DataFiles, Setup, fixed_targets
 from weft.absa.learn.training import Learning, split, train
 from weft.absa.read.labelled import Columns
 from weft.absa.read.semeval import TERM_ASPECT
 from weft.absa.records import SEMEVAL_POLARITIES, Context, Corpus, Sentence
 from weft.encoder.checkpoint.pretrained import Pretrained
 from weft.errors import CheckpointError, ConfigError, InputError, Interrupted
-from weft.train.config import TrainConfig
+from weft.train import TrainConfig, run_setup
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "absa"
 TARGETS = ("LOCATION1", "LOCATION2")
@@ -307,7 +307,7 @@ def test_a_setup_from_file_to_model(bert_directory, labelled_csv, tmp_path):
     setup = Setup(
         data=DataFiles(str(labelled_csv), columns=Columns(target="target"), dev_share=0.3),
         start=str(bert_directory),
-        out=str(tmp_path / "model"),
+        out=tmp_path / "model",
         model=options(),
         train=settings(epochs=12),
         learning=Learning(Augmentation(concatenate=0.5)),
@@ -327,13 +327,13 @@ def test_a_setup_that_goes_on_from_a_model(bert_directory, labelled_csv, tmp_pat
 
     data = DataFiles(str(labelled_csv), columns=Columns(target="target"), dev_share=0.3)
     few = settings(epochs=1)
-    first = Setup(data=data, start=str(bert_directory), out=str(tmp_path / "a"), model=options(), train=few)
+    first = Setup(data=data, start=str(bert_directory), out=tmp_path / "a", model=options(), train=few)
     run_setup(first, quiet=True)
     reviews = DataFiles(str(EXAMPLES / "restaurants.xml"), format="semeval", dev_share=0.25, terms=True)
     train_part, dev = reviews.corpora(0)
     assert TERM_ASPECT in train_part.aspects
     assert TERM_ASPECT not in dev.aspects
-    second = Setup(data=reviews, begin=str(tmp_path / "a"), out=str(tmp_path / "b"), train=few)
+    second = Setup(data=reviews, begin=str(tmp_path / "a"), out=tmp_path / "b", train=few)
     assert set(run_setup(second, quiet=True).results) > {"aspect_f1", "accuracy_4"}
     asker = load(tmp_path / "b")
     assert asker.config.options == options()

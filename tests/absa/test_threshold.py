@@ -134,7 +134,7 @@ def test_the_commands(trained, labelled_csv, tmp_path, capfd):
     assert measured["macro_f1"] == found["after: macro_f1"]
     _, other = command("eval", "--model", tmp_path / "c", "--threshold", 1)
     assert other["strict"] == other["all_none_strict"]
-    _, part = command("eval", "--model", trained, "--held-out", 0.5, "--seed", 3)
+    _, part = command("eval", "--model", trained, "--held-out", 0.5, "--split-seed", 3)
     assert part["nll"] != measured["nll"]
     code, found = command("calibrate", "--model", trained, "--threshold", 0.25, "--temperature", 2)
     assert (code, found["threshold"], found["temperature"]) == (0, 0.25, 2)

@@ -96,7 +96,7 @@ def test_extract_json_and_min_blocks(files, tmp_path, capsys):
         (["extract", "/bin/true", "--disassembler", "ida"], 2, "disassembler 'ida'"),
         (["extract", "/bin/true", "-o", "/none/x.parquet"], 3, "no such folder"),
         (["show", "/none:main"], 3, "no such file"),
-        (["dataset", "build", "/none.yaml"], 2, "no such file"),
+        (["dataset", "build", "/none.yaml"], 3, "is not there"),
         (["dataset", "stats", "/none.parquet"], 3, "no such file"),
     ],
 )

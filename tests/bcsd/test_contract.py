@@ -12,13 +12,13 @@ import torch
 
 from weft.bcsd.learn.contract import Collator, build, contract_batch, embed, load, with_features
 from weft.bcsd.learn.sampling import SamplingConfig
-from weft.bcsd.learn.setup import Setup, run_setup
+from weft.bcsd.learn.setup import Setup
 from weft.bcsd.learn.training import Learning
 from weft.bcsd.model.config import ModelConfig
 from weft.bcsd.represent.arrays import FunctionArrays
 from weft.bcsd.represent.vocabulary import load_vocabulary
 from weft.errors import ConfigError
-from weft.train import TrainConfig
+from weft.train import TrainConfig, run_setup
 
 SMALL = ModelConfig(
     kind="contract", hidden_size=16, layers=2, heads=2, intermediate_size=32, prefix_tokens=1, dropout=0.1
@@ -79,7 +79,7 @@ def test_a_run_learns_and_saves_the_model(labelled, arrays, tmp_path) -> None:
     pq.write_table(labelled, tmp_path / "functions.parquet")
     setup = Setup(
         data=tmp_path / "functions.parquet",
-        output=tmp_path / "model",
+        out=tmp_path / "model",
         model=replace(SMALL, dropout=0.0),
         sampling=SamplingConfig(groups=4, steps_per_epoch=5, min_blocks=2),
         train=TrainConfig(
@@ -88,12 +88,12 @@ def test_a_run_learns_and_saves_the_model(labelled, arrays, tmp_path) -> None:
     )
     outcome = run_setup(setup, quiet=True)
     assert outcome.history.step == 6
-    assert outcome.validation is None or 0 <= outcome.validation <= 1
+    assert 0 <= outcome.results.get("recall", 0) <= 1
     model = load(tmp_path / "model").eval()
     first = build(setup.model).state_dict()
     assert set(model.state_dict()) == set(first)
     assert embed(setup.model, model, arrays).shape == (len(arrays), 16)
-    assert (outcome.validation is None) == (labelled.filter(pc.field("role") == "valid").num_rows == 0)
+    assert ("recall" not in outcome.results) == (labelled.filter(pc.field("role") == "valid").num_rows == 0)
 
 
 def test_kinds_that_are_none() -> None:

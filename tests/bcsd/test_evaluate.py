@@ -160,14 +160,14 @@ def test_train_and_eval_commands(labelled, tmp_path, capsys) -> None:
     data, config = tmp_path / "functions.parquet", tmp_path / "train.yaml"
     pq.write_table(labelled, data)
     config.write_text(
-        f"data: {data}\noutput: {tmp_path / 'model'}\n"
+        f"data: {data}\nout: {tmp_path / 'model'}\n"
         "model: {hidden_size: 16, dimension: 24, layers: 1, heads: 2, intermediate_size: 32, max_instructions: 32}\n"
         "sampling: {groups: 8, steps_per_epoch: 4, min_blocks: 2}\n"
         "train: {steps: 4, learning_rate: 1e-3, device: cpu, threads: 1}\n"
     )
     assert main(["bcsd", "train", str(config), "--quiet", "--train.steps", "3", "--train.metric=recall"]) == 0
     assert "3 steps" in capsys.readouterr().out
-    arguments = ["bcsd", "eval", str(data), "--model", str(tmp_path / "model"), "--min-blocks", "3"]
+    arguments = ["bcsd", "eval", str(data), "--model", str(tmp_path / "model"), "--sizes", "3"]
     assert main([*arguments, "--pools", "4,all", "--settings", "XA,XC"]) == 0
     shown = capsys.readouterr().out
     assert "XA, ≥ 3 blocks, pool all" in shown
@@ -178,6 +178,6 @@ def test_train_and_eval_commands(labelled, tmp_path, capsys) -> None:
     assert main([*arguments, "--settings", "XX"]) == ConfigError.exit_code
     assert "no setting 'XX'" in capsys.readouterr().err
     assert main([*arguments, "--pools", "many"]) == ConfigError.exit_code
-    config.write_text("data: x\noutput: y\nmodell: {layers: 2}\n")
+    config.write_text("data: x\nout: y\nmodell: {layers: 2}\n")
     assert main(["bcsd", "train", str(config)]) == ConfigError.exit_code
     assert "modell" in capsys.readouterr().err

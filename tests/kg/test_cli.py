@@ -14,19 +14,17 @@ from weft.cli.main import main
 from weft.kg.read.tokens import CodeTokenizer
 
 NAMES = [f"module_{letter}" for letter in "abcdefghijklmnop"]
-SIZES = [
-    "--hidden-size",
-    "16",
-    "--layers",
-    "1",
-    "--heads",
-    "2",
-    "--batch-size",
-    "8",
-    "--device",
-    "cpu",
-    "--quiet",
-]
+SETTINGS = """\
+model: {hidden_size: 16, layers: 1, heads: 2}
+train: {steps: 4, batch_size: 8, learning_rate: 1e-3, betas: [0.9, 0.98], save_every: 2, eval_every: 2, device: cpu}
+"""
+
+
+def train(dataset: Path, model: Path, *flags: str) -> int:
+    """The command, on the settings above."""
+    path = dataset.parent / "train.yaml"
+    path.write_text(f"data: {dataset}\nout: {model}\n{SETTINGS}", encoding="utf-8")
+    return main(["kg", "train", str(path), *flags, "--quiet"])
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +50,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def trained(dataset: Path) -> Path:
     model = dataset.parent / "model"
-    steps = ["--steps", "4", "--save-every", "2", "--eval-every", "4"]
-    assert main(["kg", "train", str(dataset), "-o", str(model), *steps, *SIZES]) == 0
+    assert train(dataset, model, "--train.eval_every", "4") == 0
     return model
 
 
@@ -102,13 +99,13 @@ def test_train_eval_facts(
     assert types[0]["agrees"] is None
     lines = source.read_text().splitlines()
     assert all(fact["head"] in lines[fact["line"] - 1] for fact in found)
-    assert main([*facts, "--json", "--precision", "0.9"]) == 0
+    assert main([*facts, "--json", "--target-precision", "0.9"]) == 0
     sure = [fact["confidence"] for fact in json.loads(capsys.readouterr().out)]
     assert len(sure) < len(found)
     assert sum(sure) >= 0.9 * len(sure)
     assert main([*facts, "--relation", "raises", "--limit", "1"]) == 0
     printed = capsys.readouterr().out
-    assert "grow raises" in printed
+    assert "grow  raises" in printed
     assert "the syntax tree judges 1" in printed
 
 
@@ -116,13 +113,12 @@ def test_a_run_goes_on_where_it_stopped(
     dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    settings = ["--save-every", "2", "--eval-every", "2", *SIZES]
-    assert main(["kg", "train", str(dataset), "-o", str(whole), "--steps", "4", *settings]) == 0
-    assert main(["kg", "train", str(dataset), "-o", str(parts), "--steps", "4", *settings]) == 0
+    assert train(dataset, whole) == 0
+    assert train(dataset, parts) == 0
     # As if killed after step 2: what came later is gone.
     newest = sorted((parts / "run" / "checkpoints").iterdir())[-1]
     shutil.rmtree(newest)
-    assert main(["kg", "train", str(dataset), "-o", str(parts), "--steps", "4", *settings]) == 0
+    assert train(dataset, parts) == 0
     assert (whole / "model.safetensors").read_bytes() == (parts / "model.safetensors").read_bytes()
 
 
@@ -132,9 +128,19 @@ def test_a_run_goes_on_where_it_stopped(
         (["kg", "frob"], 2, "no command 'frob'"),
         (["kg", "build", "/no/such/folder", "-o", "OUT"], 3, "no such folder"),
         (["kg", "build", "TREE", "-o", "OUT", "--roots", "3"], 2, "roots is 3"),
-        (["kg", "train", "/no/such/data", "-o", "OUT"], 3, "no table can be read"),
-        (["kg", "train", "DATA", "-o", "OUT", "--config", "magic"], 2, "no configuration 'magic'"),
-        (["kg", "train", "DATA", "-o", "OUT", "--threads", "0"], 2, "--threads is 0"),
+        (["kg", "train", "SETTINGS", "--data", "/no/such/data"], 3, "no table can be read"),
+        (
+            ["kg", "train", "SETTINGS", "--model.kind", "magic"],
+            2,
+            "model.kind is 'magic'; it must be weft-kg |",
+        ),
+        (["kg", "train", "SETTINGS", "--model.kind", "entities"], 2, "model.kind entities reads text"),
+        (["kg", "train", "SETTINGS", "--start", "x"], 2, "start is for the kind entities"),
+        (["kg", "train", "SETTINGS", "--sampling.batch_size", "3"], 2, "say it as train.batch_size"),
+        (["kg", "train", "SETTINGS", "--threads", "0"], 2, "TrainConfig.threads is 0"),
+        (["kg", "train", "SETTINGS", "--steps", "3"], 2, "did you mean --train.steps?"),
+        (["kg", "train", "/no/settings.yaml"], 3, "is not there"),
+        (["kg", "train"], 2, "which settings?"),
         (["kg", "eval", "DATA", "--limit", "0"], 2, "at least 1"),
         (["kg", "eval", "DATA", "--calibrate"], 2, "needs --model"),
         (["kg", "eval", "DATA", "--asked"], 2, "needs --model"),
@@ -158,9 +164,11 @@ def test_what_is_refused(
 ) -> None:
     (tmp_path / "broken.py").write_text("def f(:\n")
     (tmp_path / "empty.py").write_text("\n")
+    (tmp_path / "train.yaml").write_text(f"data: {dataset}\nout: {tmp_path / 'out'}\n{SETTINGS}")
     places = {
         "TREE": dataset.parent / "tree",
         "DATA": dataset,
+        "SETTINGS": tmp_path / "train.yaml",
         "MODEL": trained,
         "OUT": tmp_path / "out",
         "BROKEN": tmp_path / "broken.py",
@@ -199,7 +207,7 @@ def test_a_vocabulary_of_equal_size_is_told_apart_and_a_models_own_may_be_taken(
     ours, models = (CodeTokenizer.load(folder / "tokenizer.json").digest for folder in (same, trained))
     assert ours == models
     capsys.readouterr()
-    ask = ["--model", str(trained), "--device", "cpu", "--limit", "20", "--split", "test", "--beams", "1"]
+    ask = ["--model", str(trained), "--device", "cpu", "--limit", "20", "--role", "test", "--beams", "1"]
     assert main(["kg", "eval", str(other), *ask]) == 4
     assert f"weft kg build … --vocabulary {trained}" in capsys.readouterr().err
     assert main(["kg", "eval", str(same), *ask]) == 0

@@ -10,12 +10,12 @@ import torch
 
 from weft.errors import ConfigError, ShapeError
 from weft.kg.config import graphmert, weft_kg
+from weft.kg.learn.code import named_config
 from weft.kg.model import decode
 from weft.kg.model.decode import Queries, mask_predict, score_tails, spell
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.model.memory import encode_leaves, remember
 from weft.kg.model.spelling import Leaves, Spelling, can_spell_by_leaf
-from weft.kg.model.training import named_config
 from weft.kg.model.trie import Trie
 from weft.kg.read.tokens import END, PAD
 from weft.kg.represent.dataset import Dataset

@@ -12,8 +12,8 @@ from tests.kg.text_corpus import write_corpus
 from weft.encoder.config import EncoderConfig
 from weft.errors import ConfigError, InputError
 from weft.kg.entity_config import EntityGraphConfig
+from weft.kg.learn.text import course, entity_loss, from_scratch, with_frozen_states
 from weft.kg.model.entity_graph import EntityGraphModel, threshold_loss
-from weft.kg.model.entity_training import entity_loss, from_scratch, train_entities, with_frozen_states
 from weft.kg.model.pairs import DISTANCES, distance_buckets
 from weft.kg.read.build_text import TextBuildConfig, build_redocred
 from weft.kg.represent.entities import EntityExample, entity_batch
@@ -182,7 +182,7 @@ def test_it_learns_and_shuffled_relations_do_not(texts: TextDataset, tmp_path: P
     for shuffled in (False, True):
         torch.manual_seed(0)
         model = from_scratch(texts, hidden_size=32, layers=2, heads=2, pair_size=32)
-        history = train_entities(model, texts, config, quiet=True, shuffle_relations=shuffled)
+        history = course(model, texts, config, shuffle_relations=shuffled).run().history
         losses[shuffled] = history.evaluations[-1]["loss"]
     assert losses[False] < 0.5 * losses[True]
 

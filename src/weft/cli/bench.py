@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from importlib import import_module
-from pathlib import Path
+
+from weft.cli.options import Parser, add_json, add_out, add_quiet, add_threads, at_least
 
 BENCHES = {
     "absa": "many questions in one pass against sentence pairs; a long table as a stream",
@@ -23,22 +25,23 @@ BENCHES = {
 }
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The arguments of ``weft bench``."""
     names = "\n".join(f"  {name:<18} {summary}" for name, summary in BENCHES.items())
-    result = argparse.ArgumentParser(
-        prog="weft bench",
-        description=f"Measure ratios against named baselines, each pair in one run.\n\nbenchmarks:\n{names}",
+    result = Parser(
+        "bench",
+        f"Measure ratios against named baselines, each pair in one run.\n\nbenchmarks:\n{names}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    result.add_argument("name", nargs="+", choices=[*BENCHES, "all"], metavar="NAME", help="which, or `all`")
-    result.add_argument("--json", type=Path, metavar="FILE", help="write the rows as a JSON list")
+    result.add_argument("name", nargs="+", choices=[*BENCHES, "all"], metavar="NAME", help="which, or all")
+    add_json(result)
+    add_out(result, "FILE", "write the rows there, as a JSON list", default="nowhere")
     result.add_argument("--quick", action="store_true", help="few repetitions: a look, not a claim")
-    result.add_argument("--threads", type=int, metavar="N", help="threads of torch (default: torch's own)")
+    add_threads(result)
     result.add_argument(
         "--keep-memory", action="store_true", help="let malloc keep freed memory, as weft's other commands do"
     )
-    result.add_argument("--quiet", action="store_true", help="print no table")
+    add_quiet(result)
     return result
 
 
@@ -50,25 +53,27 @@ def run(argv: list[str]) -> int:
 
     from weft.bench.table import Row, print_rows, write_json
     from weft.errors import ConfigError
+    from weft.platform.files import check_output
     from weft.platform.memory import keep_freed_memory
 
     if arguments.keep_memory and not keep_freed_memory():
         raise ConfigError("--keep-memory: this system's malloc cannot be told to", hint="it needs glibc")
+    at_least(1, threads=arguments.threads)
     if arguments.threads is not None:
-        if arguments.threads < 1:
-            raise ConfigError(f"--threads is {arguments.threads}; it must be at least 1")
         torch.set_num_threads(arguments.threads)
-    if arguments.json is not None and not arguments.json.resolve().parent.is_dir():
-        raise ConfigError(f"--json {arguments.json}: its folder does not exist")
+    if arguments.out is not None:
+        check_output(arguments.out)
     names = list(BENCHES) if "all" in arguments.name else list(dict.fromkeys(arguments.name))
     rows: list[Row] = []
     console = Console(width=None if sys.stdout.isatty() else 150)
     for name in names:
         measured = list(import_module(f"weft.bench.{name.replace('-', '_')}").rows(arguments.quick))
         rows += measured
-        if not arguments.quiet:
+        if not arguments.quiet and not arguments.json:
             console.print(f"weft bench {name} (torch {torch.__version__}, {torch.get_num_threads()} threads)")
             print_rows(measured, console)
-    if arguments.json is not None:
-        write_json(rows, arguments.json)
+    if arguments.json:
+        print(json.dumps([row.record() for row in rows]))
+    if arguments.out is not None:
+        write_json(rows, arguments.out)
     return 1 if any(row.ok is False for row in rows) else 0

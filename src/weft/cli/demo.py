@@ -6,6 +6,8 @@ import argparse
 import sys
 from importlib import import_module
 
+from weft.cli.options import Parser
+
 DEMOS = {
     "absa": "three questions about two texts, asked of the shipped model",
     "attention": "what a prefix, a decay and a quasi-attention do to the weights of one sentence",
@@ -14,12 +16,12 @@ DEMOS = {
 }
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The arguments of ``weft demo``."""
     names = "\n".join(f"  {name:<10} {summary}" for name, summary in DEMOS.items())
-    result = argparse.ArgumentParser(
-        prog="weft demo",
-        description=f"See weft at work; without a NAME, everything in turn.\n\ndemonstrations:\n{names}",
+    result = Parser(
+        "demo",
+        f"See weft at work; without a NAME, everything in turn.\n\ndemonstrations:\n{names}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     result.add_argument("name", nargs="*", choices=[*DEMOS, []], metavar="NAME", help="which")

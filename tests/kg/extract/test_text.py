@@ -13,7 +13,7 @@ from weft.cli.main import main
 from weft.errors import InputError
 from weft.kg.extract.corpus import extract_corpus
 from weft.kg.extract.text import TextLoader, sentences_of, text_sources
-from weft.kg.model.entity_training import from_scratch
+from weft.kg.learn.text import from_scratch
 from weft.kg.read.build_text import TextBuildConfig, build_redocred
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.sentences import sentence_starts

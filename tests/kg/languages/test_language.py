@@ -21,8 +21,8 @@ from weft.kg.languages import find_language
 from weft.kg.languages.language import Language, ParsedFile
 from weft.kg.languages.python import LANGUAGE as PYTHON
 from weft.kg.languages.unit import Fact, Unit
+from weft.kg.learn.code import named_config
 from weft.kg.model.leafy_chain import LeafyChainModel
-from weft.kg.model.training import named_config
 from weft.kg.read.build import BuildConfig, build_code
 from weft.kg.represent.dataset import load_dataset
 from weft.kg.schema import Relation, Schema

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from tests.kg.text_corpus import write_corpus
+from weft.kg.model.entity_training import from_scratch, train_entities
 
 from weft.errors import ConfigError, InputError
 from weft.kg.evaluate.raw import b_cubed, judge, score_raw
@@ -17,7 +18,6 @@ from weft.kg.mentions.document import mentions_in, with_mentions
 from weft.kg.mentions.find import find_spans, score_mentions
 from weft.kg.mentions.training import gold_spans, train_mentions
 from weft.kg.model.entity_graph import EntityGraphModel
-from weft.kg.model.entity_training import from_scratch, train_entities
 from weft.kg.read.build_text import TextBuildConfig, build_redocred
 from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.read.funnel import Funnel

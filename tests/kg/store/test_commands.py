@@ -118,13 +118,13 @@ def test_the_forms_of_an_answer(store: Path, out: pytest.CaptureFixture[str]) ->
     query = "SELECT ?who ?whom WHERE { ?who r:knows ?whom } ORDER BY ?who ?whom"
     assert main(["kg", "query", str(store), query]) == 0
     table = out.readouterr().out
-    assert [line.split() for line in table.splitlines()[2:]] == [
+    assert [line.split() for line in table.splitlines()[1:]] == [
         ["Ada", "Bo"],
         ["Ada", "Cy"],
         ["Bo", "Cy"],
         ["3", "rows"],
     ]
-    assert main(["kg", "query", str(store), query, "--format", "csv"]) == 0
+    assert main(["kg", "query", str(store), query, "--csv"]) == 0
     rows = list(csv.reader(io.StringIO(out.readouterr().out)))
     assert rows[:2] == [["who", "whom"], ["urn:weft:entity:Ada", "urn:weft:entity:Bo"]]
     assert main(["kg", "query", str(store), "ASK { e:Ada r:born%20in e:Oslo }", "--json"]) == 0
@@ -141,7 +141,7 @@ def test_the_forms_of_an_answer(store: Path, out: pytest.CaptureFixture[str]) ->
         3,
     )
     optional = "SELECT ?a ?p WHERE { ?a rdfs:label ?l OPTIONAL { ?a r:born%20in ?p } } ORDER BY ?a LIMIT 2"
-    assert main(["kg", "query", str(store), optional, "--format", "csv"]) == 0
+    assert main(["kg", "query", str(store), optional, "--csv"]) == 0
     assert out.readouterr().out.splitlines()[2] == "urn:weft:entity:Bo,"
 
 
@@ -151,8 +151,7 @@ def test_an_answer_is_of_the_store_as_it_is_now(store: Path, out: pytest.Capture
         "query",
         str(store),
         "SELECT (COUNT(*) AS ?n) { ?a weft:confidence ?c }",
-        "--format",
-        "csv",
+        "--csv",
     ]
     assert main(count) == 0
     assert out.readouterr().out.split() == ["n", "4"]
@@ -236,7 +235,7 @@ def test_merging_and_undoing(store: Path, out: pytest.CaptureFixture[str]) -> No
         (["extract", "FOLDER", "-o", "FOLDER"], 6, "not a knowledge graph store, and not empty (letter.py)"),
         (["extract", "FOLDER", "-o", "OUT", "--model", "no-such"], 4, "no such model"),
         (["extract", "FOLDER", "-o", "OUT", "--model", "EMPTY"], 4, "has no config.json"),
-        (["extract", "FOLDER", "-o", "OUT", "--precision", "1.2"], 2, "precision is 1.2"),
+        (["extract", "FOLDER", "-o", "OUT", "--target-precision", "1.2"], 2, "precision is 1.2"),
         (["extract", "FOLDER", "-o", "OUT", "--workers", "0"], 2, "workers is 0"),
         (["extract", "FOLDER", "-o", "OUT", "--beams", "0"], 2, "--beams is 0"),
         (["extract", "FOLDER", "-o", "STORE"], 6, "has no relation 'calls', of which the model speaks"),

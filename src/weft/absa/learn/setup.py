@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from weft.absa.config import ModelOptions
 from weft.absa.evaluate.report import report
 from weft.absa.evaluate.threshold import Criterion, calibrate
-from weft.absa.learn.training import Learning, split, train
+from weft.absa.learn.training import Learning, course, split
 from weft.absa.read.labelled import Columns, read_labelled
 from weft.absa.read.semeval import CATEGORIES, read_semeval
 from weft.absa.read.sentihood import ALL_ASPECTS, TARGETS, read_sentihood
@@ -20,6 +20,8 @@ from weft.absa.use.store import load, save
 from weft.encoder.checkpoint.pretrained import Pretrained, load_pretrained
 from weft.errors import ConfigError
 from weft.train.config import TrainConfig
+from weft.train.course import Course
+from weft.train.run import History
 
 DataFormat = Literal["sentihood", "semeval", "table"]
 
@@ -100,7 +102,7 @@ class Setup:
     """
 
     data: DataFiles
-    out: str
+    out: Path
     start: str | None = None
     begin: str | None = None
     model: ModelOptions = field(default_factory=ModelOptions)
@@ -138,57 +140,42 @@ class Setup:
                         f"{name} is given beside begin", hint=f"{self.begin} has its own: leave it out"
                     )
 
+    def course(self) -> Course[Any, Any]:
+        """Train, calibrate on the held-out sentences, save."""
+        corpus, dev = self.data.corpora(self.train.seed)
+        begin = None if self.begin is None else load(self.begin)
+        if begin is not None:
+            start, options = (
+                Pretrained(begin.module.encoder, begin.tokenizer, None, None),
+                begin.config.options,
+            )
+        else:
+            assert self.start is not None  # one of the two is given
+            start, options = load_pretrained(self.start), self.model
+        if self.english:
+            start = prune_vocabulary(start)
+        fixed = options.kind in ("qacg-official", "cg")
+        asker, lessons = course(
+            corpus,
+            start,
+            options,
+            self.train,
+            learning=self.learning,
+            dev=dev,
+            teacher=[load(name) for name in _names(self.teacher)],
+            begin=begin,
+            targets=fixed_targets(corpus) if fixed else (),
+        )
 
-@dataclass(frozen=True)
-class Outcome:
-    """What a run gave.
+        def finish(history: History) -> dict[str, float]:
+            lessons.finish(history)
+            threshold = None if self.decide else 0.5
+            fitted = calibrate(asker, dev, criterion=self.decide or "mean", threshold=threshold)
+            calibrated = asker.calibrated(fitted.temperature, fitted.threshold)
+            save(self.out, calibrated, int8=self.int8)
+            return report(calibrated, dev)
 
-    Args:
-        directory: Of the model.
-        problems: Lines about rows that were left out.
-        results: The report on the held-out sentences.
-    """
-
-    directory: Path
-    problems: tuple[str, ...]
-    results: dict[str, float]
-
-
-def run_setup(setup: Setup, *, quiet: bool = False) -> Outcome:
-    """Train, calibrate on the held-out sentences, save.
-
-    A run that was interrupted goes on where it stopped.
-    """
-    corpus, dev = setup.data.corpora(setup.train.seed)
-    begin = None if setup.begin is None else load(setup.begin)
-    if begin is not None:
-        start, options = Pretrained(begin.module.encoder, begin.tokenizer, None, None), begin.config.options
-    else:
-        assert setup.start is not None  # one of the two is given
-        start, options = load_pretrained(setup.start), setup.model
-    if setup.english:
-        start = prune_vocabulary(start)
-    directory = Path(setup.out)
-    fixed = options.kind in ("qacg-official", "cg")
-    trained = train(
-        corpus,
-        start,
-        options,
-        setup.train,
-        learning=setup.learning,
-        dev=dev,
-        teacher=[load(name) for name in _names(setup.teacher)],
-        begin=begin,
-        targets=fixed_targets(corpus) if fixed else (),
-        directory=directory / "run",
-        quiet=quiet,
-    )
-    fitted = calibrate(
-        trained.asker, dev, criterion=setup.decide or "mean", threshold=None if setup.decide else 0.5
-    )
-    asker = trained.asker.calibrated(fitted.temperature, fitted.threshold)
-    save(directory, asker, int8=setup.int8)
-    return Outcome(directory, tuple(corpus.problems.lines()), report(asker, dev))
+        return replace(lessons, finish=finish)
 
 
 def _names(given: Sequence[str] | str | None) -> Sequence[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -23,7 +24,9 @@ from weft.encoder.checkpoint.pretrained import Pretrained
 from weft.errors import CheckpointError, ConfigError, InputError
 from weft.train.batching import Batches, LengthBuckets
 from weft.train.config import TrainConfig
-from weft.train.loop import History, fit
+from weft.train.course import Course
+from weft.train.distributed import World
+from weft.train.run import History
 
 
 @dataclass(frozen=True)
@@ -92,16 +95,39 @@ def train(
     options: ModelOptions,
     config: TrainConfig,
     *,
+    directory: Path | None = None,
+    quiet: bool = True,
+    **choices: Any,
+) -> Trained:
+    """Train a model.
+
+    Args:
+        corpus: The labelled sentences.
+        start: The pretrained encoder with its tokenizer.
+        options: Kind and options of the model.
+        config: How to train.
+        directory: Of checkpoints and log; None keeps nothing on disk.
+        quiet: No progress bar.
+        choices: As for :func:`course`: ``learning``, ``dev``, ``teacher``, ``begin``, ``targets``.
+    """
+    asker, lessons = course(corpus, start, options, config, **choices)
+    return Trained(asker, lessons.run(directory, quiet=quiet).history)
+
+
+def course(
+    corpus: Corpus,
+    start: Pretrained,
+    options: ModelOptions,
+    config: TrainConfig,
+    *,
     learning: Learning | None = None,
     dev: Corpus | None = None,
     teacher: Asker | Sequence[Asker] = (),
     begin: Asker | None = None,
     targets: Sequence[str] = (),
     draw: Callable[[Sequence[int], torch.Generator], list[Sentence]] | None = None,
-    directory: Path | None = None,
-    quiet: bool = True,
-) -> Trained:
-    """Train a model.
+) -> tuple[Asker, Course[Any, Lesson]]:
+    """A model, and its training.
 
         loss = (1 − d)·CE_ε(logits, labels; class and contrast weights) + d·T²·KL(teacher/T ‖ logits/T)
 
@@ -123,8 +149,6 @@ def train(
             is taken over by the class's name: another one begins untrained.
         targets: The target names of the fixed contexts, for ``qacg-official`` and ``cg``.
         draw: Makes the sentences of a batch out of indices of the corpus's; ``learning.augmentation`` where None.
-        directory: Of checkpoints and log; None keeps nothing on disk.
-        quiet: No progress bar.
 
     Raises:
         CheckpointError: The start has no tokenizer.
@@ -146,7 +170,7 @@ def train(
             hint="give both a teacher and Learning.distillation, the weight of its answers, or neither",
         )
     orders = [[each.config.polarities.index(name) for name in corpus.polarities] for each in teachers]
-    seed = config.seed
+    seed, device = config.seed, World.launched().device(config.device)
     torch.manual_seed(seed)
     model_config = AbsaConfig(
         encoder=start.encoder.config,
@@ -159,7 +183,7 @@ def train(
     if begin is not None:
         _take_over(asker, begin)
     augment = Augmenter(corpus.sentences, chosen.augmentation) if draw is None else draw
-    weights = class_weights(corpus, chosen.class_balance).to(_device(config.device))
+    weights = class_weights(corpus, chosen.class_balance).to(device)
 
     def collate(indices: list[int], generator: torch.Generator) -> Lesson:
         sentences = augment(indices, generator)
@@ -198,20 +222,17 @@ def train(
         return {name: value for name, value in values.items() if value == value}
 
     for each in teachers:
-        each.to(_device(config.device))
-    history = fit(
-        asker.module,
-        batches,
-        loss_step,
-        config,
-        evaluate=None if dev is None else evaluate,
-        directory=directory,
-        quiet=quiet,
-    )
-    asker.module.eval()
-    fit_similarity(asker, corpus)
-    fit_blank(asker, corpus, texts=chosen.blank_texts)
-    return Trained(asker, history)
+        each.to(device)
+
+    def finish(_history: History) -> dict[str, float]:
+        asker.module.eval()
+        fit_similarity(asker, corpus)
+        fit_blank(asker, corpus, texts=chosen.blank_texts)
+        return {}
+
+    judged = None if dev is None else evaluate
+    lessons = Course(asker.module, batches, loss_step, config, judged, finish, tuple(corpus.problems.lines()))
+    return asker, lessons
 
 
 def split(corpus: Corpus, share: float, seed: int = 0) -> tuple[Corpus, Corpus]:
@@ -270,7 +291,3 @@ def _take_over(asker: Asker, begin: Asker) -> None:
 
 def _length(representation: Representation, sentence: Sentence) -> int:
     return min(len(representation.pieces(sentence.text).ids), representation.max_length)
-
-
-def _device(name: str) -> torch.device:
-    return torch.device(("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name)

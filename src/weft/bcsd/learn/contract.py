@@ -27,7 +27,7 @@ from weft.encoder.checkpoint.storage import load_model, save_model
 from weft.graph.graph import GraphBatch
 from weft.objective.losses import masked_language_modeling_loss, nt_xent_loss
 from weft.objective.masking import MaskVocabulary, mask_tokens
-from weft.train import Batches, History, TrainConfig, fit
+from weft.train import Batches, Course, History, TrainConfig
 from weft.train.batching import to_device
 
 KIND = "bcsd-contract"
@@ -145,18 +145,17 @@ def embed(
     return np.concatenate(out)
 
 
-def train_contract(
+def course(
     config: ModelConfig,
     functions: pa.Table,
     sampling: SamplingConfig,
     learning: Learning,
     train: TrainConfig,
-    output: Path,
+    out: Path,
     *,
     validation: pa.Table | None = None,
-    quiet: bool = False,
-) -> tuple[BCSModel, History]:
-    """Train, and save the model; ``output/run`` holds checkpoints and log.
+) -> Course[BCSModel, dict[str, Any]]:
+    """The training of a model, which is saved in the end.
 
     Raises:
         InputError: Too few groups.
@@ -166,16 +165,17 @@ def train_contract(
     plan = GroupPlan(functions, sampling, seed=train.seed)
     batches = Batches(plan, Collator(arrays, config, learning), seed=train.seed, prefetch=2)
     evaluate = None if validation is None else Validation(validation, partial(embed, config))
-    history = fit(
-        model, batches, loss_step(learning), train, evaluate=evaluate, directory=output / "run", quiet=quiet
-    )
-    values = {"model": config.to_dict(), "vocabulary": load_vocabulary().digest}
-    save_model(output, model, values, kind=KIND)
-    return model, history
+
+    def finish(_history: History) -> dict[str, float]:
+        values = {"model": config.to_dict(), "vocabulary": load_vocabulary().digest}
+        save_model(out, model, values, kind=KIND)
+        return {} if evaluate is None else {"recall": evaluate(model.eval())["recall"]}
+
+    return Course(model, batches, loss_step(learning), train, evaluate, finish)
 
 
 def load(directory: str | Path) -> BCSModel:
-    """Read what :func:`train_contract` saved.
+    """Read what a training saved.
 
     Raises:
         CheckpointError: It is damaged or of another kind.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +13,9 @@ import torch
 
 from weft.bcsd.evaluate.tasks import COLUMNS
 from weft.bcsd.evaluate.tune import tune
-from weft.bcsd.learn.contract import embed, train_contract
+from weft.bcsd.learn import contract
 from weft.bcsd.learn.sampling import SamplingConfig
-from weft.bcsd.learn.training import Learning, Validation, train_model
+from weft.bcsd.learn.training import Learning, course
 from weft.bcsd.model.config import ModelConfig
 from weft.bcsd.model.function_model import FunctionModel
 from weft.bcsd.represent.lexical import Lexical
@@ -24,8 +24,7 @@ from weft.bcsd.use.embedder import Embedder
 from weft.bcsd.use.score import ScoreWeights
 from weft.bcsd.use.store import load, save
 from weft.errors import CheckpointError, InputError
-from weft.train import History, TrainConfig
-from weft.train.distributed import World
+from weft.train import Course, History, TrainConfig
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Setup:
 
     Args:
         data: The table that `weft bcsd dataset` made.
-        output: The model's folder; ``run/`` in it holds checkpoints and log.
+        out: The model's folder; ``run/`` in it holds checkpoints and log.
         model: Sizes and options.
         sampling: How batches are drawn.
         learning: What is minimised.
@@ -45,7 +44,7 @@ class Setup:
     """
 
     data: Path
-    output: Path
+    out: Path
     model: ModelConfig = field(default_factory=ModelConfig)
     sampling: SamplingConfig = field(default_factory=SamplingConfig)
     learning: Learning = field(default_factory=Learning)
@@ -54,74 +53,41 @@ class Setup:
     half: bool = True
     tune: bool = True
 
+    def course(self) -> Course[Any, Any]:
+        """Train, fit the idf, tune the score, save.
 
-@dataclass(frozen=True)
-class Outcome:
-    """What a run gave.
+        Raises:
+            InputError: The data set has no training package.
+            CheckpointError: ``begin`` does not fit the model.
+        """
+        functions = read_table(self.data, list(COLUMNS))
+        training = functions.filter(pc.field("role") == "train")
+        validation = functions.filter(pc.field("role") == "valid")
+        if not training.num_rows:
+            raise InputError("no function of a training package", where=str(self.data))
+        torch.manual_seed(self.train.seed)
+        known = validation if validation.num_rows else None
+        if self.model.kind == "contract":
+            return contract.course(
+                self.model, training, self.sampling, self.learning, self.train, self.out, validation=known
+            )
+        model = FunctionModel(self.model)
+        lexical = fit_lexical(training)
+        if self.begin is None:
+            model.weigh_tokens(torch.from_numpy(lexical.weights))
+        else:
+            _take_over(model, self.begin)
 
-    Args:
-        history: Of the training.
-        weights: Of the hybrid score.
-        validation: Mean Recall@1 on the validation packages with these weights; None without any.
-    """
+        def finish(_history: History) -> dict[str, float]:
+            weights, recall = ScoreWeights(), {}
+            if self.tune and known is not None:
+                weights, found = tune(known, Embedder(model.to("cpu"), lexical))
+                recall = {"recall": found}
+            save(self.out, model, lexical, weights, half=self.half)
+            return {**asdict(weights), **recall}
 
-    history: History
-    weights: ScoreWeights
-    validation: float | None
-
-
-def run_setup(setup: Setup, *, quiet: bool = False) -> Outcome:
-    """Train, fit the idf, tune the score, save.
-
-    Raises:
-        InputError: The data set has no training package.
-        CheckpointError: ``begin`` does not fit the model.
-    """
-    functions = read_table(setup.data, list(COLUMNS))
-    training = functions.filter(pc.field("role") == "train")
-    validation = functions.filter(pc.field("role") == "valid")
-    if not training.num_rows:
-        raise InputError("no function of a training package", where=str(setup.data))
-    torch.manual_seed(setup.train.seed)
-    if setup.model.kind == "contract":
-        return _run_contract(setup, training, validation if validation.num_rows else None, quiet)
-    model = FunctionModel(setup.model)
-    lexical = fit_lexical(training)
-    if setup.begin is None:
-        model.weigh_tokens(torch.from_numpy(lexical.weights))
-    else:
-        _take_over(model, setup.begin)
-    history = train_model(
-        model,
-        training,
-        setup.sampling,
-        setup.learning,
-        setup.train,
-        validation=validation if validation.num_rows else None,
-        directory=setup.output / "run",
-        quiet=quiet,
-    )
-    weights, recall = ScoreWeights(), None
-    if World.launched().first:
-        if setup.tune and validation.num_rows:
-            weights, recall = tune(validation, Embedder(model.to("cpu"), lexical))
-        save(setup.output, model, lexical, weights, half=setup.half)
-    return Outcome(history, weights, recall)
-
-
-def _run_contract(setup: Setup, training: pa.Table, validation: pa.Table | None, quiet: bool) -> Outcome:
-    model, history = train_contract(
-        setup.model,
-        training,
-        setup.sampling,
-        setup.learning,
-        setup.train,
-        setup.output,
-        validation=validation,
-        quiet=quiet,
-    )
-    measure = None if validation is None else Validation(validation, partial(embed, setup.model))
-    return Outcome(history, ScoreWeights(), None if measure is None else measure(model.eval())["recall"])
+        drawn = course(model, training, self.sampling, self.learning, self.train, validation=known)
+        return replace(drawn, finish=finish)
 
 
 def fit_lexical(training: pa.Table) -> Lexical:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from weft.bcsd.use.embedder import Embedder
 from weft.errors import ConfigError
 from weft.objective.losses import IGNORED, masked_language_modeling_loss, nt_xent_loss
 from weft.objective.metrics import hit_at_k, ranks
-from weft.train import Batches, History, TrainConfig, fit
+from weft.train import Batches, Course, TrainConfig
 from weft.train.distributed import World
 
 
@@ -166,7 +165,7 @@ def loss_step(
     return step
 
 
-def train_model(
+def course(
     model: FunctionModel,
     functions: pa.Table,
     sampling: SamplingConfig,
@@ -174,11 +173,8 @@ def train_model(
     config: TrainConfig,
     *,
     validation: pa.Table | None = None,
-    directory: Path | None = None,
-    resume: bool | str = True,
-    quiet: bool = False,
-) -> History:
-    """Train a model; see :func:`weft.train.fit` for what is saved, resumed and raised.
+) -> Course[FunctionModel, Lesson]:
+    """The training of a model.
 
     Args:
         model: Trained in place.
@@ -188,9 +184,6 @@ def train_model(
         config: How to train; ``metric="recall"`` with ``mode="max"`` chooses by the mean Recall@1 of the
             headline settings on the validation packages.
         validation: Their rows; without them nothing is evaluated.
-        directory: Of checkpoints and log.
-        resume: As for :func:`weft.train.fit`.
-        quiet: No progress bar.
 
     Raises:
         InputError: Too few groups.
@@ -198,20 +191,10 @@ def train_model(
     world = World.launched()
     arrays = FunctionArrays.from_table(functions)
     plan = GroupPlan(functions, sampling, seed=config.seed, rank=world.rank, world_size=world.size)
-    batches = Batches(
-        plan, Collator(arrays, model.config, learning), seed=config.seed, rank=world.rank, prefetch=2
-    )
+    collator = Collator(arrays, model.config, learning)
+    batches = Batches(plan, collator, seed=config.seed, rank=world.rank, prefetch=2)
     evaluate = None if validation is None else Validation(validation)
-    return fit(
-        model,
-        batches,
-        loss_step(learning, world),
-        config,
-        evaluate=evaluate,
-        directory=directory,
-        resume=resume,
-        quiet=quiet,
-    )
+    return Course(model, batches, loss_step(learning, world), config, evaluate)
 
 
 class Validation:

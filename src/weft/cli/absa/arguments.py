@@ -5,34 +5,50 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from weft.cli.machine import add_machine, device_of
+from weft.cli.options import Parser, add_json, add_machine, add_model, add_precision, device_of
 
 if TYPE_CHECKING:
     from weft.absa.use.asker import Asker
 
 
-def add_model(parser: argparse.ArgumentParser) -> None:
-    """Which model."""
-    parser.add_argument("--model", default="absa-small", help="a shipped model or a directory (absa-small)")
+def add_answers(parser: Parser) -> None:
+    """How answers are printed, and which model gives them, in what arithmetic, on what machine."""
+    add_json(parser)
+    add_model(parser, "absa-small")
+    add_precision(parser, "fp32", int8=True)
+    add_machine(parser)
 
 
-def add_precision(parser: argparse.ArgumentParser) -> None:
-    """In which arithmetic it answers."""
+def add_questions(parser: Parser, required: bool = False) -> None:
+    """What is asked about."""
     parser.add_argument(
-        "--precision",
-        choices=("fp32", "bf16", "int8", "auto"),
-        default="fp32",
-        help="fp32 (default) gives the same answers everywhere; bf16 and int8 are faster on processors that "
-        "have them and move probabilities a little; auto is the fastest that there is",
+        "--aspect",
+        action="append",
+        default=[],
+        required=required,
+        metavar="ASPECT",
+        help="an aspect in words; may be repeated",
+    )
+    parser.add_argument(
+        "--target", action="append", default=[], metavar="TARGET", help="words of the text; may be repeated"
     )
 
 
-def add_answers(parser: argparse.ArgumentParser) -> None:
-    """How answers are printed, and which model gives them, in what arithmetic, on what machine."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    add_model(parser)
-    add_precision(parser)
-    add_machine(parser)
+def add_columns(parser: Parser, labelled: bool = False) -> None:
+    """What the columns of a table are called; those of labels have names by default."""
+    aspect = "aspect" if labelled else None
+    parser.add_argument("--text-column", default="text", metavar="NAME", help="column of the text (text)")
+    parser.add_argument("--target-column", metavar="NAME", help="column of each row's own target (none)")
+    parser.add_argument(
+        "--aspect-column",
+        default=aspect,
+        metavar="NAME",
+        help=f"column of each row's own aspect ({aspect or 'none'})",
+    )
+    if labelled:
+        parser.add_argument(
+            "--polarity-column", default="polarity", metavar="NAME", help="column of the label (polarity)"
+        )
 
 
 def load_asker(arguments: argparse.Namespace) -> Asker:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.cli.absa.arguments import add_answers, load_asker
 from weft.cli.absa.labelled import add_labelled, read_corpus, report_problems, under_classes
 from weft.cli.absa.report import print_report
+from weft.cli.options import Parser, add_out
 
 if TYPE_CHECKING:
     from weft.absa.evaluate.threshold import Criterion
@@ -15,27 +15,30 @@ if TYPE_CHECKING:
 _CRITERIA = ("mean", "macro-f1", "strict")
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command's arguments."""
-    found = argparse.ArgumentParser(prog="weft absa calibrate", description=__doc__)
-    add_labelled(found)
-    found.add_argument(
+def parser() -> Parser:
+    """The arguments of ``weft absa calibrate``."""
+    result = Parser(
+        "absa calibrate",
+        "Fit temperature and decision threshold on labelled texts that did not train the model.",
+    )
+    add_labelled(result)
+    result.add_argument(
         "--criterion",
-        choices=_CRITERIA,
+        choices=("mean", "macro-f1", "strict"),
         default="mean",
-        help="what the threshold is chosen for: the mean of strict accuracy and macro-F1 (default); macro-F1, "
-        "where strict accuracy is within --give of its best; or strict accuracy",
+        help="what the threshold is chosen for: the mean of strict accuracy and macro-F1; macro-F1, where strict "
+        "accuracy is within --give of its best; or strict accuracy (mean)",
     )
-    found.add_argument(
-        "--give", type=float, default=0.005, help="of macro-f1: strict accuracy given up (0.005)"
+    result.add_argument(
+        "--give", type=float, default=0.005, metavar="P", help="of macro-f1: strict accuracy given up (0.005)"
     )
-    found.add_argument("--threshold", type=float, help="store this threshold instead of choosing one")
-    found.add_argument("--temperature", type=float, help="store this temperature instead of fitting one")
-    found.add_argument(
-        "--out", help="write the calibrated model here (its own directory may be named); nowhere by default"
+    result.add_argument("--threshold", type=float, metavar="P", help="store this one instead of choosing")
+    result.add_argument("--temperature", type=float, metavar="T", help="store this one instead of fitting")
+    add_out(
+        result, "MODEL", "write the calibrated model here; its own folder may be named", default="nowhere"
     )
-    add_answers(found)
-    return found
+    add_answers(result)
+    return result
 
 
 def run(argv: list[str]) -> int:

@@ -9,6 +9,7 @@ from weft.cli.absa.arguments import add_answers, load_asker
 from weft.cli.absa.explain import METHODS
 from weft.cli.absa.labelled import add_labelled, read_corpus, report_problems, under_classes
 from weft.cli.absa.report import print_report
+from weft.cli.options import Parser
 
 if TYPE_CHECKING:
     from weft.absa.explain.attribution import Method
@@ -16,28 +17,28 @@ if TYPE_CHECKING:
     from weft.absa.use.asker import Asker
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command's arguments."""
-    found = argparse.ArgumentParser(prog="weft absa eval", description=__doc__)
-    add_labelled(found)
-    found.add_argument("--threshold", type=float, help="decide by this threshold instead of the model's own")
-    found.add_argument(
-        "--explanations", type=int, default=0, metavar="N", help="also test explanations on N questions"
+def parser() -> Parser:
+    """The arguments of ``weft absa eval``."""
+    result = Parser("absa eval", "Measure a model on labelled texts, with floors and controls beside.")
+    add_labelled(result)
+    result.add_argument("--threshold", type=float, metavar="P", help="decide by this one (the model's)")
+    result.add_argument(
+        "--explanations", type=int, default=0, metavar="N", help="also test explanations on N questions (0)"
     )
-    found.add_argument(
-        "--method",
+    result.add_argument(
+        "--explainer",
         action="append",
         choices=(*METHODS, "random"),
-        help="of the explanations; may be repeated; all by default",
+        help="of the explanations; may be repeated (all)",
     )
-    found.add_argument(
+    result.add_argument(
         "--by",
         metavar="COLUMN",
         help="of a table: count opinions for each value of this column, whatever the model's classes are; "
         "so are M-ABSA's counted",
     )
-    add_answers(found)
-    return found
+    add_answers(result)
+    return result
 
 
 def run(argv: list[str]) -> int:
@@ -50,7 +51,7 @@ def run(argv: list[str]) -> int:
         check_threshold("--threshold", arguments.threshold)
     corpus = read_corpus(arguments)
     asker = load_asker(arguments)
-    if arguments.by is not None or arguments.format == "mabsa":
+    if arguments.by is not None or arguments.input_format == "mabsa":
         return _opinions(arguments, corpus, asker.calibrated(asker.config.temperature, arguments.threshold))
     corpus = under_classes(corpus, asker, arguments.input)
     asker = asker.calibrated(asker.config.temperature, arguments.threshold)
@@ -61,7 +62,7 @@ def run(argv: list[str]) -> int:
 
         has_quasi = asker.config.kind.startswith("qacg")
         every = [name for name in get_args(Methods) if name != "quasi" or has_quasi]
-        names = arguments.method or every
+        names = arguments.explainer or every
         methods = cast("list[Method]", names)
         scores = deletion_scores(asker, corpus, methods, limit=arguments.explanations)
         results |= {f"deletion, {name}": value for name, value in scores.items()}

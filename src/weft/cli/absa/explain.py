@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-from pathlib import Path
 from typing import cast
 
-from weft.cli.absa.arguments import add_model, load_asker
-from weft.cli.machine import add_machine
+from weft.cli.absa.arguments import add_questions, load_asker
+from weft.cli.options import Parser, add_html, add_json, add_machine, add_model
+from weft.cli.table import table
 from weft.errors import InputError
 
 METHODS = ("occlusion", "search", "gradient", "integrated", "attention", "quasi")
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command's arguments."""
-    found = argparse.ArgumentParser(prog="weft absa explain", description=__doc__)
-    found.add_argument("text", help="the text")
-    found.add_argument("--aspect", action="append", required=True, help="an aspect in words; may be repeated")
-    found.add_argument("--target", action="append", default=[], help="words of the text; may be repeated")
-    found.add_argument(
-        "--method", choices=METHODS, help="the one that the deletion test found best by default"
-    )
-    found.add_argument("--polarity", help="explain this answer; the most probable one by default")
-    found.add_argument("--html", type=Path, metavar="FILE", help="write a heat map")
-    found.add_argument("--json", action="store_true", help="print JSON")
-    add_model(found)
-    add_machine(found)
-    return found
+def parser() -> Parser:
+    """The arguments of ``weft absa explain``."""
+    result = Parser("absa explain", "Say which words made the answer.")
+    result.add_argument("text", metavar="TEXT", help="the text")
+    add_questions(result, required=True)
+    result.add_argument("--method", choices=METHODS, help="how (the one that the deletion test found best)")
+    result.add_argument("--polarity", metavar="NAME", help="explain this answer (the most probable)")
+    add_html(result, "a heat map")
+    add_json(result)
+    add_model(result, "absa-small")
+    add_machine(result)
+    return result
 
 
 def run(argv: list[str]) -> int:
@@ -60,12 +56,10 @@ def run(argv: list[str]) -> int:
     for explanation in found:
         context = explanation.context
         question = " / ".join(part for part in (context.target, context.aspect) if part)
-        missing = (
-            "" if explanation.target_found else f" [the text does not mention {explanation.context.target}]"
-        )
+        missing = "" if explanation.target_found else f" (the text does not mention {context.target})"
         share = explanation.probabilities[explanation.polarity]
-        print(f"{question}: {explanation.polarity} ({share:.2f}){missing}")
+        print(f"{question}: {explanation.polarity} {share:.2f}{missing}")
         told = [word for word in explanation.words if word.score]
         strongest = sorted(told, key=lambda word: -abs(word.score))[:8]
-        print("  " + "  ".join(f"{word.text} {word.score:+.3f}" for word in strongest))
+        print(table(("word", ">weight"), [(word.text, f"{word.score:+.3f}") for word in strongest]))
     return 0

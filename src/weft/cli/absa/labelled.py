@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from weft.cli.absa.arguments import add_columns
+from weft.cli.options import Parser
 from weft.errors import ConfigError, InputError, PartialFailure
 
 if TYPE_CHECKING:
@@ -15,28 +17,32 @@ if TYPE_CHECKING:
     from weft.absa.use.asker import Asker
 
 
-def add_labelled(parser: argparse.ArgumentParser) -> None:
+def add_labelled(parser: Parser) -> None:
     """Which texts, and what the columns are called."""
-    parser.add_argument("input", help="SentiHood JSON, SemEval XML, M-ABSA, or a labelled table")
     parser.add_argument(
-        "--format",
-        choices=("sentihood", "semeval", "table", "mabsa"),
-        help="by the suffix: .json, .xml, other; mabsa is asked about its ten most frequent categories",
+        "input", metavar="FILE", help="SentiHood JSON, SemEval XML, M-ABSA, or a labelled table"
     )
-    parser.add_argument("--text-column", default="text")
-    parser.add_argument("--aspect-column", default="aspect")
-    parser.add_argument("--polarity-column", default="polarity")
-    parser.add_argument("--target-column")
     parser.add_argument(
-        "--aspect", action="append", help="SentiHood: an aspect to ask about; the four frequent ones"
+        "--input-format",
+        choices=("sentihood", "semeval", "table", "mabsa"),
+        help="what the input is; mabsa is asked about its ten most frequent categories (by its suffix: .json, .xml, "
+        "other)",
+    )
+    add_columns(parser, labelled=True)
+    parser.add_argument(
+        "--aspect",
+        action="append",
+        default=[],
+        metavar="ASPECT",
+        help="SentiHood: an aspect to ask about; may be repeated (the four frequent ones)",
     )
     parser.add_argument(
         "--held-out",
         type=float,
         metavar="SHARE",
-        help="use only this share of the texts, those that training with the same --seed holds out",
+        help="only this share of the texts, those that training with the same seed holds out (all)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of --held-out (0)")
+    parser.add_argument("--split-seed", type=int, default=0, metavar="N", help="of --held-out (0)")
 
 
 def read_corpus(arguments: argparse.Namespace) -> Corpus:
@@ -56,21 +62,21 @@ def read_corpus(arguments: argparse.Namespace) -> Corpus:
     share = arguments.held_out
     if share is not None and not 0 < share < 1:
         raise ConfigError(f"--held-out is {share}; it must be in (0, 1)")
-    form = arguments.format
+    form = arguments.input_format
     if form is None:
         form = "sentihood" if arguments.input.endswith(".json") else "table"
         form = "semeval" if arguments.input.endswith(".xml") else form
     if form == "mabsa":
         found = read_mabsa(Path(arguments.input))
         corpus = replace(questions(found.reviews), problems=found.problems)
-        return corpus if share is None else split(corpus, share, arguments.seed)[1]
+        return corpus if share is None else split(corpus, share, arguments.split_seed)[1]
     columns = Columns(
         arguments.text_column, arguments.aspect_column, arguments.polarity_column, arguments.target_column
     )
     aspects = tuple(arguments.aspect or FREQUENT_ASPECTS)
     files = DataFiles(arguments.input, format=cast("DataFormat", form), columns=columns, aspects=aspects)
     corpus = files.read(arguments.input)
-    return corpus if share is None else split(corpus, share, arguments.seed)[1]
+    return corpus if share is None else split(corpus, share, arguments.split_seed)[1]
 
 
 def under_classes(corpus: Corpus, asker: Asker, where: str) -> Corpus:

@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from weft.cli.absa.arguments import add_answers, load_asker
+from weft.cli.absa.arguments import add_answers, add_columns, add_questions, load_asker
+from weft.cli.options import Parser, add_out
+from weft.cli.table import table
 from weft.errors import ConfigError, InputError, PartialFailure
 
 if TYPE_CHECKING:
@@ -19,36 +21,40 @@ if TYPE_CHECKING:
 _SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".txt")
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command's arguments."""
-    found = argparse.ArgumentParser(prog="weft absa predict", description=__doc__)
-    found.add_argument(
-        "input", help="a text; a .csv, .tsv, .jsonl, .parquet or .txt file; or - for standard input"
+def parser() -> Parser:
+    """The arguments of ``weft absa predict``."""
+    result = Parser("absa predict", "Say what a text, or a table of texts, feels about aspects of targets.")
+    result.add_argument(
+        "input",
+        metavar="TEXT|FILE",
+        help="a text; a .csv, .tsv, .jsonl, .parquet or .txt file; - for standard input",
     )
-    found.add_argument("--aspect", action="append", default=[], help="an aspect in words; may be repeated")
-    found.add_argument("--aspects", type=Path, help="a file with one aspect per line")
-    found.add_argument("--target", action="append", default=[], help="words of the text; may be repeated")
-    found.add_argument("--text-column", default="text", help="column of the text (text)")
-    found.add_argument("--target-column", help="column of each row's own target")
-    found.add_argument("--aspect-column", help="column of each row's own aspect")
-    found.add_argument("--format", choices=("csv", "jsonl", "parquet", "lines"), help="what the input is")
-    found.add_argument(
+    add_questions(result)
+    result.add_argument("--aspects", type=Path, metavar="FILE", help="a file with one aspect per line")
+    add_columns(result)
+    result.add_argument(
+        "--input-format",
+        choices=("csv", "jsonl", "parquet", "lines"),
+        help="what the input is (by its suffix)",
+    )
+    result.add_argument(
         "--threshold",
         type=float,
-        help="report an opinion where it has more than this share of what it and none have together; the "
-        "model's own by default, 0.5 is the most probable answer",
+        metavar="P",
+        help="report an opinion where it has more than this share of what it and none have together; 0.5 is the most "
+        "probable answer (the model's)",
     )
-    found.add_argument(
+    result.add_argument(
         "--abstain",
         type=float,
         nargs="?",
         const=0.5,
         metavar="SHARE",
-        help="answer `unsure` where the answer's probability is below this (0.5)",
+        help="answer unsure where the answer's probability is below this (0.5 where none is given)",
     )
-    found.add_argument("-o", "--output", help="a .csv, .jsonl or .parquet file; standard output by default")
-    add_answers(found)
-    return found
+    add_out(result, "FILE", "a .csv, .jsonl or .parquet file", default="standard output")
+    add_answers(result)
+    return result
 
 
 def run(argv: list[str]) -> int:
@@ -91,14 +97,21 @@ def _one(arguments: argparse.Namespace, aspects: list[str]) -> int:
     asked = Asked(tuple(aspects), tuple(arguments.target))
     sentence = asked.sentence(TableRow(1, {"text": arguments.input}), "the text")
     found = records(load_asker(arguments), [sentence], arguments.threshold, arguments.abstain)
-    if arguments.json or arguments.output:
-        _write(found, arguments.output)
+    if arguments.json or arguments.out:
+        _write(found, _text(arguments.out))
         return 0
-    for record in found:
-        question = " / ".join(part for part in (record["target"], record["aspect"]) if part)
-        shares = ", ".join(f"{name} {value:.2f}" for name, value in record["probabilities"].items())
-        note = f" [{record['note']}]" if record["note"] else ""
-        print(f"{question}: {record['polarity']}  ({shares}){note}")
+    targets = ["target"] if arguments.target else []
+    rows = [
+        [
+            *(record[name] for name in [*targets, "aspect", "polarity"]),
+            *(f"{value:.2f}" for value in record["probabilities"].values()),
+            record["note"] or "",
+        ]
+        for record in found
+    ]
+    print(
+        table([*targets, "aspect", "answer", *(f">{name}" for name in found[0]["probabilities"]), ""], rows)
+    )
     return 0
 
 
@@ -126,14 +139,14 @@ def _table(arguments: argparse.Namespace, aspects: list[str]) -> int:
         arguments.target_column,
         arguments.aspect_column,
     )
-    form = cast("Format | None", arguments.format)
-    if arguments.output is not None and Path(arguments.output).resolve() == Path(arguments.input).resolve():
+    form = cast("Format | None", arguments.input_format)
+    if arguments.out is not None and Path(arguments.out).resolve() == Path(arguments.input).resolve():
         raise ConfigError("the output is the input", hint="give another file")
     rows = read_rows(arguments.input, asked.columns, form)
     # The first row is read before the model is loaded: a missing file or column is told at once.
     first = next(rows, None)
     problems = Problems()
-    if first is not None or arguments.output is not None:
+    if first is not None or arguments.out is not None:
         # A table without rows gives one, too.
         given = [] if first is None else [first]
         _stream(arguments, load_asker(arguments), given, rows, asked, problems)
@@ -156,7 +169,7 @@ def _stream(
     from weft.absa.use.predict import column_types, flat, stream
 
     names = ["row", "text", "target", "aspect", "polarity", "target_found"]
-    nested = arguments.output is None or arguments.output.endswith((".jsonl", ".ndjson"))
+    nested = arguments.out is None or arguments.out.suffix in (".jsonl", ".ndjson")
     shares = ["probabilities"] if nested else [f"p_{name}" for name in asker.classes_]
     columns = [*names, *shares, "note"]
     source = "standard input" if arguments.input == "-" else arguments.input
@@ -167,7 +180,7 @@ def _stream(
         console=console,
         disable=arguments.quiet or not console.is_terminal,
     )
-    with progress, TableWriter(arguments.output, columns, column_types(columns)) as writer:
+    with progress, TableWriter(_text(arguments.out), columns, column_types(columns)) as writer:
         task = progress.add_task("predict", total=None)
         chunks = stream(
             asker,
@@ -181,3 +194,7 @@ def _stream(
         for found in chunks:
             writer.write(found if nested else [flat(record) for record in found])
             progress.advance(task, len(found))
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)

@@ -1,10 +1,12 @@
-"""How ``weft absa train`` and ``weft absa eval`` print what they measured."""
+"""How ``weft absa eval`` and ``weft absa calibrate`` print what they measured."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping
+
+from weft.cli.table import table
 
 _MEANING = {
     "strict": "strict accuracy",
@@ -46,6 +48,5 @@ def print_report(results: Mapping[str, float], as_json: bool, heading: str) -> N
         print(json.dumps(finite, indent=1))
         return
     print(heading)
-    for name, value in finite.items():
-        shown = "–" if value is None else f"{value:.4f}"
-        print(f"  {_MEANING.get(name, name):<52} {shown:>8}")
+    shown = ["–" if value is None else f"{value:.4f}" for value in finite.values()]
+    print(table(("measure", ">value"), zip(map(_MEANING.get, finite, finite), shown, strict=True)))

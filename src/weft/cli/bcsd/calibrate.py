@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from dataclasses import asdict
-from pathlib import Path
 
-from weft.cli.machine import add_machine, device_of
+from weft.cli.options import Parser, add_json, add_machine, add_out, add_work, device_of
 from weft.errors import ConfigError
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The arguments of ``weft bcsd calibrate``."""
-    result = argparse.ArgumentParser(
-        prog="weft bcsd calibrate",
-        description="Fit the matching rule of a model to the validation packages of a built data set.",
+    result = Parser(
+        "bcsd calibrate", "Fit the matching rule of a model to the validation packages of a built data set."
     )
-    result.add_argument("model", metavar="MODEL", help="a model's name or directory")
-    result.add_argument(
-        "--work", type=Path, default=Path("bcsd-data"), metavar="DIR", help="where `dataset build` worked"
-    )
-    result.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="default: match.json beside the model"
-    )
-    result.add_argument("--json", action="store_true", help="print the rule as JSON")
+    result.add_argument("model", metavar="NAME|DIR", help="a shipped model or a folder")
+    add_work(result)
+    add_out(result, "FILE", "the rule", default="match.json beside the model")
+    add_json(result)
     add_machine(result)
     return result
 
@@ -48,7 +41,7 @@ def run(argv: list[str]) -> int:
     fewer = [with_fewer(trial, embedder.weights) for trial in known]
     lessons = Lessons(known, fewer, strangers(known, embedder.weights))
     rule = fit_rule(lessons, embedder.version)
-    output = arguments.output or folder / RULE_FILE
+    output = arguments.out or folder / RULE_FILE
     save_rule(rule, output)
     if arguments.json:
         print(json.dumps(asdict(rule)))

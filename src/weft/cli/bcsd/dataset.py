@@ -2,45 +2,46 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from weft.cli.options import Parser, add_json, add_out, add_quiet, add_work
+
 if TYPE_CHECKING:
     from weft.bcsd.dataset.build import BuildReport
 
 
-def parser() -> argparse.ArgumentParser:
-    """The arguments of ``weft bcsd dataset``."""
-    result = argparse.ArgumentParser(
-        prog="weft bcsd dataset",
-        description="build: fetch and compile what is missing, then join. join: only join what is there. stats: count.",
-    )
-    result.add_argument("action", choices=("build", "join", "stats"))
-    result.add_argument(
-        "config", type=Path, metavar="CONFIG", help="a YAML file; for stats also a Parquet file"
-    )
-    result.add_argument(
-        "--work", type=Path, default=Path("bcsd-data"), metavar="DIR", help="default: bcsd-data"
-    )
-    result.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: DIR/functions.parquet")
-    result.add_argument(
-        "--jobs", type=int, metavar="N", help="compilations at a time (default: the configuration's)"
-    )
-    result.add_argument(
-        "--only", metavar="NAME,…", help="work on these packages only; join all that are built"
-    )
-    result.add_argument("--json", action="store_true", help="print one JSON object")
-    result.add_argument("--quiet", action="store_true", help="no progress")
+_WHAT = {
+    "build": "Fetch and compile the packages that are not built yet, then join all that are built.",
+    "join": "Join the packages that are built to one table of labelled functions.",
+    "stats": "Count a data set: groups, builds, packages, sizes.",
+}
+
+
+def parser(action: str) -> Parser:
+    """The arguments of ``weft bcsd dataset build``, ``join`` or ``stats``."""
+    result = Parser(f"bcsd dataset {action}", _WHAT[action])
+    if action == "stats":
+        result.add_argument("data", type=Path, metavar="DATA", help="the table")
+        add_json(result)
+        return result
+    result.add_argument("config", type=Path, metavar="CONFIG", help="a YAML file of packages")
+    add_work(result)
+    add_out(result, "FILE", "the table", default="functions.parquet in the work folder")
+    if action == "build":
+        result.add_argument("--jobs", type=int, metavar="N", help="compilations at a time (the file's)")
+    result.add_argument("--only", metavar="NAME,…", help="these packages only (all)")
+    add_json(result)
+    add_quiet(result)
     return result
 
 
-def run(argv: list[str]) -> int:
-    """Run ``weft bcsd dataset``; exit code 9 when some builds failed."""
-    arguments = parser().parse_args(argv)
+def run(argv: list[str], action: str) -> int:
+    """Run it; exit code 9 when some builds failed."""
+    arguments = parser(action).parse_args(argv)
     from weft.bcsd.dataset.assemble import assemble
     from weft.bcsd.dataset.build import build_all, known_builds
     from weft.bcsd.dataset.config import DatasetConfig
@@ -48,13 +49,13 @@ def run(argv: list[str]) -> int:
     from weft.errors import ConfigError, InputError, PartialFailure
     from weft.platform.settings import read_settings
 
-    output = arguments.output or arguments.work / "functions.parquet"
-    if arguments.action == "stats":
-        stats = dataset_stats(arguments.config if arguments.config.suffix == ".parquet" else output)
+    if action == "stats":
+        stats = dataset_stats(arguments.data)
         print(json.dumps(stats) if arguments.json else describe(stats))
         return 0
+    output = arguments.out or arguments.work / "functions.parquet"
     config = read_settings(DatasetConfig, arguments.config)
-    if arguments.jobs is not None:
+    if getattr(arguments, "jobs", None) is not None:
         config = replace(config, jobs=arguments.jobs)
     wanted = (
         set(arguments.only.split(",")) if arguments.only else {package.name for package in config.packages}
@@ -64,7 +65,7 @@ def run(argv: list[str]) -> int:
         raise ConfigError(f"--only: no package {unknown[0]!r}", where=str(arguments.config))
     arguments.work.mkdir(parents=True, exist_ok=True)
     failed: list[BuildReport] = []
-    if arguments.action == "build":
+    if action == "build":
         chosen = replace(config, packages=tuple(p for p in config.packages if p.name in wanted))
         reports = build_all(chosen, arguments.work, quiet if arguments.quiet or arguments.json else tell)
         failed = [report for report in reports if report.error]

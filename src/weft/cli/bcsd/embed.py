@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from weft.cli.bcsd.embedding import add_embedding, embedding_of
+from weft.cli.options import Parser, add_json, add_min_blocks, add_out, add_paths, add_quiet, add_ray
+
 if TYPE_CHECKING:
     from weft.bcsd.use.embed_files import EmbedReport
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The arguments of ``weft bcsd embed``."""
-    from weft.cli.bcsd.embedding import add_embedding
-
-    result = argparse.ArgumentParser(
-        prog="weft bcsd embed", description="Find and embed the functions of files; write them as Parquet."
-    )
-    result.add_argument(
-        "paths", nargs="+", metavar="FILE|DIR", help="binaries, or folders to search for them"
-    )
-    result.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: embeddings.parquet")
-    result.add_argument(
-        "--min-blocks", type=int, default=0, metavar="N", help="leave out functions with fewer blocks"
-    )
-    result.add_argument(
-        "--ray", metavar="ADDRESS", help="work on a Ray cluster: its address, or `local` to start one here"
-    )
+    result = Parser("bcsd embed", "Find and embed the functions of files; write them as Parquet.")
+    add_paths(result)
+    add_out(result, "FILE", "the table", default="embeddings.parquet")
+    add_min_blocks(result, 0)
     add_embedding(result)
-    result.add_argument("--json", action="store_true", help="print one JSON object")
+    add_ray(result)
+    add_json(result)
+    add_quiet(result)
     return result
 
 
@@ -38,10 +31,9 @@ def run(argv: list[str]) -> int:
     """Run ``weft bcsd embed``; exit code 9 when some files failed and others did not."""
     arguments = parser().parse_args(argv)
     from weft.bcsd.use.embed_files import embed_files
-    from weft.cli.bcsd.embedding import embedding_of
     from weft.errors import PartialFailure
 
-    output = arguments.output or Path("embeddings.parquet")
+    output = arguments.out or Path("embeddings.parquet")
     options = embedding_of(arguments, arguments.min_blocks)
 
     def tell(report: EmbedReport) -> None:

@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.cli.machine import add_machine, device_of
+from weft.cli.options import Parser, add_json, add_machine, add_model, add_precision, device_of
 
 if TYPE_CHECKING:
     from weft.bcsd.evaluate.report import Cell
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The arguments of ``weft bcsd eval``."""
-    result = argparse.ArgumentParser(
-        prog="weft bcsd eval",
-        description="Recall@1, Recall@10 and MRR for each setting, size filter and pool, beside TF-IDF baselines.",
+    result = Parser(
+        "bcsd eval", "Recall@1, Recall@10 and MRR for each setting, size and pool, beside TF-IDF baselines."
     )
-    result.add_argument("data", type=Path, metavar="DATA", help="the table that `weft bcsd dataset` made")
-    result.add_argument(
-        "--model", metavar="MODEL", help="a shipped model or a folder; baselines alone without"
-    )
+    result.add_argument("data", type=Path, metavar="DATA", help="the table that weft bcsd dataset made")
+    add_model(result, None)
     result.add_argument("--role", choices=("test", "valid"), default="test", help="whose packages (test)")
     result.add_argument(
-        "--min-blocks", default="5,1", metavar="N,…", help="size filters, basic blocks on both sides (5,1)"
+        "--sizes",
+        default="5,1",
+        metavar="N,…",
+        help="least basic blocks of both functions, one table each (5,1)",
     )
-    result.add_argument("--pools", default="32,100,1000,all", metavar="K,…", help="default: 32,100,1000,all")
-    result.add_argument("--settings", metavar="NAME,…", help="some of the settings; all by default")
-    result.add_argument("--precision", choices=("auto", "fp32", "bf16"), default="fp32")
-    result.add_argument("--json", action="store_true", help="print JSON, with Recall@1 by size")
+    result.add_argument(
+        "--pools", default="32,100,1000,all", metavar="K,…", help="candidates of a query (32,100,1000,all)"
+    )
+    result.add_argument("--settings", metavar="NAME,…", help="some of the settings (all)")
+    add_precision(result, "fp32")
+    add_json(result)
     add_machine(result)
     return result
 
@@ -42,7 +43,7 @@ def run(argv: list[str]) -> int:
     from weft.bcsd.evaluate.tasks import SETTINGS
     from weft.errors import ConfigError
 
-    filters = _numbers("--min-blocks", arguments.min_blocks)
+    filters = _numbers("--sizes", arguments.sizes)
     pools = [None if k == "all" else _number("--pools", k) for k in arguments.pools.split(",")]
     settings = arguments.settings.split(",") if arguments.settings else list(SETTINGS)
     unknown = [name for name in settings if name not in SETTINGS]

@@ -2,72 +2,56 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from weft.cli.options import (
+    Parser,
+    add_json,
+    add_min_blocks,
+    add_out,
+    add_paths,
+    add_quiet,
+    add_reading,
+    add_workers,
+    at_least,
+    limits_of,
+    workers_of,
+)
+
 if TYPE_CHECKING:
     from weft.bcsd.use.extract_files import FileReport
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The arguments of ``weft bcsd extract``."""
-    result = argparse.ArgumentParser(
-        prog="weft bcsd extract",
-        description="Find the functions of ELF, PE and Mach-O files; write their graphs and tokens as Parquet.",
+    result = Parser(
+        "bcsd extract",
+        "Find the functions of ELF, PE and Mach-O files; write their graphs and tokens as Parquet.",
     )
-    result.add_argument(
-        "paths", nargs="+", metavar="FILE|DIR", help="binaries, or folders to search for them"
-    )
-    result.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: functions.parquet")
-    result.add_argument(
-        "--disassembler",
-        default="auto",
-        metavar="NAME",
-        help="auto, native, angr, smda, or a file of saved functions",
-    )
-    result.add_argument(
-        "--min-blocks", type=int, default=0, metavar="N", help="leave out functions with fewer blocks"
-    )
-    result.add_argument("--workers", type=int, metavar="N", help="processes (default: one per core)")
-    result.add_argument("--timeout", type=float, default=600.0, metavar="S", help="seconds per file (600)")
-    result.add_argument(
-        "--memory", type=int, default=4096, metavar="MIB", help="address space per file (4096)"
-    )
-    result.add_argument(
-        "--json", action="store_true", help="print one JSON object with the counts of each file"
-    )
-    result.add_argument("--quiet", action="store_true", help="no progress and no summary")
+    add_paths(result)
+    add_out(result, "FILE", "the table", default="functions.parquet")
+    add_min_blocks(result, 0)
+    add_reading(result)
+    add_workers(result)
+    add_json(result)
+    add_quiet(result)
     return result
 
 
 def run(argv: list[str]) -> int:
     """Run ``weft bcsd extract``; exit code 9 when some files failed and others did not."""
     arguments = parser().parse_args(argv)
-    import os
-
     from weft.bcsd.use.extract_files import Extraction, extract
-    from weft.errors import ConfigError, PartialFailure
-    from weft.platform.processes import Limits
+    from weft.errors import PartialFailure
 
-    workers = arguments.workers if arguments.workers is not None else len(os.sched_getaffinity(0))
-    rules = (
-        ("--min-blocks", arguments.min_blocks, 0),
-        ("--workers", workers, 1),
-        ("--memory", arguments.memory, 256),
-    )
-    for option, value, least in rules:
-        if value < least:
-            raise ConfigError(f"{option} is {value}; it must be at least {least}")
-    if not arguments.timeout > 0:
-        raise ConfigError(f"--timeout is {arguments.timeout}; it must be above 0")
-    output = arguments.output or Path("functions.parquet")
-    options = Extraction(
-        arguments.disassembler, arguments.min_blocks, workers, Limits(arguments.timeout, arguments.memory)
-    )
+    at_least(0, min_blocks=arguments.min_blocks)
+    limits, workers = limits_of(arguments), workers_of(arguments)
+    output = arguments.out or Path("functions.parquet")
+    options = Extraction(arguments.disassembler, arguments.min_blocks, workers, limits)
     noisy = not arguments.quiet and not arguments.json
     with progress(noisy) as advance:
         reports = extract(arguments.paths, output, options, advance)

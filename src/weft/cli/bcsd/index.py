@@ -2,45 +2,52 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from weft.cli.bcsd.embedding import add_embedding, embedding_of
+from weft.cli.options import Parser, add_index, add_json, add_quiet
+from weft.cli.table import table
 
 if TYPE_CHECKING:
     from weft.bcsd.index.store import IndexedFile
     from weft.bcsd.index.update import Change
 
 
-def parser() -> argparse.ArgumentParser:
-    """The arguments of ``weft bcsd index``."""
-    from weft.cli.bcsd.embedding import add_embedding
+_WHAT = {
+    "add": "Embed the functions of files that are not in an index yet, or have changed, and put them in.",
+    "update": "Embed what changed since; take out what is gone. Without paths, every file of the index.",
+    "rm": "Take files out of an index.",
+    "ls": "List the files of an index.",
+}
 
-    result = argparse.ArgumentParser(
-        prog="weft bcsd index",
-        description="add: put files in, or those that changed. update: work on what changed, take out what is "
-        "gone; without paths on every file of the index. rm: take files out. ls: list them.",
+
+def parser(action: str) -> Parser:
+    """The arguments of ``weft bcsd index add``, ``update``, ``rm`` or ``ls``."""
+    result = Parser(f"bcsd index {action}", _WHAT[action])
+    result.add_argument(
+        "paths",
+        nargs="+" if action in ("add", "rm") else "*",
+        metavar="FILE|DIR",
+        help="binaries, or folders to search for them",
     )
-    result.add_argument("action", choices=("add", "update", "rm", "ls"))
-    result.add_argument("paths", nargs="*", metavar="FILE|DIR")
-    result.add_argument("--index", type=Path, required=True, metavar="DIR", help="the index")
-    add_embedding(result)
-    result.add_argument("--json", action="store_true", help="print one JSON object")
+    add_index(result)
+    if action in ("add", "update"):
+        add_embedding(result)
+    if action != "ls":
+        add_quiet(result)
+    add_json(result)
     return result
 
 
-def run(argv: list[str]) -> int:
-    """Run ``weft bcsd index``; exit code 9 when some files failed and others did not."""
-    arguments = parser().parse_args(argv)
-    from weft.errors import ConfigError
-
-    if arguments.action in ("add", "rm") and not arguments.paths:
-        raise ConfigError(f"index {arguments.action} needs at least one FILE or DIR")
+def run(argv: list[str], action: str) -> int:
+    """Run it; exit code 9 when some files failed and others did not."""
+    arguments = parser(action).parse_args(argv)
     from weft.bcsd.index import update
-    from weft.cli.bcsd.embedding import embedding_of
 
-    if arguments.action == "ls":
+    if action == "ls":
         files = update.contents(arguments.index, arguments.paths)
         print(json.dumps(listing_record(files)) if arguments.json else listing(files))
         return 0
@@ -49,10 +56,10 @@ def run(argv: list[str]) -> int:
         if not arguments.quiet and change.error is None and change.status != "unchanged":
             print(f"{change.status}: {change.binary}: {change.functions} functions", file=sys.stderr)
 
-    if arguments.action == "rm":
+    if action == "rm":
         changes = update.remove(arguments.paths, arguments.index, tell)
     else:
-        work = update.add if arguments.action == "add" else update.update
+        work = update.add if action == "add" else update.update
         changes = work(arguments.paths, arguments.index, embedding_of(arguments), tell)
     if arguments.json:
         print(json.dumps(record(changes, arguments.index)))
@@ -103,10 +110,9 @@ def describe(changes: list[Change], index: Path) -> str:
 
 def listing(files: list[IndexedFile]) -> str:
     """One line per file."""
-    lines = [f"{'functions':>9}  {'sha256':<12}  {'architecture':<12}  binary"]
-    lines += [f"{f.functions:>9}  {f.sha256[:12]:<12}  {f.architecture:<12}  {f.binary}" for f in files]
-    lines.append(f"{sum(f.functions for f in files)} functions of {len(files)} files")
-    return "\n".join(lines)
+    rows = [(f.functions, f.sha256[:12], f.architecture, f.binary) for f in files]
+    told = f"{sum(f.functions for f in files)} functions of {len(files)} files"
+    return "\n".join([table((">functions", "sha256", "architecture", "binary"), rows), told])
 
 
 def listing_record(files: list[IndexedFile]) -> dict[str, Any]:

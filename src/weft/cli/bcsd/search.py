@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
+
+from weft.cli.bcsd.embedding import add_embedding, embedding_of
+from weft.cli.options import Parser, add_index, add_min_blocks, add_quiet, add_selector, add_shapes, at_least
+from weft.cli.table import table
 
 if TYPE_CHECKING:
     from weft.bcsd.use.search import Answer
@@ -31,28 +33,19 @@ CSV_COLUMNS = (
 )
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The arguments of ``weft bcsd search``."""
-    from weft.cli.bcsd.embedding import add_embedding
-
-    result = argparse.ArgumentParser(
-        prog="weft bcsd search",
-        description="For each function of a file, or for one, the functions of an index that are most alike.",
+    result = Parser(
+        "bcsd search",
+        "For each function of a file, or for one, the functions of an index that are most alike.",
     )
-    result.add_argument("selector", metavar="FILE[:FUNCTION|@ADDRESS]")
-    result.add_argument("--index", type=Path, required=True, metavar="DIR", help="the index")
-    result.add_argument("-k", type=int, default=10, metavar="N", help="hits per function (10)")
-    result.add_argument(
-        "--min-blocks",
-        type=int,
-        default=5,
-        metavar="N",
-        help="pass over functions with fewer blocks, but for one that is named (5)",
-    )
+    add_selector(result)
+    add_index(result)
+    result.add_argument("-k", "--hits", type=int, default=10, metavar="N", help="hits per function (10)")
+    add_min_blocks(result, 5)
     add_embedding(result, workers=False)
-    output = result.add_mutually_exclusive_group()
-    output.add_argument("--json", action="store_true", help="print one JSON object")
-    output.add_argument("--csv", action="store_true", help="print one line per hit")
+    add_shapes(result)
+    add_quiet(result)
     return result
 
 
@@ -60,17 +53,14 @@ def run(argv: list[str]) -> int:
     """Run ``weft bcsd search``."""
     arguments = parser().parse_args(argv)
     from weft.bcsd.select import parse_selector
-    from weft.cli.bcsd.embedding import embedding_of
-    from weft.errors import ConfigError
 
-    if arguments.k < 1:
-        raise ConfigError(f"-k is {arguments.k}; it must be at least 1")
+    at_least(1, hits=arguments.hits)
     selector = parse_selector(arguments.selector)
     options = embedding_of(arguments, arguments.min_blocks)
     from weft.bcsd.use.search import search_file
 
     found = search_file(
-        selector.path, selector.function, arguments.index, options, arguments.k, arguments.min_blocks
+        selector.path, selector.function, arguments.index, options, arguments.hits, arguments.min_blocks
     )
     if arguments.json:
         head = {"index": str(arguments.index), "model": found.model, "rows": found.rows}
@@ -104,13 +94,21 @@ def write_csv(answers: Iterable[Answer], file: TextIO) -> None:
 def describe(answer: Answer) -> str:
     """One function and its hits for a person."""
     flags = f"  [{', '.join(answer.flags)}]" if answer.flags else ""
-    lines = [f"{answer.name} at {answer.address:#x}, {answer.size} bytes, {answer.blocks} blocks{flags}"]
+    head = f"{answer.name} at {answer.address:#x}, {answer.size} bytes, {answer.blocks} blocks{flags}"
     if not answer.hits:
-        lines.append("  nothing of that size in the index")
-    for hit in answer.hits:
-        remarks = f"  [{', '.join(hit.flags)}]" if hit.flags else ""
-        lines.append(
-            f"  {hit.rank:>3}  {hit.score:.4f}  {hit.confidence:>4.0%}  {hit.address:#10x}  {hit.blocks:>4}  "
-            f"{hit.name}  {hit.binary}{remarks}"
+        return f"{head}\nnothing of that size in the index"
+    rows = [
+        (
+            hit.rank,
+            f"{hit.confidence:.2f}",
+            f"{hit.score:.4f}",
+            f"{hit.address:#x}",
+            hit.blocks,
+            hit.name,
+            hit.binary,
+            ", ".join(hit.flags),
         )
-    return "\n".join(lines)
+        for hit in answer.hits
+    ]
+    heads = (">rank", ">sure", ">score", ">address", ">blocks", "name", "binary", "remarks")
+    return f"{head}\n{table(heads, rows)}\n"

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from weft.cli.options import Parser, add_json, add_reading, add_selector, limits_of
+from weft.cli.table import table
 
 if TYPE_CHECKING:
     from weft.bcsd.show import Detail, Line
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The arguments of ``weft bcsd show``."""
-    result = argparse.ArgumentParser(
-        prog="weft bcsd show", description="List a binary's functions, or show one with its graph and tokens."
-    )
-    result.add_argument("selector", metavar="FILE[:FUNCTION|@ADDRESS]")
+    result = Parser("bcsd show", "List a binary's functions, or show one with its graph and tokens.")
+    add_selector(result)
     result.add_argument(
-        "--svg", type=Path, metavar="FILE", help="draw the function's graph (needs graphviz' dot)"
+        "--svg", type=Path, metavar="FILE", help="draw the function's graph (needs dot of graphviz)"
     )
     result.add_argument("--dot", type=Path, metavar="FILE", help="write the function's graph as DOT")
-    result.add_argument("--disassembler", default="auto", metavar="NAME", help="auto, native, angr, smda")
-    result.add_argument("--timeout", type=float, default=600.0, metavar="S", help="seconds (600)")
-    result.add_argument("--memory", type=int, default=4096, metavar="MIB", help="address space (4096)")
-    result.add_argument("--json", action="store_true", help="print JSON")
+    add_reading(result)
+    add_json(result)
     return result
 
 
@@ -34,13 +32,12 @@ def run(argv: list[str]) -> int:
     from weft.bcsd.select import parse_selector
     from weft.bcsd.show import Detail, Request, detail_record, line_record, look
     from weft.errors import ConfigError
-    from weft.platform.processes import Limits
 
     selector = parse_selector(arguments.selector)
     if selector.function is None and (arguments.svg or arguments.dot):
         raise ConfigError("--svg and --dot draw one function", hint="name it: FILE:FUNCTION")
     request = Request(selector.path, selector.function, arguments.disassembler)
-    found = look(request, Limits(arguments.timeout, arguments.memory))
+    found = look(request, limits_of(arguments))
     if isinstance(found, Detail):
         draw(found, arguments.svg, arguments.dot)
         print(json.dumps(detail_record(found)) if arguments.json else describe(found))
@@ -66,18 +63,22 @@ def draw(detail: Detail, svg: Path | None, dot: Path | None) -> None:
 
 def listing(lines: list[Line]) -> str:
     """One line per function."""
-    rows = [f"{'address':>12} {'size':>7} {'blocks':>6} {'edges':>6} {'instr':>6}  name"]
-    for line in lines:
-        flags = f"  [{', '.join(line.flags)}]" if line.flags else ""
-        rows.append(
-            f"{line.address:#12x} {line.size:7} {line.blocks:6} {line.edges:6} {line.instructions:6}  "
-            f"{line.name}{flags}"
+    rows = [
+        (
+            f"{line.address:#x}",
+            line.size,
+            line.blocks,
+            line.edges,
+            line.instructions,
+            line.name,
+            ", ".join(line.flags),
         )
+        for line in lines
+    ]
     incomplete = sum("cfg_incomplete" in line.flags for line in lines)
-    rows.append(
-        f"{len(lines)} functions, {incomplete} with an indirect jump left unresolved (cfg_incomplete)"
-    )
-    return "\n".join(rows)
+    told = f"{len(lines)} functions, {incomplete} with an indirect jump left unresolved (cfg_incomplete)"
+    heads = (">address", ">size", ">blocks", ">edges", ">instructions", "name", "remarks")
+    return f"{table(heads, rows)}\n{told}"
 
 
 def describe(detail: Detail) -> str:

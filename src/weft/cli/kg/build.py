@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from weft.cli.options import Parser, add_json, add_near, add_out, add_quiet
 from weft.kg.languages import LANGUAGES
 
 if TYPE_CHECKING:
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
 _LISTED = 20
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The arguments of ``weft kg build``."""
-    result = argparse.ArgumentParser(
-        prog="weft kg build",
-        description="Cut source trees or text into chunks with facts; prints the funnel of what was left out.",
+    result = Parser(
+        "kg build",
+        "Cut source trees or text into chunks with facts; prints the funnel of what was left out.",
     )
     result.add_argument(
         "corpus",
@@ -32,9 +33,11 @@ def parser() -> argparse.ArgumentParser:
         metavar="CORPUS",
         help="trees of Python; text: folders, .txt, .jsonl; Re-DocRED files",
     )
-    result.add_argument("-o", "--output", type=Path, required=True, metavar="DATASET")
+    add_out(result, "DATASET", "folder of the data set")
     result.add_argument(
-        "--language", choices=(*LANGUAGES, "text", "redocred"), help="(text with --seed, else python)"
+        "--language",
+        choices=(*LANGUAGES, "text", "redocred"),
+        help="of the corpus (text with --seed, else python)",
     )
     result.add_argument(
         "--vocab-size", type=int, default=8192, metavar="N", help="tokens of the vocabulary (8192)"
@@ -81,10 +84,7 @@ def parser() -> argparse.ArgumentParser:
     text.add_argument(
         "--overlap", type=int, default=0, metavar="N", help="tokens that a chunk may repeat (0)"
     )
-    text.add_argument(
-        "--near", type=float, default=0.5, metavar="J", help="3-gram Jaccard similarity of near names (0.5)"
-    )
-    text.add_argument("--exact", action="store_true", help="no near names")
+    add_near(text)
     text.add_argument(
         "--alpha",
         type=float,
@@ -96,8 +96,8 @@ def parser() -> argparse.ArgumentParser:
     text.add_argument(
         "--embedding", type=Path, metavar="DIR", help="a BERT directory, to score triples instead of TF-IDF"
     )
-    result.add_argument("--json", action="store_true", help="print the funnel as JSON")
-    result.add_argument("--quiet", action="store_true", help="no progress")
+    add_json(result)
+    add_quiet(result)
     return result
 
 
@@ -157,7 +157,7 @@ def _code(arguments: argparse.Namespace, language: str, say: Callable[[str], Non
     if arguments.vocabulary is not None:
         vocabulary = CodeTokenizer.load(find_model("kg", arguments.vocabulary) / "tokenizer.json")
     return build_code(
-        arguments.corpus, arguments.output, config, extra=arguments.extra, vocabulary=vocabulary, say=say
+        arguments.corpus, arguments.out, config, extra=arguments.extra, vocabulary=vocabulary, say=say
     )
 
 
@@ -168,7 +168,7 @@ def _redocred(arguments: argparse.Namespace, say: Callable[[str], None]) -> Funn
 
     return build_redocred(
         arguments.corpus,
-        arguments.output,
+        arguments.out,
         _sizes(arguments),
         schema=Schema.load(arguments.schema) if arguments.schema else None,
         split=read_split(arguments.split) if arguments.split else None,
@@ -191,7 +191,7 @@ def _text(arguments: argparse.Namespace, say: Callable[[str], None]) -> Funnel:
         )
     return build_text(
         arguments.corpus,
-        arguments.output,
+        arguments.out,
         Schema.load(arguments.schema),
         arguments.seed,
         _sizes(arguments),

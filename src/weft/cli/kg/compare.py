@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from weft.cli.options import Parser, add_json, add_store
+from weft.cli.table import table
+
 if TYPE_CHECKING:
     from weft.kg.store.compare import Comparison
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The arguments of ``weft kg compare``."""
-    result = argparse.ArgumentParser(
-        prog="weft kg compare",
-        description="Say how large a store's graph and a seed graph are, what they share and what is new, relation by "
-        "relation. The facts that the store keeps count.",
+    result = Parser(
+        "kg compare",
+        "Say how large a store's graph and a seed graph are, what they share and what is new, relation by relation. "
+        "The facts that the store keeps count.",
     )
-    result.add_argument("store", type=Path, metavar="STORE")
+    add_store(result)
     result.add_argument(
         "seed",
         nargs="+",
@@ -33,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="for seeds that use other names of relations (the store's)",
     )
-    result.add_argument("--json", action="store_true", help="print JSON")
+    add_json(result)
     return result
 
 
@@ -48,16 +50,15 @@ def run(argv: list[str]) -> int:
     found = compare(graph, read_seed_graph(arguments.seed, graph, arguments.schema, funnel))
     for reason, items in funnel.listed.items():
         print(f"left out: {len(items)} {reason}, the first: {items[0]}", file=sys.stderr)
-    print(json.dumps(found.record(), ensure_ascii=False) if arguments.json else _table(found))
+    print(json.dumps(found.record(), ensure_ascii=False) if arguments.json else _listing(found))
     return 0
 
 
-def _table(found: Comparison) -> str:
+def _listing(found: Comparison) -> str:
     shares = {"facts": found.facts, "entities": found.entities, **found.relations}
-    width = max(map(len, shares))
-    lines = [f"{'':<{width}}  {'seed':>9}  {'store':>9}  {'both':>9}  {'new':>9}  {'not found':>9}"]
-    for name, share in shares.items():
-        numbers = (share.seed, share.graph, share.both, share.new, share.not_found)
-        lines.append(f"{name:<{width}}  " + "  ".join(f"{number:>9}" for number in numbers))
-    lines.append(f"new facts between two entities of the seed: {found.between_known}")
-    return "\n".join(lines)
+    rows = [
+        (name, share.seed, share.graph, share.both, share.new, share.not_found)
+        for name, share in shares.items()
+    ]
+    heads = ("", ">seed", ">store", ">both", ">new", ">not found")
+    return f"{table(heads, rows)}\nnew facts between two entities of the seed: {found.between_known}"

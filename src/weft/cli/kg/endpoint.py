@@ -7,6 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from weft.cli.options import Parser
+
 if TYPE_CHECKING:
     from weft.kg.combine.endpoint import Endpoint
     from weft.kg.combine.tally import Tally
@@ -15,7 +17,7 @@ _LISTED = 10
 """Refused tails that are printed."""
 
 
-def add_endpoint(parser: argparse.ArgumentParser) -> None:
+def add_endpoint(parser: Parser) -> None:
     """Where the endpoint is, what its model is called, how long to wait."""
     group = parser.add_argument_group("an endpoint that combines tokens; nothing is sent anywhere without it")
     group.add_argument(

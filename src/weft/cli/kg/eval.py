@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.cli.machine import add_machine, device_of
+from weft.cli.options import Parser, add_beams, add_json, add_machine, add_model, at_least, device_of
 from weft.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from weft.kg.evaluate.triples import FactScore
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The arguments of ``weft kg eval``."""
-    result = argparse.ArgumentParser(
-        prog="weft kg eval",
-        description="Score answers to held-out modules in every view, or facts of held-out documents, beside the "
+    result = Parser(
+        "kg eval",
+        "Score answers to held-out modules in every view, or facts of held-out documents, beside the "
         "baselines.",
     )
-    result.add_argument("dataset", type=Path, metavar="DATASET", help="made by `weft kg build`")
+    result.add_argument("dataset", type=Path, metavar="DATASET", help="made by weft kg build")
+    add_model(result, None)
     result.add_argument(
-        "--model", metavar="MODEL", help="a shipped model or a folder; baselines alone without"
+        "--role", choices=("test", "valid"), default="test", help="whose modules or documents (test)"
     )
-    result.add_argument("--split", choices=("valid", "test"), default="test")
     result.add_argument("--limit", type=int, default=1000, metavar="N", help="queries of each view (1000)")
-    result.add_argument("--beams", type=int, default=10, metavar="N", help="hypotheses of a tail (10)")
+    add_beams(result, 10)
     result.add_argument(
         "--shuffle-relations", action="store_true", help="ask for random relations: a control"
     )
@@ -45,11 +45,11 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--asked",
         action="store_true",
-        help="instead of the views, all questions of whole chunks, as `weft kg facts` asks them: how far the model's "
+        help="instead of the views, all questions of whole chunks, as weft kg facts asks them: how far the model's "
         "confidences can be trusted (at most --limit questions)",
     )
     result.add_argument("--by-relation", action="store_true", help="print every relation")
-    result.add_argument("--json", action="store_true", help="print JSON")
+    add_json(result)
     add_machine(result)
     return result
 
@@ -59,8 +59,7 @@ def run(argv: list[str]) -> int:
     arguments = parser().parse_args(argv)
     from weft.kg.represent.passages import is_text
 
-    if arguments.limit < 1 or arguments.beams < 1:
-        raise ConfigError("--limit and --beams must be at least 1")
+    at_least(1, limit=arguments.limit, beams=arguments.beams)
     if arguments.calibrate and arguments.model is None:
         raise ConfigError("--calibrate needs --model")
     if arguments.asked and (arguments.model is None or is_text(arguments.dataset)):
@@ -80,7 +79,7 @@ def _code(arguments: argparse.Namespace) -> int:
 
     device = device_of(arguments)
     dataset = load_dataset(arguments.dataset)
-    views = {} if arguments.asked else make_views(dataset, arguments.split, arguments.limit)
+    views = {} if arguments.asked else make_views(dataset, arguments.role, arguments.limit)
     table: dict[str, Mapping[str, Score]] = dict(baseline_scores(dataset, views)) if views else {}
     if arguments.model is not None:
         folder = find_model("kg", arguments.model)
@@ -92,7 +91,7 @@ def _code(arguments: argparse.Namespace) -> int:
             calibrate(model, dataset, corpus, arguments.limit, arguments.beams).save(folder)
         confidence = Confidence.load(folder)
         if arguments.asked:
-            ask = partial(outcomes, model, dataset, corpus, arguments.split, arguments.limit, arguments.beams)
+            ask = partial(outcomes, model, dataset, corpus, arguments.role, arguments.limit, arguments.beams)
             # Types are few among all questions: they are judged on a draw of their own.
             _print_asked(ask(), ask(views=GUESSED), confidence, arguments.json)
             return 0
@@ -150,13 +149,13 @@ def _text(arguments: argparse.Namespace) -> int:
         )
     device = device_of(arguments)
     dataset = load_text_dataset(arguments.dataset)
-    table = dict(baseline_text_scores(dataset, arguments.split))
+    table = dict(baseline_text_scores(dataset, arguments.role))
     if arguments.model is not None:
         folder = find_model("kg", arguments.model)
         model = EntityGraphModel.load(folder).to(device)
         config = model.config
         dataset.check_model(config.encoder.vocab_size, config.num_relations, config.types, str(folder))
-        asked = ask_texts(model, dataset, arguments.split)
+        asked = ask_texts(model, dataset, arguments.role)
         if arguments.calibrate:
             calibrate_texts(dataset, asked.valid).save(folder)
         table["model"] = score_texts(dataset, asked, Confidence.load(folder))

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
+from weft.cli.options import Parser, add_out, add_store
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The arguments of ``weft kg export``."""
-    result = argparse.ArgumentParser(
-        prog="weft kg export",
-        description="Write the kept facts of a store: ntriples, turtle, jsonld, graphml, jsonl (files); "
-        "neo4j, parquet (folders).",
+    result = Parser(
+        "kg export",
+        "Write the kept facts of a store: ntriples, turtle, jsonld, graphml and jsonl are files; neo4j and parquet "
+        "are folders.",
     )
-    result.add_argument("store", type=Path, metavar="STORE")
-    result.add_argument("--format", required=True, metavar="FORMAT")
-    result.add_argument("-o", "--output", type=Path, required=True, metavar="PLACE")
+    add_store(result)
+    result.add_argument("--format", required=True, metavar="FORMAT", help="one of these")
+    add_out(result, "PLACE", "the file or folder")
     return result
 
 
@@ -26,6 +25,6 @@ def run(argv: list[str]) -> int:
     from weft.kg.store.graph import Graph
 
     graph = Graph.load(arguments.store)
-    export(graph, arguments.format, arguments.output)
-    print(f"{len(graph)} facts in {arguments.output}")
+    export(graph, arguments.format, arguments.out)
+    print(f"{len(graph)} facts in {arguments.out}")
     return 0

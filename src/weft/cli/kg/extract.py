@@ -11,7 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.cli.kg.endpoint import add_endpoint, endpoint_of, report_tally
-from weft.cli.machine import add_machine, device_of
+from weft.cli.options import (
+    Parser,
+    add_beams,
+    add_json,
+    add_machine,
+    add_model,
+    add_near,
+    add_out,
+    add_ray,
+    add_workers,
+    at_least,
+    device_of,
+)
 from weft.errors import ConfigError, PartialFailure
 
 if TYPE_CHECKING:
@@ -20,11 +32,11 @@ if TYPE_CHECKING:
     from weft.kg.extract.corpus import Loader, Report, Source
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The arguments of ``weft kg extract``."""
-    result = argparse.ArgumentParser(
-        prog="weft kg extract",
-        description="Read the facts of a corpus into a store. Documents that the store holds already, unchanged and "
+    result = Parser(
+        "kg extract",
+        "Read the facts of a corpus into a store. Documents that the store holds already, unchanged and "
         "read by the same model, are skipped; a run that was stopped goes on.",
     )
     result.add_argument(
@@ -33,12 +45,10 @@ def parser() -> argparse.ArgumentParser:
         metavar="CORPUS",
         help="Python source or text: a folder or a file; Re-DocRED JSON",
     )
+    add_model(result, "kg-python-small")
+    add_out(result, "STORE", "the store; made where it is not there")
     result.add_argument(
-        "--model", default="kg-python-small", help="a shipped model or a folder (kg-python-small)"
-    )
-    result.add_argument("-o", "--output", type=Path, required=True, metavar="STORE")
-    result.add_argument(
-        "--precision",
+        "--target-precision",
         type=float,
         metavar="P",
         help="keep as many facts as together are right this often; may be changed later, nothing is read again",
@@ -58,17 +68,12 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="seed triples whose entities are looked for; not needed where documents bring their mentions",
     )
-    text.add_argument(
-        "--near", type=float, default=0.5, metavar="J", help="3-gram Jaccard similarity of near names (0.5)"
-    )
-    text.add_argument("--exact", action="store_true", help="no near names")
-    result.add_argument("--workers", type=int, metavar="N", help="processes (one for each CPU)")
-    result.add_argument(
-        "--ray", metavar="ADDRESS", help="read on a Ray cluster: its address, or `local` to start one here"
-    )
-    result.add_argument("--beams", type=int, default=4, metavar="N", help="hypotheses of a tail (4)")
+    add_near(text)
+    add_workers(result)
+    add_ray(result)
+    add_beams(result, 4)
     add_endpoint(result)
-    result.add_argument("--json", action="store_true", help="print what was done as JSON")
+    add_json(result)
     add_machine(result)
     return result
 
@@ -76,8 +81,7 @@ def parser() -> argparse.ArgumentParser:
 def run(argv: list[str]) -> int:
     """Run ``weft kg extract``; exit code 9 where documents could not be read."""
     arguments = parser().parse_args(argv)
-    if arguments.beams < 1:
-        raise ConfigError(f"--beams is {arguments.beams}; it must be at least 1")
+    at_least(1, beams=arguments.beams)
     from weft.kg.extract.corpus import extract_corpus
     from weft.kg.store.graph import Graph
 
@@ -92,13 +96,13 @@ def run(argv: list[str]) -> int:
         readings = ClusterReadings(loader, Cluster(arguments.ray, arguments.workers))
     report = extract_corpus(
         sources,
-        arguments.output,
+        arguments.out,
         loader,
         corpus=corpus,
         model=arguments.model,
         workers=os.cpu_count() or 1 if arguments.workers is None else arguments.workers,
         readings=readings,
-        precision=arguments.precision,
+        precision=arguments.target_precision,
         prune=arguments.prune,
         say=_Progress(arguments.quiet),
     )
@@ -113,7 +117,7 @@ def run(argv: list[str]) -> int:
                 "stands there, and the next run with --llm asks again",
                 file=sys.stderr,
             )
-    graph = Graph.load(arguments.output)
+    graph = Graph.load(arguments.out)
     if arguments.json:
         print(json.dumps({**report.record(), "kept": len(graph)}, ensure_ascii=False))
     else:

@@ -2,40 +2,41 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.cli.kg.endpoint import add_endpoint, endpoint_of, report_tally
-from weft.cli.machine import add_machine, device_of
+from weft.cli.options import Parser, add_beams, add_json, add_machine, add_model, device_of
+from weft.cli.table import table
 
 if TYPE_CHECKING:
     from weft.kg.extract.facts import ModelFact
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The arguments of ``weft kg facts``."""
-    result = argparse.ArgumentParser(
-        prog="weft kg facts",
-        description="Read facts out of a source file; ✓ where the syntax tree states the same, ✗ where it states "
+    result = Parser(
+        "kg facts",
+        "Read facts out of a source file; ✓ where the syntax tree states the same, ✗ where it states "
         "another tail, · where it says nothing (types of un-annotated code).",
     )
-    result.add_argument("file", type=Path, metavar="FILE")
+    result.add_argument("file", type=Path, metavar="FILE", help="Python source")
+    add_model(result, "kg-python-small")
     result.add_argument(
-        "--model", default="kg-python-small", help="a shipped model or a folder (kg-python-small)"
-    )
-    result.add_argument(
-        "--relation", action="append", metavar="NAME", help="only this relation; may be repeated"
+        "--relation", action="append", metavar="NAME", help="only this relation; may be repeated (all)"
     )
     result.add_argument("--at-least", type=float, default=0.0, metavar="P", help="least confidence (0)")
     result.add_argument(
-        "--precision", type=float, metavar="P", help="as many facts as together are right this often"
+        "--target-precision",
+        type=float,
+        metavar="P",
+        help="as many facts as together are right this often (all)",
     )
-    result.add_argument("--limit", type=int, metavar="N", help="print at most N facts, the surest")
-    result.add_argument("--beams", type=int, default=4, metavar="N", help="hypotheses of a tail (4)")
+    result.add_argument("--limit", type=int, metavar="N", help="print at most N facts, the surest (all)")
+    add_beams(result, 4)
     add_endpoint(result)
-    result.add_argument("--json", action="store_true", help="print JSON")
+    add_json(result)
     add_machine(result)
     return result
 
@@ -61,8 +62,8 @@ def run(argv: list[str]) -> int:
     judged = [fact for fact in found if fact.agrees is not None]
     right = sum(fact.agrees is True for fact in judged)
     least = arguments.at_least
-    if arguments.precision is not None:
-        least = max(least, threshold_at([fact.confidence for fact in found], arguments.precision))
+    if arguments.target_precision is not None:
+        least = max(least, threshold_at([fact.confidence for fact in found], arguments.target_precision))
     shown = [fact for fact in found if fact.confidence >= least]
     if arguments.limit is not None:
         surest = sorted(shown, key=lambda fact: -fact.confidence)[: arguments.limit]
@@ -76,13 +77,18 @@ def run(argv: list[str]) -> int:
 
 
 def listing(facts: list[ModelFact]) -> str:
-    """One line per fact."""
+    """A line for each fact."""
     marks = {True: "✓", False: "✗", None: "·"}
-    rows: list[str] = []
-    for fact in facts:
-        other = f"   the tree: {', '.join(fact.stated[:4])}" if fact.agrees is False else ""
-        rows.append(
-            f"{fact.line:>5}  {marks[fact.agrees]} {fact.confidence:.2f}  "
-            f"{fact.head} {fact.relation} {fact.tail}{other}"
+    rows = [
+        (
+            fact.line,
+            marks[fact.agrees],
+            f"{fact.confidence:.2f}",
+            fact.head,
+            fact.relation,
+            fact.tail,
+            ", ".join(fact.stated[:4]) if fact.agrees is False else "",
         )
-    return "\n".join(rows)
+        for fact in facts
+    ]
+    return table((">line", "tree", ">sure", "head", "relation", "tail", "the tree says"), rows)

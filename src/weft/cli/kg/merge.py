@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
+from weft.cli.options import Parser, add_store
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The arguments of ``weft kg merge``."""
-    result = argparse.ArgumentParser(
-        prog="weft kg merge",
-        description="Make OTHER another name of ENTITY: its facts become ENTITY's, in this run and every later one.",
+    result = Parser(
+        "kg merge",
+        "Make OTHER another name of ENTITY: its facts become ENTITY's, in this run and every later one.",
     )
-    result.add_argument("store", type=Path, metavar="STORE")
+    add_store(result)
     result.add_argument("entity", metavar="ENTITY", help="the one that stays")
     result.add_argument("other", metavar="OTHER", help="the one that becomes its alias")
     return result

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from weft.cli.options import Parser, add_shapes, add_store
+from weft.cli.table import table
 from weft.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from weft.kg.store.sparql import Answer, Term
 
-_FORMS = ("table", "json", "csv")
 
-
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The arguments of ``weft kg query``."""
-    result = argparse.ArgumentParser(
-        prog="weft kg query",
-        description="Ask a store in SPARQL 1.1. Known prefixes: e: entities, r: relations, d: documents, weft: "
-        "(confidence, source, document, start, end, line, sentence, model), rdf: rdfs: xsd:.",
+    result = Parser(
+        "kg query",
+        "Ask a store in SPARQL 1.1. Known prefixes: e: entities, r: relations, d: documents, weft: (confidence, "
+        "source, document, start, end, line, sentence, model), rdf: rdfs: xsd:.",
     )
-    result.add_argument("store", type=Path, metavar="STORE")
+    add_store(result)
     result.add_argument("query", metavar="QUERY", help="the query, or - for the standard input")
     result.add_argument(
-        "--timeout", type=float, default=60.0, metavar="SECONDS", help="most time for the answer (60)"
+        "--timeout", type=float, default=60.0, metavar="S", help="seconds for the answer, at most (60)"
     )
-    result.add_argument("--format", choices=_FORMS, default="table", help="of the answer (table)")
-    result.add_argument("--json", action="store_const", const="json", dest="format", help="as --format json")
+    add_shapes(result)
     return result
 
 
@@ -48,16 +45,18 @@ def run(argv: list[str]) -> int:
         raise InputError("an empty query", hint="try 'SELECT * WHERE { ?s ?p ?o } LIMIT 10'")
     with locate_index(arguments.store) as place:
         found = answer(place, query, arguments.timeout)
-    if arguments.format == "json":
+    if arguments.json:
         print(json.dumps(sparql_json(found), ensure_ascii=False))
     elif found.truth is not None:
         print("yes" if found.truth else "no")
-    elif arguments.format == "csv":
+    elif arguments.csv:
         writer = csv.writer(sys.stdout)
         writer.writerow(found.variables)
         writer.writerows([["" if term is None else term.value for term in row] for row in found.rows])
     else:
-        print_table(found)
+        rows = [["" if term is None else readable(term) for term in row] for row in found.rows]
+        print(table(found.variables, rows))
+        print(f"{len(found.rows)} rows")
     return 0
 
 
@@ -70,24 +69,6 @@ def sparql_json(answer: Answer) -> dict[str, object]:
         for row in answer.rows
     ]
     return {"head": {"vars": list(answer.variables)}, "results": {"bindings": bindings}}
-
-
-def print_table(answer: Answer) -> None:
-    """The answer as a table, entities and relations by their names."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, header_style="bold")
-    for name in answer.variables:
-        table.add_column(name, overflow="fold")
-    for row in answer.rows:
-        # Text, for what a corpus says is no markup.
-        table.add_row(*(Text("" if term is None else readable(term)) for term in row))
-    console = Console(width=None if sys.stdout.isatty() else 120)
-    console.print(table)
-    console.print(f"{len(answer.rows)} rows", highlight=False)
 
 
 def readable(term: Term) -> str:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 from difflib import get_close_matches
-from pathlib import Path
 
+from weft.cli.options import Parser, add_store
 from weft.errors import InputError
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The arguments of ``weft kg rm``."""
-    result = argparse.ArgumentParser(
-        prog="weft kg rm",
-        description="Take documents out of a store; facts that no other document states go with them.",
+    result = Parser(
+        "kg rm", "Take documents out of a store; facts that no other document states go with them."
     )
-    result.add_argument("store", type=Path, metavar="STORE")
-    result.add_argument("document", nargs="+", metavar="DOCUMENT", help="as `weft kg show` names it")
+    add_store(result)
+    result.add_argument("document", nargs="+", metavar="DOCUMENT", help="as weft kg show names it")
     return result
 
 

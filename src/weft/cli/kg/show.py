@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from weft.cli.options import Parser, add_html, add_json, add_store
 from weft.errors import ConfigError
 
 if TYPE_CHECKING:
     from weft.kg.store.graph import Fact, Graph
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The arguments of ``weft kg show``."""
-    result = argparse.ArgumentParser(
-        prog="weft kg show", description="Print what a store knows of an entity, and where that is said."
-    )
-    result.add_argument("store", type=Path, metavar="STORE")
+    result = Parser("kg show", "Print what a store knows of an entity, and where that is said.")
+    add_store(result)
     result.add_argument("entity", metavar="ENTITY", help="a name, an alias, another spelling")
     result.add_argument("--limit", type=int, default=30, metavar="N", help="print the N surest facts (30)")
     result.add_argument("--places", type=int, default=1, metavar="N", help="sentences of each fact (1)")
-    result.add_argument(
-        "--html", type=Path, metavar="FILE", help="write an interactive page of what lies around"
-    )
+    add_html(result, "an interactive page of what lies around")
     result.add_argument(
         "--nodes", type=int, default=60, metavar="N", help="entities on the page, to 300 (60)"
     )
     result.add_argument("--depth", type=int, default=2, metavar="N", help="steps from the entity (2)")
-    result.add_argument("--json", action="store_true", help="print JSON")
+    add_json(result)
     return result
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
+from weft.cli.options import Parser, add_store
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The arguments of ``weft kg unmerge``."""
-    result = argparse.ArgumentParser(
-        prog="weft kg unmerge", description="Undo `weft kg merge`: OTHER is an entity of its own again."
-    )
-    result.add_argument("store", type=Path, metavar="STORE")
+    result = Parser("kg unmerge", "Undo a merge: OTHER is an entity of its own again.")
+    add_store(result)
     result.add_argument("entity", metavar="ENTITY", help="the one that stayed")
     result.add_argument("other", metavar="OTHER", help="the one that became its alias")
     return result

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,7 +15,7 @@ from weft.kg.model.leafy_chain import LeafyChainModel, LossWeights
 from weft.kg.represent.batch import ChainBatch
 from weft.kg.represent.dataset import Corpus, Dataset
 from weft.kg.represent.sampling import Sampler, SamplingConfig
-from weft.train import History, TrainConfig, fit
+from weft.train import Course, TrainConfig
 from weft.train.batching import seeded
 
 NAMED = ("weft-kg", "graphmert", "graphmert-official")
@@ -64,7 +63,7 @@ def named_config(
     return replace(config, language=dataset.language)
 
 
-def train_model(
+def course(
     model: LeafyChainModel,
     corpus: Corpus,
     sampling: SamplingConfig,
@@ -72,12 +71,9 @@ def train_model(
     *,
     chunks: Tensor | None = None,
     weights: LossWeights | None = None,
-    directory: Path | None = None,
-    resume: bool | str = True,
-    quiet: bool = False,
     on_evaluation: Callable[[LeafyChainModel, Mapping[str, float]], None] | None = None,
-) -> History:
-    """Train a model; see :func:`weft.train.fit` for what is saved, resumed and raised.
+) -> Course[LeafyChainModel, ChainBatch]:
+    """The training of a model.
 
     Args:
         model: Trained in place.
@@ -88,9 +84,6 @@ def train_model(
         chunks: Indices of the chunks to train on, with repetitions to see some more often; the training
             part where None.
         weights: How much each loss counts.
-        directory: Of checkpoints and the log.
-        resume: Go on from the newest checkpoint.
-        quiet: No progress bar.
         on_evaluation: Called with the model and its losses at each evaluation.
     """
     weights = weights or LossWeights()
@@ -107,16 +100,7 @@ def train_model(
             on_evaluation(module, values)
         return values
 
-    return fit(
-        model,
-        sampler.batches(),
-        losses,
-        config,
-        evaluate=evaluate,
-        directory=directory,
-        resume=resume,
-        quiet=quiet,
-    )
+    return Course(model, sampler.batches(), losses, config, evaluate)
 
 
 @torch.no_grad()

@@ -19,7 +19,7 @@ from weft.kg.read.letter_cases import CASES
 from weft.kg.read.tokens import MASK, UNKNOWN
 from weft.kg.represent.entities import EntityBatch, EntityExample, entity_batch
 from weft.kg.represent.passages import TextDataset
-from weft.train import History, TrainConfig, fit
+from weft.train import Course, TrainConfig
 from weft.train.batching import Batches, LengthBuckets, to_device
 
 WITHOUT_GRAPH: Mapping[str, Any] = {"leaves": False, "context": False, "distances": False, "pair_layers": 0}
@@ -111,27 +111,21 @@ def with_frozen_states(model: EntityGraphModel, passages: Sequence[EntityExample
     return [found[number] for number in range(len(passages))]
 
 
-def train_entities(
+def course(
     model: EntityGraphModel,
     dataset: TextDataset,
     config: TrainConfig,
     *,
     evaluate: Callable[[EntityGraphModel], Mapping[str, float]] | None = None,
-    directory: Path | None = None,
-    resume: bool | str = True,
-    quiet: bool = False,
     shuffle_relations: bool = False,
-) -> History:
-    """Train a model; see :func:`weft.train.fit` for what is saved, resumed and raised.
+) -> Course[EntityGraphModel, EntityBatch]:
+    """The training of a model.
 
     Args:
         model: Trained in place.
         dataset: Its training part is used.
         config: How to train.
         evaluate: Called with the model; the loss on the validation part where None.
-        directory: Of checkpoints and the log.
-        resume: Go on from the newest checkpoint.
-        quiet: No progress bar.
         shuffle_relations: Give every fact a random relation: a control.
 
     Raises:
@@ -161,16 +155,8 @@ def train_entities(
     def loss_on_validation(module: EntityGraphModel) -> Mapping[str, float]:
         return {"loss": mean_loss(module, held_out or passages[:size], size)}
 
-    return fit(
-        model,
-        Batches(plan, collate, seed=config.seed),
-        entity_loss,
-        config,
-        evaluate=evaluate or loss_on_validation,
-        directory=directory,
-        resume=resume,
-        quiet=quiet,
-    )
+    batches = Batches(plan, collate, seed=config.seed)
+    return Course(model, batches, entity_loss, config, evaluate or loss_on_validation)
 
 
 def entity_loss(model: EntityGraphModel, batch: EntityBatch) -> dict[str, Tensor]:

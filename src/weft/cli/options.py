@@ -1,0 +1,256 @@
+"""Options that commands share: each has one spelling, one metavar and one meaning everywhere."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from weft.errors import ConfigError
+
+if TYPE_CHECKING:
+    import torch
+
+    from weft.platform.processes import Limits
+
+DISASSEMBLERS = "auto, native, angr, smda"
+_LEAST_MEMORY = 256
+
+
+class Parser(argparse.ArgumentParser):
+    """Arguments of a command; what is wrong with them is one error, like all else.
+
+    Args:
+        command: The words that name it.
+        description: What it does.
+        options: Of ``argparse.ArgumentParser``.
+    """
+
+    def __init__(self, command: str, description: str, **options: Any) -> None:
+        super().__init__(prog=f"weft {command}", description=description, allow_abbrev=False, **options)
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse the arguments.
+
+        Raises:
+            ConfigError: Always.
+        """
+        unknown = message.removeprefix("unrecognized arguments: ").split(" ")[0].split("=")[0]
+        near = get_close_matches(unknown[:60], self._option_string_actions, n=1)
+        hint = (
+            f"did you mean {near[0]}?"
+            if near and message.startswith("unrecognized")
+            else f"{self.prog} --help"
+        )
+        raise ConfigError(message if len(message) < 300 else message[:300] + "…", hint=hint)
+
+
+def add_json(parser: Parser) -> None:
+    """Data for programs."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def add_quiet(parser: Parser) -> None:
+    """Silence."""
+    parser.add_argument("--quiet", action="store_true", help="no progress, no summary")
+
+
+def add_out(parser: Parser, metavar: str, what: str, *, default: str | None = None) -> None:
+    """Where the result goes: needed, but for a default that is told."""
+    told = what if default is None else f"{what} ({default})"
+    parser.add_argument("-o", "--out", type=Path, required=default is None, metavar=metavar, help=told)
+
+
+def add_machine(parser: Parser, device: str | None = "auto") -> None:
+    """Where it runs and what it says."""
+    parser.add_argument(
+        "--device", default=device, metavar="DEVICE", help="auto, cpu, cuda, cuda:1, … (auto)"
+    )
+    add_threads(parser)
+    add_quiet(parser)
+
+
+def add_threads(parser: Parser) -> None:
+    """How much of the processor."""
+    parser.add_argument("--threads", type=int, metavar="N", help="threads of the CPU (all)")
+
+
+def add_model(parser: Parser, default: str | None) -> None:
+    """Which model; without a default the baselines alone are measured."""
+    told = default or "baselines alone"
+    parser.add_argument(
+        "--model", default=default, metavar="NAME|DIR", help=f"a shipped model or a folder ({told})"
+    )
+
+
+def add_precision(parser: Parser, default: str, *, int8: bool = False) -> None:
+    """In which arithmetic a model computes."""
+    parser.add_argument(
+        "--precision",
+        choices=("auto", "fp32", "bf16", "int8") if int8 else ("auto", "fp32", "bf16"),
+        default=default,
+        help="of the arithmetic: fp32 is the same everywhere; the others are faster on processors that have them "
+        f"and move answers a little; auto is the fastest that there is ({default})",
+    )
+
+
+def add_work(parser: Parser) -> None:
+    """Where a data set of packages is built."""
+    parser.add_argument(
+        "--work", type=Path, default=Path("bcsd-data"), metavar="DIR", help="where it is built (bcsd-data)"
+    )
+
+
+def add_shapes(parser: Parser) -> None:
+    """In which of two forms for programs the answer is printed."""
+    shape = parser.add_mutually_exclusive_group()
+    shape.add_argument("--json", action="store_true", help="print JSON")
+    shape.add_argument("--csv", action="store_true", help="print CSV")
+
+
+def add_html(parser: Parser, what: str) -> None:
+    """A page to look at."""
+    parser.add_argument("--html", type=Path, metavar="FILE", help=f"write {what}")
+
+
+def add_paths(parser: Parser, nargs: str = "+") -> None:
+    """Binaries."""
+    parser.add_argument(
+        "paths", nargs=nargs, metavar="FILE|DIR", help="binaries, or folders to search for them"
+    )
+
+
+def add_selector(parser: Parser) -> None:
+    """A file, or one of its functions."""
+    parser.add_argument(
+        "selector", metavar="FILE[:FUNCTION|@ADDRESS]", help="a binary, or one function of it"
+    )
+
+
+def add_min_blocks(parser: Parser, default: int) -> None:
+    """Which functions are too small."""
+    parser.add_argument(
+        "--min-blocks",
+        type=int,
+        default=default,
+        metavar="N",
+        help=f"leave out functions with fewer blocks, but for one that is named ({default})",
+    )
+
+
+def add_store(parser: Parser) -> None:
+    """A store of facts."""
+    parser.add_argument("store", type=Path, metavar="STORE", help="made by weft kg extract")
+
+
+def add_near(parser: Any) -> None:
+    """How names of entities are linked to words."""
+    parser.add_argument(
+        "--near", type=float, default=0.5, metavar="J", help="3-gram Jaccard similarity of near names (0.5)"
+    )
+    parser.add_argument("--exact", action="store_true", help="no near names")
+
+
+def add_beams(parser: Parser, default: int) -> None:
+    """How widely a tail is spelled."""
+    parser.add_argument(
+        "--beams", type=int, default=default, metavar="N", help=f"hypotheses of a tail ({default})"
+    )
+
+
+def add_index(parser: Parser) -> None:
+    """Which index of functions."""
+    parser.add_argument("--index", type=Path, required=True, metavar="DIR", help="the index")
+
+
+def add_workers(parser: Parser) -> None:
+    """How many processes."""
+    parser.add_argument("--workers", type=int, metavar="N", help="processes (one per core)")
+
+
+def add_ray(parser: Parser) -> None:
+    """A cluster."""
+    parser.add_argument(
+        "--ray", metavar="ADDRESS", help="work on a Ray cluster: its address, or local to start one here"
+    )
+
+
+def add_reading(parser: Parser) -> None:
+    """Which disassembler, within which limits."""
+    parser.add_argument("--disassembler", default="auto", metavar="NAME", help=f"{DISASSEMBLERS} (auto)")
+    parser.add_argument("--timeout", type=float, default=3600.0, metavar="S", help="seconds per file (3600)")
+    parser.add_argument(
+        "--memory", type=int, default=8192, metavar="MIB", help="address space per file (8192)"
+    )
+
+
+def limits_of(arguments: argparse.Namespace) -> Limits:
+    """The limits that the arguments name.
+
+    Raises:
+        ConfigError: No time, or too little memory.
+    """
+    from weft.platform.processes import Limits
+
+    if not arguments.timeout > 0:
+        raise ConfigError(f"--timeout is {arguments.timeout}; it must be above 0")
+    at_least(_LEAST_MEMORY, memory=arguments.memory)
+    return Limits(arguments.timeout, arguments.memory)
+
+
+def workers_of(arguments: argparse.Namespace) -> int:
+    """How many processes the arguments name.
+
+    Raises:
+        ConfigError: Fewer than one.
+    """
+    workers = arguments.workers
+    at_least(1, workers=1 if workers is None else workers)
+    return len(os.sched_getaffinity(0)) if workers is None else workers
+
+
+def at_least(least: int, **values: float | None) -> None:
+    """Check numbers that options gave; None was not given.
+
+    Raises:
+        ConfigError: One is smaller.
+    """
+    for name, value in values.items():
+        if value is not None and not value >= least:
+            raise ConfigError(f"--{name.replace('_', '-')} is {value}; it must be at least {least}")
+
+
+def share(**values: float | None) -> None:
+    """Check probabilities that options gave; None was not given.
+
+    Raises:
+        ConfigError: One lies outside [0, 1].
+    """
+    for name, value in values.items():
+        if value is not None and not 0 <= value <= 1:
+            raise ConfigError(f"--{name.replace('_', '-')} is {value}; it must lie in [0, 1]")
+
+
+def device_of(arguments: argparse.Namespace) -> torch.device:
+    """The device that the arguments name, with the CPU's threads set.
+
+    Raises:
+        ConfigError: Fewer than one thread, or no such device.
+    """
+    import torch
+
+    at_least(1, threads=arguments.threads)
+    if arguments.threads is not None:
+        torch.set_num_threads(arguments.threads)
+    name = arguments.device
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise ConfigError(f"--device is {name!r}; no such device", hint="cpu or cuda") from error
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ConfigError(f"--device is {name!r}; there is no CUDA device here", hint="use --device cpu")
+    return device

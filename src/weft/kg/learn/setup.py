@@ -1,0 +1,157 @@
+"""A training run as a YAML file describes it: a data set of code or of text; in the end a model for use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+
+from weft.encoder.config import Position
+from weft.errors import ConfigError
+from weft.kg.config import DecayChoice, Fusion
+from weft.kg.learn import code, text
+from weft.kg.model.leafy_chain import LeafyChainModel, LossWeights
+from weft.kg.represent.dataset import load_dataset
+from weft.kg.represent.passages import is_text, load_text_dataset
+from weft.kg.represent.sampling import SamplingConfig
+from weft.train import Course, History, TrainConfig
+from weft.train.distributed import World
+from weft.train.snapshot import seed_everything
+
+Kind = Literal["weft-kg", "graphmert", "graphmert-official", "entities"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What model is made; what is null is as the kind has it.
+
+    Args:
+        kind: ``weft-kg``, ``graphmert`` or ``graphmert-official`` of code; ``entities`` of text.
+        hidden_size: Width.
+        layers: Layers.
+        heads: Attention heads.
+        fusion: ``weft-kg``: how a leaf learns of its relation and head.
+        decay: ``weft-kg``: attention that fades with graph distance.
+        position: ``weft-kg``: how the order of tokens is told.
+        graph: ``entities``: leaves and layers between pairs; without, the plain encoder: a control.
+        shared_layers: ``entities``: lower layers of ``start`` that stay as they are.
+    """
+
+    kind: Kind = "weft-kg"
+    hidden_size: int = 256
+    layers: int = 4
+    heads: int = 4
+    fusion: Fusion | None = None
+    decay: DecayChoice | None = None
+    position: Position | None = None
+    graph: bool = True
+    shared_layers: int = 5
+
+    def __post_init__(self) -> None:
+        for name in ("fusion", "decay", "position"):
+            if getattr(self, name) is not None and self.kind != "weft-kg":
+                raise ConfigError(f"model.{name} is for the kind weft-kg, not {self.kind}")
+        if not self.graph and self.kind != "entities":
+            raise ConfigError(f"model.graph is for the kind entities, not {self.kind}")
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Width, layers and heads."""
+        return {"hidden_size": self.hidden_size, "layers": self.layers, "heads": self.heads}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Everything that a run needs.
+
+    Args:
+        data: The data set that `weft kg build` made.
+        out: The model's folder; ``run/`` in it holds checkpoints and log.
+        model: Its kind, sizes and options.
+        start: Of text: a BERT directory whose vocabulary the data set has; its encoder is the start.
+        sampling: Of code: what a batch holds; its size and the seed are those of ``train``.
+        weights: Of code: how much each loss counts.
+        train: How.
+        shuffle_relations: Give every fact a random relation: a control.
+        half: Save the model in half precision.
+    """
+
+    data: Path
+    out: Path
+    model: Shape = field(default_factory=Shape)
+    start: Path | None = None
+    sampling: SamplingConfig = field(default_factory=SamplingConfig)
+    weights: LossWeights = field(default_factory=LossWeights)
+    train: TrainConfig = field(
+        default_factory=lambda: TrainConfig(
+            steps=2000, learning_rate=1e-3, betas=(0.9, 0.98), save_every=200, eval_every=200
+        )
+    )
+    shuffle_relations: bool = False
+    half: bool = False
+
+    def __post_init__(self) -> None:
+        plain = SamplingConfig()
+        for name in ("batch_size", "seed", "shuffle_relations"):
+            if getattr(self.sampling, name) != getattr(plain, name):
+                place = name if name == "shuffle_relations" else f"train.{name}"
+                raise ConfigError(f"sampling.{name} is not read here", hint=f"say it as {place}")
+        if self.model.kind != "entities" and self.start is not None:
+            raise ConfigError(f"start is for the kind entities, not {self.model.kind}")
+        if self.model.kind == "entities" and (self.sampling, self.weights) != (plain, LossWeights()):
+            raise ConfigError("sampling and weights are for data sets of code, not for the kind entities")
+
+    def course(self) -> Course[Any, Any]:
+        """Train, save.
+
+        Raises:
+            ConfigError: The model reads code and the data set holds text, or the other way round.
+        """
+        texts = is_text(self.data)
+        if texts != (self.model.kind == "entities"):
+            holds = "text: its model.kind is entities" if texts else "code: model.kind entities reads text"
+            raise ConfigError(f"holds {holds}", where=str(self.data), hint=f"model.kind is {self.model.kind}")
+        return self._text() if texts else self._code()
+
+    def _code(self) -> Course[Any, Any]:
+        dataset, shape = load_dataset(self.data), self.model
+        given = {"fusion": shape.fusion, "decay": shape.decay, "position": shape.position}
+        choices: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        seed_everything(self.train.seed)
+        model = LeafyChainModel(code.named_config(shape.kind, dataset, **shape.sizes, **choices))
+        sampling = replace(
+            self.sampling,
+            batch_size=self.train.batch_size,
+            seed=self.train.seed,
+            shuffle_relations=self.shuffle_relations,
+        )
+        corpus = dataset.corpus.to(World.launched().device(self.train.device))
+        drawn = code.course(model, corpus, sampling, self.train, weights=self.weights)
+        return replace(drawn, finish=self._saving(lambda to: model.save(self.out, dataset.tokenizer, to)))
+
+    def _text(self) -> Course[Any, Any]:
+        dataset, shape = load_text_dataset(self.data), self.model
+        choices: dict[str, Any] = {} if shape.graph else dict(text.WITHOUT_GRAPH)
+        seed_everything(self.train.seed)
+        if self.start is not None:
+            model = text.from_pretrained(dataset, self.start, shared_layers=shape.shared_layers, **choices)
+        else:
+            model = text.from_scratch(dataset, **shape.sizes, **choices)
+
+        def save(to: torch.dtype | None) -> None:
+            model.save(self.out, dataset.tokenizer.tokenizer, to)
+            dataset.schema.save(self.out / "schema.json")
+
+        drawn = text.course(model, dataset, self.train, shuffle_relations=self.shuffle_relations)
+        return replace(drawn, finish=self._saving(save))
+
+    def _saving(self, save: Callable[[torch.dtype | None], None]) -> Callable[[History], dict[str, float]]:
+        def finish(history: History) -> dict[str, float]:
+            save(torch.float16 if self.half else None)
+            last = history.evaluations[-1] if history.evaluations else {}
+            return {name: value for name, value in last.items() if name != "step"}
+
+        return finish

@@ -1,0 +1,102 @@
+"""One training as a tool describes it, and the one way to run it: fit, finish, report.
+
+A tool's settings are a frozen dataclass with ``out``, ``train`` and ``course()``; the command ``weft TOOL train`` reads
+it from YAML and flags and hands it to :func:`run_setup`. All else is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from torch import nn
+
+from weft.train.batching import BatchSource
+from weft.train.config import TrainConfig
+from weft.train.distributed import World
+from weft.train.loop import Evaluate, LossStep, fit
+from weft.train.run import History
+
+Model = TypeVar("Model", bound=nn.Module)
+Batch = TypeVar("Batch")
+Figures = Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Course(Generic[Model, Batch]):
+    """One training, ready to run.
+
+    Args:
+        model: Trained in place.
+        batches: What it is shown.
+        loss: See :func:`weft.train.loop.fit`.
+        config: How to train.
+        evaluate: Likewise; nothing is evaluated without.
+        finish: Called once with what training did, in the first process alone: what a tool fits and saves in the end.
+            It returns the figures to report.
+        problems: Lines about data that could not be used.
+    """
+
+    model: Model
+    batches: BatchSource[Batch]
+    loss: LossStep[Model, Batch]
+    config: TrainConfig
+    evaluate: Evaluate[Model] | None = None
+    finish: Callable[[History], Figures] = field(default=lambda history: {})
+    problems: tuple[str, ...] = ()
+
+    def run(
+        self, directory: str | Path | None = None, *, resume: bool | str = True, quiet: bool = True
+    ) -> Outcome:
+        """Train and finish; see :func:`weft.train.loop.fit` for what is saved, resumed and raised."""
+        history = fit(
+            self.model,
+            self.batches,
+            self.loss,
+            self.config,
+            evaluate=self.evaluate,
+            directory=directory,
+            resume=resume,
+            quiet=quiet,
+        )
+        return Outcome(history, self.finish(history) if World.launched().first else {}, self.problems)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a training gave.
+
+    Args:
+        history: Of its steps.
+        results: The figures of its end, by name; empty in all processes but the first.
+        problems: Lines about data that could not be used.
+    """
+
+    history: History
+    results: Figures
+    problems: tuple[str, ...]
+
+
+class Setup(Protocol):
+    """What describes a training of a tool: a frozen dataclass with these, and whatever else the tool asks."""
+
+    @property
+    def out(self) -> Path:
+        """The model's folder; checkpoints and log lie in ``run`` in it."""
+        ...
+
+    @property
+    def train(self) -> TrainConfig:
+        """How to train."""
+        ...
+
+    def course(self) -> Course[Any, Any]:
+        """Read the data, build the model."""
+        ...
+
+
+def run_setup(setup: Setup, *, quiet: bool = True) -> Outcome:
+    """Train as a tool's settings say; one that was interrupted goes on where it stopped."""
+    return setup.course().run(setup.out / "run", quiet=quiet)
