@@ -19,6 +19,7 @@ OWN_DEFAULT = {
     "--precision",
     "--aspect-column",
     "--min-blocks",
+    "--timeout",
     "--beams",
     "--limit",
     "--out",
