@@ -18,7 +18,8 @@ h2 { font-size: 16px; margin: 0 } .text { font-size: 18px; white-space: pre-wrap
 article div { display: flex; gap: 8px; align-items: center } article div small { width: 8rem; overflow-wrap: anywhere }
 """
 _HEAD = """<h1>What the words did</h1>
-<p class="key"><span class="for18">speaks for the answer</span><span class="against18">speaks against it</span>
+<p class="key"><span class="for18">speaks for the answer</span>
+<span class="against18">speaks against it</span>
 <small>The stronger the colour, the stronger the word; a text whose words hardly matter stays pale.</small></p>
 """
 
