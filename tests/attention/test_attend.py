@@ -139,6 +139,20 @@ def test_dropout_is_one_mask_on_the_summed_weights(case):
     assert torch.autograd.gradcheck(run_query, (t["query"],))
 
 
+@pytest.mark.parametrize("path", ["reference", "chunked"])
+@pytest.mark.parametrize("length", [6, 200])
+def test_dropout_of_the_quasi_attention_drops_the_sum_whole(path, length):
+    """Values that are the identity show the weights: every one is dropped, or A + Λ⊙G over 1 − p."""
+    q, k, c = (draw(1, 2, length, length, seed=seed) for seed in range(3))
+    value = torch.eye(length, dtype=torch.float64).expand(1, 2, -1, -1)
+    quasi = Quasi(c, c.flip(2), *torch.rand(2, 1, 2, length, dtype=torch.float64), alpha=0.5)
+    total, _ = attend(q, k, value, terms=Terms(quasi=quasi), path="reference")
+    dropped, _ = attend(q, k, value, terms=Terms(quasi=quasi), path=path, dropout_p=0.25)
+    kept = dropped != 0
+    torch.testing.assert_close(dropped[kept], total[kept] / 0.75, rtol=0, atol=1e-10)
+    assert abs(kept.double().mean() - 0.75) < 0.15
+
+
 def test_dropout_on_sdpa_keeps_the_mean(qkv):
     torch.manual_seed(0)
     exact, _ = attend(*qkv, path="sdpa")

@@ -14,7 +14,7 @@ from weft.condition import (
     QuasiStructure,
     Stack,
 )
-from weft.encoder import Encoder, EncoderConfig
+from weft.encoder import PLAIN, Encoder, EncoderConfig
 from weft.graph import Triples
 
 BATCH, SEQ, HIDDEN, HEADS, LAYERS, GRAPH = 2, 8, 16, 2, 2, 5
@@ -153,3 +153,20 @@ def test_everything_runs_under_bf16_autocast() -> None:
     with torch.autocast("cpu", torch.bfloat16), torch.no_grad():
         out = model(tensors, triples)
     assert (out.float() - model(tensors, triples)).detach().abs().mean() < 0.05
+
+
+def test_the_decay_is_there_in_every_layer() -> None:
+    """Each layer by itself, on one input, tells near tokens from far ones."""
+    config = EncoderConfig(
+        vocab_size=9, hidden_size=8, num_hidden_layers=3, num_attention_heads=2, intermediate_size=8
+    )
+    encoder = Encoder(config, conditioner=DistanceDecay(2, 5, mode="weights")).eval()
+    hidden, steps = torch.randn(1, 4, 8), torch.arange(4)
+    distances = (steps[:, None] - steps[None, :]).abs()[None]
+    for layer in range(3):
+        part = slice(layer, layer + 1)
+        decayed = encoder(hidden, structure=distances, layers=part, need_maps=True).maps[0].weights
+        plain = encoder(hidden, structure=PLAIN, layers=part, need_maps=True).maps[0].weights
+        factor = encoder.conditioner.table()[:, distances[0]]
+        expected = plain[0] * factor
+        torch.testing.assert_close(decayed[0], expected / expected.sum(dim=-1, keepdim=True))

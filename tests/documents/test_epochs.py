@@ -58,6 +58,19 @@ def test_validation_is_the_mean_over_batches_and_changes_nothing():
     assert found["train_loss"] == pytest.approx((sum(mlm) + 0.5 * sum(pairs)) / 3)
 
 
+def test_validation_drops_nothing_and_training_does():
+    model, modes = Model(), []
+    model.dropout.register_forward_hook(lambda module, *_: modes.append(module.training))
+    first = validate(model, [batch(0)], LOSSES, "cpu")
+    assert modes == [False]
+    assert model.dropout.training
+    assert validate(model, [batch(0)], LOSSES, "cpu") == first
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+    model.eval()
+    assert train_epoch(model, [batch(0)], optimizer, LOSSES, "cpu") != first
+    assert modes[-1]
+
+
 def test_labels_may_carry_the_mask():
     model = Model().eval()
     full = batch(0)

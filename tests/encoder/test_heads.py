@@ -100,3 +100,10 @@ def test_classification(config):
     pooled = torch.randn(4, 32)
     torch.testing.assert_close(head(pooled), head.classifier(pooled))
     assert ClassificationHead(config, 3)(torch.randn(2, 16)).shape == (2, 3)
+
+
+@pytest.mark.parametrize("width", [None, 5])
+def test_the_gate_is_as_wide_as_the_review_says_or_as_asked(config, width):
+    pooler = GatePooler(config) if width is None else GatePooler(config, width)
+    shapes = [tuple(pooler.attention_gate[place].weight.shape) for place in (0, 3)]
+    assert shapes == [(width or 32, config.hidden_size), (1, width or 32)]

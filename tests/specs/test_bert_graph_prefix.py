@@ -280,6 +280,14 @@ def test_outputs_of_the_whole_model(checkpoint):
     torch.testing.assert_close(some, outputs["mlm_logits"][where], atol=1e-5, rtol=0)
 
 
+def test_the_embedding_is_the_first_token_and_not_the_pooled_one(checkpoint):
+    model, batch = build(checkpoint).eval(), dummy_batch()
+    outputs = model(batch)
+    encoded = model.bert(batch["input_ids"], batch["attention_mask"], outputs["graph_summary"])
+    assert torch.equal(outputs["embeddings"], encoded["sequence_output"][:, 0])
+    assert not torch.allclose(outputs["embeddings"], encoded["pooled_output"], atol=0.1)
+
+
 def test_the_checkpoints_language_model_head_is_kept(checkpoint):
     kept = build(checkpoint).mlm_head.state_dict()
     for name, tensor in load_pretrained(checkpoint).mlm_head.state_dict().items():
