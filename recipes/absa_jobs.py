@@ -117,7 +117,9 @@ def table(absa: Job) -> list[Job]:
     absa = replace(absa, name="weft-absa", held="report")
     plain = {"augmentation": {"concatenate": 0.0, "swap": 0.0}}
     qacg = Job("qacg", frequent=True, options={"kind": "qacg"}, train=QUASI)
-    official = Job("qacg-official", frequent=True, options={"kind": "qacg-official"}, train=QUASI)
+    official = Job(
+        "qacg-official", frequent=True, options={"kind": "qacg-official", "pooling": "cls"}, train=QUASI
+    )
     equal = changed(absa, "weft-absa, 8 epochs, 4 aspects", frequent=True, train={"epochs": 8})
     augment = absa.learning.get("augmentation", {})
     jobs = [replace(absa, seed=seed, save=True, ship=seed == 0) for seed in range(3)]
@@ -201,7 +203,7 @@ def equal(absa: Job) -> list[Job]:
     absa = changed(absa, "weft-absa, 1 epoch", frequent=True, train=once)
     pair = Job("pair, 1 epoch", frequent=True, options={"kind": "pair"}, train=once)
     qacg = changed(pair, "qacg, 1 epoch", options={"kind": "qacg"})
-    official = changed(pair, "qacg-official, 1 epoch", options={"kind": "qacg-official"})
+    official = changed(pair, "qacg-official, 1 epoch", options={"kind": "qacg-official", "pooling": "cls"})
     cg = changed(official, "cg, 1 epoch", options={"kind": "cg"})
     longer = changed(pair, "pair, 3 epochs", train={**SMALL, "epochs": 3})
     longest = changed(pair, "pair, 6 epochs", train={**SMALL, "epochs": 6}, save=True)

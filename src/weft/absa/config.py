@@ -12,7 +12,7 @@ from weft.errors import ConfigError
 from weft.platform.settings import Settings
 
 Kind = Literal["weft-absa", "pair", "qacg", "qacg-official", "cg"]
-Pooling = Literal["cls", "gate"]
+Pooling = Literal["auto", "cls", "gate"]
 Gate = Literal["row", "pair"]
 
 # The options of each kind that count layers of the encoder.
@@ -51,7 +51,8 @@ class ModelOptions(Settings):
         context_from: ``qacg``: the first layer with quasi-attention.
         normalise_quasi: ``qacg``: divide the quasi part by the number of real tokens.
         gate: ``qacg``: index of λ_K: ``"row"`` as the published code, ``"pair"`` as the paper.
-        pooling: How the models other than ``weft-absa`` pool: the ``[CLS]`` token or a learnt gate.
+        pooling: How the models other than ``weft-absa`` pool: the ``[CLS]`` token or a learnt gate; ``"auto"`` is the
+            gate for ``qacg-official``, as its review has it, and ``[CLS]`` for the others.
         text_pair: ``qacg-official`` and ``cg``: whether the question is also given as a second text.
         classifier_dropout: Dropout before the classifier.
 
@@ -73,13 +74,13 @@ class ModelOptions(Settings):
     context_from: int = 4
     normalise_quasi: bool = True
     gate: Gate = "row"
-    pooling: Pooling = "cls"
+    pooling: Pooling = "auto"
     text_pair: bool = True
     classifier_dropout: float = 0.1
 
     def __post_init__(self) -> None:
         self._require("kind", self.kind in get_args(Kind), f"one of {', '.join(get_args(Kind))}")
-        self._require("pooling", self.pooling in get_args(Pooling), "'cls' or 'gate'")
+        self._require("pooling", self.pooling in get_args(Pooling), "'auto', 'cls' or 'gate'")
         self._require("gate", self.gate in get_args(Gate), "'row' or 'pair'")
         self._require("max_length", self.max_length >= 8, "at least 8")
         self._require("pooler_blocks", self.pooler_blocks >= 1, "at least 1")
@@ -100,6 +101,11 @@ class ModelOptions(Settings):
             "0 where open_aspects knows no unseen aspect",
         )
         self._require("unseen_share", 0 <= self.unseen_share <= 1, "in [0, 1]")
+
+    @property
+    def pools_by_gate(self) -> bool:
+        """Whether a learnt gate pools, and not the ``[CLS]`` token."""
+        return self.pooling == "gate" or (self.pooling == "auto" and self.kind == "qacg-official")
 
     def _require(self, name: str, holds: bool, rule: str) -> None:
         if not holds:

@@ -12,6 +12,7 @@ the contract of the BCSD model                   :mod:`~weft.documents.graph_pre
 the encoder of GraphMERT                         :mod:`weft.documents.roberta`
 the leafy chain                                  :mod:`weft.documents.leafy_chain`, :mod:`~weft.documents.tails`;
                                                  of real data by ``Dataset.chain`` of :mod:`weft.kg.represent.dataset`
-the review of QACG-BERT                          ``kind: qacg-official`` of ``weft absa train``
+the review of QACG-BERT                          :mod:`weft.documents.qacg`; its model is ``kind: qacg-official`` of
+                                                 ``weft absa train``
 ===============================================  ==========================================================
 """

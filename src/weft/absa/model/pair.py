@@ -30,7 +30,7 @@ class PairBert(nn.Module):
         options = config.options
         self.config = config
         self.encoder = Encoder(config.encoder) if encoder is None else encoder
-        self.pooler = ClsPooler(config.encoder) if options.pooling == "cls" else GatePooler(config.encoder)
+        self.pooler = GatePooler(config.encoder) if options.pools_by_gate else ClsPooler(config.encoder)
         self.head = ClassificationHead(config.encoder, len(config.polarities))
         self.head.dropout.p = options.classifier_dropout
 

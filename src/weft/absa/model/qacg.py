@@ -60,7 +60,7 @@ class QacgOfficial(nn.Module):
             initializer_range=shape.initializer_range,
         )
         self.encoder.conditioner = ContextGate(quasi) if config.kind == "cg" else QuasiContext(quasi)
-        self.pooler = ClsPooler(shape) if options.pooling == "cls" else GatePooler(shape)
+        self.pooler = GatePooler(shape) if options.pools_by_gate else ClsPooler(shape)
         self.head = ClassificationHead(shape, len(config.polarities))
         self.head.dropout.p = options.classifier_dropout
         if published_initialisation:
@@ -130,7 +130,7 @@ class Qacg(nn.Module):
                 initializer_range=shape.initializer_range,
             )
         )
-        self.pooler = ClsPooler(shape) if options.pooling == "cls" else GatePooler(shape)
+        self.pooler = GatePooler(shape) if options.pools_by_gate else ClsPooler(shape)
         self.head = ClassificationHead(shape, len(config.polarities))
         self.head.dropout.p = options.classifier_dropout
 
