@@ -10,10 +10,10 @@ read → represent → model → learn → use → explain → evaluate; `record
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from weft.absa.records import Context, Corpus, Sentence
+from weft.platform.lazy import lazily
 
 if TYPE_CHECKING:
     from weft.absa.learn.training import train
@@ -25,8 +25,6 @@ __all__ = ["Asker", "Context", "Corpus", "Sentence", "load", "save", "train"]
 # Reading tables and labelled data needs no torch, so that bad input is refused before it is loaded.
 _LAZY = {"Asker": "use.asker", "load": "use.store", "save": "use.store", "train": "learn.training"}
 
-
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = lazily(
+    __name__, {**dict.fromkeys(("Context", "Corpus", "Sentence"), "records"), **_LAZY}
+)

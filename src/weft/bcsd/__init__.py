@@ -10,3 +10,26 @@ becomes embeddings), :mod:`weft.bcsd.learn` (training), :mod:`weft.bcsd.evaluate
 files), :mod:`weft.bcsd.matching` (two files, one to one), :mod:`weft.bcsd.explain` and :mod:`weft.bcsd.report`
 (why, as pages and scripts).
 """
+
+from typing import TYPE_CHECKING
+
+from weft.platform.lazy import lazily
+
+if TYPE_CHECKING:
+    from weft.bcsd.matching.files import match
+    from weft.bcsd.use.embed_files import Embedding
+    from weft.bcsd.use.extract_files import Extraction, extract
+    from weft.bcsd.use.search import search_file as search
+
+__all__ = ["Embedding", "Extraction", "extract", "match", "search"]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "Embedding": "use.embed_files",
+        "Extraction": "use.extract_files",
+        "extract": "use.extract_files",
+        "match": "matching.files",
+        "search": "use.search:search_file",
+    },
+)

@@ -66,39 +66,38 @@ def run(argv: list[str]) -> int:
     """Run ``weft bcsd match``."""
     arguments = parser().parse_args(argv)
     check(arguments)
-    from weft.bcsd.matching.match import match
+    from weft.bcsd.matching.files import match
     from weft.bcsd.matching.record import matching_csv, matching_record
-    from weft.bcsd.matching.rule import rule_of
-    from weft.bcsd.matching.side import SideRequest, read_sides
-    from weft.bcsd.use.embedder import Embedder
-    from weft.bcsd.use.store import find
 
-    folder = find(arguments.model)
-    requests = [
-        SideRequest(path, arguments.disassembler, arguments.min_blocks, arguments.html is not None)
-        for path in (arguments.a, arguments.b)
-    ]
-    a, b = read_sides(requests, workers=2, limits=limits_of(arguments))
-    embedder = Embedder.load(folder, device=device_of(arguments), precision="auto")
-    rule, calibrated = rule_of(folder, embedder.version)
+    found = match(
+        arguments.a,
+        arguments.b,
+        model=arguments.model,
+        disassembler=arguments.disassembler,
+        min_blocks=arguments.min_blocks,
+        floor=arguments.floor,
+        listings=arguments.html is not None,
+        device=device_of(arguments),
+        limits=limits_of(arguments),
+    )
+    matching, calibrated = found.matching, found.calibrated
     if not calibrated and not arguments.quiet:
         print(
             f"weft bcsd match: {arguments.model} has no matching rule of its own: confidences order the matches, "
             "but are no probabilities (weft bcsd calibrate)",
             file=sys.stderr,
         )
-    matching = match(a, b, embedder, rule, arguments.floor)
     if arguments.html is not None:
         from weft.bcsd.report.page import report_page
 
-        write(arguments.html, report_page(matching, embedder.version, calibrated))
+        write(arguments.html, report_page(matching, found.model, calibrated))
     if arguments.rename is not None:
         from weft.bcsd.report.rename import rename_script
 
         place = arguments.rename_out or Path(f"weft_rename_{arguments.rename}.py")
         write(place, rename_script(matching, arguments.rename, arguments.rename_floor))
     if arguments.json:
-        print(json.dumps(matching_record(matching, embedder.version, calibrated)))
+        print(json.dumps(matching_record(matching, found.model, calibrated)))
     elif arguments.csv:
         print(matching_csv(matching), end="")
     else:

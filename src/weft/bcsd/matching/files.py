@@ -1,0 +1,78 @@
+"""Two files matched, from paths to pairs: what the command and the package's front door share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from weft.bcsd.matching.match import Matching
+from weft.bcsd.matching.match import match as match_sides
+from weft.bcsd.matching.record import match_records
+from weft.bcsd.matching.rule import rule_of
+from weft.bcsd.matching.side import SideRequest, read_sides
+from weft.bcsd.use.embedder import Embedder
+from weft.bcsd.use.store import DEFAULT_MODEL, find
+from weft.platform.processes import Limits
+
+_LIMITS = Limits(3600.0, 8192)
+
+
+@dataclass(frozen=True, eq=False)
+class FileMatch:
+    """The pairs of two files.
+
+    Args:
+        matching: Both sides and their pairs.
+        model: The version of the model.
+        calibrated: Whether confidences are probabilities.
+    """
+
+    matching: Matching
+    model: str
+    calibrated: bool
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The pairs, the surest first, as ``weft bcsd match --json`` prints them."""
+        return match_records(self.matching)
+
+
+def match(
+    a: str | Path,
+    b: str | Path,
+    *,
+    model: str | Path = DEFAULT_MODEL,
+    disassembler: str = "auto",
+    min_blocks: int = 0,
+    floor: float | None = None,
+    listings: bool = False,
+    device: torch.device | str = "cpu",
+    limits: Limits = _LIMITS,
+) -> FileMatch:
+    """Pair the functions of two binaries, one to one.
+
+    Args:
+        a: The file whose names are known, if one has them.
+        b: The other one.
+        model: A shipped model or a folder.
+        disassembler: ``auto``, ``native``, ``angr`` or ``smda``.
+        min_blocks: Functions with fewer blocks are left out.
+        floor: Pairs less sure than this are left unmatched; the model's own where None.
+        listings: Keep what a report shows of each function.
+        device: Where to compute.
+        limits: On time and memory of reading each file.
+
+    Raises:
+        InputError: A file cannot be used.
+        LimitError: It took too long or too much memory.
+        CheckpointError: The model cannot be loaded.
+    """
+    folder = find(model)
+    requests = [SideRequest(str(path), disassembler, min_blocks, listings) for path in (a, b)]
+    one, other = read_sides(requests, workers=2, limits=limits)
+    embedder = Embedder.load(folder, device=torch.device(device), precision="auto")
+    rule, calibrated = rule_of(folder, embedder.version)
+    return FileMatch(match_sides(one, other, embedder, rule, floor), embedder.version, calibrated)

@@ -1,0 +1,56 @@
+"""The front door for Python: what dir() lists is there, nothing heavy comes unasked, the page's examples run."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import weft
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_import_weft_imports_nothing_heavy():
+    code = "import sys, weft; dir(weft); dir(weft.bcsd); dir(weft.kg)\n"
+    code += "sys.exit(any(name in sys.modules for name in ('torch', 'numpy', 'pyarrow', 'lief')))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["", "attention", "bcsd", "kg", "absa"])
+def test_what_is_listed_is_there(name: str):
+    package = getattr(weft, name) if name else weft
+    assert set(dir(package)) >= set(package.__all__) - {"__version__"}
+    for entry in dir(package):
+        assert getattr(package, entry) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = package.nothing
+
+
+def test_the_verbs_are_functions_whatever_was_imported_before():
+    import weft.bcsd.matching.match
+    import weft.bcsd.use.extract_files
+
+    assert all(
+        callable(verb) for verb in (weft.bcsd.match, weft.bcsd.search, weft.bcsd.extract, weft.absa.load)
+    )
+    assert callable(weft.attention.attend)
+
+
+def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    binary = ROOT / "tests" / "bcsd" / "files" / "gcc-O2-x86_64.so"
+    shutil.copy(binary, "old.so")
+    shutil.copy(binary.with_name("clang-O2-x86_64.so"), "new.so")
+    shutil.copy(ROOT / "src" / "weft" / "__main__.py", "module.py")
+    scope: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL):
+        exec(compile(block, "python.md", "exec"), scope)
+    assert scope["answer"] == "negative"
+    assert scope["pair"]["a"]["name"]
+    assert scope["facts"]
+    assert scope["output"].shape == (1, 2, 5, 8)
