@@ -12,10 +12,10 @@ def lazily(package: str, places: Mapping[str, str]) -> tuple[Callable[[str], Any
 
     Args:
         package: Its ``__name__``.
-        places: For each public name the module below the package that has it, or ``module:name`` where it is called otherwise
-            there; empty for a module of that name.
+        places: For each public name the module below the package that has it; ``module:name`` where it is called
+            otherwise there; empty for a module of that name.
 
-            ``module:name`` where it is called otherwise there; empty for a module of that name.
+    Returns:
         What finds a name, and what lists the names.
     """
 
