@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import torch
 from tests.kg.text_corpus import write_corpus
-from weft.kg.model.entity_training import from_scratch, train_entities
 
 from weft.errors import ConfigError, InputError
 from weft.kg.evaluate.raw import b_cubed, judge, score_raw
 from weft.kg.extract.entities import EntityExtractor
+from weft.kg.learn.text import course, from_scratch
 from weft.kg.mentions.document import mentions_in, with_mentions
 from weft.kg.mentions.find import find_spans, score_mentions
 from weft.kg.mentions.training import gold_spans, train_mentions
@@ -50,7 +50,7 @@ def trained(dataset: TextDataset) -> EntityGraphModel:
     model = fresh(dataset)
     train = TrainConfig(steps=60, batch_size=8, learning_rate=1e-2, restore_best=False)
     train_mentions(model, dataset.passages_of("train"), train, quiet=True)
-    train_entities(model, dataset, replace(train, steps=40), quiet=True)
+    course(model, dataset, replace(train, steps=40)).run()
     return model.eval()
 
 
