@@ -68,6 +68,7 @@ def make(tokenizer, shape):
             "context_from": 1,
             "max_length": 32,
             "classifier_dropout": dropout,
+            "pooling": "cls",
         }
         chosen = ModelOptions(kind=kind, **{**defaults, **options})
         config = AbsaConfig(

@@ -215,6 +215,7 @@ BAD = [
     (("predict", TEXT, "--aspect", "price", "--model", "absent"), 4, "'absent': no such model"),
     (("explain", "", "--aspect", "price"), 3, "the text is empty"),
     (("explain", TEXT, "--aspect", "price", "--polarity", "great"), 3, "polarity 'great'"),
+    (("explain", TEXT, "--aspect", "price", "--maps"), 2, "--maps are matrices for programs"),
     (("explain", TEXT, "--aspect", "price", "--method", "quasi"), 2, "no quasi-attention"),
     (("explain", TEXT, "--aspect", "price", "--html", "absent/page.html"), 3, "cannot write it"),
     (("eval", "absent.json"), 3, "absent.json"),
@@ -269,6 +270,10 @@ def test_explain(absa, tmp_path):
     assert code == 0
     assert out.startswith("LOCATION1 / price: ")
     assert "cheap" in page.read_text(encoding="utf-8")
+    code, out, _ = absa("explain", *arguments, "--json", "--maps")
+    assert code == 0
+    maps = json.loads(out)[0]["maps"]
+    assert len(maps["layers"][0]["weights"][0][0]) == 1 + len(maps["tokens"])
     code, out, _ = absa("explain", *arguments, "--json", "--polarity", "negative")
     (found,) = json.loads(out)
     assert (found["polarity"], found["method"]) == ("negative", "gradient")

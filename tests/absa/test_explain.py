@@ -1,4 +1,5 @@
 import itertools
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ from tests.platform.pages import EVIL, Page
 from weft.absa.explain.attribution import attribute, backward_gradient, explain
 from weft.absa.explain.deletion import CEILING, deletion_scores
 from weft.absa.explain.heatmap import heatmap
+from weft.absa.explain.maps import question_maps
 from weft.absa.explain.search import search
 from weft.absa.records import Context, Corpus, Sentence
 from weft.errors import ConfigError, InputError
@@ -168,3 +170,25 @@ def test_explanations_of_long_and_odd_texts(make):
         explain(asker, "a", "price", method="magic")
     assert explain(asker, "a", "price", polarity="negative").polarity == "negative"
     assert np.isfinite([word.score for word in explain(asker, "a", "price").words]).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_maps_are_what_the_model_looked_at(make, kind):
+    asker = make(kind)
+    found = question_maps(asker, TEXT, ("LOCATION1", "price"))
+    assert found.tokens[0] == "[CLS]"
+    layer = found.layers[-1]
+    heads, queries, keys = layer.weights.shape
+    assert heads == asker.config.encoder.num_attention_heads
+    torch.testing.assert_close(layer.weights.sum(dim=-1), torch.ones(heads, queries))
+    if kind == "weft-absa":
+        assert (queries, keys) == (1, 1 + len(found.tokens))
+    else:
+        assert (queries, keys) == (len(found.tokens),) * 2
+    assert (layer.quasi is None) == (kind not in ("qacg", "qacg-official"))
+    if layer.quasi is not None:
+        assert layer.quasi.shape == (heads, queries, keys)
+        assert ((layer.gate > -1) & (layer.gate < 1)).all()
+    record = json.loads(json.dumps(found.record()))
+    assert record["tokens"] == list(found.tokens)
+    assert record["layers"][-1]["weights"][0][0][0] == pytest.approx(layer.weights[0, 0, 0].item(), abs=1e-6)

@@ -256,3 +256,19 @@ def test_bad_input_is_named(attention, inputs):
         attention(*inputs, torch.ones(BATCH, LENGTH))
     with pytest.raises(ShapeError, match=r"mask has shape \(2, 4\)"):
         attention(*inputs, torch.ones(BATCH, LENGTH - 1, dtype=torch.bool))
+
+
+def test_the_weights_can_be_had_and_give_the_output():
+    module = MultiHeadAttention(8, 2).double()
+    query, key, value = (torch.randn(2, length, 8, dtype=torch.float64) for length in (3, 5, 5))
+    mask = torch.tensor([[True] * 4 + [False], [False] * 5])
+    weights = module.attention_weights(query, key, mask)
+    assert weights.shape == (2, 2, 3, 5)
+    torch.testing.assert_close(weights[0].sum(dim=-1), torch.ones(2, 3, dtype=torch.float64))
+    assert not weights[1].any()
+    assert not weights[..., 4].any()
+    heads = (value @ module.value_weights).unflatten(2, (2, 4)).transpose(1, 2)
+    merged = (weights @ heads).transpose(1, 2).flatten(2)
+    torch.testing.assert_close(merged @ module.output_weights, module(query, key, value, mask))
+    with pytest.raises(ShapeError):
+        module.attention_weights(query, key[:, :, :4])

@@ -22,9 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from weft.attention.problem import Problem
 from weft.attention.reference import softmax_or_zero
-from weft.attention.terms import Terms
 from weft.errors import ConfigError, DtypeError, ShapeError
 
 
@@ -86,6 +84,33 @@ class MultiHeadAttention(nn.Module):
             ShapeError: Shapes that do not fit.
             DtypeError: A mask that is not boolean.
         """
+        self._check(query, key, value, mask)
+        return _MultiHead.apply(
+            query,
+            key,
+            value,
+            self.query_weights,
+            self.key_weights,
+            self.value_weights,
+            self.output_weights,
+            mask,
+            self.num_heads,
+        )  # pyright: ignore[reportReturnType] - torch types Function.apply as Any | None
+
+    def attention_weights(self, query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
+        """A, the weights of :meth:`forward`, ``(batch, heads, query, key)``; a row that sees nothing is 0.
+
+        Raises:
+            ShapeError: Shapes that do not fit.
+            DtypeError: A mask that is not boolean.
+        """
+        self._check(query, key, key, mask)
+        heads = self.num_heads
+        return _weights(
+            _split(query @ self.query_weights, heads), _split(key @ self.key_weights, heads), mask
+        )
+
+    def _check(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
         for name, tensor in (("query", query), ("key", key), ("value", value)):
             if tensor.dim() != 3 or tensor.shape[2] != self.d_model or tensor.shape[0] != query.shape[0]:
                 raise ShapeError(
@@ -101,17 +126,14 @@ class MultiHeadAttention(nn.Module):
                 raise ShapeError(
                     f"mask has shape {tuple(mask.shape)}; (batch, key) is {tuple(key.shape[:2])}"
                 )
-        return _MultiHead.apply(
-            query,
-            key,
-            value,
-            self.query_weights,
-            self.key_weights,
-            self.value_weights,
-            self.output_weights,
-            mask,
-            self.num_heads,
-        )  # pyright: ignore[reportReturnType] - torch types Function.apply as Any | None
+
+
+def _weights(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
+    """softmax(Q·Kᵀ·D^-½) over the keys that the mask lets through."""
+    scores = (query @ key.transpose(-2, -1)) * query.shape[-1] ** -0.5
+    if mask is not None:
+        scores = scores.masked_fill(~mask[:, None, None], float("-inf"))
+    return softmax_or_zero(scores)
 
 
 def _split(x: Tensor, heads: int) -> Tensor:
@@ -136,14 +158,9 @@ class _MultiHead(torch.autograd.Function):
         mask: Tensor | None, heads: int,
     ) -> Tensor:  # fmt: skip
         query, key, value = _split(x_q @ w_q, heads), _split(x_k @ w_k, heads), _split(x_v @ w_v, heads)
-        problem = Problem(query, key, value, mask, None, Terms(), 0.0, query.shape[-1] ** -0.5)
-        scores = (query @ key.transpose(-2, -1)) * problem.scale
-        allowed = problem.allowed()
-        if allowed is not None:
-            scores = scores.masked_fill(~allowed, float("-inf"))
-        weights = softmax_or_zero(scores).to(value.dtype)
+        weights = _weights(query, key, mask).to(value.dtype)
         merged = _merge(weights @ value)
-        ctx.scale, ctx.heads = problem.scale, heads
+        ctx.scale, ctx.heads = query.shape[-1] ** -0.5, heads
         ctx.save_for_backward(x_q, x_k, x_v, w_q, w_k, w_v, w_o, query, key, value, weights, merged)
         return merged @ w_o
 

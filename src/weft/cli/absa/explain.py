@@ -8,7 +8,7 @@ from typing import cast
 from weft.cli.absa.arguments import add_questions, load_asker
 from weft.cli.options import Parser, add_html, add_json, add_machine, add_model
 from weft.cli.table import table
-from weft.errors import InputError
+from weft.errors import ConfigError, InputError
 
 METHODS = ("occlusion", "search", "gradient", "integrated", "attention", "quasi")
 
@@ -21,6 +21,11 @@ def parser() -> Parser:
     result.add_argument("--method", choices=METHODS, help="how (the one that the deletion test found best)")
     result.add_argument("--polarity", metavar="NAME", help="explain this answer (the most probable)")
     add_html(result, "a heat map")
+    result.add_argument(
+        "--maps",
+        action="store_true",
+        help="with --json: attention weights, quasi-attention and gates as matrices",
+    )
     add_json(result)
     add_model(result, "absa-small")
     add_machine(result)
@@ -32,8 +37,11 @@ def run(argv: list[str]) -> int:
     arguments = parser().parse_args(argv)
     if not arguments.text.strip():
         raise InputError("the text is empty")
+    if arguments.maps and not arguments.json:
+        raise ConfigError("--maps are matrices for programs", hint="give --json as well")
     from weft.absa.explain.attribution import DEFAULT_METHOD, Method, explain
     from weft.absa.explain.heatmap import heatmap
+    from weft.absa.explain.maps import question_maps
     from weft.absa.records import Context
 
     asker = load_asker(arguments)
@@ -51,7 +59,11 @@ def run(argv: list[str]) -> int:
         except OSError as error:
             raise InputError(f"cannot write it: {error.strerror}", where=str(arguments.html)) from error
     if arguments.json:
-        print(json.dumps([explanation.record() for explanation in found], ensure_ascii=False, indent=1))
+        records = [explanation.record() for explanation in found]
+        if arguments.maps:
+            for record, question in zip(records, questions, strict=True):
+                record["maps"] = question_maps(asker, arguments.text, question).record()
+        print(json.dumps(records, ensure_ascii=False, indent=None if arguments.maps else 1))
         return 0
     for explanation in found:
         context = explanation.context
