@@ -110,3 +110,9 @@ def test_models_of_an_unknown_name():
     done = weft("models", "bert-enormous")
     assert done.returncode == 4
     assert "no shipped model 'bert-enormous'" in done.stderr
+
+
+def test_texts_without_a_model_are_told_what_to_do(tmp_path, capsys):
+    (tmp_path / "a.txt").write_text("The Inn rises in Switzerland.")
+    assert cli.main(["kg", "extract", str(tmp_path), "-o", str(tmp_path / "store"), "--workers", "1"]) == 3
+    assert "no file of python (texts need a model of their own: weft kg build" in capsys.readouterr().err

@@ -145,7 +145,10 @@ def code_sources(place: Path, corpus: str, spoken: Language) -> Iterator[Source]
                 inside = os.fsencode(path.relative_to(place).as_posix()).decode("utf-8", "backslashreplace")
                 yield _source(path, f"{corpus}/{inside}")
     if not found:
-        raise InputError(f"no file of {spoken.name}", where=str(place))
+        way = (
+            "texts need a model of their own: weft kg build, weft kg train, then --model; docs/kg-tutorial.md"
+        )
+        raise InputError(f"no file of {spoken.name}", where=str(place), hint=way)
 
 
 def line_around(text: str, start: int, end: int) -> str:
