@@ -30,7 +30,7 @@ def pair_of_files(files, tmp_path):
 
 def test_everything_at_once(pair_of_files, lexical_model, tmp_path, capsys):
     report, script = tmp_path / "report.html", tmp_path / "names.py"
-    outputs = ("--html", report, "--rename", "ghidra", "--rename-output", script, "--rename-floor", 0)
+    outputs = ("--html", report, "--rename", "ghidra", "--rename-out", script, "--rename-floor", 0)
     assert weft(*pair_of_files, "--model", lexical_model, *outputs, "--json", "--quiet") == 0
     captured = capsys.readouterr()
     assert captured.err == ""
@@ -51,7 +51,7 @@ def test_text_and_csv(pair_of_files, lexical_model, capsys):
     assert "18 matches of 18 and 18 functions; 0 of A and 0 of B are unmatched" in captured.out
     assert "same_bytes" in captured.out
     head, *rows = captured.out.splitlines()
-    assert head.split() == ["confidence", "score", "A", "B", "evidence"]
+    assert head.split() == ["sure", "score", "A", "B", "evidence", "remarks"]
     # Nothing is cut where the output is no terminal.
     assert any(row.split()[3] == "fail_with" for row in rows)
     assert weft(*pair_of_files, "--model", lexical_model, "--csv", "--quiet", "--min-blocks", 5) == 0
@@ -85,7 +85,7 @@ def test_a_models_own_rule_is_used(pair_of_files, lexical_model, tmp_path, capsy
         (["a.so", "b.so", "--min-blocks", "-1"], 2, "--min-blocks is -1"),
         (["a.so", "b.so", "--timeout", "0"], 2, "--timeout is 0.0"),
         (["a.so", "b.so", "--memory", "1"], 2, "--memory is 1"),
-        (["a.so", "b.so", "--rename-output", "x.py"], 2, "--rename-output without --rename"),
+        (["a.so", "b.so", "--rename-out", "x.py"], 2, "--rename-out without --rename"),
         (["a.so", "b.so", "--html", "/none/r.html"], 6, "/none: no such folder"),
         (["a.so", "b.so", "--device", "odd"], 2, "no such device"),
     ],
@@ -111,8 +111,8 @@ def test_names_are_cut_to_the_terminal_and_no_further(matching):
     long = replace(matching, a=replace(matching.a, table=table))
     whole = describe(long)
     assert sum(name in whole for name in names) == len(matching.rows)
-    wide, narrow = describe(long, 260), describe(long, 170)
+    wide, narrow = describe(long, 260), describe(long, 100)
     assert sum(name in wide for name in names) == len(matching.rows)
-    assert max(map(len, narrow.splitlines()[:-1])) <= 170
+    assert max(map(len, narrow.splitlines()[:-1])) <= 100
     assert "…" in narrow
     assert not any(name in narrow for name in names)

@@ -147,13 +147,13 @@ def describe(matching: Matching, width: int | None = None) -> str:
         (
             f"{record['confidence']:.2f}",
             f"{record['score']:.4f}",
-            *(f"{record[side]['name']} {record[side]['address']:#x}" for side in "ab"),
+            *(place(record[side]) for side in "ab"),
             ", ".join(kind for kind, value in record["evidence"].items() if value) or "–",
             "tiny" if "tiny" in record["flags"] else "",
         )
         for record in records[:_SHOWN]
     ]
-    lines = [table((">sure", ">score", "A", "B", "evidence", "remarks"), rows)]
+    lines = [table((">sure", ">score", "A", "B", "evidence", "remarks"), rows, width)]
     if len(records) > _SHOWN:
         lines.append(f"… {len(records) - _SHOWN} more: --json, --csv or --html list them all")
     lines.append(
@@ -167,8 +167,3 @@ def describe(matching: Matching, width: int | None = None) -> str:
 def place(half: dict[str, Any]) -> str:
     """Where a function is, and its name."""
     return f"{half['address']:#x} {half['name']}"
-
-
-def cut(text: str, width: int) -> str:
-    """The text, its end left out where it is too long."""
-    return text if len(text) <= width else text[: width - 1] + "…"
