@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,3 +89,51 @@ class Fact:
     relation: str
     tail: str
     offset: int
+
+
+class End(NamedTuple):
+    """An end of a stated fact.
+
+    Args:
+        name: Qualified.
+        kind: Such as ``"class"``; ``"unresolved"`` where it could not be followed.
+    """
+
+    name: str
+    kind: str
+
+
+class Stated(NamedTuple):
+    """One fact that the syntax of a file states, between entities of the whole tree.
+
+    Args:
+        head: Its head.
+        relation: Name of the relation.
+        tail: Its tail.
+        start: First character that states it.
+        end: The one after the last.
+    """
+
+    head: End
+    relation: str
+    tail: End
+    start: int
+    end: int
+
+
+class Open(NamedTuple):
+    """Something that has a type which nothing states.
+
+    Args:
+        head: What has it.
+        relation: The relation that would state it.
+        name: The head as it stands in the text.
+        start: Where it is defined.
+        end: The character after its name.
+    """
+
+    head: End
+    relation: str
+    name: str
+    start: int
+    end: int

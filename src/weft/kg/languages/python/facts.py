@@ -81,7 +81,7 @@ def _of_function(node: Function) -> Iterator[_Found]:
         tail = _constant(default)
         if tail is not None:
             yield argument.arg, "has_default", tail, default
-    returned = type_name(node.returns) or (_plain_return(node) if node.returns is None else None)
+    returned = type_name(node.returns) or (plain_return(node) if node.returns is None else None)
     if returned is not None:
         yield name, "returns", returned, node
     for child in node.body:
@@ -319,7 +319,7 @@ def value_type(node: ast.expr) -> str | None:
     return _LITERALS.get(type(node))
 
 
-def _plain_return(node: Function) -> str | None:
+def plain_return(node: Function) -> str | None:
     """The class that every return statement agrees on; ``"None"`` where none returns a value."""
     kinds: set[str | None] = set()
     valued, work = False, list(node.body)

@@ -1,0 +1,297 @@
+"""From the names of a source tree to what they stand for, over imports, aliases, re-exports, classes and ``self``.
+
+What an expression stands for has a qualified name and a kind. Of another package only the name is known, by which
+it is imported: its kind is ``external``. What cannot be followed is ``unresolved`` and named by the way to it,
+from the last name that is known: ``package.module.load.path.parent``.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from weft.kg.languages.python.scopes import Binding, Scope, module_scope, owner
+from weft.kg.languages.python.units import Function
+
+EXTERNAL, UNRESOLVED, CONSTANT = "external", "unresolved", "constant"
+_BUILTINS = frozenset(dir(builtins))
+_DEEPEST = 40
+"""Most steps from an import to a definition, or from a class to a base."""
+
+
+class Entity(NamedTuple):
+    """What an expression stands for.
+
+    Args:
+        name: Qualified.
+        kind: A kind of :data:`weft.kg.languages.python.scopes.Kind`, ``external``, ``unresolved`` or ``constant``.
+    """
+
+    name: str
+    kind: str
+
+
+@dataclass
+class Module:
+    """What other modules can see of one.
+
+    Args:
+        name: Qualified.
+        package: The package that its relative imports start from.
+        scope: Its names, those of its classes in it.
+    """
+
+    name: str
+    package: str
+    scope: Scope
+
+
+@dataclass
+class Modules:
+    """The modules of a source tree.
+
+    Args:
+        by_name: Each by its qualified name.
+        classes: Every class by its qualified name, with its module's scope above it.
+    """
+
+    by_name: dict[str, Module] = field(default_factory=dict)
+    classes: dict[str, Scope] = field(default_factory=dict)
+    _asked: set[int] = field(default_factory=set)
+
+    def add(self, tree: ast.Module, name: str, package: str) -> Module:
+        """Read the names of a module."""
+        module = Module(name, package, module_scope(tree, name, package))
+        self.by_name[name] = module
+        self.classes.update((scope.name, scope) for scope in _classes(module.scope))
+        return module
+
+    def known(self, name: str) -> bool:
+        """Whether a module or a package of this name is in the tree."""
+        return name in self.by_name
+
+    def resolve(self, node: ast.expr, scope: Scope) -> Entity | None:
+        """What an expression stands for; None of one that has no name."""
+        if isinstance(node, ast.Name):
+            return self.name(node.id, scope)
+        if isinstance(node, ast.Attribute):
+            return self._attribute(node, scope)
+        if isinstance(node, ast.Constant):
+            return Entity(f"builtins.{type(node.value).__name__}", EXTERNAL) if node.value is not None else None
+        if isinstance(node, ast.Await | ast.Starred):
+            return self.resolve(node.value, scope)
+        ending = {ast.Call: "()", ast.Subscript: "[]"}.get(type(node))
+        if ending is None:
+            return None
+        base = self.resolve(node.func if isinstance(node, ast.Call) else node.value, scope)  # type: ignore[attr-defined]
+        return None if base is None else Entity(f"{base.name}{ending}", UNRESOLVED)
+
+    def name(self, name: str, scope: Scope) -> Entity:
+        """What a bare name stands for in a scope."""
+        found = scope.find(name)
+        if found is not None:
+            return self._bound(*found, name, 0)
+        top = scope
+        while top.parent is not None:
+            top = top.parent
+        starred = self._starred(top, name, 0)
+        if starred is not None:
+            return starred
+        if name in _BUILTINS:
+            return Entity(f"builtins.{name}", EXTERNAL)
+        return Entity(f"{top.name}.{name}", UNRESOLVED)
+
+    def member(self, module: str, name: str, depth: int = 0) -> Entity:
+        """What a name of a module stands for, wherever it is defined."""
+        if module not in self.by_name:
+            return Entity(f"{module}.{name}" if module else name, EXTERNAL)
+        scope = self.by_name[module].scope
+        if name in scope.names and depth < _DEEPEST:
+            return self._bound(scope, scope.names[name], name, depth + 1)
+        if f"{module}.{name}" in self.by_name:
+            return Entity(f"{module}.{name}", "module")
+        starred = self._starred(scope, name, depth)
+        return starred or Entity(f"{module}.{name}", UNRESOLVED)
+
+    def attribute(self, kind: str, name: str, depth: int = 0) -> Entity | None:
+        """A member of a class or of its bases; None where no class of the tree has it.
+
+        Args:
+            kind: Qualified name of the class.
+            name: Of the member.
+            depth: Steps so far.
+        """
+        scope = self.classes.get(kind)
+        if scope is None or depth > _DEEPEST:
+            return None
+        if name in scope.names:
+            return self._bound(scope, scope.names[name], name, depth + 1)
+        for base in self.bases(scope):
+            found = self.attribute(base.name, name, depth + 1)
+            if found is not None:
+                return found
+        return None
+
+    def bases(self, scope: Scope) -> list[Entity]:
+        """The bases of a class, as they are named."""
+        node = scope.node
+        if not isinstance(node, ast.ClassDef) or scope.parent is None:
+            return []
+        named = [base.value if isinstance(base, ast.Subscript) else base for base in node.bases]
+        found = [self.resolve(base, scope.parent) for base in named]
+        return [base for base in found if base is not None and base.name != scope.name]
+
+    def _bound(self, scope: Scope, binding: Binding, name: str, depth: int) -> Entity:
+        if binding.target is None:
+            return Entity(f"{scope.name}.{name}", binding.kind)
+        module, inside = binding.target
+        if not inside:
+            return Entity(module, "module" if self.known(module) else EXTERNAL)
+        if depth >= _DEEPEST:
+            return Entity(f"{scope.name}.{name}", UNRESOLVED)
+        return self.member(module, inside, depth + 1)
+
+    def _starred(self, scope: Scope, name: str, depth: int) -> Entity | None:
+        for module in scope.stars if depth < _DEEPEST else ():
+            inside = self.by_name.get(module)
+            if inside is not None and not name.startswith("_"):
+                if name in inside.scope.names:
+                    return self._bound(inside.scope, inside.scope.names[name], name, depth + 1)
+                found = self._starred(inside.scope, name, depth + 1)
+                if found is not None:
+                    return found
+        return None
+
+    def _attribute(self, node: ast.Attribute, scope: Scope) -> Entity | None:
+        held = owner(node.value, scope)
+        if held is not None:
+            return self._of_class(held.name, node.attr)
+        if _is_super(node.value):
+            method = scope
+            while method.parent is not None and method.receiver is None:
+                method = method.parent
+            if method.parent is not None:
+                bases = self.bases(method.parent)
+                for base in bases:
+                    found = self.attribute(base.name, node.attr)
+                    if found is not None:
+                        return found
+                if len(bases) == 1 and bases[0].kind == EXTERNAL:
+                    return Entity(f"{bases[0].name}.{node.attr}", EXTERNAL)
+                return Entity(f"{method.parent.name}.super().{node.attr}", UNRESOLVED)
+        kind = self.instance(node.value, scope)
+        if kind is not None:
+            if kind.kind == EXTERNAL:
+                return Entity(f"{kind.name}.{node.attr}", EXTERNAL)
+            return self._of_class(kind.name, node.attr)
+        base = self.resolve(node.value, scope)
+        if base is None:
+            return None
+        if base.kind == "module":
+            return self.member(base.name, node.attr)
+        if base.kind == "class":
+            return self._of_class(base.name, node.attr)
+        kind = EXTERNAL if base.kind == EXTERNAL else UNRESOLVED
+        return Entity(f"{base.name}.{node.attr}", kind)
+
+    def _of_class(self, kind: str, name: str) -> Entity:
+        return self.attribute(kind, name) or Entity(f"{kind}.{name}", UNRESOLVED)
+
+    def instance(self, node: ast.expr, scope: Scope) -> Entity | None:
+        """The class that an expression is an object of, where the tree says it; None elsewhere."""
+        if isinstance(node, ast.Constant) and node.value is not None and node.value is not ...:
+            return Entity(f"builtins.{type(node.value).__name__}", EXTERNAL)
+        if isinstance(node, ast.JoinedStr):
+            return Entity("builtins.str", EXTERNAL)
+        if isinstance(node, ast.Call):
+            made = self.resolve(node.func, scope)
+            return made if made is not None and made.kind == "class" else None
+        if not isinstance(node, ast.Name):
+            return None
+        found = scope.find(node.id)
+        if found is None or found[1].target is not None or found[1].kind not in ("parameter", "variable"):
+            return None
+        inside, binding = found
+        outside = inside.parent if binding.kind == "parameter" and inside.parent is not None else inside
+        if binding.annotations:
+            kinds = {self.annotated(item, outside) for item in binding.annotations}
+        elif binding.values and binding.kind == "variable" and id(binding) not in self._asked:
+            # A variable may be made of itself: x = x.copy().
+            self._asked.add(id(binding))
+            kinds = {
+                self.instance(value, inside) if isinstance(value, ast.Call) else None for value in binding.values
+            }
+            self._asked.remove(id(binding))
+        else:
+            return None
+        kind = kinds.pop() if len(kinds) == 1 else None
+        return kind if kind is not None and kind.kind in ("class", EXTERNAL) else None
+
+    def annotated(self, node: ast.expr, scope: Scope) -> Entity | None:
+        """The one class that an annotation names besides ``None``; None where there is no such."""
+        kinds = {kind for kind in self.types(node, scope) if kind.name != "None"}
+        return kinds.pop() if len(kinds) == 1 else None
+
+    def types(self, node: ast.expr, scope: Scope) -> list[Entity]:
+        """The classes of an annotation, outermost of each part of a union, ``None`` included."""
+        return [kind for kind, _ in self.type_places(node, scope)]
+
+    def type_places(self, node: ast.expr, scope: Scope) -> Iterator[tuple[Entity, ast.expr]]:
+        """The classes of an annotation, each with the expression that names it."""
+        if isinstance(node, ast.Constant):
+            if node.value is None:
+                yield Entity("None", CONSTANT), node
+            elif isinstance(node.value, str):
+                inner = _parsed(node.value)
+                # Characters inside a text have no places of their own: that of the text stands for them.
+                yield from ((kind, node) for kind, _ in self.type_places(inner, scope)) if inner else ()
+            return
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            yield from self.type_places(node.left, scope)
+            yield from self.type_places(node.right, scope)
+            return
+        if isinstance(node, ast.Subscript):
+            outer = self.resolve(node.value, scope)
+            last = "" if outer is None else outer.name.rpartition(".")[2]
+            inside = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+            if last in ("Optional", "Union"):
+                for part in inside:
+                    yield from self.type_places(part, scope)
+                if last == "Optional":
+                    yield Entity("None", CONSTANT), node
+                return
+            if last in ("Annotated", "ClassVar", "Final", "Required", "NotRequired", "ReadOnly"):
+                yield from self.type_places(inside[0], scope)
+                return
+            node = node.value
+        found = self.resolve(node, scope) if isinstance(node, ast.Name | ast.Attribute) else None
+        if found is not None:
+            yield found, node
+
+
+def _parsed(text: str) -> ast.expr | None:
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _classes(scope: Scope) -> Iterator[Scope]:
+    for inner in scope.inner.values():
+        if inner.kind == "class":
+            yield inner
+        yield from _classes(inner)
+
+
+def _is_super(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
+
+
+def function_of(scope: Scope) -> Scope:
+    """The scope whose definition a statement belongs to: the nearest ``def``, class or module."""
+    while scope.parent is not None and not isinstance(scope.node, Function | ast.ClassDef | ast.Module):
+        scope = scope.parent
+    return scope

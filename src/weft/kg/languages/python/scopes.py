@@ -1,0 +1,312 @@
+"""Scopes of one Python module: which name is bound where, by what.
+
+Every scope and every binding has a qualified name: ``package.module.Class.method.parameter``. A parameter and a
+local of one function are names of one scope, so that no two bindings share one. A lambda and a comprehension are
+scopes too, numbered in the order of the text.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from weft.kg.languages.python.units import Function
+
+ScopeKind = Literal["module", "class", "function"]
+Kind = Literal["module", "class", "function", "method", "parameter", "attribute", "variable"]
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+@dataclass
+class Binding:
+    """A name of a scope.
+
+    Args:
+        kind: What it is; of a name that is bound twice, what it is first.
+        nodes: Where it is bound.
+        target: Of an import, module and name in it; an empty name for the module itself.
+        annotations: Types written beside it.
+        values: What it is assigned; None where that is more than an expression.
+    """
+
+    kind: Kind
+    nodes: list[ast.AST] = field(default_factory=list)
+    target: tuple[str, str] | None = None
+    annotations: list[ast.expr] = field(default_factory=list)
+    values: list[ast.expr | None] = field(default_factory=list)
+
+
+@dataclass
+class Scope:
+    """A module, class, function, lambda or comprehension.
+
+    Args:
+        kind: A lambda and a comprehension are functions.
+        name: Qualified.
+        parent: None of a module.
+        node: Its syntax tree.
+        names: Bound in it.
+        elsewhere: Names that ``global`` and ``nonlocal`` send to another scope.
+        stars: Modules of which it imports all.
+        receiver: The first parameter of a method, ``self`` or ``cls``.
+        inner: Scopes in it by the identity of their node.
+        numbered: Lambdas and comprehensions so far.
+    """
+
+    kind: ScopeKind
+    name: str
+    parent: Scope | None
+    node: ast.AST
+    names: dict[str, Binding] = field(default_factory=dict)
+    elsewhere: dict[str, Scope] = field(default_factory=dict)
+    stars: list[str] = field(default_factory=list)
+    receiver: str | None = None
+    inner: dict[int, Scope] = field(default_factory=dict)
+    numbered: int = 0
+
+    def bind(self, name: str, kind: Kind, node: ast.AST) -> Binding:
+        """Bind a name here, or where ``global`` sends it."""
+        scope = self.elsewhere.get(name, self)
+        binding = scope.names.setdefault(name, Binding(kind))
+        binding.nodes.append(node)
+        return binding
+
+    def find(self, name: str) -> tuple[Scope, Binding] | None:
+        """The scope that a name in this one is of, as Python looks it up; None where none binds it."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.elsewhere:
+                scope = scope.elsewhere[name]
+            if name in scope.names and (scope is self or scope.kind != "class"):
+                return scope, scope.names[name]
+            scope = scope.parent
+        return None
+
+
+def module_scope(tree: ast.Module, name: str, package: str) -> Scope:
+    """The scopes of a module.
+
+    Args:
+        tree: Its syntax tree.
+        name: Its qualified name.
+        package: The package that its relative imports start from.
+    """
+    scope = Scope("module", name, None, tree)
+    _Builder(package).block(tree.body, scope)
+    return scope
+
+
+def parameters(node: Function | ast.Lambda) -> Iterator[ast.arg]:
+    """All parameters of a function, in order."""
+    arguments = node.args
+    yield from (*arguments.posonlyargs, *arguments.args)
+    if arguments.vararg is not None:
+        yield arguments.vararg
+    yield from arguments.kwonlyargs
+    if arguments.kwarg is not None:
+        yield arguments.kwarg
+
+
+class _Builder:
+    """Walks a module once, in the order in which its names are bound."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+
+    def block(self, body: Sequence[ast.AST], scope: Scope) -> None:
+        # What a scope declares holds in all of it, whatever stands above the declaration.
+        for node in body:
+            self._declare(node, scope)
+        for node in body:
+            self.visit(node, scope)
+
+    def visit(self, node: ast.AST, scope: Scope) -> None:
+        if isinstance(node, Function):
+            self._function(node, scope)
+        elif isinstance(node, ast.ClassDef):
+            self._class(node, scope)
+        elif isinstance(node, ast.Lambda):
+            self._lambda(node, scope)
+        elif isinstance(node, Comprehension):
+            self._comprehension(node, scope)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            self._import(node, scope)
+        else:
+            self._plain(node, scope)
+
+    def _declare(self, node: ast.AST, scope: Scope) -> None:
+        if isinstance(node, Function | ast.ClassDef | ast.Lambda):
+            return
+        if isinstance(node, ast.Global | ast.Nonlocal):
+            for name in node.names:
+                scope.elsewhere[name] = _outer(scope, name, isinstance(node, ast.Global))
+        elif isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
+            for child in ast.iter_child_nodes(node):
+                self._declare(child, scope)
+
+    def _plain(self, node: ast.AST, scope: Scope) -> None:
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            scope.bind(node.id, _variable(scope), node).values.append(None)
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                self._assigned(target, node.value, scope)
+            self.visit(node.value, scope)
+            return
+        elif isinstance(node, ast.AnnAssign):
+            self._assigned(node.target, node.value, scope, node.annotation)
+            self.visit(node.annotation, scope)
+            if node.value is not None:
+                self.visit(node.value, scope)
+            return
+        elif isinstance(node, ast.NamedExpr):
+            while scope.kind == "function" and isinstance(scope.node, Comprehension) and scope.parent:
+                scope = scope.parent
+            self._assigned(node.target, node.value, scope)
+            self.visit(node.value, scope)
+            return
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name is not None:
+            scope.bind(node.name, _variable(scope), node).values.append(None)
+        elif isinstance(node, ast.MatchMapping) and node.rest is not None:
+            scope.bind(node.rest, _variable(scope), node).values.append(None)
+        elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            self._attribute(node, None, scope)
+        for child in ast.iter_child_nodes(node):
+            self.visit(child, scope)
+
+    def _assigned(
+        self, target: ast.expr, value: ast.expr | None, scope: Scope, annotation: ast.expr | None = None
+    ) -> None:
+        if isinstance(target, ast.Name):
+            binding = scope.bind(target.id, _variable(scope), target)
+        elif isinstance(target, ast.Attribute):
+            self.visit(target.value, scope)
+            binding = self._attribute(target, value, scope)
+        else:
+            self.visit(target, scope)
+            return
+        if binding is not None:
+            if value is not None or annotation is None:
+                binding.values.append(value)
+            if annotation is not None:
+                binding.annotations.append(annotation)
+
+    def _attribute(self, node: ast.Attribute, value: ast.expr | None, scope: Scope) -> Binding | None:
+        """``self.x = …`` binds an attribute of the class."""
+        found = owner(node.value, scope)
+        return None if found is None else found.bind(node.attr, "attribute", node)
+
+    def _function(self, node: Function, scope: Scope) -> None:
+        scope.bind(node.name, "method" if scope.kind == "class" else "function", node)
+        for outside in (*node.decorator_list, *_defaults(node.args)):
+            self.visit(outside, scope)
+        inner = self._open("function", f"{_place(scope, node.name).name}.{node.name}", node, scope)
+        every = list(parameters(node))
+        static = any(isinstance(item, ast.Name) and item.id == "staticmethod" for item in node.decorator_list)
+        if scope.kind == "class" and every and not static and (node.args.posonlyargs or node.args.args):
+            inner.receiver = every[0].arg
+        for item in getattr(node, "type_params", ()):
+            inner.bind(item.name, "variable", item)
+        for argument in every:
+            binding = inner.bind(argument.arg, "parameter", argument)
+            if argument.annotation is not None:
+                binding.annotations.append(argument.annotation)
+                self.visit(argument.annotation, scope)
+        if node.returns is not None:
+            self.visit(node.returns, scope)
+        self.block(node.body, inner)
+
+    def _class(self, node: ast.ClassDef, scope: Scope) -> None:
+        scope.bind(node.name, "class", node)
+        for outside in (*node.decorator_list, *node.bases, *node.keywords):
+            self.visit(outside, scope)
+        inner = self._open("class", f"{_place(scope, node.name).name}.{node.name}", node, scope)
+        for item in getattr(node, "type_params", ()):
+            inner.bind(item.name, "variable", item)
+        self.block(node.body, inner)
+
+    def _lambda(self, node: ast.Lambda, scope: Scope) -> None:
+        for outside in _defaults(node.args):
+            self.visit(outside, scope)
+        inner = self._numbered("lambda", node, scope)
+        for argument in parameters(node):
+            inner.bind(argument.arg, "parameter", argument)
+        self.visit(node.body, inner)
+
+    def _comprehension(self, node: Comprehension, scope: Scope) -> None:
+        self.visit(node.generators[0].iter, scope)
+        inner = self._numbered("comprehension", node, scope)
+        for number, part in enumerate(node.generators):
+            if number:
+                self.visit(part.iter, inner)
+            self.visit(part.target, inner)
+            for test in part.ifs:
+                self.visit(test, inner)
+        for name in ("elt", "key", "value"):
+            if hasattr(node, name):
+                self.visit(getattr(node, name), inner)
+
+    def _import(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                whole = alias.name if alias.asname else alias.name.partition(".")[0]
+                binding = scope.bind(alias.asname or whole, "module", alias)
+                binding.target = whole, ""
+            return
+        module = imported_module(node, self.package)
+        for alias in node.names:
+            if alias.name == "*":
+                scope.stars.append(module)
+            else:
+                binding = scope.bind(alias.asname or alias.name, "variable", alias)
+                binding.target = module, alias.name
+
+    def _open(self, kind: ScopeKind, name: str, node: ast.AST, scope: Scope) -> Scope:
+        inner = Scope(kind, name, scope, node)
+        scope.inner[id(node)] = inner
+        return inner
+
+    def _numbered(self, what: str, node: ast.AST, scope: Scope) -> Scope:
+        scope.numbered += 1
+        return self._open("function", f"{scope.name}.<{what} {scope.numbered}>", node, scope)
+
+
+def imported_module(node: ast.ImportFrom, package: str) -> str:
+    """The absolute name of the module that names are imported from."""
+    if not node.level:
+        return node.module or ""
+    parts = package.split(".") if package else []
+    base = parts[: len(parts) - (node.level - 1)]
+    return ".".join([*base, node.module] if node.module else base)
+
+
+def owner(node: ast.expr, scope: Scope) -> Scope | None:
+    """The class whose ``self`` or ``cls`` an expression is; None where it is none."""
+    if not isinstance(node, ast.Name):
+        return None
+    found = scope.find(node.id)
+    if found is None or found[0].receiver != node.id:
+        return None
+    return found[0].parent
+
+
+def _outer(scope: Scope, name: str, to_module: bool) -> Scope:
+    outer = scope
+    while outer.parent is not None:
+        outer = outer.parent
+        if not to_module and outer.kind == "function" and name in outer.names:
+            return outer
+    return outer
+
+
+def _place(scope: Scope, name: str) -> Scope:
+    return scope.elsewhere.get(name, scope)
+
+
+def _variable(scope: Scope) -> Kind:
+    return "attribute" if scope.kind == "class" else "variable"
+
+
+def _defaults(arguments: ast.arguments) -> list[ast.expr]:
+    return [*arguments.defaults, *(default for default in arguments.kw_defaults if default is not None)]

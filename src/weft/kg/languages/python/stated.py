@@ -1,0 +1,274 @@
+"""The facts that the syntax tree of a module states, between entities of the whole source tree.
+
+Every tail of every relation, each at the exact place that states it: the name of a parameter, the expression that
+is called, the annotation of a type.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from weft.kg.languages.python.facts import plain_return, value_type
+from weft.kg.languages.python.resolve import (
+    CONSTANT,
+    EXTERNAL,
+    UNRESOLVED,
+    Entity,
+    Module,
+    Modules,
+    function_of,
+)
+from weft.kg.languages.python.scopes import Comprehension, Scope, imported_module, owner, parameters
+from weft.kg.languages.python.units import Function, SourceFile
+from weft.kg.languages.unit import End, Stated
+
+_Found = tuple[Entity | None, str, Entity | None, ast.AST]
+_LOOPED = ("enumerate", "reversed", "sorted", "list", "iter", "zip", "tuple", "set")
+
+
+def stated_facts(file: SourceFile, module: Module, modules: Modules) -> list[Stated]:
+    """The facts of a module, in the order of its text, each place of each fact once.
+
+    Args:
+        file: Parsed.
+        module: Its names, made of the same syntax tree.
+        modules: Those of the tree.
+    """
+    found = {
+        Stated(End(head.name, head.kind), relation, End(tail.name, tail.kind), *span)
+        for head, relation, tail, node in _Walker(module, modules).module(file.tree)
+        if head is not None and tail is not None
+        for span in (_span(file, node),)
+    }
+    return sorted(found, key=lambda fact: (fact.start, fact.end, fact.relation, fact.head, fact.tail))
+
+
+def _span(file: SourceFile, node: ast.AST) -> tuple[int, int]:
+    """Where a node stands: of a definition its name, of all else the whole."""
+    start, end = file.span(node)
+    if isinstance(node, Function | ast.ClassDef):
+        start = file.text.find(node.name, start + (5 if isinstance(node, ast.ClassDef) else 3))
+        return start, start + len(node.name)
+    if isinstance(node, ast.arg):
+        return start, start + len(node.arg)
+    return start, end
+
+
+class _Walker:
+    """Yields head, relation, tail and the node that states them."""
+
+    def __init__(self, module: Module, modules: Modules) -> None:
+        self.of_module = module
+        self.modules = modules
+        self.called: set[int] = set()
+
+    def module(self, tree: ast.Module) -> Iterator[_Found]:
+        for node in tree.body:
+            yield from self.visit(node, self.of_module.scope)
+
+    def visit(self, node: ast.AST, scope: Scope) -> Iterator[_Found]:
+        inner = scope.inner.get(id(node))
+        if isinstance(node, Function) and inner is not None:
+            yield from self._function(node, scope, inner)
+        elif isinstance(node, ast.ClassDef) and inner is not None:
+            yield from self._class(node, scope, inner)
+        elif isinstance(node, ast.Lambda) and inner is not None:
+            for argument, default in _defaults(node):
+                yield from self._default(argument, default, scope, inner)
+            yield from self.visit(node.body, inner)
+        elif isinstance(node, Comprehension) and inner is not None:
+            for number, part in enumerate(node.generators):
+                yield from self._loop(part.target, part.iter, inner, scope if number == 0 else inner)
+                yield from self.visit(part.iter, scope if number == 0 else inner)
+                for child in (part.target, *part.ifs):
+                    yield from self.visit(child, inner)
+            for name in ("elt", "key", "value"):
+                if hasattr(node, name):
+                    yield from self.visit(getattr(node, name), inner)
+        else:
+            yield from self._of_node(node, scope)
+            for child in ast.iter_child_nodes(node):
+                yield from self.visit(child, scope)
+
+    def _function(self, node: Function, scope: Scope, inner: Scope) -> Iterator[_Found]:
+        mine = Entity(inner.name, "method" if scope.kind == "class" else "function")
+        yield from self._decorators(mine, node, scope)
+        for argument in parameters(node):
+            parameter = Entity(f"{inner.name}.{argument.arg}", "parameter")
+            if argument.arg != inner.receiver:
+                yield mine, "has_parameter", parameter, argument
+            if argument.annotation is not None:
+                yield from self._types(parameter, "has_type", argument.annotation, scope)
+                yield from self.visit(argument.annotation, scope)
+        for argument, default in _defaults(node):
+            yield from self._default(argument, default, scope, inner)
+        if node.returns is not None:
+            yield from self._types(mine, "returns", node.returns, scope)
+            yield from self.visit(node.returns, scope)
+        else:
+            kind = plain_return(node)
+            if kind is not None:
+                yield mine, "returns", self._named_type(kind, inner), node
+        for child in node.body:
+            yield from self.visit(child, inner)
+
+    def _class(self, node: ast.ClassDef, scope: Scope, inner: Scope) -> Iterator[_Found]:
+        mine = Entity(inner.name, "class")
+        yield from self._decorators(mine, node, scope)
+        for base in node.bases:
+            named = base.value if isinstance(base, ast.Subscript) else base
+            yield mine, "inherits_from", self._resolve(named, scope), named
+            yield from self.visit(base, scope)
+        for keyword in node.keywords:
+            yield from self.visit(keyword, scope)
+        for name, binding in inner.names.items():
+            if binding.kind == "method":
+                for item in binding.nodes:
+                    if isinstance(item, Function):
+                        yield mine, "has_method", Entity(f"{inner.name}.{name}", "method"), item
+            elif binding.kind == "attribute":
+                for item in binding.nodes:
+                    if isinstance(item, ast.Name):
+                        yield mine, "has_class_attribute", Entity(f"{inner.name}.{name}", "attribute"), item
+        for child in node.body:
+            yield from self.visit(child, inner)
+
+    def _decorators(
+        self, mine: Entity, node: Function | ast.ClassDef, scope: Scope
+    ) -> Iterator[_Found]:
+        for decorator in node.decorator_list:
+            named = decorator.func if isinstance(decorator, ast.Call) else decorator
+            yield mine, "decorated_by", self._resolve(named, scope), named
+            yield from self.visit(decorator, scope)
+
+    def _default(self, argument: ast.arg, node: ast.expr, scope: Scope, inner: Scope) -> Iterator[_Found]:
+        yield from self.visit(node, scope)
+        parameter = Entity(f"{inner.name}.{argument.arg}", "parameter")
+        if isinstance(node, ast.Constant):
+            text = repr(node.value)
+            if len(text) <= 60:
+                yield parameter, "has_default", Entity(text, CONSTANT), node
+        else:
+            yield parameter, "has_default", self._resolve(node, scope), node
+
+    def _types(self, head: Entity, relation: str, node: ast.expr, scope: Scope) -> Iterator[_Found]:
+        for kind, place in self.modules.type_places(node, scope):
+            yield head, relation, kind, place
+
+    def _of_node(self, node: ast.AST, scope: Scope) -> Iterator[_Found]:
+        if isinstance(node, ast.Call):
+            yield from self._call(node, scope)
+        elif isinstance(node, ast.Attribute):
+            if id(node) not in self.called:
+                relation = "reads_attribute" if isinstance(node.ctx, ast.Load) else "sets_attribute"
+                yield self._object(node.value, scope), relation, self._resolve(node, scope), node
+        elif isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr):
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                yield from self._assignment(target, node.value, scope)
+            if isinstance(node, ast.AnnAssign):
+                head = self._resolve(node.target, scope)
+                if head is not None:
+                    yield from self._types(head, "has_type", node.annotation, scope)
+        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+            yield from self._assignment(node.optional_vars, node.context_expr, scope)
+        elif isinstance(node, ast.For | ast.AsyncFor):
+            yield from self._loop(node.target, node.iter, scope, scope)
+        elif isinstance(node, ast.Raise) and node.exc is not None:
+            raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+            kind = self._resolve(raised, scope)
+            if kind is not None and kind.name.rpartition(".")[2][:1].isupper():
+                yield self._inside(scope), "raises", kind, raised
+        elif isinstance(node, ast.ExceptHandler) and node.type is not None:
+            for part in node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]:
+                yield self._inside(scope), "handles", self._resolve(part, scope), part
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from self._import(node)
+
+    def _call(self, node: ast.Call, scope: Scope) -> Iterator[_Found]:
+        called = node.func
+        self.called.add(id(called))
+        tail = self._resolve(called, scope)
+        if not isinstance(called, ast.Attribute) or owner(called.value, scope) is not None:
+            yield self._inside(scope), "calls", tail, called
+            return
+        if tail is not None and tail.kind != UNRESOLVED:
+            yield self._inside(scope), "calls", tail, called
+        held = self._object(called.value, scope)
+        if held is not None and held.kind not in ("module", EXTERNAL, "class"):
+            yield held, "receives_call", tail, called
+
+    def _assignment(self, target: ast.expr, value: ast.expr | None, scope: Scope) -> Iterator[_Found]:
+        head = self._resolve(target, scope) if isinstance(target, ast.Name | ast.Attribute) else None
+        while isinstance(value, ast.Await):
+            value = value.value
+        if head is None or value is None:
+            return
+        if isinstance(value, ast.Call):
+            yield head, "result_of", self._resolve(value.func, scope), value.func
+            made = self.modules.instance(value, scope)
+            if made is not None:
+                yield head, "instance_of", made, value
+                return
+        kind = value_type(value)
+        if kind is not None:
+            yield head, "instance_of", self._named_type(kind, scope), value
+
+    def _loop(self, target: ast.expr, iterable: ast.expr, scope: Scope, outside: Scope) -> Iterator[_Found]:
+        over = iterable
+        if isinstance(over, ast.Call):
+            if isinstance(over.func, ast.Attribute):
+                over = over.func.value if not isinstance(over.func.value, ast.Call) else over.func
+            elif over.args and isinstance(over.func, ast.Name) and over.func.id in _LOOPED:
+                over = over.args[0]
+            else:
+                over = over.func
+        tail = self._resolve(over, outside)
+        for part in target.elts if isinstance(target, ast.Tuple | ast.List) else [target]:
+            head = self._resolve(part, scope) if isinstance(part, ast.Name | ast.Attribute) else None
+            if head != tail:
+                yield head, "element_of", tail, iterable
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> Iterator[_Found]:
+        mine = Entity(self.of_module.name, "module")
+        module = None if isinstance(node, ast.Import) else imported_module(node, self.of_module.package)
+        for alias in node.names:
+            if module is None:
+                known = self.modules.known(alias.name)
+                yield mine, "imports", Entity(alias.name, "module" if known else EXTERNAL), alias
+            elif alias.name == "*":
+                known = self.modules.known(module)
+                yield mine, "imports", Entity(module, "module" if known else EXTERNAL), alias
+            else:
+                yield mine, "imports", self.modules.member(module, alias.name), alias
+
+    def _resolve(self, node: ast.expr, scope: Scope) -> Entity | None:
+        return self.modules.resolve(node, scope)
+
+    def _object(self, node: ast.expr, scope: Scope) -> Entity | None:
+        """What an attribute is read from: of ``self`` the class."""
+        held = owner(node, scope)
+        return Entity(held.name, "class") if held is not None else self._resolve(node, scope)
+
+    def _inside(self, scope: Scope) -> Entity:
+        """The function, class or module that a statement belongs to."""
+        found = function_of(scope)
+        if found.kind == "function":
+            within_class = found.parent is not None and found.parent.kind == "class"
+            return Entity(found.name, "method" if within_class else "function")
+        return Entity(found.name, found.kind)
+
+    def _named_type(self, name: str, scope: Scope) -> Entity:
+        if name == "None":
+            return Entity("None", CONSTANT)
+        return self.modules.name(name, scope)
+
+
+def _defaults(node: Function | ast.Lambda) -> Iterator[tuple[ast.arg, ast.expr]]:
+    positional = [*node.args.posonlyargs, *node.args.args]
+    count = len(node.args.defaults)
+    if count:
+        yield from zip(positional[-count:], node.args.defaults, strict=True)
+    for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
+        if default is not None:
+            yield argument, default

@@ -1,0 +1,151 @@
+"""A source tree of Python: its modules by name, and the stated facts of each file."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+from weft.errors import InputError
+from weft.kg.languages.python.resolve import Module, Modules
+from weft.kg.languages.python.scopes import Scope, module_scope
+from weft.kg.languages.python.stated import stated_facts
+from weft.kg.languages.python.units import Function, SourceFile
+from weft.kg.languages.unit import End, Open, Stated
+
+_NO_PACKAGE = frozenset(("src", "lib"))
+"""Folders that hold packages and are none."""
+
+
+class PythonTree:
+    """The modules of a source tree, known to each other.
+
+    Args:
+        paths: Its files, below their folder.
+        above: Names of the packages that the folder itself lies in, outermost first; its own among them.
+    """
+
+    def __init__(self, paths: Iterable[str], above: tuple[str, ...] = ()) -> None:
+        self.names = module_names(list(paths), above)
+        self.modules = Modules()
+
+    def add(self, path: str, file: SourceFile) -> None:
+        """Learn the names of a file, that others may ask for.
+
+        Raises:
+            InputError: It is nested too deep to be walked.
+        """
+        try:
+            module = self.modules.add(file.tree, *self.names[path])
+        except RecursionError as error:
+            raise InputError("nested too deep", where=path) from error
+        # What other modules ask for are names and bases: the rest of the syntax tree would fill the memory.
+        _prune(module.scope)
+
+    def facts(self, path: str, file: SourceFile) -> list[Stated]:
+        """The facts of a file that was added.
+
+        Raises:
+            InputError: It is nested too deep to be walked.
+        """
+        try:
+            return stated_facts(file, self._module(path, file), self.modules)
+        except RecursionError as error:
+            raise InputError("nested too deep", where=path) from error
+
+    def open_questions(self, path: str, file: SourceFile) -> list[Open]:
+        """Parameters and functions whose types nothing states, in the order of the text."""
+        return sorted(_open(file, file.tree, self._module(path, file).scope), key=lambda item: item.start)
+
+    def type_named(self, path: str, name: str) -> End:
+        """What a type's name stands for in a file; a class of the tree that alone has the name, else unresolved."""
+        scope = self.modules.by_name[self.names[path][0]].scope
+        found = self.modules.name(name, scope)
+        if found.kind != "unresolved":
+            return End(*found)
+        same = [item for item in self.modules.classes if item.rpartition(".")[2] == name]
+        return End(same[0], "class") if len(same) == 1 else End(name, "unresolved")
+
+    def _module(self, path: str, file: SourceFile) -> Module:
+        name, package = self.names[path]
+        return Module(name, package, module_scope(file.tree, name, package))
+
+
+def module_names(paths: list[str], above: tuple[str, ...] = ()) -> dict[str, tuple[str, str]]:
+    """The qualified name of each file's module, and the package that its relative imports start from.
+
+    A package is a folder with ``__init__.py``; what lies in none is named by its way through the folders. Two
+    files that would have one name are named by their folders too.
+
+    Args:
+        paths: Files below one folder.
+        above: Packages that the folder lies in.
+    """
+    folders = {str(PurePosixPath(path).parent) for path in paths if PurePosixPath(path).name == "__init__.py"}
+    named: dict[str, list[str]] = {}
+    for path in paths:
+        place = PurePosixPath(path)
+        parts = [*place.parts[:-1]]
+        if not (above and "." in folders):
+            kept = len(parts)
+            while kept and str(PurePosixPath(*parts[:kept])) in folders:
+                kept -= 1
+            # Inside a package its own folders count; outside, all but those that only hold packages.
+            parts = parts[kept:] if kept < len(parts) else [part for part in parts if part not in _NO_PACKAGE]
+        else:
+            parts = [*above, *parts]
+        stem = place.name.removesuffix(".py")
+        named[path] = parts if stem == "__init__" and parts else [*parts, stem]
+    counts: dict[str, int] = {}
+    for parts in named.values():
+        counts[".".join(parts)] = counts.get(".".join(parts), 0) + 1
+    result = {}
+    for path, parts in named.items():
+        name = ".".join(parts)
+        if counts[name] > 1:
+            parts = [*above, *PurePosixPath(path).parts[:-1]]
+            stem = PurePosixPath(path).name.removesuffix(".py")
+            parts = parts if stem == "__init__" and parts else [*parts, stem]
+            name = ".".join(parts)
+        is_package = PurePosixPath(path).name == "__init__.py"
+        result[path] = name, name if is_package else ".".join(parts[:-1])
+    return result
+
+
+def _prune(scope: Scope) -> None:
+    node = scope.node
+    bases = node.bases if isinstance(node, ast.ClassDef) else []
+    scope.node = (
+        ast.ClassDef(name="", bases=bases, keywords=[], body=[], decorator_list=[])
+        if isinstance(node, ast.ClassDef)
+        else ast.Pass()
+    )
+    for binding in scope.names.values():
+        binding.nodes, binding.values, binding.annotations = [], [], []
+    for inner in scope.inner.values():
+        _prune(inner)
+
+
+def _open(file: SourceFile, node: ast.AST, scope: Scope) -> list[Open]:
+    """The open questions of the functions below a node."""
+    found: list[Open] = []
+    for child in ast.iter_child_nodes(node):
+        inner = scope.inner.get(id(child), scope)
+        if isinstance(child, Function):
+            found += _of_function(file, child, scope, inner)
+        found += _open(file, child, inner)
+    return found
+
+
+def _of_function(file: SourceFile, node: Function, scope: Scope, inner: Scope) -> list[Open]:
+    found = []
+    if node.returns is None:
+        start = file.text.find(node.name, file.span(node)[0] + 3)
+        end = End(inner.name, "method" if scope.kind == "class" else "function")
+        found.append(Open(end, "returns", node.name, start, start + len(node.name)))
+    for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+        if argument.annotation is None and argument.arg != inner.receiver:
+            start = file.span(argument)[0]
+            end = End(f"{inner.name}.{argument.arg}", "parameter")
+            found.append(Open(end, "has_type", argument.arg, start, start + len(argument.arg)))
+    return found
