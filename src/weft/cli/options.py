@@ -145,6 +145,15 @@ def add_store(parser: Parser) -> None:
     parser.add_argument("store", type=Path, metavar="STORE", help="made by weft kg extract")
 
 
+def add_only(parser: Parser) -> None:
+    """What a tree states and what a model inferred, apart."""
+    parser.add_argument(
+        "--only",
+        choices=("stated", "inferred"),
+        help="facts that the syntax states, or those that a model inferred (both)",
+    )
+
+
 def add_near(parser: Any) -> None:
     """How names of entities are linked to words."""
     parser.add_argument(

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from tests.kg.fake_endpoint import FakeServer, chat, server
-from tests.kg.store.test_commands import FIRST, SECOND
 
 from weft.cli.main import main
 from weft.errors import ConfigError
@@ -18,6 +17,12 @@ from weft.kg.store.rdf import ntriples
 __all__ = ["server"]
 
 Row = dict[str, Any]
+NAMES = ("path", "mode", "size", "name", "items", "text", "value", "count", "key", "handler")
+FIRST = "".join(
+    f"def make_{name}({name}, other_{name}=None):\n    return use({name}, other_{name})\n\n\n"
+    for name in NAMES
+)
+SECOND = FIRST.replace("make", "take").replace("other", "more")
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +35,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def extract(tree: Path, store: Path, *options: str) -> int:
-    common = ["--workers", "1", "--beams", "2", "--quiet", "--json"]
+    common = ["--workers", "1", "--beams", "2", "--floor", "0", "--quiet", "--json"]
     return main(["kg", "extract", str(tree), "-o", str(store), *common, *options])
 
 
@@ -40,13 +45,17 @@ def url(server: FakeServer) -> list[str]:
 
 def places(store: Path) -> dict[tuple[object, ...], Row]:
     keys = ("document", "start", "chunk_start", "head", "relation")
-    return {tuple(row[key] for key in keys): row for row in Graph.load(store).evidence.to_pylist()}
+    return {
+        tuple(row[key] for key in keys): row
+        for row in Graph.load(store, "inferred").evidence.to_pylist()
+        if row["origin"] == "model"
+    }
 
 
 def last_slot(question: Row) -> str:
-    """The likeliest token of the last place: seldom what the model itself spells."""
+    """The least likely token of the last place: seldom what the model itself spells."""
     slots = json.loads(question["messages"][1]["content"].rsplit("Likely tokens: ", 1)[1])
-    return chat(json.dumps({"tail": slots[-1][0] if slots else None}))
+    return chat(json.dumps({"tail": slots[-1][-1] if slots else None}))
 
 
 def by_turns(question: Row) -> tuple[int, str]:

@@ -14,7 +14,7 @@ import torch
 
 from weft.errors import ConfigError, InputError
 from weft.kg import languages
-from weft.kg.extract.code import CodeLoader, code_sources
+from weft.kg.extract.code import CodeCorpus, CodeLoader
 from weft.kg.extract.corpus import extract_corpus
 from weft.kg.extract.model import model_language
 from weft.kg.languages import find_language
@@ -90,9 +90,9 @@ def test_a_new_language_goes_all_the_way(toy: Toy, tmp_path: Path) -> None:
     model.save(tmp_path / "model", dataset.tokenizer)
     assert model_language(tmp_path / "model") is toy
     report = extract_corpus(
-        code_sources(tree, "tree", toy),
+        CodeCorpus(tree, "tree", toy),
         tmp_path / "store",
-        CodeLoader(tmp_path / "model", beams=1),
+        CodeLoader(tmp_path / "model", beams=1, floor=0.0),
         corpus="tree",
         model="toy",
     )

@@ -57,28 +57,29 @@ def out(capsys: pytest.CaptureFixture[str]) -> pytest.CaptureFixture[str]:
 
 def test_from_a_folder_to_an_answer(extracted: Path, tree: Path, out: pytest.CaptureFixture[str]) -> None:
     query = """SELECT ?tail ?confidence ?line ?sentence WHERE {
-        ?a rdf:subject e:load ; rdf:predicate r:raises ; rdf:object ?tail ;
+        ?a rdf:subject e:first.Reader.load ; rdf:predicate r:raises ; rdf:object ?tail ; weft:origin "tree" ;
            weft:confidence ?confidence ; weft:source [ weft:line ?line ; weft:sentence ?sentence ;
            weft:document d:shapes/first.py ] }""".replace(
         "d:shapes/first.py", "<urn:weft:document:shapes/first.py>"
     )
     assert main(["kg", "query", str(extracted), query, "--json"]) == 0
     rows = json.loads(out.readouterr().out)["results"]["bindings"]
-    assert [row["tail"]["value"] for row in rows] == ["urn:weft:entity:ValueError"]
+    assert [row["tail"]["value"] for row in rows] == ["urn:weft:entity:builtins.ValueError"]
     assert rows[0]["line"] == {
         "type": "literal",
-        "value": "3",
+        "value": "5",
         "datatype": "http://www.w3.org/2001/XMLSchema#integer",
     }
-    assert rows[0]["sentence"]["value"] == FIRST.split("\n")[2].strip()
-    assert 0 < float(rows[0]["confidence"]["value"]) <= 1
+    assert rows[0]["sentence"]["value"] == FIRST.split("\n")[4].strip()
+    assert float(rows[0]["confidence"]["value"]) == 1
     assert main(["kg", "show", str(extracted), "load", "--json"]) == 0
     shown = json.loads(out.readouterr().out)
     places = [place for fact in shown["facts"] for place in fact["evidence"]]
     text = (tree / "first.py").read_text(encoding="utf-8")
     for place in places:
         if place["document"] == "shapes/first.py":
-            assert text[place["start"] : place["end"]] == place["head"]
+            stated = text[place["start"] : place["end"]]
+            assert stated == (place["tail"] if place["origin"] == "tree" else place["head"]).split(".")[-1]
             assert place["chunk"][0] <= place["start"] < place["end"] <= place["chunk"][1]
     assert {place["document"] for place in places} == {"shapes/first.py"}
 

@@ -67,6 +67,7 @@ def test_no_query_reaches_another_machine(query: str, store: Path, listener: Lis
         "# no SERVICE here\nSELECT * { ?s ?p ?o }",
         "SELECT * { ?s ?p 'SERVICE <http://127.0.0.1/> { }' }",
         "SELECT * { e:SERVICE ?p <http://service.example/service> }",
+        "SELECT * { e:a.b.c.d ?p e:x.y\\.z , 'a.b.c:d.e.f' ; ?q <http://a.b.c/d.e.f> . e:service.a.b ?p ?o }",
         "PREFIX service: <urn:x:> SELECT * { service:SERVICE ?p ?o }",
     ],
 )

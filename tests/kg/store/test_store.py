@@ -287,7 +287,7 @@ def test_what_is_no_store_is_refused(tmp_path: Path, store: Path) -> None:
     manifest = store / "manifest.json"
     record = json.loads(manifest.read_text())
     for change, message in (
-        ({"weft-kg-store": 1}, "version 1; this weft reads version 2"),
+        ({"weft-kg-store": 1}, "version 1; this weft reads version 3"),
         ({"files": {"evidence": ["../secret"]}}, "damaged manifest"),
         ({"spelling": "loud"}, "damaged manifest"),
         ({"generation": None}, "damaged manifest"),

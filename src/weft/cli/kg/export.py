@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.cli.options import Parser, add_out, add_store
+from weft.cli.options import Parser, add_only, add_out, add_store
 
 
 def parser() -> Parser:
@@ -14,6 +14,7 @@ def parser() -> Parser:
     )
     add_store(result)
     result.add_argument("--format", required=True, metavar="FORMAT", help="one of these")
+    add_only(result)
     add_out(result, "PLACE", "the file or folder")
     return result
 
@@ -24,7 +25,7 @@ def run(argv: list[str]) -> int:
     from weft.kg.store.export import export
     from weft.kg.store.graph import Graph
 
-    graph = Graph.load(arguments.store)
+    graph = Graph.load(arguments.store, arguments.only)
     export(graph, arguments.format, arguments.out)
     print(f"{len(graph)} facts in {arguments.out}")
     return 0

@@ -27,7 +27,7 @@ from weft.cli.options import (
 from weft.errors import ConfigError, PartialFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
     from weft.kg.extract.corpus import Loader, Report, Source
 
@@ -72,6 +72,13 @@ def parser() -> Parser:
     add_workers(result)
     add_ray(result)
     add_beams(result, 4)
+    result.add_argument(
+        "--floor",
+        type=float,
+        default=0.5,
+        metavar="P",
+        help="least confidence of a fact that a model of code infers (0.5)",
+    )
     add_endpoint(result)
     add_json(result)
     add_machine(result)
@@ -104,6 +111,7 @@ def run(argv: list[str]) -> int:
         readings=readings,
         precision=arguments.target_precision,
         prune=arguments.prune,
+        complete=getattr(sources, "complete", None),
         say=_Progress(arguments.quiet),
     )
     report.failed += failures
@@ -129,7 +137,7 @@ def run(argv: list[str]) -> int:
 
 def _corpus(
     arguments: argparse.Namespace, corpus: str, failures: list[tuple[str, str]]
-) -> tuple[Iterator[Source], Loader]:
+) -> tuple[Iterable[Source], Loader]:
     """The documents and what loads their reader, by the kind of the model; fills ``failures`` as they are read."""
     from weft.kg.extract.model import model_kind
     from weft.kg.model.leafy_chain import KIND as CODE_KIND
@@ -139,11 +147,11 @@ def _corpus(
     # One thread in each process, unless asked for: as fast with several, and the same to the last bit.
     threads, endpoint = arguments.threads or 1, endpoint_of(arguments)
     if model_kind(folder) == CODE_KIND:
-        from weft.kg.extract.code import CodeLoader, code_sources
+        from weft.kg.extract.code import CodeCorpus, CodeLoader
         from weft.kg.extract.model import model_language
 
-        loader = CodeLoader(folder, arguments.beams, device, threads, endpoint)
-        return code_sources(arguments.corpus, corpus, model_language(folder)), loader
+        loader = CodeLoader(folder, arguments.beams, device, threads, endpoint, arguments.floor)
+        return CodeCorpus(arguments.corpus, corpus, model_language(folder)), loader
     if endpoint is not None:
         raise ConfigError(
             "--llm combines the tokens of tails, and a model of text spells none",

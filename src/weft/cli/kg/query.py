@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from weft.cli.options import Parser, add_shapes, add_store
+from weft.cli.options import Parser, add_only, add_shapes, add_store
 from weft.cli.table import table
 from weft.errors import ConfigError, InputError
 
@@ -25,6 +25,7 @@ def parser() -> Parser:
     )
     add_store(result)
     result.add_argument("query", metavar="QUERY", help="the query, or - for the standard input")
+    add_only(result)
     result.add_argument(
         "--timeout", type=float, default=60.0, metavar="S", help="seconds for the answer, at most (60)"
     )
@@ -43,7 +44,7 @@ def run(argv: list[str]) -> int:
     query = sys.stdin.read() if arguments.query == "-" else arguments.query
     if not query.strip():
         raise InputError("an empty query", hint="try 'SELECT * WHERE { ?s ?p ?o } LIMIT 10'")
-    with locate_index(arguments.store) as place:
+    with locate_index(arguments.store, arguments.only) as place:
         found = answer(place, query, arguments.timeout)
     if arguments.json:
         print(json.dumps(sparql_json(found), ensure_ascii=False))

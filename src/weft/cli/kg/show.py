@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from weft.cli.options import Parser, add_html, add_json, add_store
+from weft.cli.options import Parser, add_html, add_json, add_only, add_store
 from weft.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ def parser() -> Parser:
     """The arguments of ``weft kg show``."""
     result = Parser("kg show", "Print what a store knows of an entity, and where that is said.")
     add_store(result)
-    result.add_argument("entity", metavar="ENTITY", help="a name, an alias, another spelling")
+    result.add_argument("entity", metavar="ENTITY", help="a name, an alias, the end of a qualified name")
     result.add_argument("--limit", type=int, default=30, metavar="N", help="print the N surest facts (30)")
     result.add_argument("--places", type=int, default=1, metavar="N", help="sentences of each fact (1)")
     add_html(result, "an interactive page of what lies around")
@@ -25,6 +25,7 @@ def parser() -> Parser:
         "--nodes", type=int, default=60, metavar="N", help="entities on the page, to 300 (60)"
     )
     result.add_argument("--depth", type=int, default=2, metavar="N", help="steps from the entity (2)")
+    add_only(result)
     add_json(result)
     return result
 
@@ -37,7 +38,7 @@ def run(argv: list[str]) -> int:
             raise ConfigError(f"--{name} is {getattr(arguments, name)}; it must be at least 1")
     from weft.kg.store.graph import Graph
 
-    graph = Graph.load(arguments.store)
+    graph = Graph.load(arguments.store, arguments.only)
     entity = graph.entity(arguments.entity)
     if arguments.html is not None:
         from weft.kg.page.neighbourhood import neighbourhood
@@ -48,10 +49,15 @@ def run(argv: list[str]) -> int:
         print(f"{len(around.rings)} entities and {len(around.facts)} facts in {arguments.html}")
         return 0
     facts = graph.facts(entity, arguments.limit)
+    if facts and facts[-1].origin == "tree":
+        # What a model inferred is less sure and of more interest than the last of what is written there.
+        facts += [fact for fact in graph.facts(entity)[len(facts) :] if fact.origin == "model"][
+            : arguments.limit
+        ]
     if arguments.json:
         from weft.kg.store.export.rows import fact_record
 
-        names = {"entity": entity, "also": graph.spellings(entity)}
+        names = {"entity": entity, "kind": graph.kind(entity), "also": graph.spellings(entity)}
         records = [fact_record(graph, fact.row) for fact in facts]
         print(json.dumps({**names, "facts": records}, ensure_ascii=False))
         return 0
@@ -68,9 +74,13 @@ def _print(graph: Graph, entity: str, facts: list[Fact], places: int) -> None:
     called = f" (also {', '.join(also[:8])})" if also else ""
     count = graph.count(entity)
     number = "1 fact" if count == 1 else f"{count} facts"
-    console.print(Text.assemble((entity, "bold"), f"{called}: {number}"))
+    kind = f", {graph.kind(entity)}" if graph.kind(entity) else ""
+    console.print(Text.assemble((entity, "bold"), f"{kind}{called}: {number}"))
+    width = 6 if any(fact.origin == "tree" for fact in facts) else 4
     for fact in facts:
-        line = Text.assemble(f"{fact.confidence:.2f}  {fact.head} ", (fact.relation, "cyan"), f" {fact.tail}")
+        sure = "stated" if fact.origin == "tree" else f"{fact.confidence:.2f}".ljust(width)
+        unresolved = " (unresolved)" if graph.kind(fact.tail) == "unresolved" else ""
+        line = Text.assemble(f"{sure}  {fact.head} ", (fact.relation, "cyan"), f" {fact.tail}{unresolved}")
         console.print(line, overflow="fold")
         for place in graph.places(fact.row)[:places]:
             console.print(Text(f"      {place.sentence}", style="dim"), overflow="fold")

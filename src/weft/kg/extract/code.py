@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +15,17 @@ import torch
 from weft.errors import InputError
 from weft.kg.combine.endpoint import Endpoint
 from weft.kg.extract.corpus import Found, Source
-from weft.kg.extract.facts import Extractor, ModelFact
+from weft.kg.extract.facts import Extractor, Inferred, ModelFact
 from weft.kg.extract.model import model_version
-from weft.kg.languages.language import Language
+from weft.kg.languages.language import Language, ParsedFile
+from weft.kg.languages.unit import Open
 from weft.kg.schema import Schema
 from weft.kg.store.layout import Evidence, Spelling
 
 _DIGITS = 4
 """Decimals of a confidence: rounding in the last bits of a float must not make two runs differ."""
+_RECENT = 64
+"""Files whose facts are kept until the model is through with them; of others they are read again."""
 _AROUND = 150
 """Most characters of a line that are kept on each side of the head."""
 
@@ -35,6 +40,7 @@ class CodeLoader:
         device: Where to compute.
         threads: Of torch in each process.
         endpoint: Combines the likely tokens of each tail; the model spells them where it is None.
+        floor: Least confidence of an inferred fact.
     """
 
     folder: Path
@@ -42,6 +48,7 @@ class CodeLoader:
     device: str = "cpu"
     threads: int = 1
     endpoint: Endpoint | None = None
+    floor: float = 0.5
 
     def __call__(self) -> CodeReader:
         """Load it in this process.
@@ -51,11 +58,11 @@ class CodeLoader:
         """
         torch.set_num_threads(self.threads)
         extractor = Extractor.load(self.folder, self.device)
-        if self.endpoint is None:
-            return CodeReader(extractor, self.beams, model_version(self.folder, self.beams))
-        asked = self.endpoint.url, self.endpoint.model
-        version = model_version(self.folder, self.beams, *asked)
-        return CodeReader(extractor.with_endpoint(self.endpoint), self.beams, version)
+        settings: tuple[object, ...] = (self.beams, self.floor)
+        if self.endpoint is not None:
+            extractor = extractor.with_endpoint(self.endpoint)
+            settings = (*settings, self.endpoint.url, self.endpoint.model)
+        return CodeReader(extractor, self.beams, model_version(self.folder, *settings), self.floor)
 
 
 class CodeReader:
@@ -65,11 +72,13 @@ class CodeReader:
         extractor: The model.
         beams: Hypotheses of each tail.
         version: Hash of all that decides what it answers.
+        floor: Least confidence of an inferred fact.
     """
 
     spelling: Spelling = "exact"
 
-    def __init__(self, extractor: Extractor, beams: int, version: str) -> None:
+    def __init__(self, extractor: Extractor, beams: int, version: str, floor: float = 0.0) -> None:
+        self.floor = floor
         self.extractor = extractor
         self.beams = beams
         self.version = version
@@ -88,8 +97,14 @@ class CodeReader:
         combiner = self.extractor.combiner
         if combiner is not None:
             combiner.begin()
-        facts = self.extractor.facts_of(text, source.document, beams=self.beams)
-        return Found(evidence_of(text, facts), None if combiner is None else combiner.tally)
+        if source.asked is None:
+            found = evidence_of(text, self.extractor.facts_of(text, source.document, beams=self.beams))
+        else:
+            asked = [item for item in source.asked if not item.plain]
+            answers = self.extractor.inferred(text, source.document, asked, beams=self.beams)
+            found = [_inferred(text, answer) for answer in answers]
+        sure = [item for item in found if item.confidence >= self.floor]
+        return Found(sure, None if combiner is None else combiner.tally)
 
 
 def evidence_of(text: str, facts: Sequence[ModelFact]) -> list[Evidence]:
@@ -118,8 +133,30 @@ def evidence_of(text: str, facts: Sequence[ModelFact]) -> list[Evidence]:
     ]
 
 
-def code_sources(place: Path, corpus: str, spoken: Language) -> Iterator[Source]:
+def _inferred(text: str, answer: Inferred) -> Evidence:
+    asked, (tail, confidence) = answer.asked, answer.candidates[0]
+    return Evidence(
+        head=asked.head.name,
+        relation=asked.relation,
+        tail=tail,
+        confidence=round(confidence, _DIGITS),
+        start=asked.start,
+        end=asked.end,
+        chunk_start=answer.span[0],
+        chunk_end=answer.span[1],
+        line=text.count("\n", 0, asked.start) + 1,
+        sentence=line_around(text, asked.start, asked.end),
+        combined=answer.combined,
+        origin="model",
+        head_kind=asked.head.kind,
+    )
+
+
+class CodeCorpus:
     """The source files of a folder, or one file, in order; hidden folders and other people's code are left out.
+
+    Where their language can follow names from file to file, what the files state comes from their syntax, and a
+    model is asked only for what nothing states.
 
     Args:
         place: A folder or a file.
@@ -127,28 +164,122 @@ def code_sources(place: Path, corpus: str, spoken: Language) -> Iterator[Source]
         spoken: Their language.
 
     Raises:
-        InputError: There is no such place, no source file in it, or a file that cannot be opened.
+        InputError: There is no such place, or no source file in it.
     """
+
+    def __init__(self, place: Path, corpus: str, spoken: Language) -> None:
+        self.spoken = spoken
+        self.paths = _source_files(place, corpus, spoken)
+        folder = place if place.is_dir() else place.parent
+        self._below = {document: _below(path, folder) for document, path in self.paths.items()}
+        self.tree = spoken.tree(folder, self._below.values())
+        self._recent: dict[str, tuple[list[Evidence], list[Open]]] = {}
+        if self.tree is None:
+            return
+        for document, path in self.paths.items():
+            try:
+                self.tree.add(self._below[document], self._parsed(document, _read(path))[0])
+            except InputError:
+                # It is met again where the file is given out, and listed.
+                continue
+
+    def __iter__(self) -> Iterator[Source]:
+        """Each file with the questions that it leaves open.
+
+        Raises:
+            InputError: A file cannot be opened.
+        """
+        for document, path in self.paths.items():
+            data = _read(path)
+            digest = hashlib.sha256(data).hexdigest()
+            if self.tree is None:
+                yield Source(document, digest, data)
+                continue
+            try:
+                stated, asked = self._stated(document, data)
+            except InputError as error:
+                yield Source(document, digest, data, failure=error.what)
+                continue
+            self._recent[document] = stated, asked
+            while len(self._recent) > _RECENT:
+                del self._recent[next(iter(self._recent))]
+            context = hashlib.sha256(repr(stated).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+            yield Source(document, digest, data, context, tuple(asked))
+
+    def complete(self, document: str, found: list[Evidence]) -> list[Evidence]:
+        """What a document states and what a model inferred, with the names of its types followed."""
+        if self.tree is None:
+            return found
+        stated, _ = self._recent.pop(document, None) or self._stated(document, _read(self.paths[document]))
+        inferred = []
+        for item in found:
+            tail = self.tree.type_named(self._below[document], item.tail)
+            inferred.append(item._replace(tail=tail.name, tail_kind=tail.kind))
+        return stated + inferred
+
+    def _parsed(self, document: str, data: bytes) -> tuple[ParsedFile, str]:
+        text = self.spoken.decode(data, document)
+        return self.spoken.parse(text, document), text
+
+    def _stated(self, document: str, data: bytes) -> tuple[list[Evidence], list[Open]]:
+        file, text = self._parsed(document, data)
+        lines = _Lines(text)
+        assert self.tree is not None
+        below = self._below[document]
+        stated = [
+            Evidence(
+                head=fact.head.name,
+                relation=fact.relation,
+                tail=fact.tail.name,
+                confidence=1.0,
+                start=fact.start,
+                end=fact.end,
+                chunk_start=fact.start,
+                chunk_end=fact.end,
+                line=lines.number(fact.start),
+                sentence=line_around(text, fact.start, fact.end),
+                origin="tree",
+                head_kind=fact.head.kind,
+                tail_kind=fact.tail.kind,
+            )
+            for fact in self.tree.facts(below, file)
+        ]
+        return stated, self.tree.open_questions(below, file)
+
+
+class _Lines:
+    def __init__(self, text: str) -> None:
+        self.starts = [found.start() + 1 for found in re.finditer("\n", text)]
+
+    def number(self, offset: int) -> int:
+        """The line of a character, from 1."""
+        return bisect_right(self.starts, offset) + 1
+
+
+def _source_files(place: Path, corpus: str, spoken: Language) -> dict[str, Path]:
+    """Document to file, in order."""
     if place.is_file():
-        yield _source(place, corpus)
-        return
+        return {corpus: place}
     if not place.is_dir():
         raise InputError("no such file or folder", where=str(place))
-    found = False
+    found: dict[str, Path] = {}
     for folder, below, names in os.walk(place):
         below[:] = sorted(name for name in below if name not in spoken.foreign and not name.startswith("."))
         for name in sorted(names):
             path = Path(folder, name)
             if name.endswith(spoken.suffixes) and path.is_file():
-                found = True
-                # Bytes that are no UTF-8 stay visible in a name that is.
-                inside = os.fsencode(path.relative_to(place).as_posix()).decode("utf-8", "backslashreplace")
-                yield _source(path, f"{corpus}/{inside}")
+                found[f"{corpus}/{_below(path, place)}"] = path
     if not found:
         way = (
             "texts need a model of their own: weft kg build, weft kg train, then --model; docs/kg-tutorial.md"
         )
         raise InputError(f"no file of {spoken.name}", where=str(place), hint=way)
+    return found
+
+
+def _below(path: Path, folder: Path) -> str:
+    # Bytes that are no UTF-8 stay visible in a name that is.
+    return os.fsencode(path.relative_to(folder).as_posix()).decode("utf-8", "backslashreplace")
 
 
 def line_around(text: str, start: int, end: int) -> str:
@@ -159,9 +290,8 @@ def line_around(text: str, start: int, end: int) -> str:
     return text[begin:stop].strip()
 
 
-def _source(path: Path, document: str) -> Source:
+def _read(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
-    return Source(document, hashlib.sha256(data).hexdigest(), data)

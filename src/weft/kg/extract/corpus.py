@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol
 
 from weft.errors import ConfigError, InputError, WeftError
 from weft.kg.combine.tally import Tally
+from weft.kg.languages.unit import Open
 from weft.kg.schema import Schema
 from weft.kg.store.layout import Evidence, Spelling, Status
 from weft.kg.store.writer import Writer, create_store, open_writer
@@ -33,11 +34,17 @@ class Source(NamedTuple):
         document: Its name in the store.
         digest: SHA-256 of its content, in hex: while it stays the same, the document is not read again.
         content: What a reader takes.
+        context: Hash of what other documents say of it: when it changes, the document is read again.
+        asked: What a model is to answer; whatever it can where None.
+        failure: Why it cannot be read; empty of one that can.
     """
 
     document: str
     digest: str
     content: object
+    context: str = ""
+    asked: tuple[Open, ...] | None = None
+    failure: str = ""
 
 
 class Found(NamedTuple):
@@ -160,6 +167,7 @@ def extract_corpus(
     readings: Readings | None = None,
     precision: float | None = None,
     prune: bool = False,
+    complete: Callable[[str, list[Evidence]], list[Evidence]] | None = None,
     say: Callable[[Report], None] = lambda _: None,
 ) -> Report:
     """Read a corpus into a store; made where absent.
@@ -177,6 +185,7 @@ def extract_corpus(
         readings: Reads the documents instead of these processes.
         precision: See :meth:`weft.kg.store.writer.Writer.keep`; None leaves the store's own.
         prune: Whether to take out documents that the corpus does not hold any more.
+        complete: Adds to what a reader found in a document what is known here.
         say: Called after each document.
 
     Raises:
@@ -200,6 +209,9 @@ def extract_corpus(
         for number, (source, reading) in enumerate(readings(waiting, reader)):
             if number == 0:
                 writer.begin_run(model, reader.version)
+            if complete is not None and reading.status != "failed":
+                evidence = complete(source.document, reading.evidence)
+                reading = reading._replace(evidence=evidence, status="read" if evidence else "empty")
             report.replaced += source.document in writer.documents
             writer.put(
                 source.document,
@@ -209,6 +221,7 @@ def extract_corpus(
                 reading.evidence,
                 reading.status,
                 reading.message,
+                source.context,
             )
             report.note(source.document, reading)
             say(report)
@@ -241,7 +254,7 @@ def _changed(
             raise InputError("two documents of one name", where=source.document)
         seen.add(source.document)
         row = writer.documents.get(source.document)
-        if row is None or (row.sha256, row.model) != (source.digest, version):
+        if row is None or (row.sha256, row.model, row.context) != (source.digest, version, source.context):
             yield source
             continue
         report.unchanged += 1
@@ -297,6 +310,8 @@ def _finished(pending: dict[Future[Reading], Source]) -> Iterator[tuple[Source, 
 
 def reading_of(reader: Reader, source: Source) -> Reading:
     """Read a document; what it cannot be read for becomes a message, and the run goes on."""
+    if source.failure:
+        return Reading("failed", [], source.failure)
     try:
         evidence, tally = reader.read(source)
     except InputError as error:

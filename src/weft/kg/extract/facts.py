@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,6 +17,7 @@ from weft.kg.combine.endpoint import Endpoint
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.languages import find_language
 from weft.kg.languages.language import Language
+from weft.kg.languages.unit import Open
 from weft.kg.model.decode import Answers, Queries, score_tails, spell
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.read.build import BuildConfig, unit_chunks
@@ -57,6 +59,22 @@ class ModelFact:
     def record(self) -> dict[str, object]:
         """As JSON."""
         return {**asdict(self), "agrees": self.agrees}
+
+
+class Inferred(NamedTuple):
+    """What a model answers to an open question.
+
+    Args:
+        asked: The question.
+        candidates: Names of types with how often such an answer is right, the likeliest first.
+        span: Characters of the chunk that was read.
+        combined: Name of the endpoint's model that put the first one together; empty where the model spelled it.
+    """
+
+    asked: Open
+    candidates: tuple[tuple[str, float], ...]
+    span: tuple[int, int]
+    combined: str = ""
 
 
 @dataclass(frozen=True)
@@ -159,6 +177,83 @@ class Extractor:
         chunks = unit_chunks(file, self.language, self.tokenizer, limits, Counter())
         asked = [(chunk, questions(chunk, self.language, self.tokenizer)) for chunk in chunks]
         return [(chunk, found) for chunk, found in asked if found]
+
+    def inferred(
+        self, text: str, where: str, asked: Sequence[Open], *, beams: int = 4, batch_size: int = 16
+    ) -> list[Inferred]:
+        """Answers to questions that nothing in the text answers, in the order of the questions.
+
+        A question is asked of every chunk that holds its definition; the surest answers stand.
+
+        Args:
+            text: The source.
+            where: What to call it in errors.
+            asked: The questions.
+            beams: Hypotheses of each answer.
+            batch_size: Chunks at a time.
+
+        Raises:
+            InputError: It cannot be parsed.
+        """
+        if not asked:
+            return []
+        file = self.language.parse(text, where)
+        limits = BuildConfig(
+            roots=self.model.config.encoder.max_position_embeddings, longest_tail=self.model.config.leaves
+        )
+        chunks = unit_chunks(file, self.language, self.tokenizer, limits, Counter(), kinds=("function",))
+        schema = self.language.schema
+        by_start: dict[int, list[Open]] = {}
+        for item in asked:
+            by_start.setdefault(item.start, []).append(item)
+        part: list[tuple[Chunk, list[tuple[Open, Question]]]] = []
+        for chunk in chunks:
+            here = [item for start in sorted(set(chunk.starts.tolist())) for item in by_start.get(start, ())]
+            put = [(item, question(chunk, item.name, schema.id_of(item.relation))) for item in here]
+            known = [(item, found) for item, found in put if found is not None]
+            if known:
+                part.append((chunk, known))
+        part.sort(key=lambda item: (len(item[0].ids), len(item[1])))
+        best: dict[Open, Inferred] = {}
+        for start in range(0, len(part), batch_size):
+            batch = part[start : start + batch_size]
+            questioned = [(chunk, [found for _, found in known]) for chunk, known in batch]
+            queries, answers = self.answers(questioned, beams)
+            combined = self._combined(text, questioned, queries, answers)
+            for row, (chunk, known) in enumerate(batch):
+                for number, (item, _) in enumerate(known):
+                    found = self._candidates(item.relation, answers, row, number)
+                    together = combined.get((row, number))
+                    if together is not None:
+                        found = (*self._candidate(item.relation, *together), *found)
+                    if found and (item not in best or best[item].candidates[0][1] < found[0][1]):
+                        by = self.combiner.name if together is not None and self.combiner is not None else ""
+                        best[item] = Inferred(item, found, _span(chunk), by)
+        return [best[item] for item in asked if item in best]
+
+    def _candidates(
+        self, relation: str, answers: Answers, row: int, number: int
+    ) -> tuple[tuple[str, float], ...]:
+        found: dict[str, float] = {}
+        for rank in range(answers.tokens.shape[2]):
+            tail, log_probability = (
+                answers.tail(row, number, rank),
+                answers.log_probability[row, number, rank],
+            )
+            for name, sure in self._candidate(relation, tail, log_probability):
+                found.setdefault(name, sure)
+        return tuple(found.items())
+
+    def _candidate(
+        self, relation: str, tail: tuple[int, ...], log_probability: Tensor
+    ) -> tuple[tuple[str, float], ...]:
+        """The name of a tail and how sure it is; none of an empty or impossible one."""
+        probability, name = float(log_probability.exp()), self.tokenizer.text(tail).strip()
+        if not name or probability <= 0.0:
+            return ()
+        if self.confidence is None:
+            return ((name, probability),)
+        return ((name, self.confidence(relation, probability, guessed=True)),)
 
     def answers(
         self, part: Sequence[tuple[Chunk, list[Question]]], beams: int, *, first_only: bool = False
@@ -284,11 +379,23 @@ def questions(chunk: Chunk, spoken: Language, tokenizer: CodeTokenizer) -> list[
             word = triple.head_word if side == "head" else triple.tail_word
             if word < len(chunk.names):
                 stated.setdefault((word, asked), [])
-    result = []
-    for (word, relation), tails in stated.items():
-        places = (chunk.words == word).nonzero()[0]
-        length = 1
-        while length < len(places) and places[length] == places[0] + length:
-            length += 1
-        result.append(Question(chunk.names[word], relation, int(places[0]), length, tuple(tails)))
-    return result
+    return [
+        Question(chunk.names[word], relation, *_tokens_of(chunk, word), tuple(tails))
+        for (word, relation), tails in stated.items()
+    ]
+
+
+def question(chunk: Chunk, name: str, relation: int) -> Question | None:
+    """A question about a name that stands in a chunk; None where it does not."""
+    if name not in chunk.names:
+        return None
+    return Question(name, relation, *_tokens_of(chunk, chunk.names.index(name)), ())
+
+
+def _tokens_of(chunk: Chunk, word: int) -> tuple[int, int]:
+    """First token and number of tokens of a word, where it stands first."""
+    places = (chunk.words == word).nonzero()[0]
+    length = 1
+    while length < len(places) and places[length] == places[0] + length:
+        length += 1
+    return int(places[0]), length

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import ClassVar, Literal, Protocol
 
 from weft.errors import InputError
-from weft.kg.languages.unit import Fact, Unit
+from weft.kg.languages.unit import End, Fact, Open, Stated, Unit
 from weft.kg.read.tokens import CodeTokenizer
 from weft.kg.schema import Schema
 
@@ -26,6 +26,34 @@ class Stubs(Protocol):
 
     def facts(self, file: ParsedFile, unit: Unit, module: str) -> list[Fact]:
         """Facts of a unit that its text does not state."""
+        ...
+
+
+class SourceTree(Protocol):
+    """The files of a source tree, known to each other; all are added before anything is asked."""
+
+    def add(self, path: str, file: ParsedFile) -> None:
+        """Learn what a file defines.
+
+        Raises:
+            InputError: It cannot be walked.
+        """
+        ...
+
+    def facts(self, path: str, file: ParsedFile) -> list[Stated]:
+        """What a file states, between entities of the tree.
+
+        Raises:
+            InputError: It cannot be walked.
+        """
+        ...
+
+    def open_questions(self, path: str, file: ParsedFile) -> list[Open]:
+        """What has a type in a file that nothing states."""
+        ...
+
+    def type_named(self, path: str, name: str) -> End:
+        """What the name of a type stands for in a file."""
         ...
 
 
@@ -79,6 +107,15 @@ class Language(ABC):
 
         Raises:
             MissingExtraError: What knows it is not installed.
+        """
+        return None
+
+    def tree(self, place: Path, paths: Iterable[str]) -> SourceTree | None:
+        """A source tree in which names can be followed from file to file; None where that is not known.
+
+        Args:
+            place: Its folder.
+            paths: Its files, below the folder.
         """
         return None
 

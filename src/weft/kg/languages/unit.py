@@ -130,6 +130,7 @@ class Open(NamedTuple):
         name: The head as it stands in the text.
         start: Where it is defined.
         end: The character after its name.
+        plain: A type that is plain from the code, though nobody wrote it down; empty where none is.
     """
 
     head: End
@@ -137,3 +138,4 @@ class Open(NamedTuple):
     name: str
     start: int
     end: int
+    plain: str = ""

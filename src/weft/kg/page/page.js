@@ -5,6 +5,9 @@ const panel = document.getElementById("panel");
 const nameOf = (index) => data.nodes[index].name;
 const counted = (number, one, many = one + "s") => `${number} ${number === 1 ? one : many}`;
 const short = (text) => (text.length > 32 ? text.slice(0, 31) + "…" : text);
+// Of a qualified name the last two parts: the whole stands beside the graph at a click.
+const labelOf = (node) => short(node.kind ? node.name.split(".").slice(-2).join(".") : node.name);
+const surenessOf = (fact) => (fact.origin === "tree" ? "stated" : fact.confidence.toFixed(2));
 
 function element(tag, text, className) {
   const made = document.createElement(tag);
@@ -46,7 +49,8 @@ function showFact(index) {
   ]);
   const more = fact.evidence - fact.places.length;
   if (more > 0) places.push(element("p", `and ${more} more`, "dim"));
-  const sure = element("p", `confidence ${fact.confidence.toFixed(2)}, stated at ${counted(fact.evidence, "place")}`, "dim");
+  const sure = element("p", (fact.origin === "tree" ? "stated" : `confidence ${fact.confidence.toFixed(2)}`) +
+    `, at ${counted(fact.evidence, "place")}`, "dim");
   panel.replaceChildren(heading, sure, ...places);
   graph.elements().removeClass("chosen");
   graph.getElementById(`f${index}`).addClass("chosen");
@@ -58,7 +62,7 @@ function showNode(index) {
   data.facts.forEach((fact, number) => {
     if ((fact.head !== index && fact.tail !== index) || fact.confidence < least) return;
     const button = element("button");
-    button.append(title(fact), element("span", "  " + fact.confidence.toFixed(2), "dim"));
+    button.append(title(fact), element("span", "  " + surenessOf(fact), "dim"));
     button.addEventListener("click", () => showFact(number));
     const item = element("li");
     item.append(button);
@@ -72,6 +76,15 @@ function showNode(index) {
 // The colours of the style sheet. A picture once drawn keeps them on paper: the sheet gives it its ground.
 const dark = matchMedia("screen and (prefers-color-scheme: dark)");
 let scheme;
+const KINDS = [
+  [["class"], "round-rectangle", "#8a5fb0"],
+  [["module"], "hexagon", "#3d7f8c"],
+  [["function", "method"], "ellipse", "#4677b8"],
+  [["parameter", "variable", "attribute"], "diamond", "#5f9a57"],
+  [["external", "constant"], "rectangle", "#97a1ae"],
+  [["unresolved"], "triangle", "#a9b0ba"],
+];
+
 function looks() {
   scheme = dark.matches ? "dark" : "light";
   const sheet = getComputedStyle(document.documentElement);
@@ -83,11 +96,17 @@ function looks() {
     { selector: "node[ring = 1]", style: { "background-color": colour("near"), width: 18, height: 18 } },
     { selector: "node[ring = 0]", style: { "background-color": colour("centre"), width: 28, height: 28, "font-size": 14,
         "font-weight": "bold" } },
+    ...KINDS.map(([kinds, shape, fill]) => ({
+      selector: kinds.map((kind) => `node[kind = "${kind}"]`).join(", "),
+      style: { shape, "background-color": fill },
+    })),
+    { selector: "node[ring = 0]", style: { "border-width": 3, "border-color": colour("centre") } },
     { selector: "edge", style: { label: "data(label)", "font-size": 8, color: colour("blue"), width: 1.4,
         "line-color": colour("arrow"), "target-arrow-color": colour("arrow"), "target-arrow-shape": "triangle",
         "arrow-scale": 0.8, "curve-style": "bezier", "text-rotation": "autorotate",
         "text-outline-color": colour("soft"), "text-outline-width": 2, "min-zoomed-font-size": 7,
         opacity: "mapData(confidence, 0, 1, 0.35, 1)" } },
+    { selector: 'edge[origin = "model"]', style: { "line-style": "dashed" } },
     { selector: ".chosen", style: { "line-color": colour("centre"), "target-arrow-color": colour("centre"), width: 3,
         "border-width": 3, "border-color": colour("centre"), opacity: 1 } },
     { selector: "node.chosen", style: { width: 26, height: 26 } },
@@ -98,7 +117,7 @@ function looks() {
 const graph = cytoscape({
   container: document.getElementById("graph"),
   elements: [
-    ...data.nodes.map((node, index) => ({ data: { id: `n${index}`, label: short(node.name), ring: node.ring } })),
+    ...data.nodes.map((node, index) => ({ data: { id: `n${index}`, label: labelOf(node), ring: node.ring, kind: node.kind } })),
     ...data.facts.map((fact, index) => ({
       data: {
         id: `f${index}`,
@@ -106,6 +125,7 @@ const graph = cytoscape({
         target: `n${fact.tail}`,
         label: fact.relation,
         confidence: fact.confidence,
+        origin: fact.origin,
       },
     })),
   ],

@@ -54,13 +54,16 @@ def record(graph: Graph, around: Neighbourhood) -> dict[str, object]:
     return {
         "centre": around.centre,
         "leftOut": around.left_out,
-        "nodes": [{"name": name, "ring": ring} for name, ring in around.rings.items()],
+        "nodes": [
+            {"name": name, "ring": ring, "kind": graph.kind(name)} for name, ring in around.rings.items()
+        ],
         "facts": [
             {
                 "head": number[fact.head],
                 "tail": number[fact.tail],
                 "relation": fact.relation,
                 "confidence": fact.confidence,
+                "origin": fact.origin,
                 "evidence": fact.evidence,
                 "places": [
                     {

@@ -183,10 +183,15 @@ def split_of(module: str, valid_percent: int, test_percent: int) -> str:
 
 
 def unit_chunks(
-    file: ParsedFile, spoken: Language, tokenizer: CodeTokenizer, config: BuildConfig, counts: Counter[str]
+    file: ParsedFile,
+    spoken: Language,
+    tokenizer: CodeTokenizer,
+    config: BuildConfig,
+    counts: Counter[str],
+    kinds: Sequence[str] = ("function", "class", "module"),
 ) -> list[Chunk]:
-    """Chunks with facts of all units of one file."""
-    units = list(file.units())
+    """Chunks with facts of the units of one file, of some kinds."""
+    units = [unit for unit in file.units() if unit.kind in kinds]
     result = []
     for unit, tokens in zip(units, tokenizer.encode_many([unit.text for unit in units]), strict=True):
         facts = [(fact, 0) for fact in spoken.facts(file, unit)]

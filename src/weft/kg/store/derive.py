@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -127,7 +128,9 @@ def derive(
     other = new.copy()
     other[1:] |= np.diff(document) != 0
     confidence = _by_group(np.maximum, evidence["confidence"].to_numpy(), first)
-    least = 0.0 if precision is None else threshold_at(confidence.tolist(), precision)
+    stated = _by_group(np.logical_or, _is(evidence["origin"], "tree"), first)
+    # What the tree states is right: it says nothing about how far a model may be believed.
+    least = 0.0 if precision is None else threshold_at(confidence[~stated].tolist(), precision)
     labels = pa.array(ordered, pa.string())
     triples = pa.table(
         [
@@ -137,16 +140,41 @@ def derive(
             pa.array(confidence),
             pa.array(count.astype(np.int32)),
             pa.array(_by_group(np.add, other.astype(np.int32), first)),
+            pa.array(np.where(stated, "tree", "model").tolist(), pa.string()),
             pa.array(first.astype(np.int64)),
-            pa.array(confidence >= least),
+            pa.array(stated | (confidence >= least)),
         ],
         schema=TRIPLES,
     )
     listed = sorted(every)
+    kinds = _kinds(evidence)
     names = pa.table(
-        [listed, [entity[name] for name in listed], [mentions[name] for name in listed]], schema=NAMES
+        [
+            listed,
+            [entity[name] for name in listed],
+            [mentions[name] for name in listed],
+            [kinds.get(name, "") for name in listed],
+        ],
+        schema=NAMES,
     )
     return Derived(triples, names, evidence)
+
+
+def _kinds(evidence: pa.Table) -> dict[str, str]:
+    """What each name is: as most of its evidence says, the first in the alphabet among equals."""
+    counts: dict[str, Counter[str]] = {}
+    for side in ("head", "tail"):
+        pairs = evidence.group_by([side, f"{side}_kind"]).aggregate([([], "count_all")])
+        columns = (pairs[name].to_pylist() for name in (side, f"{side}_kind", "count_all"))
+        for name, kind, count in zip(*columns, strict=True):
+            if kind:
+                counts.setdefault(name, Counter())[kind] += count
+    return {name: min(found, key=lambda kind: (-found[kind], kind)) for name, found in counts.items()}
+
+
+def _is(column: pa.ChunkedArray, value: str) -> NDArray[np.bool_]:
+    found = pc.call_function("equal", [column, pa.scalar(value)])
+    return found.to_numpy().astype(bool) if len(column) else np.zeros(0, dtype=bool)
 
 
 def _encode(column: pa.ChunkedArray) -> pa.DictionaryArray:

@@ -76,6 +76,18 @@ def words(query: str) -> list[Token]:
     return [token for token in _tokens(query) if token.kind == "word"]
 
 
+def dots_escaped(query: str) -> str:
+    """The same query with the dots in names escaped: the engine's parser takes one of them at most as it is."""
+    changed, done = [], 0
+    for token in _tokens(query):
+        if token.kind == "name" and token.text.count(".") > 1:
+            prefix, _, local = token.text.partition(":")
+            bare = re.sub(r"(?<!\\)\.", r"\\.", local)
+            changed += [query[done : token.start], f"{prefix}:{bare}"]
+            done = token.start + len(token.text)
+    return "".join([*changed, query[done:]])
+
+
 def _tokens(query: str) -> list[Token]:
     return [
         Token(str(found.lastgroup), found[0], found.start())

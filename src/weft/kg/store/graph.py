@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 
 from weft.errors import InputError, StoreError
 from weft.kg.store.derive import derive, fold, live
+from weft.kg.store.layout import ORIGIN_OF, Only
 from weft.kg.store.manifest import Manifest, read_manifest
 from weft.kg.store.parts import read_parts
 
 _ATTEMPTS = 5
+_CANDIDATES = 20
+"""Entities that an error lists."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class Place:
         head: The head as named there.
         tail: The tail as spelled there.
         combined: The endpoint's model that put the tail together; empty where the model spelled it.
+        origin: ``"tree"`` where the syntax states it, ``"model"`` where a model inferred it.
     """
 
     document: str
@@ -48,6 +52,7 @@ class Place:
     head: str
     tail: str
     combined: str
+    origin: str
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,7 @@ class Fact:
         tail: An entity.
         confidence: Of its surest evidence.
         evidence: Number of places that state it.
+        origin: ``"tree"`` where the syntax states it, ``"model"`` where a model inferred it.
         row: Its row among the triples.
     """
 
@@ -68,6 +74,7 @@ class Fact:
     tail: str
     confidence: float
     evidence: int
+    origin: str
     row: int
 
 
@@ -93,8 +100,12 @@ class Graph:
         self.runs = tables["runs"]
 
     @staticmethod
-    def load(folder: Path) -> Graph:
+    def load(folder: Path, only: Only | None = None) -> Graph:
         """Read a store.
+
+        Args:
+            folder: The store.
+            only: Stated facts alone, or inferred ones; both where None.
 
         Raises:
             StoreError: No store, one of another version, or a damaged one.
@@ -102,7 +113,7 @@ class Graph:
         manifest = read_manifest(folder)
         for _ in range(_ATTEMPTS):
             try:
-                return Graph(folder, manifest, _tables(folder, manifest))
+                return Graph(folder, manifest, _tables(folder, manifest, only))
             except FileNotFoundError as error:
                 # A writer replaced files between the two readings: its manifest names the new ones.
                 newer = read_manifest(folder)
@@ -125,14 +136,23 @@ class Graph:
         return sorted(set(self._heads[1]) | set(self._tails[1]))
 
     def entity(self, name: str) -> str:
-        """The entity of a name, an alias or another spelling.
+        """The entity of a name, an alias, another spelling, or the one whose qualified name ends so.
 
         Raises:
-            InputError: There is none; names that come near are listed.
+            InputError: There is none, or there are several: names that come near, or all that end so, are listed.
         """
         found = self.find(name)
         if found is not None:
             return found
+        ending = self.ending(name)
+        if len(ending) == 1:
+            return ending[0]
+        if ending:
+            shown = ", ".join(ending[:_CANDIDATES])
+            more = f" and {len(ending) - _CANDIDATES} more" if len(ending) > _CANDIDATES else ""
+            raise InputError(
+                f"{len(ending)} entities end in {name!r}", where=str(self.folder), hint=f"{shown}{more}"
+            )
         near = self.near(name)
         raise InputError(
             f"no entity {name!r}", where=str(self.folder), hint=f"near: {', '.join(near)}" if near else None
@@ -143,6 +163,17 @@ class Graph:
         if name in self._entity_of:
             return self._entity_of[name]
         return self._by_key.get(fold(name, self.manifest.spelling))
+
+    def ending(self, name: str) -> list[str]:
+        """The definitions whose qualified name ends in a name: ``Context`` of ``flask.ctx.Context``."""
+        end = f".{name}"
+        found = [entity for entity in self.entities if entity.endswith(end)]
+        defined = [entity for entity in found if self.kind(entity) not in ("unresolved", "external")]
+        return defined or found
+
+    def kind(self, entity: str) -> str:
+        """What an entity is, such as ``"class"``; empty where that is not known."""
+        return self._kinds.get(entity, "")
 
     def near(self, name: str, count: int = 5) -> list[str]:
         """Entities whose names share most trigrams with a name, the nearest first.
@@ -209,10 +240,16 @@ class Graph:
                 head=item["head"],
                 tail=item["tail"],
                 combined=item["combined"],
+                origin=item["origin"],
             )
             for item in self.evidence.slice(first, count).to_pylist()
         ]
         return sorted(found, key=lambda place: (-place.confidence, place.document, place.start))
+
+    @cached_property
+    def _kinds(self) -> dict[str, str]:
+        columns = (self.names[name].to_pylist() for name in ("name", "kind"))
+        return {name: kind for name, kind in zip(*columns, strict=True) if kind}
 
     @cached_property
     def _entity_of(self) -> dict[str, str]:
@@ -263,7 +300,9 @@ _Codes = tuple[NDArray[np.int32], dict[str, int]]
 
 
 def _facts(rows: pa.Table, numbers: NDArray[np.int64]) -> list[Fact]:
-    columns = (rows[name].to_pylist() for name in ("head", "relation", "tail", "confidence", "evidence"))
+    columns = (
+        rows[name].to_pylist() for name in ("head", "relation", "tail", "confidence", "evidence", "origin")
+    )
     return [Fact(*values) for values in zip(*columns, numbers.tolist(), strict=True)]
 
 
@@ -280,7 +319,7 @@ def _rows(codes: _Codes, entity: str) -> NDArray[np.int64]:
     return np.zeros(0, dtype=np.int64) if code is None else np.flatnonzero(codes[0] == code)
 
 
-def _tables(folder: Path, manifest: Manifest) -> dict[str, pa.Table]:
+def _tables(folder: Path, manifest: Manifest, only: Only | None) -> dict[str, pa.Table]:
     tables = {
         name: read_parts(folder, manifest, name)
         for name in ("documents", "evidence", "aliases", "relations", "runs")
@@ -296,4 +335,6 @@ def _tables(folder: Path, manifest: Manifest) -> dict[str, pa.Table]:
         derived = derive(evidence, aliases, manifest.spelling, manifest.precision)
         tables |= {"triples": derived.triples, "names": derived.names, "evidence": derived.evidence}
     tables["triples"] = tables["triples"].filter(tables["triples"]["kept"])
+    if only is not None:
+        tables["triples"] = tables["triples"].filter(pc.field("origin") == ORIGIN_OF[only])
     return {name: table.combine_chunks() for name, table in tables.items()}

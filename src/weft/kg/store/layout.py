@@ -1,4 +1,4 @@
-"""The tables of a store, version 2: their columns, and what a row of them is.
+"""The tables of a store, version 3: their columns, and what a row of them is.
 
 Truth, one or more Parquet files each, named by the manifest:
 
@@ -29,7 +29,7 @@ try:
 except ImportError as error:
     raise MissingExtraError("pyarrow", "kg") from error
 
-VERSION = 2
+VERSION = 3
 
 DOCUMENTS = pa.schema(
     [
@@ -42,6 +42,7 @@ DOCUMENTS = pa.schema(
         ("facts", pa.int32()),
         ("status", pa.string()),
         ("message", pa.string()),
+        ("context", pa.string()),
     ]
 )
 EVIDENCE = pa.schema(
@@ -59,6 +60,9 @@ EVIDENCE = pa.schema(
         ("line", pa.int32()),
         ("sentence", pa.string()),
         ("combined", pa.string()),
+        ("origin", pa.string()),
+        ("head_kind", pa.string()),
+        ("tail_kind", pa.string()),
     ]
 )
 ALIASES = pa.schema([("alias", pa.string()), ("entity", pa.string())])
@@ -80,11 +84,14 @@ TRIPLES = pa.schema(
         ("confidence", pa.float64()),
         ("evidence", pa.int32()),
         ("documents", pa.int32()),
+        ("origin", pa.string()),
         ("first", pa.int64()),
         ("kept", pa.bool_()),
     ]
 )
-NAMES = pa.schema([("name", pa.string()), ("entity", pa.string()), ("mentions", pa.int64())])
+NAMES = pa.schema(
+    [("name", pa.string()), ("entity", pa.string()), ("mentions", pa.int64()), ("kind", pa.string())]
+)
 
 TRUTH = {
     "documents": DOCUMENTS,
@@ -98,6 +105,10 @@ TABLES = {**TRUTH, **DERIVED}
 
 Status = Literal["read", "empty", "failed", "removed"]
 Spelling = Literal["exact", "folded"]
+Origin = Literal["tree", "model"]
+Only = Literal["stated", "inferred"]
+ORIGIN_OF: dict[Only, Origin] = {"stated": "tree", "inferred": "model"}
+"""What ``--only`` asks for, and the origin of those facts."""
 SPELLINGS: tuple[Spelling, ...] = get_args(Spelling)
 
 
@@ -109,13 +120,16 @@ class Evidence(NamedTuple):
         relation: Name of the relation.
         tail: The tail as the model spelled it.
         confidence: How often such an answer is right.
-        start: First character of the head in the document.
+        start: First character of the head in the document; of a stated fact, of what states it.
         end: The one after its last.
         chunk_start: First character of the chunk that the model read.
         chunk_end: The one after its last.
         line: Line of the head, from 1.
         sentence: The sentence, or the line of source, that holds the head.
         combined: The endpoint's model that put the tail together; empty where the model spelled it.
+        origin: ``"tree"`` where the syntax states it, ``"model"`` where a model inferred it.
+        head_kind: What the head is, such as ``"class"``; empty where that is not known.
+        tail_kind: What the tail is.
     """
 
     head: str
@@ -129,6 +143,9 @@ class Evidence(NamedTuple):
     line: int
     sentence: str
     combined: str = ""
+    origin: Origin = "model"
+    head_kind: str = ""
+    tail_kind: str = ""
 
 
 class DocumentRow(NamedTuple):
@@ -144,6 +161,7 @@ class DocumentRow(NamedTuple):
         facts: Rows of evidence.
         status: ``"read"``, ``"empty"`` (without a fact), ``"failed"`` or ``"removed"``.
         message: Why it failed.
+        context: Hash of what other documents say of the names in it.
     """
 
     document: str
@@ -155,3 +173,4 @@ class DocumentRow(NamedTuple):
     facts: int
     status: str
     message: str
+    context: str = ""

@@ -4,6 +4,8 @@
     entity  rdfs:label  "name" .
     assertion  rdf:subject | rdf:predicate | rdf:object  … .          one node for each fact
     assertion  weft:confidence  "0.93"^^xsd:decimal .
+    assertion  weft:origin  "tree" | "model" .                         stated by the syntax, or inferred by a model
+    entity  weft:kind  "class" .                                       where it is known
     assertion  weft:source  <urn:weft:document:…#char=10,20> .         each place that states it
     place  weft:document | weft:start | weft:end | weft:line | weft:sentence  … .
     document  weft:model | weft:sha256  "…" .
@@ -57,6 +59,9 @@ def ntriples(graph: Graph) -> Iterator[bytes]:
     for start in range(0, len(names), _BLOCK):
         some = names.slice(start, _BLOCK)
         yield _bytes(_join([_iris(some, ENTITY), f"<{RDFS}label>", _concat('"', escaped(some), '"')]))
+    for name in graph.entities:
+        if graph.kind(name):
+            yield f"<{iri(ENTITY, name)}> <{TERM}kind> {literal(graph.kind(name))} .\n".encode()
     for item in graph.documents.sort_by("document").to_pylist():
         node = f"<{iri(DOCUMENT, item['document'])}>"
         yield f"{node} <{TERM}model> {literal(item['model'])} .\n".encode()
@@ -76,6 +81,7 @@ def _assertions(triples: pa.Table, node: pa.StringArray) -> bytes:
     head = _iris(triples["head"], ENTITY)
     relation = _iris(triples["relation"], RELATION)
     tail = _iris(triples["tail"], ENTITY)
+    origin = _concat('"', triples["origin"].combine_chunks(), '"')
     confidence = triples["confidence"].combine_chunks().dictionary_encode()
     known = [f'"{value:.4f}"^^<{XSD}decimal>' for value in confidence.dictionary.to_pylist()]
     number = pa.array(known, pa.string()).take(confidence.indices)
@@ -85,6 +91,7 @@ def _assertions(triples: pa.Table, node: pa.StringArray) -> bytes:
         [node, f"<{RDF}predicate>", relation],
         [node, f"<{RDF}object>", tail],
         [node, f"<{TERM}confidence>", number],
+        [node, f"<{TERM}origin>", origin],
     )
     return _bytes(rows)
 

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.errors import InputError, LimitError, MissingExtraError, StoreError
-from weft.kg.store.diagnosis import diagnose, words
+from weft.kg.store.diagnosis import diagnose, dots_escaped, words
 from weft.kg.store.graph import Graph
+from weft.kg.store.layout import Only
 from weft.kg.store.manifest import read_manifest
 from weft.kg.store.rdf import PREFIXES, ntriples
 from weft.platform.processes import Limits, run_bounded
@@ -71,17 +72,22 @@ class Term:
 
 
 @contextmanager
-def locate_index(folder: Path) -> Iterator[Path]:
+def locate_index(folder: Path, only: Only | None = None) -> Iterator[Path]:
     """Where the RDF of a store lies; built where it is not there yet.
+
+    Args:
+        folder: The store.
+        only: Stated facts alone, or inferred ones; both where None.
 
     Raises:
         StoreError: No store, or a damaged one, or no room for the index.
     """
     manifest = read_manifest(folder)
-    index = folder / _FOLDER / f"{manifest.generation}"
+    ending = f"-{only}" if only else ""
+    index = folder / _FOLDER / f"{manifest.generation}{ending}"
     if not index.is_dir():
-        graph = Graph.load(folder)
-        index = folder / _FOLDER / f"{graph.manifest.generation}"
+        graph = Graph.load(folder, only)
+        index = folder / _FOLDER / f"{graph.manifest.generation}{ending}"
         if not os.access(folder, os.W_OK):
             # Read-only media: the index lives as long as the query.
             with tempfile.TemporaryDirectory(prefix="weft-index-") as place:
@@ -173,9 +179,10 @@ def ask(store: ox.Store, query: str) -> Answer:
         LimitError: Brackets within brackets within brackets.
     """
     _check_depth(query)
-    _check_local(query)
+    escaped = dots_escaped(query)
+    _check_local(query, escaped)
     try:
-        found = store.query(query, prefixes=PREFIXES)
+        found = store.query(escaped, prefixes=PREFIXES)
     except SyntaxError as error:
         raise _no_sparql(query, str(error)) from error
     try:
@@ -201,7 +208,7 @@ def _check_depth(query: str) -> None:
             )
 
 
-def _check_local(query: str) -> None:
+def _check_local(query: str, escaped: str) -> None:
     """Refuse the keyword SERVICE, which makes the engine ask other machines.
 
     Whether these letters are the keyword or part of a name, a text or a comment, only the engine's own parser
@@ -209,8 +216,8 @@ def _check_local(query: str) -> None:
     before; where they were, it does not, for no other word may stand there. That query holds the keyword nowhere,
     and is asked of an empty store.
     """
-    changed = _SERVICE.sub(lambda found: found[0][:-1] + ("x" if found[0][-1] == "e" else "X"), query)
-    if changed == query:
+    changed = _SERVICE.sub(lambda found: found[0][:-1] + ("x" if found[0][-1] == "e" else "X"), escaped)
+    if changed == escaped:
         return
     try:
         ox.Store().query(changed, prefixes=PREFIXES)
@@ -271,5 +278,6 @@ def _install(graph: Graph, index: Path) -> None:
     finally:
         shutil.rmtree(place, ignore_errors=True)
     for old in index.parent.iterdir():
-        if old.name.isdigit() and int(old.name) < graph.manifest.generation:
+        number = old.name.partition("-")[0]
+        if number.isdigit() and int(number) < graph.manifest.generation:
             shutil.rmtree(old, ignore_errors=True)

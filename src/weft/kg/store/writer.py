@@ -136,6 +136,7 @@ class Writer:
         evidence: Sequence[Evidence] = (),
         status: Status = "read",
         message: str = "",
+        context: str = "",
     ) -> None:
         """Commit a document with its facts, in place of what the store held of it.
 
@@ -152,6 +153,7 @@ class Writer:
             len(evidence),
             status,
             message,
+            context,
         )
         places = [(document, row.revision, *item) for item in evidence]
         self.commit({"documents": [row], "evidence": places}, revision=row.revision)

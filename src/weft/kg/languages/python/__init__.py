@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import tokenize
-from pathlib import PurePath
+from collections.abc import Iterable
+from pathlib import Path, PurePath
 from typing import cast
 
 from weft.errors import InputError
@@ -12,6 +13,7 @@ from weft.kg.languages.language import Language, ParsedFile
 from weft.kg.languages.python.facts import facts
 from weft.kg.languages.python.schema import PYTHON
 from weft.kg.languages.python.stubs import Typeshed
+from weft.kg.languages.python.tree import PythonTree
 from weft.kg.languages.python.units import SourceFile
 from weft.kg.languages.unit import Fact, Unit
 
@@ -57,6 +59,15 @@ class Python(Language):
             MissingExtraError: ``mypy`` is not installed.
         """
         return Typeshed()
+
+    def tree(self, place: Path, paths: Iterable[str]) -> PythonTree:
+        """A source tree; a folder that is a package itself knows the packages above it."""
+        above: list[str] = []
+        folder = place.resolve()
+        while (folder / "__init__.py").is_file() and folder.name:
+            above.insert(0, folder.name)
+            folder = folder.parent
+        return PythonTree(paths, tuple(above))
 
     def module(self, path: PurePath) -> str:
         """The dotted name of a file; a package's own is that of its folder."""

@@ -80,7 +80,9 @@ class Modules:
         if isinstance(node, ast.Attribute):
             return self._attribute(node, scope)
         if isinstance(node, ast.Constant):
-            return Entity(f"builtins.{type(node.value).__name__}", EXTERNAL) if node.value is not None else None
+            return (
+                Entity(f"builtins.{type(node.value).__name__}", EXTERNAL) if node.value is not None else None
+            )
         if isinstance(node, ast.Await | ast.Starred):
             return self.resolve(node.value, scope)
         ending = {ast.Call: "()", ast.Subscript: "[]"}.get(type(node))
@@ -169,7 +171,7 @@ class Modules:
         held = owner(node.value, scope)
         if held is not None:
             return self._of_class(held.name, node.attr)
-        if _is_super(node.value):
+        if is_super(node.value):
             method = scope
             while method.parent is not None and method.receiver is None:
                 method = method.parent
@@ -222,7 +224,8 @@ class Modules:
             # A variable may be made of itself: x = x.copy().
             self._asked.add(id(binding))
             kinds = {
-                self.instance(value, inside) if isinstance(value, ast.Call) else None for value in binding.values
+                self.instance(value, inside) if isinstance(value, ast.Call) else None
+                for value in binding.values
             }
             self._asked.remove(id(binding))
         else:
@@ -286,7 +289,8 @@ def _classes(scope: Scope) -> Iterator[Scope]:
         yield from _classes(inner)
 
 
-def _is_super(node: ast.expr) -> bool:
+def is_super(node: ast.expr) -> bool:
+    """Whether an expression is a call of ``super``."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
 
 

@@ -18,6 +18,7 @@ from weft.kg.languages.python.resolve import (
     Module,
     Modules,
     function_of,
+    is_super,
 )
 from weft.kg.languages.python.scopes import Comprehension, Scope, imported_module, owner, parameters
 from weft.kg.languages.python.units import Function, SourceFile
@@ -134,9 +135,7 @@ class _Walker:
         for child in node.body:
             yield from self.visit(child, inner)
 
-    def _decorators(
-        self, mine: Entity, node: Function | ast.ClassDef, scope: Scope
-    ) -> Iterator[_Found]:
+    def _decorators(self, mine: Entity, node: Function | ast.ClassDef, scope: Scope) -> Iterator[_Found]:
         for decorator in node.decorator_list:
             named = decorator.func if isinstance(decorator, ast.Call) else decorator
             yield mine, "decorated_by", self._resolve(named, scope), named
@@ -189,7 +188,8 @@ class _Walker:
         called = node.func
         self.called.add(id(called))
         tail = self._resolve(called, scope)
-        if not isinstance(called, ast.Attribute) or owner(called.value, scope) is not None:
+        bare = not isinstance(called, ast.Attribute)
+        if bare or owner(called.value, scope) is not None or is_super(called.value):
             yield self._inside(scope), "calls", tail, called
             return
         if tail is not None and tail.kind != UNRESOLVED:
@@ -218,7 +218,8 @@ class _Walker:
         over = iterable
         if isinstance(over, ast.Call):
             if isinstance(over.func, ast.Attribute):
-                over = over.func.value if not isinstance(over.func.value, ast.Call) else over.func
+                called = isinstance(over.func.value, ast.Call) or owner(over.func.value, outside) is not None
+                over = over.func if called else over.func.value
             elif over.args and isinstance(over.func, ast.Name) and over.func.id in _LOOPED:
                 over = over.args[0]
             else:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from pathlib import PurePosixPath
+from typing import cast
 
 from weft.errors import InputError
+from weft.kg.languages.language import ParsedFile
+from weft.kg.languages.python.facts import plain_return
 from weft.kg.languages.python.resolve import Module, Modules
 from weft.kg.languages.python.scopes import Scope, module_scope
 from weft.kg.languages.python.stated import stated_facts
@@ -29,33 +32,36 @@ class PythonTree:
         self.names = module_names(list(paths), above)
         self.modules = Modules()
 
-    def add(self, path: str, file: SourceFile) -> None:
+    def add(self, path: str, file: ParsedFile) -> None:
         """Learn the names of a file, that others may ask for.
 
         Raises:
             InputError: It is nested too deep to be walked.
         """
         try:
-            module = self.modules.add(file.tree, *self.names[path])
+            module = self.modules.add(cast(SourceFile, file).tree, *self.names[path])
         except RecursionError as error:
             raise InputError("nested too deep", where=path) from error
         # What other modules ask for are names and bases: the rest of the syntax tree would fill the memory.
         _prune(module.scope)
 
-    def facts(self, path: str, file: SourceFile) -> list[Stated]:
+    def facts(self, path: str, file: ParsedFile) -> list[Stated]:
         """The facts of a file that was added.
 
         Raises:
             InputError: It is nested too deep to be walked.
         """
         try:
-            return stated_facts(file, self._module(path, file), self.modules)
+            source = cast(SourceFile, file)
+            return stated_facts(source, self._module(path, source), self.modules)
         except RecursionError as error:
             raise InputError("nested too deep", where=path) from error
 
-    def open_questions(self, path: str, file: SourceFile) -> list[Open]:
+    def open_questions(self, path: str, file: ParsedFile) -> list[Open]:
         """Parameters and functions whose types nothing states, in the order of the text."""
-        return sorted(_open(file, file.tree, self._module(path, file).scope), key=lambda item: item.start)
+        source = cast(SourceFile, file)
+        found = _open(source, source.tree, self._module(path, source).scope)
+        return sorted(found, key=lambda item: item.start)
 
     def type_named(self, path: str, name: str) -> End:
         """What a type's name stands for in a file; a class of the tree that alone has the name, else unresolved."""
@@ -142,7 +148,7 @@ def _of_function(file: SourceFile, node: Function, scope: Scope, inner: Scope) -
     if node.returns is None:
         start = file.text.find(node.name, file.span(node)[0] + 3)
         end = End(inner.name, "method" if scope.kind == "class" else "function")
-        found.append(Open(end, "returns", node.name, start, start + len(node.name)))
+        found.append(Open(end, "returns", node.name, start, start + len(node.name), plain_return(node) or ""))
     for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
         if argument.annotation is None and argument.arg != inner.receiver:
             start = file.span(argument)[0]

@@ -16,9 +16,9 @@ def write_neo4j(graph: Graph, folder: Path) -> None:
     """
     with (folder / "nodes.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["id:ID", "name", ":LABEL"])
+        writer.writerow(["id:ID", "name", "kind", ":LABEL"])
         for number, name in enumerate(graph.entities):
-            writer.writerow([number, _one_line(name), "Entity"])
+            writer.writerow([number, _one_line(name), graph.kind(name), "Entity"])
     number = {name: index for index, name in enumerate(graph.entities)}
     with (folder / "relationships.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -29,6 +29,7 @@ def write_neo4j(graph: Graph, folder: Path) -> None:
                 ":TYPE",
                 "confidence:double",
                 "evidence:int",
+                "origin",
                 "document",
                 "line:int",
                 "start:int",
@@ -45,6 +46,7 @@ def write_neo4j(graph: Graph, folder: Path) -> None:
                     fact.relation,
                     fact.confidence,
                     fact.evidence,
+                    fact.origin,
                     _one_line(place.document),
                     place.line,
                     place.start,

@@ -27,6 +27,8 @@ def fact_record(graph: Graph, row: int) -> dict[str, object]:
         "relation": fact.relation,
         "tail": fact.tail,
         "confidence": fact.confidence,
+        "origin": fact.origin,
+        "kinds": [graph.kind(fact.head), graph.kind(fact.tail)],
         "evidence": [asdict(place) for place in graph.places(row)],
     }
 
