@@ -35,7 +35,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def extract(tree: Path, store: Path, *options: str) -> int:
-    common = ["--workers", "1", "--beams", "2", "--floor", "0", "--quiet", "--json"]
+    common = ["--workers", "1", "--beams", "2", "--least-confidence", "0", "--quiet", "--json"]
     return main(["kg", "extract", str(tree), "-o", str(store), *common, *options])
 
 

@@ -73,7 +73,7 @@ def parser() -> Parser:
     add_ray(result)
     add_beams(result, 4)
     result.add_argument(
-        "--floor",
+        "--least-confidence",
         type=float,
         default=0.5,
         metavar="P",
@@ -150,7 +150,7 @@ def _corpus(
         from weft.kg.extract.code import CodeCorpus, CodeLoader
         from weft.kg.extract.model import model_language
 
-        loader = CodeLoader(folder, arguments.beams, device, threads, endpoint, arguments.floor)
+        loader = CodeLoader(folder, arguments.beams, device, threads, endpoint, arguments.least_confidence)
         return CodeCorpus(arguments.corpus, corpus, model_language(folder)), loader
     if endpoint is not None:
         raise ConfigError(
