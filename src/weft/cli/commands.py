@@ -79,6 +79,7 @@ _KG = {
     "compare": Command("a store's graph beside the seed graph", "kg.compare"),
     "merge": Command("make two entities one", "kg.merge"),
     "unmerge": Command("undo a merge", "kg.unmerge"),
+    "moves": Command("which triples' leaves move which tokens of a chunk", "kg.moves"),
     "rm": Command("take documents and their facts out of a store", "kg.rm"),
 }
 ROOT = Command(
