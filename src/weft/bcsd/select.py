@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from weft.bcsd.read.demangle import demangle
 from weft.bcsd.read.members import split_member
 from weft.errors import InputError
 
@@ -62,14 +63,17 @@ def _is_there(path: str) -> bool:
     return os.path.exists(split_member(path)[0])
 
 
-def find_function(functions: Sequence[Named], wanted: str, where: str) -> int:
+def find_function(
+    functions: Sequence[Named], wanted: str, where: str, readable: Mapping[str, str] | None = None
+) -> int:
     """The index of the function with that name, alias or address.
 
     Args:
         functions: All functions of the file.
-        wanted: A name, or an address in hexadecimal: with ``0x`` any address inside the function, without it the
-            first one.
+        wanted: A name, mangled or not, or an address in hexadecimal: with ``0x`` any address inside the function,
+            without it the first one.
         where: The file, for the message.
+        readable: Mangled name → readable one. None: they are made here, which is for bounded processes only.
 
     Raises:
         InputError: There is none, or several of that name; near names or addresses are listed.
@@ -82,6 +86,9 @@ def find_function(functions: Sequence[Named], wanted: str, where: str) -> int:
         raise InputError(
             f"{len(named)} functions named {wanted!r}", where=where, hint=f"name one by address: {places}"
         )
+    if (not named and "(" in wanted) or "::" in wanted:
+        text = demangle if readable is None else lambda name: readable.get(name, name)
+        named = [i for i, function in enumerate(functions) if text(function.name) == wanted]
     if named:
         return named[0]
     inside = re.fullmatch("(0[xX])?[0-9A-Fa-f]+", wanted)

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 from weft.bcsd.disassemble.choose import choose_disassembler
 from weft.bcsd.disassemble.interface import Function
 from weft.bcsd.read import open_image
+from weft.bcsd.read.demangle import demangle
 from weft.bcsd.represent import Normaliser, load_vocabulary
 from weft.bcsd.select import find_function
+from weft.bcsd.use.remarks import file_remarks
 from weft.errors import InputError
 from weft.platform.processes import Limits, run_bounded
 
@@ -35,6 +37,7 @@ class Line(NamedTuple):
     instructions: int
     flags: tuple[str, ...]
     aliases: tuple[str, ...]
+    demangled: str
 
 
 class Detail(NamedTuple):
@@ -42,9 +45,17 @@ class Detail(NamedTuple):
 
     function: Function
     tokens: list[tuple[str, ...]]
+    demangled: str
 
 
-def look(request: Request, limits: Limits) -> list[Line] | Detail:
+class Look(NamedTuple):
+    """What was asked for, and what to know about the file."""
+
+    found: list[Line] | Detail
+    remarks: tuple[str, ...]
+
+
+def look(request: Request, limits: Limits) -> Look:
     """Analyse a file in a bounded process.
 
     Returns:
@@ -62,17 +73,19 @@ def look(request: Request, limits: Limits) -> list[Line] | Detail:
     return outcome.value
 
 
-def _look(request: Request) -> list[Line] | Detail:
+def _look(request: Request) -> Look:
     image = open_image(request.path)
     functions = sorted(
         choose_disassembler(request.disassembler).functions(image), key=lambda f: (f.address, f.size)
     )
+    remarks = file_remarks(image, [(function.address, function.size) for function in functions])
     if request.function is None:
-        return [_line(function) for function in functions]
+        return Look([_line(function) for function in functions], remarks)
     function = functions[find_function(functions, request.function, request.path)]
     texts = load_vocabulary().tokens
     rows = Normaliser(image.architecture).tokens(function)
-    return Detail(function, [tuple(texts[slot] for slot in row) for row in rows.tolist()])
+    tokens = [tuple(texts[slot] for slot in row) for row in rows.tolist()]
+    return Look(Detail(function, tokens, demangle(function.name)), remarks)
 
 
 def _line(function: Function) -> Line:
@@ -85,12 +98,16 @@ def _line(function: Function) -> Line:
         len(function.instructions),
         tuple(str(flag) for flag in function.flags),
         function.aliases,
+        demangle(function.name),
     )
 
 
 def line_record(line: Line) -> dict[str, Any]:
     """A listed function as JSON values."""
-    return {**line._asdict(), "flags": list(line.flags), "aliases": list(line.aliases)}
+    record = {**line._asdict(), "flags": list(line.flags), "aliases": list(line.aliases)}
+    if line.demangled == line.name:
+        del record["demangled"]
+    return record
 
 
 def detail_record(detail: Detail) -> dict[str, Any]:
@@ -110,6 +127,7 @@ def detail_record(detail: Detail) -> dict[str, Any]:
     ]
     return {
         "name": function.name,
+        **({"demangled": detail.demangled} if detail.demangled != function.name else {}),
         "address": function.address,
         "size": function.size,
         "flags": [str(flag) for flag in function.flags],

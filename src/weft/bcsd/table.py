@@ -77,6 +77,7 @@ class TableBuilder:
     """
 
     def __init__(self, image: Image, binary: str, sha256: str, disassembler: str) -> None:
+        self.architecture = image.architecture
         self._normaliser = Normaliser(image.architecture)
         self._schema = schema(disassembler)
         self._constants: dict[str, str] = {

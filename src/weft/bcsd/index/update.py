@@ -39,6 +39,7 @@ class Change(NamedTuple):
     status: Status
     functions: int
     error: WeftError | None = None
+    remarks: tuple[str, ...] = ()
 
 
 Progress = Callable[[Change], None]
@@ -238,7 +239,7 @@ def _embed_into(
             else:
                 status = "updated" if report.path in known else "added"
                 pending.rows.append(rows)
-                pending.changes.append(Change(report.path, status, report.functions))
+                pending.changes.append(Change(report.path, status, report.functions, None, report.remarks))
             if pending.due:
                 commit()
         commit()

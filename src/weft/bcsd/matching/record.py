@@ -52,13 +52,17 @@ def matching_record(matching: Matching, model: str, calibrated: bool) -> dict[st
 
 def file_record(side: Side) -> dict[str, Any]:
     """One of the files."""
-    return {"path": side.path, "sha256": side.sha256, "functions": len(side)}
+    record = {"path": side.path, "sha256": side.sha256, "functions": len(side)}
+    return {**record, "remarks": list(side.remarks)} if side.remarks else record
 
 
 def function_record(side: Side, row: int) -> dict[str, Any]:
     """One function."""
+    name = side.names[row]
+    readable = side.readable.get(name)
     return {
-        "name": side.names[row],
+        "name": name,
+        **({"demangled": readable} if readable else {}),
         "address": side.addresses[row],
         "size": side.table.column("size")[row].as_py(),
         "blocks": int(side.num_blocks[row]),

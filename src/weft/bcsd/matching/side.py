@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,8 +15,10 @@ from weft.bcsd.disassemble.choose import choose_disassembler
 from weft.bcsd.disassemble.interface import Function
 from weft.bcsd.matching.facts import constants, strings
 from weft.bcsd.read import open_image
+from weft.bcsd.read.demangle import demangle
 from weft.bcsd.table import TableBuilder
 from weft.bcsd.use.extract_files import hash_file
+from weft.bcsd.use.remarks import file_remarks, processor_remarks
 from weft.errors import InputError
 from weft.platform.processes import Limits, run_bounded
 
@@ -57,6 +59,8 @@ class Side:
         constants: Immediates of each.
         strings: Texts that each points to.
         functions: Each with its instructions; empty unless asked for.
+        readable: Mangled name → the name as a programmer wrote it.
+        remarks: What a reader should know about the file.
     """
 
     path: str
@@ -66,6 +70,8 @@ class Side:
     constants: Sequence[Sequence[int]]
     strings: Sequence[Sequence[str]]
     functions: Sequence[Function] = ()
+    readable: Mapping[str, str] = field(default_factory=dict)
+    remarks: Sequence[str] = ()
 
     def __len__(self) -> int:
         return self.table.num_rows
@@ -124,6 +130,12 @@ class Side:
         return found
 
 
+def with_processor(side: Side, trained: Sequence[str]) -> Side:
+    """The file, with a remark where a model that was trained on other processors is asked about it."""
+    said = processor_remarks(side.table.column("architecture")[0].as_py(), trained)
+    return replace(side, remarks=[*side.remarks, *said])
+
+
 def read_sides(requests: Sequence[SideRequest], workers: int, limits: Limits) -> list[Side]:
     """Read files in bounded processes.
 
@@ -153,9 +165,9 @@ def read_side(request: SideRequest) -> Side:
     sha256 = hash_file(request.path)
     builder = TableBuilder(image, request.path, sha256, chosen.name)
     kept: list[tuple[int, int, list[int], list[str], Function | None]] = []
-    seen = 0
+    spans: list[tuple[int, int]] = []
     for function in chosen.functions(image):
-        seen += 1
+        spans.append((function.address, function.size))
         if len(function.blocks) < request.min_blocks:
             continue
         builder.add(function)
@@ -169,19 +181,23 @@ def read_side(request: SideRequest) -> Side:
             )
         )
     if not kept:
-        smaller = f", of {seen} functions" if seen else ""
-        least = f" of at least {request.min_blocks} blocks" if seen else ""
+        smaller = f", of {len(spans)} functions" if spans else ""
+        least = f" of at least {request.min_blocks} blocks" if spans else ""
         raise InputError(f"no function{least} found{smaller}", where=request.path)
     # As the builder sorts its rows.
     kept.sort(key=lambda entry: entry[:2])
+    table = pa.concat_tables(builder.tables())
+    names = table.column("name").to_pylist()
     return Side(
         path=request.path,
         sha256=sha256,
         base=_base(request.path),
-        table=pa.concat_tables(builder.tables()),
+        table=table,
         constants=[entry[2] for entry in kept],
         strings=[entry[3] for entry in kept],
         functions=[entry[4] for entry in kept if entry[4] is not None],
+        readable={name: text for name in names if (text := demangle(name)) != name},
+        remarks=file_remarks(image, spans),
     )
 
 

@@ -118,22 +118,27 @@ def _readable(evidence: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _name(side: Side, row: int) -> str:
+    return side.readable.get(side.names[row], side.names[row])
+
+
 def _side_data(side: Side, wanted: set[int]) -> dict[str, Any]:
     return {
         "functions": {
-            row: [side.names[row], hex(side.addresses[row]), *list(function_record(side, row).values())[2:]]
+            row: [_name(side, row), hex(side.addresses[row]), *list(function_record(side, row).values())[-2:]]
             for row in sorted(wanted)
         },
-        "names": {hex(side.addresses[row]): side.names[row] for row in sorted(wanted)},
+        "names": {hex(side.addresses[row]): _name(side, row) for row in sorted(wanted)},
         "pictures": {row: picture_record(side.functions[row]) for row in sorted(wanted)},
     }
 
 
 def _card(letter: str, side: Side) -> str:
+    remarks = "".join(f'<div class="warning">{escape(remark)}</div>' for remark in side.remarks)
     return (
         f'<div class="card"><h2>{letter}</h2><div class="mono">{escape(side.path)}</div>'
         f'<div class="dim">{len(side)} functions, {escape(side.table.column("architecture")[0].as_py())}, '
-        f"sha256 {escape(side.sha256[:16])}…</div></div>"
+        f"sha256 {escape(side.sha256[:16])}…</div>{remarks}</div>"
     )
 
 
@@ -182,8 +187,9 @@ def _match_row(number: int, record: dict[str, Any]) -> str:
 
 
 def _name_cell(letter: str, function: dict[str, Any]) -> str:
+    name = escape(function.get("demangled", function["name"]))
     return (
-        f'<td class="name" data-label="{letter}" data-value="{escape(function["name"])}">{escape(function["name"])} '
+        f'<td class="name" data-label="{letter}" data-value="{name}">{name} '
         f'<span class="dim">{function["address"]:#x}, {function["blocks"]} bl.</span></td>'
     )
 
@@ -194,9 +200,10 @@ def _function_table(identity: str, side: Side, rows: list[int]) -> str:
     body: list[str] = []
     for row in rows:
         function = function_record(side, row)
+        name = escape(function.get("demangled", function["name"]))
         tiny = ' data-tiny="1"' if function["blocks"] < 5 else ""
         body.append(
-            f'<tr{tiny}><td class="name" data-value="{escape(function["name"])}">{escape(function["name"])}</td>'
+            f'<tr{tiny}><td class="name" data-value="{name}">{name}</td>'
             f'<td class="mono" data-value="{function["address"]}">{function["address"]:#x}</td>'
             f'<td data-value="{function["size"]}" data-label="bytes">{function["size"]}</td>'
             f'<td data-value="{function["blocks"]}" data-label="blocks">{function["blocks"]}</td></tr>'

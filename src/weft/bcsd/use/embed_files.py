@@ -21,6 +21,7 @@ from weft.bcsd.table import write_tables
 from weft.bcsd.use.embedded import embed_table, embedded_schema
 from weft.bcsd.use.embedder import Embedder, Precision
 from weft.bcsd.use.extract_files import build_table, find_binaries
+from weft.bcsd.use.remarks import processor_remarks
 from weft.bcsd.use.store import DEFAULT_MODEL
 from weft.errors import InputError, WeftError
 from weft.platform.cluster import Cluster
@@ -61,12 +62,13 @@ class Job(NamedTuple):
 
 
 class EmbedReport(NamedTuple):
-    """What became of one file: the number of its functions, or its error."""
+    """What became of one file: the number of its functions, or its error; what a reader of either should know."""
 
     path: str
     functions: int
     error: WeftError | None
     seconds: float
+    remarks: tuple[str, ...] = ()
 
 
 class _Listed(NamedTuple):
@@ -95,6 +97,8 @@ class EmbedFile:
     def __init__(self, options: Embedding) -> None:
         self._options = options
         self._embedder = embedder_of(options.model, options.precision)
+        #: On the file that was embedded last.
+        self.remarks: tuple[str, ...] = ()
 
     def __call__(self, path: str, function: str | None = None) -> pa.Table:
         """Extract and embed one file.
@@ -110,7 +114,8 @@ class EmbedFile:
             InputError: The file cannot be used, or there is no such function.
         """
         least = self._options.min_blocks if function is None else 0
-        builder, _ = build_table(path, self._options.disassembler, least)
+        builder, counts = build_table(path, self._options.disassembler, least)
+        self.remarks = counts.remarks + processor_remarks(builder.architecture, self._embedder.trained)
         tables = [self._embed(table, function, path) for table in _whole(builder.tables(), function)]
         if not tables:
             return embedded_schema(self._embedder.dimension, self._embedder.version).empty_table()
@@ -132,11 +137,13 @@ def _whole(tables: Iterator[pa.Table], function: str | None) -> Iterator[pa.Tabl
         yield pa.concat_tables(parts)
 
 
-def _work_on(job: Job) -> int:
+def _work_on(job: Job) -> tuple[str, ...]:
     gc.set_threshold(200_000, 50, 100)
     torch.set_num_threads(1)
-    rows = EmbedFile(job.options)(job.path, job.function)
-    return write_tables([rows], Path(job.part), rows.schema)
+    embed = EmbedFile(job.options)
+    rows = embed(job.path, job.function)
+    write_tables([rows], Path(job.part), rows.schema)
+    return embed.remarks
 
 
 def embed_each(
@@ -162,11 +169,19 @@ def embed_each(
             rows = pq.read_table(outcome.item.part)
             os.unlink(outcome.item.part)
         count = 0 if rows is None else rows.num_rows
-        yield EmbedReport(outcome.item.path, count, outcome.error, outcome.seconds), rows
+        yield EmbedReport(outcome.item.path, count, outcome.error, outcome.seconds, outcome.value or ()), rows
 
 
-def embed_one(path: str, options: Embedding, function: str | None = None) -> pa.Table:
+def embed_one(
+    path: str, options: Embedding, function: str | None = None, remarks: list[str] | None = None
+) -> pa.Table:
     """The embedded functions of one file, or one of them, by way of a bounded process.
+
+    Args:
+        path: The file.
+        options: How.
+        function: Only this one, by name or address.
+        remarks: Gets what a reader of the result should know about the file.
 
     Raises:
         InputError: The file cannot be used, or there is no such function.
@@ -178,6 +193,8 @@ def embed_one(path: str, options: Embedding, function: str | None = None) -> pa.
         ((report, rows),) = embed_each([path], options, Path(scratch), function)
     if report.error is not None:
         raise report.error
+    if remarks is not None:
+        remarks.extend(report.remarks)
     if rows is None or not rows.num_rows:
         raise InputError("no function found", where=path)
     return rows
@@ -222,14 +239,18 @@ def embed_files(
         return _write(embed_each(files, options, Path(scratch)), output, options, progress)
 
 
-def _on_node(options: Embedding) -> EmbedFile:
+def _on_node(options: Embedding) -> Callable[[str], tuple[pa.Table, tuple[str, ...]]]:
     torch.set_num_threads(1)
-    return EmbedFile(options)
+    embed = EmbedFile(options)
+    return lambda path: (embed(path), embed.remarks)
 
 
-def _embedded(outcome: Outcome[str, pa.Table]) -> tuple[EmbedReport, pa.Table | None]:
-    count = 0 if outcome.value is None else outcome.value.num_rows
-    return EmbedReport(outcome.item, count, outcome.error, outcome.seconds), outcome.value
+def _embedded(
+    outcome: Outcome[str, tuple[pa.Table, tuple[str, ...]]],
+) -> tuple[EmbedReport, pa.Table | None]:
+    rows, remarks = outcome.value if outcome.value is not None else (None, ())
+    count = 0 if rows is None else rows.num_rows
+    return EmbedReport(outcome.item, count, outcome.error, outcome.seconds, remarks), rows
 
 
 def _write(

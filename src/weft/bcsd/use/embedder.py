@@ -54,6 +54,8 @@ class Embedder:
     ) -> None:
         if precision not in ("auto", "fp32", "bf16"):
             raise ConfigError(f"precision is {precision!r}; it must be auto, fp32 or bf16")
+        #: Names of the architectures that it was trained on; none where that is not known.
+        self.trained: tuple[str, ...] = ()
         self.device = torch.device(device)
         self.network = network.to(self.device).eval()
         self.lexical = lexical
@@ -75,7 +77,11 @@ class Embedder:
             CheckpointError: There is none, or it is damaged.
         """
         loaded = load(name_or_dir)
-        return Embedder(loaded.network, loaded.lexical, loaded.weights, device=device, precision=precision)
+        embedder = Embedder(
+            loaded.network, loaded.lexical, loaded.weights, device=device, precision=precision
+        )
+        embedder.trained = loaded.trained
+        return embedder
 
     @property
     def dimension(self) -> int:

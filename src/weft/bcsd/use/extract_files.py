@@ -27,6 +27,7 @@ from weft.bcsd.read.members import (
 )
 from weft.bcsd.read.open import sniff_format
 from weft.bcsd.table import TableBuilder, schema, write_tables
+from weft.bcsd.use.remarks import file_remarks
 from weft.errors import InputError, WeftError
 from weft.platform.processes import Limits, Outcome, run_bounded
 
@@ -75,6 +76,7 @@ class Counts:
     instructions: int
     incomplete: int
     left_out: int
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,9 @@ def build_table(path: str, disassembler: str = "auto", min_blocks: int = 0) -> t
     chosen = choose_disassembler(disassembler)
     builder = TableBuilder(image, path, hash_file(path), chosen.name)
     blocks = edges = instructions = incomplete = left_out = 0
+    spans: list[tuple[int, int]] = []
     for function in chosen.functions(image):
+        spans.append((function.address, function.size))
         if len(function.blocks) < min_blocks:
             left_out += 1
             continue
@@ -197,7 +201,8 @@ def build_table(path: str, disassembler: str = "auto", min_blocks: int = 0) -> t
         incomplete += Flag.CFG_INCOMPLETE in function.flags
     if not len(builder) and not left_out:
         raise InputError("no function found", where=path)
-    return builder, Counts(len(builder), blocks, edges, instructions, incomplete, left_out)
+    remarks = file_remarks(image, spans)
+    return builder, Counts(len(builder), blocks, edges, instructions, incomplete, left_out, remarks)
 
 
 def work_on(job: Job) -> Counts:

@@ -234,11 +234,12 @@ class Searcher:
 
 
 class Found(NamedTuple):
-    """A search of a file: what was searched, and the answers as they come."""
+    """A search of a file: what was searched, the answers as they come, what to know about the file."""
 
     model: str
     rows: int
     answers: Iterator[Answer]
+    remarks: tuple[str, ...] = ()
 
 
 def search_file(
@@ -267,8 +268,10 @@ def search_file(
     """
     embedder = embedder_of(options.model, options.precision)
     searcher = Searcher.open(index, embedder.weights, embedder.version)
-    queries = embed_one(path, replace(options, min_blocks=min_blocks), function)
-    return Found(embedder.version, searcher.rows, searcher.search(queries, count, min_blocks))
+    remarks: list[str] = []
+    queries = embed_one(path, replace(options, min_blocks=min_blocks), function, remarks)
+    answers = searcher.search(queries, count, min_blocks)
+    return Found(embedder.version, searcher.rows, answers, tuple(remarks))
 
 
 class _Rows:

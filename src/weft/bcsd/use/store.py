@@ -24,6 +24,8 @@ from weft.platform.models import find_model
 
 DEFAULT_MODEL = "bcsd-small"
 _KIND = "bcsd"
+#: What a model was trained on whose configuration does not say (``architectures``).
+_TRAINED = ("x86_64", "aarch64")
 
 
 class StoredModel(nn.Module):
@@ -51,12 +53,14 @@ class Loaded:
         lexical: The TF-IDF of its training packages.
         weights: Of the hybrid score.
         version: A digest of everything that an embedding or a lexical row depends on.
+        trained: Names of the architectures in its training data.
     """
 
     network: FunctionModel
     lexical: Lexical
     weights: ScoreWeights
     version: str
+    trained: tuple[str, ...] = _TRAINED
 
 
 def save(
@@ -109,7 +113,8 @@ def load(name_or_dir: str | Path = DEFAULT_MODEL) -> Loaded:
     stored = load_model(directory, build, _KIND)
     network = stored.network.eval()
     lexical = Lexical(stored.idf.numpy().astype(np.float32))
-    return Loaded(network, lexical, ScoreWeights(**values["weights"]), version(network, lexical))
+    trained = tuple(values.get("architectures", _TRAINED))
+    return Loaded(network, lexical, ScoreWeights(**values["weights"]), version(network, lexical), trained)
 
 
 def version(network: FunctionModel, lexical: Lexical) -> str:

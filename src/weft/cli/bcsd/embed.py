@@ -31,6 +31,7 @@ def run(argv: list[str]) -> int:
     """Run ``weft bcsd embed``; exit code 9 when some files failed and others did not."""
     arguments = parser().parse_args(argv)
     from weft.bcsd.use.embed_files import embed_files
+    from weft.cli.bcsd.remarks import say
     from weft.errors import PartialFailure
 
     output = arguments.out or Path("embeddings.parquet")
@@ -51,6 +52,8 @@ def run(argv: list[str]) -> int:
     elif not arguments.quiet:
         total = sum(report.functions for report in reports)
         print(f"{total} functions of {len(reports) - len(failures)} of {len(reports)} files: {output}")
+    for report in reports:
+        say(report.path, report.remarks)
     for error in failures:
         print(f"failed: {error}", file=sys.stderr)
     if not failures:
@@ -68,6 +71,7 @@ def record(reports: list[EmbedReport], output: Path) -> dict[str, Any]:
                 "binary": report.path,
                 "functions": report.functions,
                 "seconds": round(report.seconds, 3),
+                "remarks": list(report.remarks),
             }
             for report in reports
             if report.error is None

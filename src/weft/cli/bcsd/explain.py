@@ -60,7 +60,7 @@ def run(argv: list[str]) -> int:
     requests = [SideRequest(selector.path, arguments.disassembler, listings=True) for selector in chosen]
     sides = read_sides(requests, workers=2, limits=limits)
     rows = [
-        find_function(side.functions, selector.function or "", selector.path)
+        find_function(side.functions, selector.function or "", selector.path, side.readable)
         for side, selector in zip(sides, chosen, strict=True)
     ]
     embedder = Embedder.load(folder, device=device_of(arguments))

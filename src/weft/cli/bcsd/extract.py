@@ -46,6 +46,7 @@ def run(argv: list[str]) -> int:
     """Run ``weft bcsd extract``; exit code 9 when some files failed and others did not."""
     arguments = parser().parse_args(argv)
     from weft.bcsd.use.extract_files import Extraction, extract
+    from weft.cli.bcsd.remarks import say
     from weft.errors import PartialFailure
 
     at_least(0, min_blocks=arguments.min_blocks)
@@ -60,6 +61,8 @@ def run(argv: list[str]) -> int:
         print(json.dumps(summary(reports, output)))
     elif noisy and len(failures) < len(reports):
         print(describe(reports, output))
+    for report in reports:
+        say(report.path, report.counts.remarks if report.counts is not None else ())
     for report in failures:
         print(f"failed: {report.error}", file=sys.stderr)
     if len(failures) == len(reports) and failures[0].error is not None:
@@ -120,6 +123,7 @@ def summary(reports: list[FileReport], output: Path) -> dict[str, Any]:
                     "instructions": counts.instructions,
                     "cfg_incomplete": counts.incomplete,
                     "left_out": counts.left_out,
+                    "remarks": list(counts.remarks),
                     "seconds": round(report.seconds, 3),
                 }
             )

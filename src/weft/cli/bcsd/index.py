@@ -69,9 +69,12 @@ def run(argv: list[str], action: str) -> int:
 
 
 def finish(changes: list[Change]) -> int:
-    """List what failed; the exit code."""
+    """List what failed, and what is to be said of the others; the exit code."""
+    from weft.cli.bcsd.remarks import say
     from weft.errors import PartialFailure
 
+    for change in changes:
+        say(change.binary, change.remarks)
     failed = [change.error for change in changes if change.error is not None]
     for error in failed:
         print(f"failed: {error}", file=sys.stderr)
@@ -86,7 +89,12 @@ def record(changes: list[Change], index: Path) -> dict[str, Any]:
         "schema": 1,
         "index": str(index),
         "files": [
-            {"binary": change.binary, "status": change.status, "functions": change.functions}
+            {
+                "binary": change.binary,
+                "status": change.status,
+                "functions": change.functions,
+                "remarks": list(change.remarks),
+            }
             for change in changes
             if change.error is None
         ],

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TextIO
 
 from weft.cli.bcsd.embedding import add_embedding, embedding_of
@@ -15,6 +16,8 @@ from weft.cli.table import table
 if TYPE_CHECKING:
     from weft.bcsd.use.search import Answer
 
+#: Answers whose names are demangled at once.
+_AT_ONCE = 64
 CSV_COLUMNS = (
     "query_name",
     "query_address",
@@ -58,25 +61,47 @@ def run(argv: list[str]) -> int:
     selector = parse_selector(arguments.selector)
     options = embedding_of(arguments, arguments.min_blocks)
     from weft.bcsd.use.search import search_file
+    from weft.cli.bcsd.remarks import say
 
     found = search_file(
         selector.path, selector.function, arguments.index, options, arguments.hits, arguments.min_blocks
     )
+    say(selector.path, found.remarks)
     if arguments.json:
-        head = {"index": str(arguments.index), "model": found.model, "rows": found.rows}
+        head: dict[str, Any] = {"index": str(arguments.index), "model": found.model, "rows": found.rows}
+        head["remarks"] = list(found.remarks)
         print(json.dumps(record(found.answers, selector.path, head)))
     elif arguments.csv:
         write_csv(found.answers, sys.stdout)
     else:
-        for answer in found.answers:
-            print(describe(answer))
+        for answer, readable in with_readable(found.answers):
+            print(describe(answer, readable))
     return 0
 
 
 def record(answers: Iterable[Answer], path: str, head: dict[str, Any]) -> dict[str, Any]:
     """The object that ``--json`` prints; see ``docs/bcsd.md``."""
-    queries = [{**answer._asdict(), "hits": [hit._asdict() for hit in answer.hits]} for answer in answers]
+    queries: list[dict[str, Any]] = []
+    for answer, readable in with_readable(answers):
+        hits = [named(hit._asdict(), readable) for hit in answer.hits]
+        queries.append({**named(answer._asdict(), readable), "hits": hits})
     return {"schema": 1, **head, "binary": path, "queries": queries}
+
+
+def with_readable(answers: Iterable[Answer]) -> Iterator[tuple[Answer, dict[str, str]]]:
+    """Each answer, and the readable forms of the mangled names in it."""
+    from weft.bcsd.read.demangle import demangle_safely
+
+    waiting = iter(answers)
+    while some := list(islice(waiting, _AT_ONCE)):
+        readable = demangle_safely([*(a.name for a in some), *(hit.name for a in some for hit in a.hits)])
+        yield from ((answer, readable) for answer in some)
+
+
+def named(fields: dict[str, Any], readable: dict[str, str]) -> dict[str, Any]:
+    """The fields, with the readable name where the name is mangled."""
+    text = readable.get(fields["name"])
+    return {**fields, "demangled": text} if text else fields
 
 
 def write_csv(answers: Iterable[Answer], file: TextIO) -> None:
@@ -91,10 +116,11 @@ def write_csv(answers: Iterable[Answer], file: TextIO) -> None:
             writer.writerow([*asked, *(fields[name] for name in CSV_COLUMNS[len(asked) :])])
 
 
-def describe(answer: Answer) -> str:
-    """One function and its hits for a person."""
+def describe(answer: Answer, readable: Mapping[str, str]) -> str:
+    """One function and its hits for a person, with names as programmers write them."""
     flags = f"  [{', '.join(answer.flags)}]" if answer.flags else ""
-    head = f"{answer.name} at {answer.address:#x}, {answer.size} bytes, {answer.blocks} blocks{flags}"
+    name = readable.get(answer.name, answer.name)
+    head = f"{name} at {answer.address:#x}, {answer.size} bytes, {answer.blocks} blocks{flags}"
     if not answer.hits:
         return f"{head}\nnothing of that size in the index"
     rows = [
@@ -104,7 +130,7 @@ def describe(answer: Answer) -> str:
             f"{hit.score:.4f}",
             f"{hit.address:#x}",
             hit.blocks,
-            hit.name,
+            readable.get(hit.name, hit.name),
             hit.binary,
             ", ".join(hit.flags),
         )

@@ -31,18 +31,21 @@ def run(argv: list[str]) -> int:
     arguments = parser().parse_args(argv)
     from weft.bcsd.select import parse_selector
     from weft.bcsd.show import Detail, Request, detail_record, line_record, look
+    from weft.cli.bcsd.remarks import say
     from weft.errors import ConfigError
 
     selector = parse_selector(arguments.selector)
     if selector.function is None and (arguments.svg or arguments.dot):
         raise ConfigError("--svg and --dot draw one function", hint="name it: FILE:FUNCTION")
     request = Request(selector.path, selector.function, arguments.disassembler)
-    found = look(request, limits_of(arguments))
+    found, remarks = look(request, limits_of(arguments))
+    say(selector.path, remarks)
     if isinstance(found, Detail):
         draw(found, arguments.svg, arguments.dot)
         print(json.dumps(detail_record(found)) if arguments.json else describe(found))
     elif arguments.json:
-        print(json.dumps({"schema": 1, "functions": [line_record(line) for line in found]}))
+        listed = [line_record(line) for line in found]
+        print(json.dumps({"schema": 1, "functions": listed, "remarks": list(remarks)}))
     else:
         print(listing(found))
     return 0
@@ -70,7 +73,7 @@ def listing(lines: list[Line]) -> str:
             line.blocks,
             line.edges,
             line.instructions,
-            line.name,
+            line.demangled,
             ", ".join(line.flags),
         )
         for line in lines
@@ -86,7 +89,7 @@ def describe(detail: Detail) -> str:
     function = detail.function
     flags = f"  [{', '.join(function.flags)}]" if function.flags else ""
     rows = [
-        f"{function.name} at {function.address:#x}, {function.size} bytes, {len(function.blocks)} blocks, "
+        f"{detail.demangled} at {function.address:#x}, {function.size} bytes, {len(function.blocks)} blocks, "
         f"{len(function.edges)} edges, {len(function.instructions)} instructions{flags}"
     ]
     if function.imports:
