@@ -13,7 +13,7 @@ from weft.bcsd.matching.match import Matching
 from weft.bcsd.matching.match import match as match_sides
 from weft.bcsd.matching.record import match_records
 from weft.bcsd.matching.rule import rule_of
-from weft.bcsd.matching.side import SideRequest, read_sides
+from weft.bcsd.matching.side import SideRequest, read_sides, with_processor
 from weft.bcsd.use.embedder import Embedder
 from weft.bcsd.use.store import DEFAULT_MODEL, find
 from weft.platform.processes import Limits
@@ -74,5 +74,6 @@ def match(
     requests = [SideRequest(str(path), disassembler, min_blocks, listings) for path in (a, b)]
     one, other = read_sides(requests, workers=2, limits=limits)
     embedder = Embedder.load(folder, device=torch.device(device), precision="auto")
+    one, other = (with_processor(side, embedder.trained) for side in (one, other))
     rule, calibrated = rule_of(folder, embedder.version)
     return FileMatch(match_sides(one, other, embedder, rule, floor), embedder.version, calibrated)

@@ -68,6 +68,7 @@ def run(argv: list[str]) -> int:
     check(arguments)
     from weft.bcsd.matching.files import match
     from weft.bcsd.matching.record import matching_csv, matching_record
+    from weft.cli.bcsd.remarks import say
 
     found = match(
         arguments.a,
@@ -87,6 +88,8 @@ def run(argv: list[str]) -> int:
             "but are no probabilities (weft bcsd calibrate)",
             file=sys.stderr,
         )
+    for side in (matching.a, matching.b):
+        say(side.path, side.remarks)
     if arguments.html is not None:
         from weft.bcsd.report.page import report_page
 
@@ -165,5 +168,5 @@ def describe(matching: Matching, width: int | None = None) -> str:
 
 
 def place(half: dict[str, Any]) -> str:
-    """Where a function is, and its name."""
-    return f"{half['address']:#x} {half['name']}"
+    """Where a function is, and its name as a programmer wrote it."""
+    return f"{half['address']:#x} {half.get('demangled', half['name'])}"
