@@ -11,6 +11,7 @@ from weft.kg.extract.entities import EntityExtractor, EntityFact
 from weft.kg.mentions.document import mentions_in
 from weft.kg.mentions.join import Mention, join_mentions
 from weft.kg.read.documents import TextDocument
+from weft.kg.read.labelled_texts import LabelledText, fold
 from weft.objective.metrics import expected_calibration_error
 
 SURE = 0.8
@@ -64,11 +65,6 @@ class Judged:
     document: int
     fact: EntityFact
     gold: int | None
-
-
-def fold(name: str) -> str:
-    """A name without case and spaces at will."""
-    return " ".join(name.casefold().split())
 
 
 def judge(extractor: EntityExtractor, documents: Sequence[TextDocument], least: float = 0.0) -> list[Judged]:
@@ -198,3 +194,60 @@ def b_cubed(
         recall += [len(places & ours.get(place, nothing)) / len(places) for place, places in theirs.items()]
     p, r = (float(np.mean(values)) if values else 0.0 for values in (precision, recall))
     return 2 * p * r / (p + r) if p + r else 0.0
+
+
+@dataclass(frozen=True)
+class LabelledScore:
+    """Facts stated of labelled texts, at two confidences.
+
+    Args:
+        texts: How many.
+        asked: Facts that readers found.
+        stated: Facts at least 0.5 sure.
+        right: Share of these that readers found or call right.
+        found: Share of the readers' facts among them.
+        surely_stated: Facts at least 0.8 sure.
+        surely_right: Share of these that are right; NaN where there are none.
+    """
+
+    texts: int
+    asked: int
+    stated: int
+    right: float
+    found: float
+    surely_stated: int
+    surely_right: float
+
+    def record(self) -> dict[str, object]:
+        """As JSON."""
+        return {
+            name: round(value, 4) if isinstance(value, float) else value
+            for name, value in asdict(self).items()
+        }
+
+
+def score_labelled(
+    extractor: EntityExtractor, texts: Sequence[LabelledText], least: float = 0.5
+) -> LabelledScore:
+    """Read labelled texts and judge every fact that is stated."""
+    stated: list[tuple[float, bool]] = []
+    found = 0
+    for item in texts:
+        keys = [
+            ((fold(fact.head), fact.relation, fold(fact.tail)), fact.confidence)
+            for fact in extractor.facts_of(TextDocument(item.id, item.text), least=least)
+        ]
+        every = (*item.facts, *item.also)
+        stated += [(sure, any(fact.is_stated(*key) for fact in every)) for key, sure in keys]
+        found += sum(any(fact.is_stated(*key) for key, _ in keys) for fact in item.facts)
+    sure = [right for confidence, right in stated if confidence >= SURE]
+    asked = sum(len(item.facts) for item in texts)
+    return LabelledScore(
+        texts=len(texts),
+        asked=asked,
+        stated=len(stated),
+        right=sum(right for _, right in stated) / len(stated) if stated else float("nan"),
+        found=found / max(asked, 1),
+        surely_stated=len(sure),
+        surely_right=sum(sure) / len(sure) if sure else float("nan"),
+    )
