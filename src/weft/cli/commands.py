@@ -71,6 +71,7 @@ _KG = {
     "build": Command("source trees or text to a data set; prints the funnel", "kg.build"),
     "train": Command("train a model by a YAML file", "train", ("kg",)),
     "eval": Command("score a model and the baselines on held-out modules or documents", "kg.eval"),
+    "judge": Command("how well a model reads raw text, against labelled documents", "kg.judge"),
     "facts": Command("facts of a Python file, each with its confidence", "kg.facts"),
     "extract": Command("read a corpus into a store, document by document", "kg.extract"),
     "query": Command("ask a store in SPARQL", "kg.query"),

@@ -1,0 +1,107 @@
+"""``weft kg judge``: how well a model reads raw text, against documents that people labelled."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from weft.cli.options import Parser, add_json, add_machine, add_model, device_of
+from weft.cli.table import table
+from weft.errors import ConfigError
+
+if TYPE_CHECKING:
+    from weft.kg.evaluate.judge import Verdict
+
+
+def parser() -> Parser:
+    """The arguments of ``weft kg judge``."""
+    result = Parser(
+        "kg judge",
+        "Read labelled documents as if nothing were known of them, and compare: mentions, entities, facts.",
+    )
+    result.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="labelled texts (YAML), Re-DocRED or CrossRE (JSON)",
+    )
+    result.add_argument(
+        "--format",
+        choices=("auto", "texts", "redocred", "crossre"),
+        default="auto",
+        help="of the files; auto: YAML is texts, JSON is Re-DocRED (auto)",
+    )
+    result.add_argument(
+        "--split",
+        type=Path,
+        metavar="FILE",
+        help="a JSON object of parts and the ids of their documents (all)",
+    )
+    result.add_argument("--part", default="test", metavar="PART", help="which part of the split (test)")
+    result.add_argument(
+        "--calibrate",
+        action="store_true",
+        help="fit the model's confidences on this file's part valid first, and save them with it",
+    )
+    add_model(result, "kg-text-small")
+    add_json(result)
+    add_machine(result)
+    return result
+
+
+def run(argv: list[str]) -> int:
+    """Run ``weft kg judge``."""
+    arguments = parser().parse_args(argv)
+    from weft.kg.evaluate.judge import calibrated, verdict
+    from weft.kg.extract.entities import EntityExtractor
+    from weft.kg.read.funnel import Funnel
+    from weft.platform.models import find_model
+
+    folder = find_model("kg", arguments.model)
+    extractor = EntityExtractor.load(folder, device_of(arguments))
+    if arguments.calibrate:
+        if arguments.split is None:
+            raise ConfigError("--calibrate needs --split: confidences are fitted on its part valid")
+        extractor = calibrated(extractor, arguments.files[0], arguments.split)
+        if extractor.confidence is not None:
+            extractor.confidence.save(folder)
+    found: dict[str, Verdict] = {}
+    funnel = Funnel()
+    for path in arguments.files:
+        form = arguments.format
+        if form == "auto":
+            form = "texts" if path.suffix in (".yaml", ".yml") else "redocred"
+        found[str(path)] = verdict(extractor, path, form, arguments.split, arguments.part, funnel)
+    for reason, items in funnel.listed.items():
+        print(f"left out: {len(items)} {reason}, the first: {items[0]}", file=sys.stderr)
+    if arguments.json:
+        print(json.dumps({name: item.record() for name, item in found.items()}))
+    else:
+        print("\n\n".join(_listing(name, item) for name, item in found.items()))
+    return 0
+
+
+def _listing(name: str, found: Verdict) -> str:
+    rows: list[tuple[object, ...]] = []
+    if found.mentions is not None:
+        rows.append(("mentions", *(f"{value:.3f}" for value in found.mentions)))
+    if found.typed_f1 is not None:
+        rows.append(("mentions with their type", "", "", f"{found.typed_f1:.3f}"))
+    if found.b_cubed is not None:
+        rows.append(("entities (B³)", "", "", f"{found.b_cubed:.3f}"))
+    if (facts := found.facts) is not None:
+        shown = (f"{facts.precision:.3f}", f"{facts.recall:.3f}", f"{facts.f1:.3f}")
+        rows.append((f"facts, at least {facts.threshold:.2f} sure", *shown))
+        rows.append(
+            ("facts, at least 0.80 sure", f"{facts.sure_precision:.3f}", f"{facts.sure_recall:.3f}", "")
+        )
+    if (texts := found.texts) is not None:
+        rows.append(("facts, at least 0.50 sure", f"{texts.right:.3f}", f"{texts.found:.3f}", ""))
+        rows.append(("facts, at least 0.80 sure", f"{texts.surely_right:.3f}", "", ""))
+    lines = [name, table(("", ">precision", ">recall", ">F1"), rows)]
+    if found.facts is not None:
+        lines.append(f"calibration error {found.facts.calibration_error:.3f}")
+    return "\n".join(lines)

@@ -1,0 +1,152 @@
+"""A model that reads raw text, judged on files of labelled documents of any of the formats that are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from weft.errors import ConfigError, InputError
+from weft.kg.evaluate.confidence import Confidence
+from weft.kg.evaluate.raw import LabelledScore, RawScore, b_cubed, judge, score_labelled, score_raw
+from weft.kg.extract.entities import EntityExtractor
+from weft.kg.mentions.document import mentions_in
+from weft.kg.read.documents import TextDocument
+from weft.kg.read.funnel import Funnel
+from weft.kg.read.labelled_texts import read_labelled_texts
+from weft.kg.read.redocred import read_redocred
+from weft.kg.read.sentences_with_entities import read_crossre
+from weft.platform.reading import read_object
+
+Format = Literal["texts", "redocred", "crossre"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a model makes of labelled documents, nothing given.
+
+    Args:
+        mentions: Share of found mentions that stand just where a given one does, of given ones that are found, and F1;
+            None for texts without labelled mentions.
+        typed_f1: F1 where the type must be right, too; None where the types are not the model's.
+        b_cubed: F1 of entities; None likewise.
+        facts: None where facts are labelled in other relations.
+        texts: Of labelled texts.
+    """
+
+    mentions: tuple[float, float, float] | None = None
+    typed_f1: float | None = None
+    b_cubed: float | None = None
+    facts: RawScore | None = None
+    texts: LabelledScore | None = None
+
+    def record(self) -> dict[str, object]:
+        """As JSON."""
+        found = {name: value for name, value in asdict(self).items() if value is not None}
+        for name in ("facts", "texts"):
+            score = getattr(self, name)
+            if score is not None:
+                found[name] = score.record()
+        return found
+
+
+def documents_of(
+    path: Path, form: Format, split: Path | None, part: str, funnel: Funnel
+) -> list[TextDocument]:
+    """The documents of a file, those of one part where a split names the parts.
+
+    Args:
+        path: The file.
+        form: Of Re-DocRED or CrossRE.
+        split: A JSON object of parts and their documents' ids.
+        part: Which.
+        funnel: Counts and lists what cannot be read.
+
+    Raises:
+        InputError: It cannot be read, or holds no document of that part.
+    """
+    documents = list(read_redocred(path, funnel) if form == "redocred" else read_crossre(path, funnel))
+    if split is not None:
+        chosen = set(read_object(split).get(part, ()))
+        documents = [document for document in documents if document.id in chosen]
+    if not documents:
+        raise InputError(f"no documents{f' of the part {part}' if split else ''}", where=str(path))
+    return documents
+
+
+def verdict(
+    extractor: EntityExtractor,
+    path: Path,
+    form: Format,
+    split: Path | None = None,
+    part: str = "test",
+    funnel: Funnel | None = None,
+) -> Verdict:
+    """Judge a model on a file.
+
+    Raises:
+        ConfigError: The model finds no mentions.
+        InputError: The file cannot be read.
+    """
+    _finds(extractor)
+    funnel = funnel or Funnel()
+    if form == "texts":
+        texts = read_labelled_texts(path, frozenset(extractor.schema.names))
+        return Verdict(texts=score_labelled(extractor, texts))
+    documents = documents_of(path, form, split, part, funnel)
+    same_schema = form == "redocred"
+    spans, typed = _mentions(extractor, documents)
+    return Verdict(
+        mentions=spans,
+        typed_f1=typed[2] if same_schema else None,
+        b_cubed=b_cubed(extractor, documents) if same_schema else None,
+        facts=score_raw(judge(extractor, documents), documents, 0.5) if same_schema else None,
+    )
+
+
+def calibrated(
+    extractor: EntityExtractor, path: Path, split: Path | None, part: str = "valid"
+) -> EntityExtractor:
+    """The model with confidences fitted on what it reads out of raw documents: on mentions that it found itself.
+
+    Args:
+        extractor: Any; its own confidences are not looked at.
+        path: Re-DocRED.
+        split: Names the parts.
+        part: One that no training saw.
+
+    Raises:
+        ConfigError: The model finds no mentions.
+        InputError: The file cannot be read.
+    """
+    _finds(extractor)
+    bare = replace(extractor, confidence=None)
+    judged = judge(bare, documents_of(path, "redocred", split, part, Funnel()))
+    answers = ((item.fact.relation, item.fact.confidence, item.gold is not None) for item in judged)
+    return replace(extractor, confidence=Confidence.fit(answers))
+
+
+def _finds(extractor: EntityExtractor) -> None:
+    if not extractor.model.config.finds_mentions:
+        raise ConfigError("the model finds no mentions, so it cannot be asked about raw text")
+
+
+def _mentions(
+    extractor: EntityExtractor, documents: list[TextDocument]
+) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+    """Precision, recall and F1 of spans, and of spans with their types."""
+    counts: Mapping[bool, list[int]] = {False: [0, 0, 0], True: [0, 0, 0]}
+    for document in documents:
+        found = mentions_in(extractor.model, extractor.tokenizer, document)
+        for typed, count in counts.items():
+            ours = {(item.start, item.end, item.type if typed else "") for item in found}
+            theirs = {(item.start, item.end, item.type if typed else "") for item in document.mentions}
+            count[0] += len(ours & theirs)
+            count[1] += len(ours)
+            count[2] += len(theirs)
+    bare, typed = (
+        (right / max(taken, 1), right / max(known, 1), 2 * right / max(taken + known, 1))
+        for right, taken, known in counts.values()
+    )
+    return bare, typed
