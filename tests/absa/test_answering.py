@@ -10,6 +10,7 @@ from weft.absa.model.build import build_model
 from weft.absa.records import Context, Sentence
 from weft.absa.use import product as products
 from weft.absa.use.answering import AnsweringLayer, for_answers
+from weft.absa.use.asker import Asker
 from weft.absa.use.product import BLOCK, Bf16Product, BlockedLinear, Int8Product, blocks, cpu_multiplies_int8
 from weft.encoder.checkpoint.int8 import Int8Storage
 from weft.encoder.checkpoint.tensors import own_tensors
@@ -172,7 +173,7 @@ def test_a_short_list_is_shared_by_the_threads(make, monkeypatch, texts, passes)
 
 
 def test_eight_bits_where_they_cannot_be(make, monkeypatch):
-    with pytest.raises(ConfigError, match="not for qacg on cpu"):
+    with pytest.raises(ConfigError, match="not for this qacg on cpu"):
         make("qacg").compute_in("int8")
     monkeypatch.setattr(products, "cpu_multiplies_int8", lambda: False)
     with pytest.raises(ConfigError, match="no exact products of eight bits"):
@@ -185,3 +186,23 @@ def test_a_model_without_layers_above_is_converted_whole(make):
     module = for_answers(build_model(asker.config), "bf16")
     linear = [name for name, part in module.named_modules() if type(part) is torch.nn.Linear]
     assert all(name.startswith(("context.", "head.", "similarity_head")) for name in linear)
+
+
+def test_relative_positions_are_kept_in_every_arithmetic(make, shape, tokenizer):
+    """The fused products know none: bf16 goes by autocast, eight bits are refused."""
+    encoder = replace(shape, relative_buckets=32, initializer_range=0.2)
+    config = replace(make().config, encoder=encoder)
+    torch.manual_seed(1)
+    asker = Asker(build_model(config).eval(), tokenizer)
+    with torch.no_grad():
+        asker.module.encoder.relative.bias.weight.normal_(std=2.0)
+    sentences = [Sentence(TEXT, (Context("price", "LOCATION1"), Context("safety", "LOCATION1")))]
+    plain = np.concatenate(asker.answer(sentences))
+    moved = np.concatenate(asker.compute_in("bf16").answer(sentences))
+    assert np.abs(moved - plain).max() < 0.05
+    with torch.no_grad():
+        asker.module.encoder.relative.bias.weight.zero_()
+    without = np.concatenate(asker.compute_in("fp32").answer(sentences))
+    assert np.abs(without - plain).max() > 0.05
+    with pytest.raises(ConfigError, match="not for this weft-absa"):
+        asker.compute_in("int8")

@@ -100,14 +100,16 @@ class Asker:
             ConfigError: Eight bits where model or machine cannot.
         """
         module = self.module
-        plain = isinstance(module, (WeftAbsa, PairBert)) and self.device.type == "cpu"
+        # The fused products know no relative positions: such an encoder answers in bf16 by autocast.
+        fused = isinstance(module, (WeftAbsa, PairBert)) and module.encoder.relative is None
+        plain = fused and self.device.type == "cpu"
         if precision == "auto":
             bf16 = "bf16" if self.device.type != "cpu" or cpu_multiplies_bf16() else "fp32"
             precision = "int8" if plain and cpu_multiplies_int8() else bf16
         self._answering, self._autocast = module, precision == "bf16" and not plain
         if precision == "int8" and not plain:
             raise ConfigError(
-                f"products of eight bits: not for {self.config.kind} on {self.device.type}",
+                f"products of eight bits: not for this {self.config.kind} on {self.device.type}",
                 hint="use fp32 or bf16",
             )
         if isinstance(module, (WeftAbsa, PairBert)) and plain and precision != "fp32":
