@@ -30,9 +30,8 @@ def parser() -> Parser:
     )
     result.add_argument(
         "--format",
-        choices=("auto", "texts", "redocred", "crossre"),
-        default="auto",
-        help="of the files; auto: YAML is texts, JSON is Re-DocRED (auto)",
+        choices=("texts", "redocred", "crossre"),
+        help="of the files (YAML is texts, JSON is Re-DocRED)",
     )
     result.add_argument(
         "--split",
@@ -71,9 +70,7 @@ def run(argv: list[str]) -> int:
     found: dict[str, Verdict] = {}
     funnel = Funnel()
     for path in arguments.files:
-        form = arguments.format
-        if form == "auto":
-            form = "texts" if path.suffix in (".yaml", ".yml") else "redocred"
+        form = arguments.format or ("texts" if path.suffix in (".yaml", ".yml") else "redocred")
         found[str(path)] = verdict(extractor, path, form, arguments.split, arguments.part, funnel)
     for reason, items in funnel.listed.items():
         print(f"left out: {len(items)} {reason}, the first: {items[0]}", file=sys.stderr)
