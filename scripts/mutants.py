@@ -8,6 +8,7 @@ Before anything is broken, all named tests must pass. A fault that no test notic
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import queue
 import shutil
@@ -26,6 +27,32 @@ SOURCE = ROOT / "src" / "weft"
 TABLE = ROOT / "tests" / "mutants.yaml"
 SECONDS = 300
 PASSED, FAILED = 0, 1  # exit codes of pytest; every other one means that it could not run the tests
+SERVER = """
+import json, os, signal, sys
+import pytest, numpy, pyarrow.parquet, safetensors.torch, scipy.optimize, scipy.sparse, tokenizers, torch
+class First:
+    name = ""
+    def pytest_runtest_logreport(self, report):
+        self.name = self.name or (report.nodeid if report.failed else "")
+for line in sys.stdin:
+    reads, writes = os.pipe()
+    child = os.fork()
+    if not child:
+        silent = os.open(os.devnull, os.O_RDWR)
+        for stream in range(3):
+            os.dup2(silent, stream)
+        signal.alarm(int(sys.argv[1]))
+        first = First()
+        code = pytest.main(["-q", "-x", "-p", "no:cacheprovider", *json.loads(line)], plugins=[first])
+        os.write(writes, first.name.encode())
+        os._exit(code)
+    os.close(writes)
+    with open(reads, "rb") as names:
+        name = names.read().decode()
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    print(json.dumps([code, name]), flush=True)
+"""
+"""What a tester runs: Python with all that takes long to import, copied for each run of pytest."""
 
 
 @dataclass(frozen=True)
@@ -66,21 +93,38 @@ def read_table() -> list[Fault]:
     return faults
 
 
-def run_tests(source: Path, tests: tuple[str, ...]) -> int:
-    """Pytest's exit code with this copy of the source; FAILED where it outlives its time."""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(source),
-        "OMP_NUM_THREADS": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
-    try:
-        return subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, timeout=SECONDS, check=False
-        ).returncode
-    except subprocess.TimeoutExpired:
-        return FAILED
+class Tester:
+    """Runs tests on a copy of the source; the interpreter and the libraries are started once for all of them.
+
+    Args:
+        source: The folder with the package.
+    """
+
+    def __init__(self, source: Path) -> None:
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(source),
+            "OMP_NUM_THREADS": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        command = [sys.executable, "-c", SERVER, str(SECONDS)]
+        self._server = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def run(self, tests: tuple[str, ...]) -> tuple[int, str]:
+        """Pytest's exit code, FAILED where it outlives its time or dies, and the first test that failed."""
+        asks, answers = self._server.stdin, self._server.stdout
+        assert asks is not None
+        assert answers is not None
+        asks.write(json.dumps(tests) + "\n")
+        asks.flush()
+        code, name = json.loads(answers.readline())
+        return (code if code >= 0 else FAILED), name
+
+    def close(self) -> None:
+        """End it."""
+        self._server.communicate()
 
 
 def copy_source(folder: Path) -> Path:
@@ -91,16 +135,16 @@ def copy_source(folder: Path) -> Path:
     return folder
 
 
-def verdict(source: Path, fault: Fault) -> str:
-    """``killed``, ``survived``, or ``broken`` where the tests could not even be run."""
+def verdict(source: Path, tester: Tester, fault: Fault) -> tuple[str, str]:
+    """``killed``, ``survived``, or ``broken`` where the tests could not even be run; and the test that noticed."""
     place = source / "weft" / fault.file
     before = place.read_text(encoding="utf-8")
     place.write_text(fault.applied(before), encoding="utf-8")
     try:
-        code = run_tests(source, fault.tests)
+        code, test = tester.run(fault.tests)
     finally:
         place.write_text(before, encoding="utf-8")
-    return {FAILED: "killed", PASSED: "survived"}.get(code, "broken")
+    return {FAILED: "killed", PASSED: "survived"}.get(code, "broken"), test
 
 
 def judge(faults: list[Fault], workers: int) -> dict[Fault, str]:
@@ -112,15 +156,17 @@ def judge(faults: list[Fault], workers: int) -> dict[Fault, str]:
 
     def work(folder: Path) -> None:
         source = copy_source(folder)
+        tester = Tester(source)
         while True:
             try:
                 fault = waiting.get_nowait()
             except queue.Empty:
+                tester.close()
                 return
             begun = time.monotonic()
-            verdicts[fault] = verdict(source, fault)
+            verdicts[fault], test = verdict(source, tester, fault)
             print(
-                f"{verdicts[fault]:<9}{time.monotonic() - begun:4.0f} s  {fault.file}: {fault.what}",
+                f"{verdicts[fault]:<9}{time.monotonic() - begun:4.0f} s  {fault.file}: {fault.what}  {test}",
                 flush=True,
             )
 
@@ -160,8 +206,11 @@ def main() -> int:
     if not chosen:
         sys.exit(f"no fault's file or words contain {arguments.only!r}")
     named = tuple(sorted({test for fault in chosen for test in fault.tests}))
-    if run_tests(SOURCE.parent, named) != PASSED:
-        sys.exit("the named tests do not pass without a fault: run them with pytest first")
+    tester = Tester(SOURCE.parent)
+    code, test = tester.run(named)
+    tester.close()
+    if code != PASSED:
+        sys.exit(f"the named tests do not pass without a fault: {test or 'run them with pytest'}")
     verdicts = judge(chosen, arguments.workers)
     if arguments.markdown:
         print_markdown(chosen, verdicts)

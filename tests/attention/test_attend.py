@@ -14,6 +14,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from tests.attention.cases import CASES, Case, arguments, operands, tensors
 from weft.attention import Decay, Prefix, Quasi, Terms, attend
 from weft.attention.attend import cpu_multiplies_bf16
+from weft.attention.chunks import CHUNK_BYTES
 from weft.errors import ConfigError, DtypeError, NonFiniteError, ShapeError
 
 PATHS = ("reference", "chunked", "sdpa")
@@ -151,6 +152,15 @@ def test_dropout_of_the_quasi_attention_drops_the_sum_whole(path, length):
     kept = dropped != 0
     torch.testing.assert_close(dropped[kept], total[kept] / 0.75, rtol=0, atol=1e-10)
     assert abs(kept.double().mean() - 0.75) < 0.15
+
+
+def test_every_chunk_draws_its_own_dropout(monkeypatch):
+    """Equal weights and values that are the identity show each row's draw: 32 rows in chunks of 4."""
+    monkeypatch.setitem(CHUNK_BYTES, "cpu", 4 * 32 * 8)
+    zeros = torch.zeros(1, 1, 32, 32, dtype=torch.float64)
+    value = torch.eye(32, dtype=torch.float64)[None, None]
+    dropped, _ = attend(zeros, zeros, value, path="chunked", dropout_p=0.5)
+    assert len((dropped != 0)[0, 0].unique(dim=0)) == 32
 
 
 def test_dropout_on_sdpa_keeps_the_mean(qkv):

@@ -113,6 +113,16 @@ def test_prefix_has_its_own_projection_in_every_layer(prefix_tokens: int, gated:
                 torch.testing.assert_close(prefix.value[:, head, token], gate * projected)
 
 
+def test_a_register_has_keys_and_values_of_its_own_in_every_layer() -> None:
+    module = trained(Register(HIDDEN, HEADS, LAYERS, 2))
+    query, key, _ = tokens()
+    for layer in range(LAYERS):
+        prefix = module.terms(layer, query, query, key, None).prefix
+        assert prefix is not None
+        assert torch.equal(prefix.key, torch.stack([module.key[layer]] * BATCH))
+        assert torch.equal(prefix.value, torch.stack([module.value[layer]] * BATCH))
+
+
 @pytest.mark.parametrize(
     "build", [lambda: KVPrefix(GRAPH, HIDDEN, HEADS, LAYERS), lambda: Register(HIDDEN, HEADS, 2)]
 )

@@ -61,6 +61,50 @@ def test_file_and_folder_reach_the_disk_before_and_after_the_rename(
     assert steps == ["file", "rename", "folder"]
 
 
+def test_of_several_files_the_one_that_tells_of_the_others_appears_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    appeared: list[str] = []
+    real_replace = os.replace
+
+    def replace(old: Path, new: Path) -> None:
+        appeared.append(Path(new).name)
+        real_replace(old, new)
+
+    monkeypatch.setattr(os, "replace", replace)
+    with files.replaced_files(tmp_path, ("weights", "words", "about")) as part:
+        for name in ("about", "weights"):
+            (part / name).write_text(name)
+    assert appeared == ["weights", "about"]
+    assert names(tmp_path) == ["about", "weights"]
+
+
+def test_a_folder_reaches_the_disk_from_the_inside_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[int] = []
+    real_rename, real_sync = os.rename, os.fsync
+
+    def rename(old: Path, new: Path) -> None:
+        steps.append(0)
+        real_rename(old, new)
+
+    def sync(handle: int) -> None:
+        steps.append(os.fstat(handle).st_ino)
+        real_sync(handle)
+
+    monkeypatch.setattr(os, "rename", rename)
+    monkeypatch.setattr(os, "fsync", sync)
+    out = tmp_path / "out"
+    with files.replaced_folder(out) as part:
+        (part / "deep").mkdir()
+        (part / "deep" / "a").write_text("1")
+    a, deep, folder, place = (
+        path.stat().st_ino for path in (out / "deep" / "a", out / "deep", out, tmp_path)
+    )
+    assert steps == [a, deep, folder, 0, place]
+
+
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
 def test_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path, code: int) -> None:
     place = tmp_path / "report"

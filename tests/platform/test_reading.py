@@ -80,6 +80,18 @@ def test_json_bounds(text: str, message: str) -> None:
         reading.parse_json(text, "x")
 
 
+def test_what_is_just_within_the_bounds_is_read() -> None:
+    digits = "9" * reading.DIGITS
+    assert reading.parse_json(digits, "x") == reading.parse_yaml(digits, "x") == int(digits)
+    deep = reading.parse_yaml("[" * reading.YAML_DEPTH + "]" * reading.YAML_DEPTH, "x")
+    assert str(deep) == "[" * reading.YAML_DEPTH + "]" * reading.YAML_DEPTH
+    for parse, text in ((reading.parse_json, digits + "9"), (reading.parse_yaml, digits + "9")):
+        with pytest.raises(InputError, match="a number of 101 characters"):
+            parse(text, "x")
+    with pytest.raises(InputError, match="nested deeper than 50"):
+        reading.parse_yaml("[" * (reading.YAML_DEPTH + 1) + "]" * (reading.YAML_DEPTH + 1), "x")
+
+
 def bomb(levels: int) -> str:
     rows = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     rows += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, levels)]

@@ -56,6 +56,11 @@ def test_apart(text):
     assert "Curie" not in text or ("Marie Curie", "PER", 1) in found
 
 
+def test_an_acronym_of_two_names_is_neither():
+    text = "[US|LOC] is neither [Union Street|LOC] nor [Upper Slaughter|LOC]"
+    assert entities(text) == [(name, "LOC", 1) for name in ("US", "Union Street", "Upper Slaughter")]
+
+
 def test_the_one_named_last_is_meant():
     text = "[Marie Curie|PER]. [Pierre Curie|PER]. [Curie|PER]"
     assert entities(text) == [("Marie Curie", "PER", 1), ("Pierre Curie", "PER", 2)]

@@ -107,3 +107,5 @@ def test_parts_depend_on_the_id_alone() -> None:
     assert 0.12 < parts.count("valid") / 2000 < 0.18
     # Text, unlike modules, is not split at a full stop.
     assert len({part_of(f"Dr. {number}", 30, 30) for number in range(50)}) == 3
+    assert {part_of(f"document {number}", 0, 0) for number in range(1000)} == {"train"}
+    assert {part_of(f"document {number}", 0, 100) for number in range(1000)} == {"test"}
