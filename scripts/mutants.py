@@ -147,12 +147,12 @@ def verdict(source: Path, tester: Tester, fault: Fault) -> tuple[str, str]:
     return {FAILED: "killed", PASSED: "survived"}.get(code, "broken"), test
 
 
-def judge(faults: list[Fault], workers: int) -> dict[Fault, str]:
-    """Every fault's verdict; each worker has a copy of the source."""
+def judge(faults: list[Fault], workers: int) -> dict[Fault, tuple[str, str]]:
+    """Every fault's verdict and the test that noticed; each worker has a copy of the source."""
     waiting: queue.SimpleQueue[Fault] = queue.SimpleQueue()
     for fault in faults:
         waiting.put(fault)
-    verdicts: dict[Fault, str] = {}
+    verdicts: dict[Fault, tuple[str, str]] = {}
 
     def work(folder: Path) -> None:
         source = copy_source(folder)
@@ -164,9 +164,9 @@ def judge(faults: list[Fault], workers: int) -> dict[Fault, str]:
                 tester.close()
                 return
             begun = time.monotonic()
-            verdicts[fault], test = verdict(source, tester, fault)
+            verdicts[fault] = word, test = verdict(source, tester, fault)
             print(
-                f"{verdicts[fault]:<9}{time.monotonic() - begun:4.0f} s  {fault.file}: {fault.what}  {test}",
+                f"{word:<9}{time.monotonic() - begun:4.0f} s  {fault.file}: {fault.what}  {test}",
                 flush=True,
             )
 
@@ -180,11 +180,13 @@ def judge(faults: list[Fault], workers: int) -> dict[Fault, str]:
     return verdicts
 
 
-def print_markdown(faults: list[Fault], verdicts: dict[Fault, str]) -> None:
+def print_markdown(faults: list[Fault], verdicts: dict[Fault, tuple[str, str]]) -> None:
     """The table for docs/results.md."""
-    print("| file | fault | verdict |\n|---|---|---|")
+    print("| file | fault | | noticed by |\n|---|---|---|---|")
     for fault in faults:
-        print(f"| `{fault.file}` | {fault.what} | {verdicts[fault]} |")
+        word, test = verdicts[fault]
+        path, _, name = test.partition("::")
+        print(f"| `{fault.file}` | {fault.what} | {word} | `{path}` `{name.partition('[')[0]}` |")
 
 
 def main() -> int:
@@ -214,7 +216,7 @@ def main() -> int:
     verdicts = judge(chosen, arguments.workers)
     if arguments.markdown:
         print_markdown(chosen, verdicts)
-    killed = sum(found == "killed" for found in verdicts.values())
+    killed = sum(word == "killed" for word, _ in verdicts.values())
     print(f"{killed} of {len(chosen)} faults are killed")
     return 0 if killed == len(chosen) else 1
 
