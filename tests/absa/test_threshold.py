@@ -46,6 +46,13 @@ def test_the_choice_is_the_best_of_the_grid(seed, criterion):
     assert worth[chosen][criterion] == pytest.approx(max(worth[t][criterion] for t in allowed))
 
 
+@pytest.mark.parametrize("criterion", ["mean", "macro-f1", "strict"])
+def test_of_equally_good_thresholds_the_middle_one_is_taken(criterion):
+    gold = np.arange(12) % 3
+    sure = Scored(gold, np.where(gold[:, None] == np.arange(3), 0.98, 0.01), gold // 3, np.arange(12) % 4)
+    assert choose_threshold(sure, criterion) == 0.5
+
+
 def test_a_model_that_is_silent_too_often_gets_a_lower_threshold():
     honest, silent = drawn(0, rows=4000), drawn(0, rows=4000, bias=1.5)
     lower = choose_threshold(silent, "strict")

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from weft.bcsd.architectures import architecture_named
 from weft.bcsd.disassemble.interface import Block, Function, Reference, ReferenceKind
 from weft.bcsd.represent import NORMALISER_VERSION, SLOTS, Normaliser, load_vocabulary, token_digest
 from weft.bcsd.represent.vocabulary import MNEMONIC_BUCKETS, VOCABULARY_SIZE, log_bucket
@@ -115,6 +116,14 @@ def test_a_constant_built_in_pieces_is_the_constant():
     pieces = rows("aarch64", ("mov", "w0, #0x8320"), ("movk", "w0, #0xedb8, lsl #16"))
     assert pieces[1][4] == whole
     assert pieces[0][4] != whole
+
+
+def test_a_later_piece_replaces_its_own_bits_and_no_more():
+    pieces = {}
+    piece = architecture_named("aarch64").piece
+    assert piece("mov", "w0, #-1", pieces) == -1
+    assert piece("movk", "w0, #1, lsl #16", pieces) == 0x1FFFF
+    assert piece("movk", "w0, #0x8000, lsl #16", pieces) == 0x8000FFFF - (1 << 32)
 
 
 def test_unlisted_words_fall_into_buckets_and_stay_apart_mostly():

@@ -17,7 +17,7 @@ from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.model.memory import encode_leaves, remember
 from weft.kg.model.spelling import Leaves, Spelling, can_spell_by_leaf
 from weft.kg.model.trie import Trie
-from weft.kg.read.tokens import END, PAD
+from weft.kg.read.tokens import END, MASK, PAD
 from weft.kg.represent.dataset import Dataset
 from weft.kg.represent.sampling import Sampler, SamplingConfig
 
@@ -207,6 +207,22 @@ def test_mask_predict(official: bool) -> None:
         assert (real.diff(dim=-1) <= 0).all()
         if official:
             assert (real.sum(dim=-1) == 2).all()
+
+
+def test_the_surest_tokens_stay_and_the_others_are_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[list[int]] = []
+
+    def fill(model: object, asked: Queries, slots: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        shown.append(slots[1, 2].tolist())
+        best = torch.tensor([-3.0, -1.0, -2.0]).expand(slots.shape)
+        return torch.tensor([5, 6, 7]).expand(slots.shape), best
+
+    monkeypatch.setattr(decode, "_fill", fill)
+    model = LeafyChainModel(graphmert(30, 4, hidden_size=16, num_hidden_layers=1, num_attention_heads=2))
+    found = mask_predict(model, queries(), length=3, iterations=3)
+    assert shown == [[MASK, MASK, MASK], [MASK, 6, MASK], [MASK, 6, 7]]
+    assert found.tail(1, 2, 0) == (5, 6, 7)
+    assert float(found.log_probability[1, 2, 0]) == -6.0
 
 
 def test_decoding_fits_the_model() -> None:

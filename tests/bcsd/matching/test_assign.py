@@ -36,6 +36,11 @@ def test_greedy_takes_the_best_remaining_pair_and_looks_at_few():
     assert dict(zip(rows.tolist(), columns.tolist(), strict=True)) == {0: 0}
 
 
+def test_greedy_ties_go_to_the_first_row_and_column():
+    rows, columns = greedy(np.zeros((2, 3), dtype=np.float32))
+    assert (rows.tolist(), columns.tolist()) == ([0, 1], [0, 1])
+
+
 def test_large_problems_are_greedy(monkeypatch):
     utilities = np.random.default_rng(0).normal(size=(30, 40)).astype(np.float32)
     exact = utilities[assign(utilities)].sum()

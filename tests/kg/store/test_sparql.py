@@ -84,6 +84,9 @@ def test_what_is_refused_says_where(store: Path) -> None:
 def test_brackets_have_a_bound(store: Path) -> None:
     with open_index(store) as index:
         assert ask(index, f"ASK {'{' * 80} ?s ?p ?o {'}' * 80}").truth is True
+        assert ask(index, f"ASK {'{' * 100} ?s ?p ?o {'}' * 100}").truth is True
+        with pytest.raises(LimitError, match="more than 100 brackets"):
+            ask(index, f"ASK {'{' * 101} ?s ?p ?o {'}' * 101}")
         for opening, closing in ("{}", "()"):
             with pytest.raises(LimitError, match="more than 100 brackets"):
                 ask(index, f"SELECT * {{ FILTER{opening * 3000}1{closing * 3000} }}")
