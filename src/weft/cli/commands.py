@@ -73,6 +73,7 @@ _KG = {
     "eval": Command("score a model and the baselines on held-out modules or documents", "kg.eval"),
     "judge": Command("how well a model reads raw text, against labelled documents", "kg.judge"),
     "facts": Command("facts of a Python file, each with its confidence", "kg.facts"),
+    "annotate": Command("write the annotations that a Python tree lacks", "kg.annotate"),
     "extract": Command("read a corpus into a store, document by document", "kg.extract"),
     "query": Command("ask a store in SPARQL", "kg.query"),
     "show": Command("the facts of an entity, with the sentences that state them", "kg.show"),

@@ -206,6 +206,10 @@ class CodeCorpus:
             context = hashlib.sha256(repr(stated).encode("utf-8", "surrogatepass")).hexdigest()[:16]
             yield Source(document, digest, data, context, tuple(asked))
 
+    def below(self, document: str) -> str:
+        """A document's path below the folder."""
+        return self._below[document]
+
     def complete(self, document: str, found: list[Evidence]) -> list[Evidence]:
         """What a document states and what a model inferred, with the names of its types followed."""
         if self.tree is None:

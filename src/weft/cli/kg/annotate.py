@@ -1,0 +1,126 @@
+"""``weft kg annotate``: write the annotations that a Python tree lacks."""
+
+from __future__ import annotations
+
+import json
+import sys
+from difflib import unified_diff
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from weft.cli.options import Parser, add_beams, add_json, add_model, add_quiet, add_workers, share, workers_of
+from weft.errors import ConfigError, PartialFailure
+
+if TYPE_CHECKING:
+    from weft.kg.annotate.tree import Annotated, Findings
+
+
+def parser() -> Parser:
+    """The arguments of ``weft kg annotate``."""
+    result = Parser(
+        "kg annotate",
+        "Write the missing annotations of parameters and returns: what is plain from the code, what a checker infers "
+        "with --check, and what the model is sure of. What is annotated already, and the format of the code, stay.",
+    )
+    result.add_argument("path", type=Path, metavar="PATH", help="a Python file, or a folder of them")
+    add_model(result, "kg-python-small")
+    how = result.add_mutually_exclusive_group()
+    how.add_argument("--diff", action="store_true", help="print a patch (the default)")
+    how.add_argument("--write", action="store_true", help="change the files")
+    how.add_argument("--stubs", type=Path, metavar="DIR", help="write stubs there instead")
+    result.add_argument(
+        "--sure", type=float, default=0.8, metavar="P", help="least confidence of an annotation (0.8)"
+    )
+    result.add_argument(
+        "--check",
+        choices=("pyright", "mypy"),
+        help="take back what this checker refuses, and ask for the next candidate",
+    )
+    add_beams(result, 4)
+    add_workers(result)
+    add_json(result)
+    add_quiet(result)
+    return result
+
+
+def run(argv: list[str]) -> int:
+    """Run ``weft kg annotate``; exit code 9 where files could not be read."""
+    arguments = parser().parse_args(argv)
+    share(sure=arguments.sure)
+    from weft.kg.annotate.tree import find_missing
+    from weft.platform.files import write_text
+    from weft.platform.models import find_model
+
+    if arguments.json and (arguments.write or arguments.stubs):
+        raise ConfigError("--json lists annotations; it goes with neither --write nor --stubs")
+    found = find_missing(
+        arguments.path,
+        find_model("kg", arguments.model),
+        workers=workers_of(arguments),
+        beams=arguments.beams,
+    )
+    if arguments.check is not None:
+        from weft.kg.annotate.check import checked
+
+        checked(found, arguments.path, arguments.check, arguments.sure)
+    failed = list(found.failed)
+    texts = _written(found, arguments.sure, failed)
+    if arguments.json:
+        print(json.dumps([_record(file, arguments.sure) for file in found.files], ensure_ascii=False))
+    elif arguments.stubs is not None:
+        from weft.kg.annotate.write import stub
+
+        for file, text in texts:
+            target = (arguments.stubs / file.below).with_suffix(".pyi")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            write_text(target, stub(text))
+    else:
+        for file, text in texts:
+            if arguments.write and text != file.text:
+                write_text(file.path, text)
+            elif not arguments.write:
+                _print_patch(file, text)
+    for path, reason in failed:
+        print(f"left as it is: {path}: {reason}", file=sys.stderr)
+    if not arguments.quiet:
+        asked = sum(len(file.missing) for file in found.files)
+        count = sum(len(file.chosen(arguments.sure)) for file in found.files)
+        print(f"{count} of {asked} missing annotations", file=sys.stderr)
+    if failed:
+        raise PartialFailure(f"{len(failed)} files were left as they are")
+    return 0
+
+
+def _written(found: Findings, least: float, failed: list[tuple[str, str]]) -> list[tuple[Annotated, str]]:
+    from weft.errors import InputError
+    from weft.kg.annotate.write import annotated
+
+    result: list[tuple[Annotated, str]] = []
+    for file in found.files:
+        try:
+            result.append((file, annotated(file.text, file.chosen(least), str(file.path))))
+        except InputError as error:
+            failed.append((str(file.path), error.what))
+    return result
+
+
+def _print_patch(file: Annotated, text: str) -> None:
+    before, after = file.text.splitlines(keepends=True), text.splitlines(keepends=True)
+    for line in unified_diff(before, after, f"a/{file.below}", f"b/{file.below}"):
+        sys.stdout.write(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
+
+
+def _record(file: Annotated, least: float) -> dict[str, object]:
+    return {
+        "file": file.below,
+        "annotations": [
+            {
+                "name": item.asked.head.name,
+                "what": "return" if item.asked.relation == "returns" else "parameter",
+                "line": item.line,
+                "written": item.best(least) is not None,
+                "candidates": [vars(candidate) for candidate in item.candidates],
+            }
+            for item in file.missing
+        ],
+    }

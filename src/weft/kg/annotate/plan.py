@@ -1,0 +1,201 @@
+"""Which annotations are missing, and what they may be: candidates with their confidence, and where each comes from."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from weft.kg.extract.facts import Inferred
+from weft.kg.languages.language import SourceTree
+from weft.kg.languages.unit import Open
+
+Evidence = Literal["syntax", "checker", "model"]
+IMPORTS = {
+    **dict.fromkeys(
+        [
+            "AsyncGenerator",
+            "AsyncIterable",
+            "AsyncIterator",
+            "Awaitable",
+            "Callable",
+            "Collection",
+            "Container",
+            "Coroutine",
+            "Generator",
+            "Hashable",
+            "ItemsView",
+            "Iterable",
+            "Iterator",
+            "KeysView",
+            "Mapping",
+            "MutableMapping",
+            "MutableSequence",
+            "MutableSet",
+            "Sequence",
+            "Sized",
+            "ValuesView",
+        ],
+        "collections.abc",
+    ),
+    **dict.fromkeys(("Counter", "OrderedDict", "defaultdict", "deque"), "collections"),
+    **dict.fromkeys(("BinaryIO", "IO", "TextIO"), "typing"),
+    **dict.fromkeys(("BytesIO", "StringIO"), "io"),
+    **dict.fromkeys(("CodeType", "FrameType", "FunctionType", "ModuleType", "TracebackType"), "types"),
+    **dict.fromkeys(("date", "datetime", "time", "timedelta", "tzinfo"), "datetime"),
+    **dict.fromkeys(("ArgumentParser", "Namespace"), "argparse"),
+    **dict.fromkeys(("Match", "Pattern"), "re"),
+    **dict.fromkeys(("Path", "PurePath"), "pathlib"),
+    "Decimal": "decimal",
+    "Enum": "enum",
+    "Fraction": "fractions",
+    "Logger": "logging",
+    "LogRecord": "logging",
+    "Thread": "threading",
+    "UUID": "uuid",
+}
+"""Types of the standard library by the name under which a model knows them, and where they are imported from."""
+_NEVER = frozenset(("object", "Any", "function", "module", "NoneType", "super", "property", "staticmethod"))
+_BUILTIN = frozenset(
+    name for name in dir(builtins) if isinstance(getattr(builtins, name), type) and name not in _NEVER
+)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What an annotation may be.
+
+    Args:
+        text: As it is written, without what a default of None adds.
+        confidence: How often such an answer is right.
+        evidence: Who says so.
+        module: Where it is imported from; empty where the file knows it.
+        of_tree: Whether that module is of the annotated tree: imported for the checker alone, so that no circle
+            of imports begins.
+    """
+
+    text: str
+    confidence: float
+    evidence: Evidence
+    module: str = ""
+    of_tree: bool = False
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A parameter or a function without annotation.
+
+    Args:
+        asked: The question.
+        line: Line of its name, from 1.
+        column: Characters before its name in the line.
+        optional: Whether its default is None.
+        candidates: The likeliest first; none where nothing can be written.
+    """
+
+    asked: Open
+    line: int
+    column: int
+    optional: bool
+    candidates: tuple[Candidate, ...]
+
+    def best(self, least: float) -> Candidate | None:
+        """The first candidate, where it is sure enough."""
+        first = self.candidates[0] if self.candidates else None
+        return first if first is not None and first.confidence >= least else None
+
+
+def missing(
+    path: str, text: str, tree: SourceTree, asked: Sequence[Open], inferred: Sequence[Inferred], plain: float
+) -> list[Missing]:
+    """The missing annotations of a file with their candidates.
+
+    Args:
+        path: The file in its tree.
+        text: Its source.
+        tree: Knows where names come from.
+        asked: Its open questions.
+        inferred: A model's answers to some of them.
+        plain: Confidence of a type that is plain from the code.
+    """
+    answers = {item.asked: item for item in inferred}
+    bound = _bound_at_top(text)
+    optional = _defaults_of_none(text)
+    result = []
+    for item in asked:
+        candidates: list[Candidate] = []
+        if item.plain:
+            candidates += _candidate(path, item.plain, plain, "syntax", tree, bound)
+        for name, confidence in answers[item].candidates if item in answers else ():
+            candidates += _candidate(path, name, confidence, "model", tree, bound)
+        once = {candidate.text: candidate for candidate in reversed(candidates)}
+        ordered = sorted(once.values(), key=lambda candidate: candidates.index(candidate))
+        before = text.rfind("\n", 0, item.start) + 1
+        line = text.count("\n", 0, item.start) + 1
+        column = item.start - before
+        result.append(Missing(item, line, column, (line, column) in optional, tuple(ordered)))
+    return result
+
+
+def _candidate(
+    path: str, name: str, confidence: float, evidence: Evidence, tree: SourceTree, bound: frozenset[str]
+) -> list[Candidate]:
+    """A candidate under the name that a file can write; none where it has no such name."""
+    if name == "None" or (name in _BUILTIN and name not in bound):
+        return [Candidate(name, confidence, evidence)]
+    if not name.isidentifier() or name in _NEVER:
+        return []
+    found = tree.type_named(path, name)
+    if found.kind == "class":
+        if name in bound:
+            return [Candidate(name, confidence, evidence)]
+        module = found.name.rpartition(".")[0]
+        # A class within a class or a function is no module's name.
+        return (
+            [Candidate(name, confidence, evidence, module, True)] if found.name == f"{module}.{name}" else []
+        )
+    if name in bound:
+        return [Candidate(name, confidence, evidence)] if found.kind == "external" else []
+    if name in IMPORTS:
+        return [Candidate(name, confidence, evidence, IMPORTS[name])]
+    return []
+
+
+def _bound_at_top(text: str) -> frozenset[str]:
+    """Classes and imported names of a module, which an annotation can use."""
+    names: set[str] = set()
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names.update(target.id for target in node.targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.If | ast.Try):
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.ImportFrom):
+                    names.update(alias.asname or alias.name for alias in inner.names)
+    return frozenset(names)
+
+
+def _defaults_of_none(text: str) -> frozenset[tuple[int, int]]:
+    """Line and column of the parameters whose default is None."""
+    found: set[tuple[int, int]] = set()
+    lines = text.split("\n")
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        positional = [*node.args.posonlyargs, *node.args.args]
+        defaults: list[ast.expr | None] = [None] * (len(positional) - len(node.args.defaults))
+        pairs = zip(
+            [*positional, *node.args.kwonlyargs],
+            [*defaults, *node.args.defaults, *node.args.kw_defaults],
+            strict=True,
+        )
+        for argument, default in pairs:
+            if isinstance(default, ast.Constant) and default.value is None:
+                before = lines[argument.lineno - 1].encode()[: argument.col_offset]
+                found.add((argument.lineno, len(before.decode(errors="ignore"))))
+    return frozenset(found)

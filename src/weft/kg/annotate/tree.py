@@ -1,0 +1,134 @@
+"""All files of a tree: their missing annotations, in several processes; a broken file is listed and left."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+from weft.errors import InputError, WeftError
+from weft.kg.annotate.plan import Candidate, Missing, missing
+from weft.kg.extract.code import CodeCorpus
+from weft.kg.extract.facts import Extractor, Inferred
+from weft.kg.languages import find_language
+from weft.kg.languages.unit import Open
+
+PLAIN = 0.95
+"""Confidence of a return type that is plain from the code, such as that of a function that returns nothing."""
+
+
+@dataclass
+class Annotated:
+    """A file with its missing annotations.
+
+    Args:
+        path: Where it lies.
+        below: The same, below its tree.
+        text: Its source.
+        missing: In the order of the text.
+    """
+
+    path: Path
+    below: str
+    text: str
+    missing: list[Missing]
+
+    def chosen(self, least: float) -> list[tuple[Missing, Candidate]]:
+        """What is sure enough to be written."""
+        pairs = [(item, item.best(least)) for item in self.missing]
+        return [(item, best) for item, best in pairs if best is not None]
+
+
+@dataclass
+class Findings:
+    """What a tree lacks.
+
+    Args:
+        files: Those that could be read.
+        failed: The others, and why.
+    """
+
+    files: list[Annotated] = field(default_factory=list)
+    failed: list[tuple[str, str]] = field(default_factory=list)
+
+
+def find_missing(
+    place: Path, model: Path, *, workers: int = 1, beams: int = 4, say: Callable[[int], None] = lambda _: None
+) -> Findings:
+    """The missing annotations of a Python tree, or of one file, with candidates.
+
+    Args:
+        place: A folder or a file.
+        model: A model's folder.
+        workers: Processes.
+        beams: Hypotheses of each answer.
+        say: Told the number of files read so far.
+
+    Raises:
+        InputError: There is no such place, or no Python in it.
+        CheckpointError: The model is damaged.
+        WeftError: A process died.
+    """
+    corpus = CodeCorpus(place, "", find_language("python"))
+    tree, found = corpus.tree, Findings()
+    assert tree is not None
+    given: list[tuple[Path, str, str, list[Open]]] = []
+    for source in corpus:
+        path = corpus.paths[source.document]
+        if source.failure or source.asked is None:
+            found.failed.append((str(path), source.failure))
+            continue
+        text = corpus.spoken.decode(source.content if isinstance(source.content, bytes) else b"", str(path))
+        given.append((path, corpus.below(source.document), text, list(source.asked)))
+    jobs = [(text, str(path), asked) for path, _, text, asked in given]
+    for number, (answers, failure) in enumerate(_answers(model, jobs, workers, beams)):
+        path, below, text, asked = given[number]
+        if failure:
+            found.failed.append((str(path), failure))
+        else:
+            found.files.append(
+                Annotated(path, below, text, missing(below, text, tree, asked, answers, PLAIN))
+            )
+        say(number + 1)
+    return found
+
+
+_Job = tuple[str, str, list[Open]]
+_Answer = tuple[list[Inferred], str]
+
+
+def _answers(model: Path, jobs: list[_Job], workers: int, beams: int) -> Iterator[_Answer]:
+    if workers == 1 or len(jobs) == 1:
+        _start(model, beams)
+        yield from map(_answer, jobs)
+        return
+    context = multiprocessing.get_context("forkserver")
+    with ProcessPoolExecutor(
+        workers, mp_context=context, initializer=_start, initargs=(model, beams)
+    ) as pool:
+        yield from pool.map(_answer, jobs)
+
+
+_here: list[tuple[Extractor, int]] = []
+"""The model of this process, and the beams."""
+
+
+def _start(model: Path, beams: int) -> None:
+    torch.set_num_threads(1)
+    _here[:] = [(Extractor.load(model), beams)]
+
+
+def _answer(job: _Job) -> _Answer:
+    extractor, beams = _here[0]
+    text, where, asked = job
+    try:
+        # What is plain needs no model, unless a checker refuses it: then the model's answers stand behind it.
+        return extractor.inferred(text, where, asked, beams=beams), ""
+    except (InputError, RecursionError, MemoryError) as error:
+        return [], error.what if isinstance(
+            error, WeftError
+        ) else f"too large or too deep ({type(error).__name__})"

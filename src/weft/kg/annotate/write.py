@@ -1,0 +1,160 @@
+"""Annotations into source: nothing else of the text changes, and nothing that is annotated is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, cast
+
+from weft.errors import InputError, MissingExtraError
+from weft.kg.annotate.plan import Candidate, Missing
+
+try:
+    import libcst as cst
+    from libcst.codemod import CodemodContext
+    from libcst.codemod.visitors import AddImportsVisitor
+    from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
+except ImportError as error:
+    raise MissingExtraError("libcst", "kg") from error
+
+Chosen = Sequence[tuple[Missing, Candidate]]
+
+
+class _Written(NamedTuple):
+    text: str
+    quoted: bool
+
+
+def annotated(text: str, chosen: Chosen, where: str) -> str:
+    """A source text with annotations.
+
+    Args:
+        text: The source.
+        chosen: What is missing, and what to write there.
+        where: What to call it in errors.
+
+    Raises:
+        InputError: It cannot be parsed.
+    """
+    if not chosen:
+        return text
+    try:
+        wrapper = MetadataWrapper(cst.parse_module(text))
+    except (cst.ParserSyntaxError, RecursionError) as error:
+        first = str(error).splitlines()[0]
+        raise InputError(f"cannot be rewritten: {first}", where=where) from error
+    postponed = any(
+        isinstance(line, cst.SimpleStatementLine)
+        and any(_is_future_annotations(statement) for statement in line.body)
+        for line in wrapper.module.body
+    )
+    places = {
+        (item.line, item.column): _Written(
+            f"{candidate.text} | None" if item.optional and candidate.text != "None" else candidate.text,
+            not postponed and candidate.of_tree,
+        )
+        for item, candidate in chosen
+    }
+    module = wrapper.visit(_Annotator(places))
+    context = CodemodContext()
+    for candidate in {candidate for _, candidate in chosen if candidate.module and not candidate.of_tree}:
+        AddImportsVisitor.add_needed_import(context, candidate.module, candidate.text)
+    own = sorted(
+        {
+            (candidate.module, candidate.text)
+            for _, candidate in chosen
+            if candidate.module and candidate.of_tree
+        }
+    )
+    if own:
+        AddImportsVisitor.add_needed_import(context, "typing", "TYPE_CHECKING")
+    module = AddImportsVisitor(context).transform_module(module)
+    return _for_the_checker(module, own).code if own else module.code
+
+
+class _Annotator(cst.CSTTransformer):
+    METADATA_DEPENDENCIES = (PositionProvider,)
+
+    def __init__(self, places: Mapping[tuple[int, int], _Written]) -> None:
+        super().__init__()
+        self.places = places
+
+    def _at(self, node: cst.CSTNode) -> _Written | None:
+        start = cast(CodeRange, self.get_metadata(PositionProvider, node)).start
+        return self.places.get((start.line, start.column))
+
+    def leave_Param(self, original_node: cst.Param, updated_node: cst.Param) -> cst.Param:  # noqa: N802 - libcst calls it
+        found = self._at(original_node.name)
+        if found is None or original_node.annotation is not None:
+            return updated_node
+        # With an annotation, what stands around the sign of a default is set apart.
+        equal = updated_node.equal
+        if isinstance(equal, cst.AssignEqual):
+            space = cst.SimpleWhitespace(" ")
+            equal = equal.with_changes(whitespace_before=space, whitespace_after=space)
+        return updated_node.with_changes(annotation=cst.Annotation(_expression(found)), equal=equal)
+
+    def leave_FunctionDef(  # noqa: N802 - libcst calls it
+        self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef
+    ) -> cst.FunctionDef:
+        found = self._at(original_node.name)
+        if found is None or original_node.returns is not None:
+            return updated_node
+        return updated_node.with_changes(returns=cst.Annotation(_expression(found)))
+
+
+def _expression(written: _Written) -> cst.BaseExpression:
+    return cst.parse_expression(f'"{written.text}"' if written.quoted else written.text)
+
+
+def _is_future_annotations(statement: cst.BaseSmallStatement) -> bool:
+    return (
+        isinstance(statement, cst.ImportFrom)
+        and isinstance(statement.module, cst.Name)
+        and statement.module.value == "__future__"
+        and not isinstance(statement.names, cst.ImportStar)
+        and any(alias.name.value == "annotations" for alias in statement.names)
+    )
+
+
+def _for_the_checker(module: cst.Module, own: Sequence[tuple[str, str]]) -> cst.Module:
+    """Add imports that only a checker runs, after the last import at the top."""
+    last = 0
+    for number, line in enumerate(module.body):
+        if isinstance(line, cst.SimpleStatementLine):
+            if any(isinstance(item, cst.Import | cst.ImportFrom) for item in line.body):
+                last = number + 1
+        elif not isinstance(line, cst.If | cst.Try):
+            break
+    block = "".join(f"    from {name} import {item}\n" for name, item in own)
+    added = cst.parse_statement(f"\nif TYPE_CHECKING:\n{block}", config=module.config_for_parsing)
+    return module.with_changes(body=[*module.body[:last], added, *module.body[last:]])
+
+
+class _Stub(cst.CSTTransformer):
+    """Bodies away: what is left of a module is what a checker wants of it."""
+
+    def leave_FunctionDef(  # noqa: N802 - libcst calls it
+        self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef
+    ) -> cst.FunctionDef:
+        dots = cst.SimpleStatementSuite([cst.Expr(cst.Ellipsis())])
+        return updated_node.with_changes(body=dots, lines_after_decorators=())
+
+    def leave_SimpleStatementLine(  # noqa: N802 - libcst calls it
+        self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
+    ) -> cst.SimpleStatementLine | cst.RemovalSentinel:
+        kept = (cst.Import, cst.ImportFrom, cst.Assign, cst.AnnAssign, cst.Pass)
+        if all(isinstance(item, kept) for item in updated_node.body):
+            return updated_node
+        return cst.RemoveFromParent() if len(updated_node.body) == 1 else updated_node
+
+    def leave_IndentedBlock(  # noqa: N802 - libcst calls it
+        self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock
+    ) -> cst.IndentedBlock:
+        if updated_node.body:
+            return updated_node
+        return updated_node.with_changes(body=[cst.SimpleStatementLine([cst.Expr(cst.Ellipsis())])])
+
+
+def stub(text: str) -> str:
+    """The stub of an annotated source: signatures, classes, assignments and imports."""
+    return cst.parse_module(text).visit(_Stub()).code
