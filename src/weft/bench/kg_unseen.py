@@ -1,8 +1,7 @@
 """Packages that no training of ours saw: some to measure with, others to fit confidences on.
 
-They are read from ``$WEFT_DATA/packages/NAME``; ``pip install --no-deps --target $WEFT_DATA/packages/NAME NAME`` puts one
-there. Chosen by name, before anything was asked of them.
-"""
+They are read from ``$WEFT_DATA/packages/NAME``, where ``pip install --no-deps --target`` puts them.
+Chosen by name, before anything was asked of them.
 
 from __future__ import annotations
 
@@ -27,7 +26,16 @@ MEASURED = (
     "uvicorn",
 )
 """Never used for a choice or a fit."""
-FITTED = ("beautifulsoup4", "falcon", "httpcore", "marshmallow", "mkdocs", "poetry-core", "textual", "tornado")
+FITTED = (
+    "beautifulsoup4",
+    "falcon",
+    "httpcore",
+    "marshmallow",
+    "mkdocs",
+    "poetry-core",
+    "textual",
+    "tornado",
+)
 """For the calibration of types that nothing states."""
 
 
@@ -62,7 +70,9 @@ def stripped(text: str) -> str:
     cuts: list[tuple[int, int]] = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.arg) and node.annotation is not None:
-            cuts.append((place(node.lineno, node.col_offset) + len(node.arg.encode()), end_of(node.annotation)))
+            cuts.append(
+                (place(node.lineno, node.col_offset) + len(node.arg.encode()), end_of(node.annotation))
+            )
         elif isinstance(node, ast.AnnAssign):
             cuts.append((end_of(node.target), end_of(node.annotation)))
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None:

@@ -23,7 +23,10 @@ from weft.kg.annotate.write import annotated
 Checker = Literal["pyright", "mypy"]
 _ROUNDS = 6
 _SECONDS = 900
-_REVEALED = re.compile(r'^Type of ".*" is "\((?:.*)\) -> ([A-Za-z_][\w.]*)"$', re.DOTALL)
+_REVEALED = re.compile(r'^Type of ".*" is "\((?:.*)\) -> (.*)"$', re.DOTALL)
+_PLAIN_WORDS = frozenset(
+    ("None", "bool", "bytes", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple")
+)
 _MYPY = re.compile(r"^(.*?):(\d+)(?::\d+)?: error: (.*)$")
 
 
@@ -72,8 +75,13 @@ def checked(found: Findings, place: Path, checker: Checker, least: float) -> Non
             more = [item for item in now if counts[_key(item)] > before[_key(item)]]
             if not more:
                 return
-            for complaint in more:
-                _give_way(found, complaint, written, least, all_of_it=turn >= _ROUNDS - 3)
+            last = turn >= _ROUNDS - 3
+            behind = {item for complaint in more for item in _behind(found, complaint, written, least, last)}
+            for file in found.files:
+                file.missing = [
+                    replace(item, candidates=() if last else item.candidates[1:]) if item in behind else item
+                    for item in file.missing
+                ]
             if turn == _ROUNDS - 2:
                 # Two rounds from the end, whatever still brings errors is left as it was.
                 for file in found.files:
@@ -101,10 +109,10 @@ def _write(found: Findings, copy: Path, least: float) -> dict[str, str]:
     return written
 
 
-def _give_way(
-    found: Findings, complaint: Complaint, written: Mapping[str, str], least: float, *, all_of_it: bool
-) -> None:
-    """Take back the annotations behind a complaint: those that it names, those of its function, those it may mean."""
+def _behind(
+    found: Findings, complaint: Complaint, written: Mapping[str, str], least: float, all_of_it: bool
+) -> set[Missing]:
+    """The annotations behind a complaint: those that it names, those of its function, those that it may mean."""
     here = next((file for file in found.files if file.below == complaint.file), None)
     blamed: set[Missing] = set()
     if here is not None:
@@ -124,11 +132,7 @@ def _give_way(
                 words = {f'"{item.asked.name}"', f'"{owner}"', f'"{candidate.text}"'}
                 if any(word in complaint.message for word in words):
                     blamed.add(item)
-    for file in found.files:
-        file.missing = [
-            replace(item, candidates=() if all_of_it else item.candidates[1:]) if item in blamed else item
-            for item in file.missing
-        ]
+    return blamed
 
 
 def _infer(found: Findings, copy: Path) -> None:
@@ -148,16 +152,12 @@ def _infer(found: Findings, copy: Path) -> None:
     for item in _pyright(copy, reveal=True):
         place = asked.get((item.file, item.line))
         match = _REVEALED.match(item.message)
-        if place is None or match is None or match[1] in ("Unknown", "Any", "NoReturn", "Self"):
+        if place is None or match is None or not _PLAIN_WORDS.issuperset(re.findall(r"\w+", match[1])):
             continue
         file, number = place
         old = file.missing[number]
-        same = [candidate for candidate in old.candidates if candidate.text == match[1]]
-        if same or match[1] in ("None", "int", "str", "bool", "float", "bytes"):
-            first = replace(same[0], confidence=1.0, evidence="checker") if same else None
-            first = first or Candidate(match[1], 1.0, "checker")
-            rest = tuple(candidate for candidate in old.candidates if candidate.text != match[1])
-            file.missing[number] = replace(old, candidates=(first, *rest))
+        rest = tuple(candidate for candidate in old.candidates if candidate.text != match[1])
+        file.missing[number] = replace(old, candidates=(Candidate(match[1], 1.0, "checker"), *rest))
 
 
 def _inside(file: Annotated, name: str) -> str | None:

@@ -12,13 +12,14 @@ import torch
 
 from weft.errors import InputError, WeftError
 from weft.kg.annotate.plan import Candidate, Missing, missing
+from weft.kg.evaluate.confidence import Confidence
 from weft.kg.extract.code import CodeCorpus
 from weft.kg.extract.facts import Extractor, Inferred
 from weft.kg.languages import find_language
 from weft.kg.languages.unit import Open
 
-PLAIN = 0.95
-"""Confidence of a return type that is plain from the code, such as that of a function that returns nothing."""
+_PLAIN = 0.9
+"""Confidence of a type that is plain from the code, for a model that was not asked about that."""
 
 
 @dataclass
@@ -84,6 +85,10 @@ def find_missing(
             continue
         text = corpus.spoken.decode(source.content if isinstance(source.content, bytes) else b"", str(path))
         given.append((path, corpus.below(source.document), text, list(source.asked)))
+    confidence = Confidence.load(model)
+    plain = _PLAIN
+    if confidence is not None and "plain" in confidence.unstated:
+        plain = confidence("plain", 1.0, unstated=True)
     jobs = [(text, str(path), asked) for path, _, text, asked in given]
     for number, (answers, failure) in enumerate(_answers(model, jobs, workers, beams)):
         path, below, text, asked = given[number]
@@ -91,7 +96,7 @@ def find_missing(
             found.failed.append((str(path), failure))
         else:
             found.files.append(
-                Annotated(path, below, text, missing(below, text, tree, asked, answers, PLAIN))
+                Annotated(path, below, text, missing(below, text, tree, asked, answers, plain))
             )
         say(number + 1)
     return found

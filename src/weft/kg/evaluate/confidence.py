@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -28,11 +28,14 @@ class Confidence:
         by_relation: Relation name to map.
         guessed: The same for answers on what the text does not state: such as the type of a parameter without
             annotation, which has the relation of an annotated one and is right far more seldom.
+        unstated: The same, learnt from packages beside the training's, whose annotations were taken away; ``"plain"``
+            is of types that are plain from the code.
     """
 
     pooled: Isotonic
     by_relation: Mapping[str, Isotonic] = field(default_factory=dict)
     guessed: Mapping[str, Isotonic] = field(default_factory=dict)
+    unstated: Mapping[str, Isotonic] = field(default_factory=dict)
 
     @staticmethod
     def fit(
@@ -56,22 +59,31 @@ class Confidence:
             raise InputError("no answers to calibrate with")
         return Confidence(pooled, by_relation, _fit(guessed)[1])
 
-    def __call__(self, relation: str, probability: float, *, guessed: bool = False) -> float:
+    def with_unstated(self, answers: Iterable[tuple[str, float, bool]]) -> Confidence:
+        """The same with other maps for what is not stated, learnt from answers about other packages."""
+        return replace(self, unstated=_fit(answers)[1])
+
+    def __call__(
+        self, relation: str, probability: float, *, guessed: bool = False, unstated: bool = False
+    ) -> float:
         """How often an answer of this relation with this probability is right.
 
         Args:
             relation: Its name.
             probability: What the model says.
             guessed: Whether the text does not state what was asked.
+            unstated: The same, of a package that is not one of the training's.
         """
         calibration = self.by_relation.get(relation, self.pooled)
-        if guessed:
+        if guessed or unstated:
             calibration = self.guessed.get(relation, calibration)
+        if unstated:
+            calibration = self.unstated.get(relation, calibration)
         return float(calibration(np.array([probability]))[0])
 
     def save(self, folder: Path) -> None:
         """Write ``calibration.json`` beside a model."""
-        maps = {"by_relation": self.by_relation, "guessed": self.guessed}
+        maps = {"by_relation": self.by_relation, "guessed": self.guessed, "unstated": self.unstated}
         record = {kind: {name: found.to_json() for name, found in of.items()} for kind, of in maps.items()}
         write_json(folder / FILE, {"pooled": self.pooled.to_json(), **record}, indent=None)
 
@@ -87,12 +99,12 @@ class Confidence:
             return None
         try:
             record = read_json(path)
-            # Models calibrated before the two kinds were told apart have no "guessed".
-            relations, guessed = (
+            # Models calibrated before the kinds were told apart lack some of them.
+            relations, guessed, unstated = (
                 {str(name): Isotonic.from_json(value, str(path)) for name, value in maps.items()}
-                for maps in (record["by_relation"], record.get("guessed", {}))
+                for maps in (record["by_relation"], record.get("guessed", {}), record.get("unstated", {}))
             )
-            return Confidence(Isotonic.from_json(record["pooled"], str(path)), relations, guessed)
+            return Confidence(Isotonic.from_json(record["pooled"], str(path)), relations, guessed, unstated)
         except (InputError, LookupError, TypeError, AttributeError) as error:
             raise CheckpointError(f"not a calibration: {error}", where=str(path)) from error
 

@@ -253,7 +253,7 @@ class Extractor:
             return ()
         if self.confidence is None:
             return ((name, probability),)
-        return ((name, self.confidence(relation, probability, guessed=True)),)
+        return ((name, self.confidence(relation, probability, unstated=True)),)
 
     def answers(
         self, part: Sequence[tuple[Chunk, list[Question]]], beams: int, *, first_only: bool = False

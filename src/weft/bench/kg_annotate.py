@@ -1,0 +1,187 @@
+"""`weft bench kg-annotate`: types of code whose annotations were taken away, on packages that no training saw."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from weft.bench.kg_unseen import FITTED, MEASURED, package, stripped
+from weft.bench.table import Row
+from weft.errors import InputError
+from weft.kg.evaluate.confidence import Confidence
+from weft.kg.extract.facts import Extractor
+from weft.kg.languages.python import LANGUAGE
+from weft.kg.languages.python.facts import type_name
+from weft.kg.languages.python.units import Function
+from weft.platform.models import shipped_models
+
+_FILES = 25
+"""Files of a package that are asked about, drawn by a hash of their names."""
+_SURE = 0.9
+
+
+class Answer(NamedTuple):
+    """What became of one missing annotation.
+
+    Args:
+        package: Its package.
+        relation: ``"has_type"`` or ``"returns"``.
+        gold: The class that was annotated.
+        plain: The class that is plain from the code; empty where none is.
+        names: The model's, likeliest first.
+        probability: Of the first one.
+    """
+
+    package: str
+    relation: str
+    gold: str
+    plain: str
+    names: tuple[str, ...]
+    probability: float
+
+    @property
+    def right(self) -> bool:
+        """Whether the model's first answer is right."""
+        return self.names[:1] == (self.gold,)
+
+
+def rows(quick: bool = False) -> Iterator[Row]:
+    """Every row of the table; ``quick`` asks about a few files."""
+    answers = asked(MEASURED, 3 if quick else _FILES)
+    variant = f"{len(MEASURED)} packages, {len(answers)} annotations"
+    parts = {name: [item for item in answers if item.relation == name] for name in ("has_type", "returns")}
+    for name, least in (("has_type", 0.58), ("returns", 0.68)):
+        what = "parameter types" if name == "has_type" else "return types"
+        right = float(np.mean([item.right for item in parts[name]]))
+        text = f"{variant}, {len(parts[name])} of these"
+        yield Row(f"kg: {what}, model alone", text, "fp32", "P@1", right, 1.0, "higher", least)
+    first = np.mean([(item.plain or "".join(item.names[:1])) == item.gold for item in parts["returns"]])
+    yield Row("kg: return types, what is plain first", variant, "fp32", "P@1", float(first), 1.0, "higher")
+    plain = [item for item in parts["returns"] if item.plain]
+    share = float(np.mean([item.plain == item.gold for item in plain]))
+    yield Row(
+        "kg: return types that are plain", f"{variant}, {len(plain)} of these", "–", "P", share, 1.0, "higher"
+    )
+    confidence = Confidence.load(shipped_models("kg")["kg-python-small"])
+    assert confidence is not None
+    for name, items in parts.items():
+        sure = np.array([confidence(name, item.probability, unstated=True) for item in items])
+        good = np.array([item.right for item in items])
+        kept = sure >= _SURE
+        what = "parameters" if name == "has_type" else "returns"
+        measured = float(good[kept].mean()) if kept.any() else float("nan")
+        text = f"{variant}, {int(kept.sum())} kept"
+        yield Row(f"kg: confidence of .9 or more, {what}", text, "fp32", "P", measured, 1.0, "higher", 0.87)
+    share = _coverage(answers, confidence)
+    yield Row("kg: annotated, right nine times of ten", variant, "fp32", "share", share, 1.0, "higher", 0.4)
+
+
+def _coverage(answers: Sequence[Answer], confidence: Confidence) -> float:
+    """The largest share of the annotations whose surest answers are right nine times out of ten."""
+    scored = []
+    for item in answers:
+        if item.plain:
+            scored.append((confidence("plain", 1.0, unstated=True), item.plain == item.gold))
+        else:
+            scored.append((confidence(item.relation, item.probability, unstated=True), item.right))
+    scored.sort(key=lambda pair: -pair[0])
+    right = np.cumsum([good for _, good in scored]) / np.arange(1, len(scored) + 1)
+    enough = np.flatnonzero(right >= _SURE)
+    return float((enough[-1] + 1) / len(scored)) if len(enough) else 0.0
+
+
+@lru_cache
+def asked(packages: tuple[str, ...], files: int) -> list[Answer]:
+    """Ask the shipped model for the annotations of packages, after taking them away.
+
+    Args:
+        packages: Their names.
+        files: Most files of each.
+    """
+    extractor = Extractor.load(shipped_models("kg")["kg-python-small"])
+    raw = Extractor(extractor.model, extractor.tokenizer, None, extractor.language)
+    return [answer for name in packages for answer in _of_package(name, raw, files)]
+
+
+def _of_package(name: str, extractor: Extractor, files: int) -> Iterator[Answer]:
+    folder = package(name)
+    texts = dict(_sources(folder))
+    tree = LANGUAGE.tree(folder, texts)
+    bare = {path: stripped(text) for path, text in texts.items()}
+    for path, text in bare.items():
+        tree.add(path, LANGUAGE.parse(text, path))
+    drawn = sorted(texts, key=lambda path: hashlib.sha1(path.encode()).digest())[:files]
+    for path in sorted(drawn):
+        file = LANGUAGE.parse(bare[path], path)
+        questions = tree.open_questions(path, file)
+        prefix = f"{tree.names[path][0]}."
+        gold = dict(_annotated(ast.parse(texts[path]), prefix))
+        wanted = [item for item in questions if (item.head.name, item.relation) in gold]
+        found = {item.asked: item for item in extractor.inferred(bare[path], path, wanted)}
+        for item in wanted:
+            candidates = found[item].candidates if item in found else ()
+            yield Answer(
+                name,
+                item.relation,
+                gold[item.head.name, item.relation],
+                item.plain,
+                tuple(text for text, _ in candidates),
+                candidates[0][1] if candidates else 0.0,
+            )
+
+
+def _sources(folder: Path) -> Iterator[tuple[str, str]]:
+    for path in sorted(folder.rglob("*.py")):
+        below = path.relative_to(folder)
+        if LANGUAGE.is_test(below) or "_tests" in below.parts:
+            continue
+        try:
+            text = LANGUAGE.decode(path.read_bytes(), str(path))
+            LANGUAGE.parse(text, str(path))
+        except InputError:
+            continue
+        yield below.as_posix(), text
+
+
+def _annotated(node: ast.AST, prefix: str) -> Iterator[tuple[tuple[str, str], str]]:
+    """Every annotated parameter and return with its one class; a function that is defined twice is left out."""
+    seen: dict[tuple[str, str], set[str | None]] = {}
+    for key, kind in _types(node, prefix):
+        seen.setdefault(key, set()).add(kind)
+    for key, kinds in seen.items():
+        kind = kinds.pop()
+        if not kinds and kind is not None:
+            yield key, kind
+
+
+def _types(node: ast.AST, prefix: str) -> Iterator[tuple[tuple[str, str], str | None]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, Function):
+            name = f"{prefix}{child.name}"
+            if child.returns is not None:
+                yield (name, "returns"), type_name(child.returns)
+            for argument in (*child.args.posonlyargs, *child.args.args, *child.args.kwonlyargs):
+                if argument.annotation is not None:
+                    yield (f"{name}.{argument.arg}", "has_type"), type_name(argument.annotation)
+            yield from _types(child, f"{name}.")
+        elif isinstance(child, ast.ClassDef):
+            yield from _types(child, f"{prefix}{child.name}.")
+        elif not isinstance(child, ast.expr):
+            yield from _types(child, prefix)
+
+
+def fit(files: int = _FILES) -> Confidence:
+    """The shipped model's confidences with those of unstated types fitted on other packages than the measured."""
+    answers = asked(FITTED, files)
+    folder = shipped_models("kg")["kg-python-small"]
+    known = Confidence.load(folder)
+    assert known is not None
+    triples = [(item.relation, item.probability, item.right) for item in answers if item.names]
+    triples += [("plain", 1.0, item.plain == item.gold) for item in answers if item.plain]
+    return known.with_unstated(triples)

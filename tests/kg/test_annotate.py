@@ -1,0 +1,153 @@
+"""Annotations written into a tree: what is added, what is left alone, what a checker may take back."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+from weft.cli.main import main
+from weft.kg.annotate.check import checked
+from weft.kg.annotate.plan import Candidate, missing
+from weft.kg.annotate.tree import Annotated, Findings
+from weft.kg.annotate.write import annotated, stub
+from weft.kg.extract.facts import Inferred
+from weft.kg.languages.python import LANGUAGE
+
+SOURCE = '''"""Doc."""
+# A comment.
+import os
+
+
+class Reader:
+    def __init__(self, path, size = 10, *, mode=None):  # keep
+        self.path = path
+
+    def load(self, name: str, other="x") -> str:
+        return  name + other   # odd   spaces
+
+
+def run(reader, things, unknown):
+    def inner(a):
+        return a
+    reader.load("a")
+'''
+FILES = {
+    "pkg/__init__.py": "",
+    "pkg/a.py": SOURCE,
+    "pkg/b.py": "def use(reader):\n    return reader.load('x')\n",
+}
+GUESSES = {
+    "path": "str",
+    "size": "int",
+    "mode": "str",
+    "other": "str",
+    "reader": "Reader",
+    "things": "Iterable",
+    "unknown": "Mystery",
+    "a": "int",
+}
+
+
+def planned(path: str, sure: float = 0.95) -> Annotated:
+    tree = LANGUAGE.tree(Path("nowhere"), FILES)
+    for name, text in FILES.items():
+        tree.add(name, LANGUAGE.parse(text, name))
+    asked = tree.open_questions(path, LANGUAGE.parse(FILES[path], path))
+    inferred = [
+        Inferred(item, ((GUESSES[item.name], sure), ("bytes", 0.02)), (0, 1))
+        for item in asked
+        if item.name in GUESSES
+    ]
+    found = missing(path, FILES[path], tree, asked, inferred, 0.9)
+    return Annotated(Path(path), path, FILES[path], found)
+
+
+def test_what_is_written() -> None:
+    file = planned("pkg/a.py")
+    text = annotated(file.text, file.chosen(0.8), file.below)
+    assert (
+        "    def __init__(self, path: str, size: int = 10, *, mode: str | None = None) -> None:  # keep\n"
+        in text
+    )
+    assert '    def load(self, name: str, other: str = "x") -> str:\n' in text
+    assert "def run(reader: Reader, things: Iterable, unknown) -> None:\n" in text
+    assert "    def inner(a: int):\n" in text
+    assert "from collections.abc import Iterable\n" in text
+    assert "        return  name + other   # odd   spaces\n" in text
+    unchanged = [line for line in SOURCE.splitlines() if "def " not in line]
+    assert [line for line in unchanged if line not in text.splitlines()] == []
+
+
+def test_a_class_of_another_module_is_imported_for_the_checker_alone() -> None:
+    file = planned("pkg/b.py")
+    text = annotated(file.text, file.chosen(0.8), file.below)
+    assert "if TYPE_CHECKING:\n    from pkg.a import Reader\n" in text
+    assert "from typing import TYPE_CHECKING\n" in text
+    assert 'def use(reader: "Reader"):\n' in text
+    compile(text, "b.py", "exec")
+
+
+def test_nothing_below_the_wanted_confidence_is_written() -> None:
+    file = planned("pkg/a.py", sure=0.6)
+    assert {candidate.evidence for _, candidate in file.chosen(0.8)} == {"syntax"}
+    assert annotated(file.text, file.chosen(0.91), file.below) == SOURCE
+
+
+def test_a_name_that_no_one_can_import_is_no_candidate() -> None:
+    file = planned("pkg/a.py")
+    found = {item.asked.name: item.candidates for item in file.missing}
+    assert [candidate.text for candidate in found["unknown"]] == ["bytes"]
+    assert found["things"][0] == Candidate("Iterable", 0.95, "model", "collections.abc")
+
+
+def test_a_stub_holds_signatures_alone() -> None:
+    file = planned("pkg/a.py")
+    text = stub(annotated(file.text, file.chosen(0.8), file.below))
+    tree = ast.parse(text)
+    bodies = [node.body for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    assert len(bodies) == 3
+    assert all(len(body) == 1 and ast.unparse(body[0]) == "..." for body in bodies)
+    assert "mode: str | None" in text
+
+
+def test_the_command_from_diff_to_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = tmp_path / "code"
+    place.mkdir()
+    (place / "a.py").write_text(SOURCE, encoding="utf-8")
+    (place / "broken.py").write_text("def f(:\n", encoding="utf-8")
+    options = ["--workers", "1", "--beams", "1", "--quiet"]
+    assert main(["kg", "annotate", str(place), "--sure", "0.5", *options]) == 9
+    out, err = capsys.readouterr()
+    assert "+    def __init__(self, path: str" in out
+    assert "broken.py" in err
+    assert (place / "a.py").read_text(encoding="utf-8") == SOURCE
+    assert main(["kg", "annotate", str(place), "--sure", "0.5", "--json", *options]) == 9
+    listed = json.loads(capsys.readouterr().out)
+    assert {item["what"] for file in listed for item in file["annotations"]} == {"parameter", "return"}
+    assert (
+        main(["kg", "annotate", str(place), "--sure", "0.5", "--stubs", str(tmp_path / "stubs"), *options])
+        == 9
+    )
+    assert "class Reader:" in (tmp_path / "stubs" / "a.pyi").read_text(encoding="utf-8")
+    assert main(["kg", "annotate", str(place), "--sure", "0.5", "--write", *options]) == 9
+    assert "path: str" in (place / "a.py").read_text(encoding="utf-8")
+
+
+def test_a_checker_takes_back_what_it_refuses_and_tries_the_next(tmp_path: Path) -> None:
+    text = "def half(number):\n    return number / 2\n\n\nhalf(3)\n\n\ndef shout(word):\n    return word.upper()\n"
+    (tmp_path / "a.py").write_text(text, encoding="utf-8")
+    tree = LANGUAGE.tree(tmp_path, ["a.py"])
+    file = LANGUAGE.parse(text, "a.py")
+    tree.add("a.py", file)
+    asked = tree.open_questions("a.py", file)
+    guesses = {"number": (("bytes", 0.9), ("float", 0.85)), "word": (("str", 0.9),)}
+    inferred = [Inferred(item, guesses[item.name], (0, 1)) for item in asked if item.name in guesses]
+    found = Findings(
+        [Annotated(tmp_path / "a.py", "a.py", text, missing("a.py", text, tree, asked, inferred, 0.9))]
+    )
+    checked(found, tmp_path, "mypy", 0.8)
+    chosen = {item.asked.name: best.text for item, best in found.files[0].chosen(0.8)}
+    assert chosen == {"number": "float", "word": "str"}
