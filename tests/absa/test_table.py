@@ -5,7 +5,7 @@ import pyarrow.parquet
 import pytest
 
 from weft.absa.read.table import TableWriter, format_of, read_rows
-from weft.errors import ConfigError, InputError
+from weft.errors import ConfigError, InputError, OutputError
 
 RECORDS = [{"text": 'a, "b"\nc', "n": 1}, {"text": "日本 😀", "n": 2}]
 
@@ -68,10 +68,10 @@ def test_broken_json_lines(tmp_path):
     assert [row.number for row in rows] == [1, 2, 3, 4, 6]
     assert [(row.problem or "").split(":")[0] for row in rows] == [
         "",
-        "not JSON",
+        "is not JSON",
         "a JSON list, not an object",
         "no 'text'",
-        "not JSON",
+        "is JSON that is nested too deeply",
     ]
 
 
@@ -106,7 +106,7 @@ def test_a_file_that_cannot_be_used_is_one_error(tmp_path, name, content, what):
     path.write_bytes(content)
     with pytest.raises(InputError, match=what):
         list(read_rows(str(path), ["text"]))
-    with pytest.raises(InputError, match="cannot read"):
+    with pytest.raises(InputError, match="is not there"):
         list(read_rows(str(tmp_path / ("absent" + path.suffix)), ["text"]))
 
 
@@ -159,7 +159,7 @@ def test_formats():
 def test_an_output_that_cannot_be_opened(tmp_path):
     for suffix in (".csv", ".parquet"):
         with (
-            pytest.raises(InputError, match="cannot write"),
+            pytest.raises(OutputError, match="cannot be written"),
             TableWriter(str(tmp_path / "absent" / f"t{suffix}"), ["text", "n"], {"n": int}) as writer,
         ):
             writer.write(RECORDS)

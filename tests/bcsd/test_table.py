@@ -9,7 +9,7 @@ from weft.bcsd.disassemble.frozen import FrozenDisassembler, save_functions, to_
 from weft.bcsd.represent import Normaliser
 from weft.bcsd.table import read_table, schema, write_tables
 from weft.bcsd.use.extract_files import Extraction, build_table, extract
-from weft.errors import ConfigError, InputError, MissingExtraError, StoreError
+from weft.errors import ConfigError, InputError, MissingExtraError, OutputError
 
 WANTED = ("binary", "name", "address", "size", "blocks", "edges", "tokens", "flags")
 
@@ -83,7 +83,7 @@ def test_a_place_that_cannot_be_written_is_named(files):
     builder, _ = build_table(str(files / "clang-O2-mips"))
     from pathlib import Path
 
-    with pytest.raises(StoreError, match=r"/proc/none/x\.parquet"):
+    with pytest.raises(OutputError, match=r"/proc/none/x\.parquet"):
         write_tables(builder.tables(), Path("/proc/none/x.parquet"), schema())
 
 

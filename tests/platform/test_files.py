@@ -312,6 +312,19 @@ with files.replaced_folder(sys.argv[1]) as part:
     assert names(place) == ["old"]
 
 
+def test_scratch_lies_beside_the_result_and_goes(tmp_path: Path) -> None:
+    with files.scratch(tmp_path / "out") as folder:
+        assert folder.parent == tmp_path
+        files.write_text(tmp_path / "out", "x")
+        assert folder.is_dir()
+    assert names(tmp_path) == ["out"]
+    for elsewhere in (None, "/dev/null"):
+        with files.scratch(elsewhere) as folder:
+            assert folder.is_dir()
+            assert folder.parent != Path("/dev")
+        assert not folder.exists()
+
+
 def test_append_is_all_or_nothing(tmp_path: Path) -> None:
     log = tmp_path / "log"
     files.append_text(log, "one\n")

@@ -7,7 +7,7 @@ that ``tokens[start:end]`` are a block's rows.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 from weft.bcsd.disassemble.interface import Function, ReferenceKind
 from weft.bcsd.read.image import Image
 from weft.bcsd.represent import NORMALISER_VERSION, SLOTS, Normaliser, load_vocabulary, token_digest
-from weft.errors import InputError, StoreError
+from weft.errors import InputError
+from weft.platform.files import replaced
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -177,27 +178,34 @@ def _lists(parts: Sequence[NDArray[Any]], values: pa.Array) -> pa.ListArray:
     return pa.ListArray.from_arrays(pa.array(offsets), values)
 
 
-def write_tables(tables: Iterable[pa.Table], path: Path, table_schema: pa.Schema) -> int:
+def write_tables(
+    tables: Iterable[pa.Table],
+    path: Path,
+    table_schema: pa.Schema,
+    wanted: Callable[[], bool] = lambda: True,
+) -> int:
     """Write tables to one Parquet file, which appears under its name only when it is whole.
+
+    Args:
+        tables: Their rows follow one another.
+        path: The file.
+        table_schema: Of all of them.
+        wanted: Asked at the end: False leaves the place as it was.
 
     Returns:
         The number of rows.
 
     Raises:
-        StoreError: The place cannot be written.
+        OutputError: The place cannot be written.
     """
-    partial = path.with_name(path.name + ".part")
     rows = 0
-    try:
-        with pq.ParquetWriter(partial, table_schema, compression="zstd") as writer:
+    with replaced(path) as part:
+        with pq.ParquetWriter(part, table_schema, compression="zstd") as writer:
             for table in tables:
                 writer.write_table(table)
                 rows += table.num_rows
-        os.replace(partial, path)
-    except OSError as error:
-        raise StoreError(f"cannot be written: {error.strerror or error}", where=str(path)) from error
-    finally:
-        partial.unlink(missing_ok=True)
+        if not wanted():
+            part.unlink()
     return rows
 
 

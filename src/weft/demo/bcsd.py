@@ -17,6 +17,7 @@ from weft.bcsd.matching.side import SideRequest, read_side
 from weft.bcsd.report.page import report_page
 from weft.bcsd.use.embedder import Embedder
 from weft.bcsd.use.store import find
+from weft.platform.files import write_text
 
 KNOWN = "libz-gcc-O0-x86_64.so"
 STRIPPED = "libz-clang-O3-aarch64-stripped.so"
@@ -41,7 +42,7 @@ def show(console: Console) -> None:
     truth = [names.get(hex(address), "") for address in b.addresses]
     console.print(surest(matching, truth))
     console.print(Text("\n" + summary(matching, truth)))
-    REPORT.write_text(report_page(matching, embedder.version, calibrated), encoding="utf-8")
+    write_text(REPORT, report_page(matching, embedder.version, calibrated))
     console.print(f"The whole of it, side by side, with pictures of the graphs: {REPORT}")
 
 

@@ -17,6 +17,7 @@ import json
 import os
 import shutil
 import stat
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -186,6 +187,25 @@ def replaced_folder(path: str | Path, *, new: bool = False) -> Iterator[Path]:
                 os.rename(target, part / _OLD)  # a killed run's successor puts it back
                 os.rename(written, target)
             _sync(target.parent)
+
+
+@contextmanager
+def scratch(beside: str | Path | None) -> Iterator[Path]:
+    """A folder for what a run needs on its way, on the disk that takes its result; gone at the end.
+
+    Args:
+        beside: The place of the result; None, or a place that is no file, is the system's own folder.
+
+    Raises:
+        OutputError: It cannot be made there, or the body could not write.
+    """
+    mode = None if beside is None else _mode(beside)
+    if beside is None or not (mode is None or stat.S_ISREG(mode)):
+        with tempfile.TemporaryDirectory(prefix="weft-") as folder:
+            yield Path(folder)
+    else:
+        with writing_to(beside), _part(Path(os.path.realpath(beside))) as part:
+            yield part
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 from weft.absa.records import NONE, SEMEVAL_POLARITIES, Context, Corpus, Problems, Sentence
 from weft.errors import InputError
+from weft.platform.reading import open_input
 
 CATEGORIES = ("price", "anecdotes/miscellaneous", "food", "ambience", "service")
 TERM_ASPECT = "opinion"
@@ -34,6 +35,7 @@ def read_semeval(path: Path, *, terms: bool = False) -> Corpus:
     problems = Problems()
     sentences: list[Sentence] = []
     found = 0
+    open_input(path).close()
     try:
         # Elements are dropped as they are read, and an entity is never expanded from outside the file.
         for _, element in ElementTree.iterparse(path, events=("end",)):
@@ -46,8 +48,6 @@ def read_semeval(path: Path, *, terms: bool = False) -> Corpus:
             except InputError as error:
                 problems.add(where, error.what)
             element.clear()
-    except OSError as error:
-        raise InputError(f"cannot read it: {error.strerror}", where=str(path)) from error
     except ElementTree.ParseError as error:
         line, column = error.position
         raise InputError("not well-formed XML", where=f"{path} line {line} column {column}") from error

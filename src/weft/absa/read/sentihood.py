@@ -10,13 +10,13 @@ Neighbourhoods", section 3; the four frequent aspects and the task form are the 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from weft.absa.records import SENTIHOOD_POLARITIES, Context, Corpus, Problems, Sentence
 from weft.errors import InputError
+from weft.platform.reading import read_json
 
 TARGETS = ("LOCATION1", "LOCATION2")
 FREQUENT_ASPECTS = ("general", "price", "transit-location", "safety")
@@ -48,14 +48,7 @@ def read_sentihood(path: Path, aspects: Sequence[str] = FREQUENT_ASPECTS) -> Cor
     Raises:
         InputError: The file is missing, is not JSON, or is not a list.
     """
-    try:
-        entries = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read it: {error.strerror}", where=str(path)) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"byte {error.start} is not UTF-8", where=str(path)) from error
-    except json.JSONDecodeError as error:
-        raise InputError(f"not JSON: {error.msg}", where=f"{path} line {error.lineno}") from error
+    entries = read_json(path)
     if not isinstance(entries, list):
         raise InputError(f"a {type(entries).__name__} at the top, not a list of sentences", where=str(path))
     problems = Problems()

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Literal, Self
 
 from weft.errors import ConfigError, InputError, MissingExtraError
+from weft.platform.files import replaced, writer
+from weft.platform.reading import FIELD_CHARACTERS, bounded, open_input, parse_json, text_stream
+from weft.platform.spreadsheet import write_rows
 
 Format = Literal["csv", "jsonl", "parquet", "lines"]
 _SUFFIXES: dict[str, Format] = {
@@ -28,7 +31,6 @@ _SUFFIXES: dict[str, Format] = {
     ".parquet": "parquet",
     ".txt": "lines",
 }
-_FIELD_LIMIT = 1 << 24
 _PARQUET_BATCH = 1024
 
 
@@ -74,7 +76,8 @@ def read_rows(path: str, columns: Sequence[str], form: Format | None = None) -> 
         yield from _parquet(Path(path), columns)
         return
     # A byte that is not UTF-8 becomes a lone surrogate, so that it spoils its own row and no other.
-    with _open(path) as stream:
+    with text_stream(path, errors="surrogateescape", newline="") as opened:
+        stream = bounded(opened, path)
         if chosen == "csv":
             delimiter = "\t" if path.lower().endswith(".tsv") else ","
             rows = _csv(stream, path, columns, delimiter)
@@ -83,14 +86,6 @@ def read_rows(path: str, columns: Sequence[str], form: Format | None = None) -> 
         else:
             rows = (TableRow(n, {columns[0]: line.rstrip("\r\n")}) for n, line in enumerate(stream, start=1))
         yield from map(_utf8, rows)
-
-
-def _open(path: str) -> IO[str]:
-    options: dict[str, Any] = {"encoding": "utf-8-sig", "errors": "surrogateescape", "newline": ""}
-    try:
-        return open(sys.stdin.fileno(), closefd=False, **options) if path == "-" else open(path, **options)
-    except OSError as error:
-        raise InputError(f"cannot read it: {error.strerror}", where=path) from error
 
 
 def _utf8(row: TableRow) -> TableRow:
@@ -110,8 +105,8 @@ def _require(header: Sequence[str], columns: Sequence[str], path: str) -> None:
             raise InputError(f"column {column!r} stands there more than once", where=path)
 
 
-def _csv(stream: IO[str], path: str, columns: Sequence[str], delimiter: str) -> Iterator[TableRow]:
-    csv.field_size_limit(_FIELD_LIMIT)
+def _csv(stream: Iterator[str], path: str, columns: Sequence[str], delimiter: str) -> Iterator[TableRow]:
+    csv.field_size_limit(FIELD_CHARACTERS)
     reader = csv.reader(stream, delimiter=delimiter, strict=True)
     try:
         header = next(reader, [])
@@ -137,14 +132,14 @@ def _csv(stream: IO[str], path: str, columns: Sequence[str], delimiter: str) -> 
             yield TableRow(number, dict(zip(header, fields, strict=True)))
 
 
-def _jsonl(stream: IO[str], columns: Sequence[str]) -> Iterator[TableRow]:
+def _jsonl(stream: Iterator[str], columns: Sequence[str]) -> Iterator[TableRow]:
     for number, line in enumerate(stream, start=1):
         if not line.strip():
             continue
         try:
-            cells = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
-            yield TableRow(number, {}, f"not JSON: {error}")
+            cells = parse_json(line, "")
+        except InputError as error:
+            yield TableRow(number, {}, error.what)
             continue
         if not isinstance(cells, dict):
             yield TableRow(number, {}, f"a JSON {type(cells).__name__}, not an object")
@@ -160,6 +155,7 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
     parquet = _pyarrow_parquet()
     import pyarrow
 
+    open_input(path).close()
     try:
         source = parquet.ParquetFile(path)
     except OSError as error:
@@ -209,23 +205,24 @@ class TableWriter:
         self._form: Format = "jsonl" if path is None else format_of(path)
         if self._form == "lines":
             raise ConfigError(f"cannot write records to {path!r}", hint="use .csv, .jsonl or .parquet")
-        self._partial = None if path is None else f"{path}.part"
+        self._stack = ExitStack()
         self._stream: IO[str] | None = None
         self._parquet: Any = None
 
     def __enter__(self) -> Self:
-        if self._form == "parquet":
-            self._open_parquet()
-            return self
-        if self._partial is None:
+        if self._path is None:
             self._stream = sys.stdout
             return self
-        try:
-            self._stream = open(self._partial, "w", encoding="utf-8", newline="")
-        except OSError as error:
-            raise InputError(f"cannot write it: {error.strerror}", where=self._path) from error
-        if self._form == "csv":
-            csv.writer(self._stream, lineterminator="\n").writerow(self.columns)
+        with ExitStack() as stack:
+            if self._form == "parquet":
+                self._parquet = stack.enter_context(
+                    self._parquet_writer(stack.enter_context(replaced(self._path)))
+                )
+            else:
+                self._stream = stack.enter_context(writer(self._path, newline=""))
+                if self._form == "csv":
+                    write_rows(self._stream, [self.columns])
+            self._stack = stack.pop_all()
         return self
 
     def write(self, records: Sequence[Mapping[str, Any]]) -> None:
@@ -237,24 +234,18 @@ class TableWriter:
             return
         assert self._stream is not None  # set by __enter__
         if self._form == "csv":
-            writer = csv.writer(self._stream, lineterminator="\n")
-            writer.writerows([record[column] for column in self.columns] for record in records)
+            write_rows(self._stream, ([record[column] for column in self.columns] for record in records))
         else:
             self._stream.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
-    def _open_parquet(self) -> None:
+    def _parquet_writer(self, place: Path) -> Any:
         parquet = _pyarrow_parquet()
         import pyarrow
 
         # Known beforehand, not from the first records: all of these may lack what later ones have.
         names = {int: pyarrow.int64(), bool: pyarrow.bool_(), float: pyarrow.float64(), str: pyarrow.string()}
         types = [names[self._types.get(column, str)] for column in self.columns]
-        try:
-            self._parquet = parquet.ParquetWriter(
-                self._partial, pyarrow.schema(list(zip(self.columns, types, strict=True)))
-            )
-        except OSError as error:
-            raise InputError(f"cannot write it: {error.strerror or error}", where=self._path) from error
+        return parquet.ParquetWriter(place, pyarrow.schema(list(zip(self.columns, types, strict=True))))
 
     def _write_parquet(self, records: Sequence[Mapping[str, Any]]) -> None:
         import pyarrow
@@ -265,14 +256,4 @@ class TableWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._parquet is not None:
-            self._parquet.close()
-        if self._partial is None or self._path is None:
-            return
-        if self._stream is not None:
-            self._stream.close()
-        if os.path.exists(self._partial):
-            if kind is None:
-                os.replace(self._partial, self._path)
-            else:
-                os.unlink(self._partial)
+        self._stack.__exit__(kind, error, trace)

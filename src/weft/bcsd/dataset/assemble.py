@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -17,6 +15,7 @@ from weft.bcsd.dataset.build import BuildReport, part_path
 from weft.bcsd.dataset.config import DatasetConfig
 from weft.bcsd.represent import NORMALISER_VERSION, load_vocabulary
 from weft.bcsd.table import SCHEMA_VERSION, schema, write_tables
+from weft.platform.files import write_json
 
 MANIFEST_VERSION = 1
 #: Two functions of this many blocks with the same tokens are the same code, not two short functions.
@@ -163,7 +162,4 @@ def _write_manifest(
         "packages": [asdict(package) for package in config.packages],
         "builds": [asdict(report) for report in reports],
     }
-    path = output.with_name(output.name + ".manifest.json")
-    partial = path.with_name(path.name + ".part")
-    partial.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-    os.replace(partial, path)
+    write_json(output.with_name(output.name + ".manifest.json"), manifest)

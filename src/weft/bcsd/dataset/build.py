@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 import resource
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-
-import pyarrow.parquet as pq
 
 from weft.bcsd.dataset.compile import (
     LIBRARY,
@@ -27,9 +23,11 @@ from weft.bcsd.dataset.label import label_build
 from weft.bcsd.dataset.source import Tree, fetch, one_at_a_time
 from weft.bcsd.disassemble.native import EXTRACTOR_VERSION
 from weft.bcsd.represent import NORMALISER_VERSION, load_vocabulary
-from weft.bcsd.table import SCHEMA_VERSION
+from weft.bcsd.table import SCHEMA_VERSION, write_tables
 from weft.bcsd.use.extract_files import hash_file
 from weft.errors import WeftError
+from weft.platform.files import make_folder, write_json
+from weft.platform.reading import read_object
 
 
 @dataclass(frozen=True)
@@ -107,13 +105,13 @@ def known_builds(config: DatasetConfig, work: Path) -> list[BuildReport]:
             part = part_path(work, package.name, str(variant))
             record = part.parent / "report.json"
             if record.is_file() and part.is_file():
-                found.append(_report(json.loads(record.read_text(encoding="utf-8"))["report"]))
+                found.append(_report(read_object(record)["report"]))
     return found
 
 
 def _one(package: Package, variant: Variant, tree: Tree, work: Path, jobs: int) -> tuple[BuildReport, bool]:
     part = part_path(work, package.name, str(variant))
-    part.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(part.parent)
     # A second run in the same folder waits, and then finds the build finished.
     with one_at_a_time(part.with_name("lock")):
         return _one_alone(package, variant, tree, work, part, jobs)
@@ -124,7 +122,7 @@ def _one_alone(
 ) -> tuple[BuildReport, bool]:
     folder = part.parent
     record = folder / "report.json"
-    known = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
+    known = read_object(record) if record.is_file() else {}
     compiled, labelled = _compile_key(package, variant, tree), _label_key()
     library, stripped = folder / LIBRARY, folder / STRIPPED
     reusable = known.get("compiled") == compiled and library.is_file() and stripped.is_file()
@@ -139,7 +137,7 @@ def _one_alone(
     except WeftError as error:
         part.unlink(missing_ok=True)
         return _failure(package, variant, tree, str(error)), True
-    pq.write_table(rows.table, part, compression="zstd")
+    write_tables([rows.table], part, rows.table.schema)
     report = BuildReport(
         **_identity(package, variant, tree),
         functions=rows.table.num_rows,
@@ -151,10 +149,8 @@ def _one_alone(
         seconds=round(time.monotonic() - begun, 2),
         cpu_seconds=round(_processor_time() - spent, 2),
     )
-    partial = record.with_suffix(".part")
     document = {"compiled": compiled, "labelled": labelled, "report": asdict(report)}
-    partial.write_text(json.dumps(document, indent=1), encoding="utf-8")
-    os.replace(partial, record)
+    write_json(record, document)
     return report, True
 
 

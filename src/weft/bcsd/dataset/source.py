@@ -13,6 +13,7 @@ from pathlib import Path
 
 from weft.bcsd.dataset.config import Package
 from weft.errors import InputError
+from weft.platform.files import make_folder, write_text
 
 _SECONDS = 600
 
@@ -45,7 +46,7 @@ def fetch(package: Package, folder: Path) -> Tree:
     Raises:
         InputError: The download or a preparation failed; the tree is left out, so that a retry starts afresh.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     with one_at_a_time(folder / f"{package.name}.lock"):
         return _fetch(package, folder / package.name)
 
@@ -68,12 +69,11 @@ def _fetch(package: Package, home: Path) -> Tree:
         _download(package, home)
         _unpack(package, home, tree)
         for place, text in package.write.items():
-            target = tree / place
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, encoding="utf-8")
+            make_folder((tree / place).parent)
+            write_text(tree / place, text)
         for command in package.prepare:
             run(["sh", "-ec", command], tree, f"{package.name}: {command}")
-        stamp.write_text(wanted, encoding="utf-8")
+        write_text(stamp, wanted)
     return Tree(tree, _version(home), _digest(home))
 
 

@@ -6,7 +6,6 @@ The file is JSON: ``{"weft_functions": 1, "disassembler": name, "functions": [{â
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,8 @@ from weft.bcsd.disassemble.interface import (
 )
 from weft.bcsd.read.image import Image
 from weft.errors import InputError
+from weft.platform.files import write_json
+from weft.platform.reading import read_json
 
 FORMAT_VERSION = 1
 
@@ -78,7 +79,7 @@ def save_functions(functions: Iterable[Function], path: Path, disassembler: str)
         "disassembler": disassembler,
         "functions": [to_record(function) for function in functions],
     }
-    path.write_text(json.dumps(document, separators=(",", ":")) + "\n", encoding="utf-8")
+    write_json(path, document, indent=None, separators=(",", ":"))
 
 
 class FrozenDisassembler(Disassembler):
@@ -94,12 +95,7 @@ class FrozenDisassembler(Disassembler):
     name = "frozen"
 
     def __init__(self, path: str | Path) -> None:
-        try:
-            document = json.loads(Path(path).read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
-            raise InputError("no such file", where=str(path)) from error
-        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise InputError(f"not a JSON file: {error}", where=str(path)) from error
+        document = read_json(path)
         version = document.get("weft_functions") if isinstance(document, dict) else None
         if version != FORMAT_VERSION:
             raise InputError(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from weft.errors import StoreError
+from weft.errors import InputError, StoreError
+from weft.platform.files import write_json
+from weft.platform.reading import SETTINGS_BYTES, read_json
 
 INDEX_SCHEMA = 1
 FILE_NAME = "index.json"
@@ -36,36 +36,27 @@ def write_description(folder: Path, description: Description) -> None:
     """Write it, whole or not at all.
 
     Raises:
-        StoreError: The place cannot be written.
+        OutputError: The place cannot be written.
     """
-    place = folder / FILE_NAME
-    partial = place.with_name(f".{FILE_NAME}.part")
-    try:
-        with open(partial, "w", encoding="utf-8") as file:
-            json.dump(asdict(description), file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, place)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise StoreError(f"cannot be written: {error.strerror or error}", where=str(place)) from error
+    write_json(folder / FILE_NAME, asdict(description))
 
 
 def read_description(folder: Path) -> Description:
     """Read it and check that this version understands it.
 
     Raises:
-        StoreError: There is no index, it is damaged, or it is of another schema.
+        InputError: There is no such folder.
+        StoreError: There is no index in it, it is damaged, or it is of another schema.
     """
     place = folder / FILE_NAME
-    try:
-        record = json.loads(place.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError) as error:
+    if not place.is_file():
         hint = f"`weft bcsd index add FILE… --index {folder}` makes one"
-        what = "not an index" if folder.exists() else "no such index"
-        raise StoreError(what, where=str(folder), hint=hint) from error
-    except (OSError, ValueError) as error:
-        raise StoreError("cannot be read", where=str(place), hint="make the index anew") from error
+        error = StoreError("not an index", where=str(folder), hint=hint)
+        raise error if folder.exists() else InputError("no such index", where=str(folder), hint=hint)
+    try:
+        record = read_json(place, SETTINGS_BYTES)
+    except InputError as error:
+        raise StoreError(error.what, where=error.where, hint="make the index anew") from error
     if isinstance(record, dict) and record.get("schema", INDEX_SCHEMA) != INDEX_SCHEMA:
         what = f"index schema {record['schema']}; this version reads {INDEX_SCHEMA}"
         raise StoreError(what, where=str(folder), hint="make the index anew")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from weft.errors import StoreError
+from weft.errors import OutputError, StoreError, WeftError
 
 #: What LanceDB raises. Its Rust side reports a full disk and a damaged file alike, told apart by their text.
 ENGINE_ERRORS = (OSError, RuntimeError, ValueError, KeyError, pa.ArrowException)
@@ -24,18 +24,19 @@ _DENIED = ("permission denied", "read-only file system")
 
 @contextmanager
 def as_store_error(folder: Path, doing: str) -> Iterator[None]:
-    """Turn the engine's errors into a :class:`StoreError`.
+    """Turn the engine's errors into one of ours.
 
     Args:
         folder: The index.
         doing: ``"read"`` or ``"written"``.
 
     Raises:
-        StoreError: For every error of the engine.
+        OutputError: The disk is full, or the place may not be written to.
+        StoreError: For every other error of the engine.
     """
     try:
         yield
-    except StoreError:
+    except WeftError:
         raise
     except ENGINE_ERRORS as error:
         raise explain(error, folder, doing) from error
@@ -46,17 +47,18 @@ def as_store_error(folder: Path, doing: str) -> Iterator[None]:
         raise explain(error, folder, doing) from error
 
 
-def explain(error: BaseException, folder: Path, doing: str) -> StoreError:
+def explain(error: BaseException, folder: Path, doing: str) -> WeftError:
     """The engine's error in words that say what to do."""
     text = str(error).lower()
     if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or any(word in text for word in _FULL):
-        return StoreError(
-            "the disk is full",
+        return OutputError(
+            "cannot be written: the disk is full",
             where=str(folder),
             hint="what was committed is kept; make room and run the same command again",
         )
     if getattr(error, "errno", None) in (errno.EACCES, errno.EROFS) or any(word in text for word in _DENIED):
-        return StoreError(f"cannot be {doing}: permission denied", where=str(folder))
+        kind = OutputError if doing == "written" else StoreError
+        return kind(f"cannot be {doing}: permission denied", where=str(folder))
     lines = str(error).strip().splitlines() or [type(error).__name__]
     reason = _ORIGIN.sub("", lines[0])
     return StoreError(

@@ -25,6 +25,7 @@ from weft.bcsd.index.store import FunctionStore, IndexedFile
 from weft.bcsd.use.embed_files import Embedding, embed_each, embedder_of
 from weft.bcsd.use.extract_files import find_binaries, hash_file, is_gone
 from weft.errors import InputError, StoreError, WeftError
+from weft.platform.files import make_folder
 
 Status = Literal["added", "updated", "unchanged", "removed", "failed"]
 # A commit holds whole files: it is made when it has so many rows, or when so much time has gone by.
@@ -195,13 +196,12 @@ def check_model(folder: Path, version: str) -> Description:
 
 def _make_folder(folder: Path) -> None:
     if folder.is_dir() and not (folder / FILE_NAME).exists():
-        strangers = [name for name in os.listdir(folder) if name not in ("writer.lock", f".{FILE_NAME}.part")]
+        strangers = [
+            name for name in os.listdir(folder) if name != "writer.lock" and not name.endswith(".part")
+        ]
         if strangers:
             raise StoreError("not an index, and not empty", where=str(folder), hint="name a new folder")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"cannot be made: {error.strerror}", where=str(folder)) from error
+    make_folder(folder)
 
 
 def _embed_into(

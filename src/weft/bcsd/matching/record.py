@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from weft.bcsd.matching.match import TINY_BLOCKS, Matching
 from weft.bcsd.matching.pairing import same_tokens
 from weft.bcsd.matching.side import Side
+from weft.platform.spreadsheet import write_rows
 
 SCHEMA = 1
 #: Items listed of each kind of evidence.
@@ -143,21 +143,14 @@ def _digest(side: Side, row: int) -> str:
 def matching_csv(matching: Matching) -> str:
     """The matches, one per line, then the functions without one, their other half empty."""
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    write_rows(out, [COLUMNS])
     for record in match_records(matching):
-        writer.writerow(
-            [
-                *record["a"].values(),
-                *record["b"].values(),
-                record["score"],
-                record["rank"],
-                record["confidence"],
-                " ".join(record["flags"]),
-            ]
-        )
-    for row in matching.unmatched_a():
-        writer.writerow([*function_record(matching.a, row).values(), *[""] * 8])
+        measures = [record["score"], record["rank"], record["confidence"], " ".join(record["flags"])]
+        write_rows(out, [[*record["a"].values(), *record["b"].values(), *measures]])
+    write_rows(
+        out, ([*function_record(matching.a, row).values(), *[""] * 8] for row in matching.unmatched_a())
+    )
+    blank = [""] * 4
     for row in matching.unmatched_b():
-        writer.writerow([*[""] * 4, *function_record(matching.b, row).values(), *[""] * 4])
+        write_rows(out, [[*blank, *function_record(matching.b, row).values(), *blank]])
     return out.getvalue()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from weft.bcsd.matching.rule import Rule
 from weft.bcsd.matching.side import Side, SideRequest, read_side
 from weft.bcsd.use.score import ScoreWeights
 from weft.errors import InputError
+from weft.platform.reading import read_object
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -146,7 +146,7 @@ def packages_of(work: Path, role: str) -> list[Path]:
 
 
 def _role(report: Path) -> str:
-    return json.loads(report.read_text(encoding="utf-8"))["report"]["role"]
+    return read_object(report)["report"]["role"]
 
 
 def known_build(folder: Path, embedder: Embeds, role: str) -> Known:

@@ -25,6 +25,7 @@ from weft.bcsd.use.remarks import processor_remarks
 from weft.bcsd.use.store import DEFAULT_MODEL
 from weft.errors import InputError, WeftError
 from weft.platform.cluster import Cluster
+from weft.platform.files import check_output
 from weft.platform.processes import Limits, Outcome, run_bounded
 
 
@@ -262,12 +263,9 @@ def _write(
     """Write the rows of files as they come; the output is replaced when all are there, if any is.
 
     Raises:
-        InputError: The output's folder does not exist.
-        StoreError: The output cannot be written.
+        OutputError: The output cannot be written.
     """
-    folder = output.resolve().parent
-    if not folder.is_dir():
-        raise InputError("no such folder", where=str(folder))
+    check_output(output)
     embedder = embedder_of(options.model, options.precision)
     reports: list[EmbedReport] = []
 
@@ -278,11 +276,6 @@ def _write(
             if rows is not None:
                 yield rows
 
-    whole = output.with_name(f".{output.name}.whole")
-    try:
-        write_tables(tables(), whole, embedded_schema(embedder.dimension, embedder.version))
-        if any(report.error is None for report in reports):
-            os.replace(whole, output)
-    finally:
-        whole.unlink(missing_ok=True)
+    full = embedded_schema(embedder.dimension, embedder.version)
+    write_tables(tables(), output, full, wanted=lambda: any(report.error is None for report in reports))
     return reports

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -29,6 +28,7 @@ from weft.bcsd.read.open import sniff_format
 from weft.bcsd.table import TableBuilder, schema, write_tables
 from weft.bcsd.use.remarks import file_remarks
 from weft.errors import InputError, WeftError
+from weft.platform.files import check_output, scratch
 from weft.platform.processes import Limits, Outcome, run_bounded
 
 # Extraction makes many small tuples and hardly any cycles: the collector finds nothing, often.
@@ -233,16 +233,15 @@ def extract(
 
     Raises:
         InputError: A path that cannot be worked on at all.
-        StoreError: The output cannot be written.
+        OutputError: The output cannot be written.
     """
     files = find_binaries(paths)
     # Tells at once, not once per file, that an extra is missing.
     name = choose_disassembler(options.disassembler).name
-    folder = output.resolve().parent if output is not None else None
-    if folder is not None and not folder.is_dir():
-        raise InputError("no such folder", where=str(folder))
+    if output is not None:
+        check_output(output)
     reports: list[FileReport] = []
-    with tempfile.TemporaryDirectory(prefix=".weft-extract-", dir=folder) as parts:
+    with scratch(output) as parts:
         jobs = [
             Job(path, os.path.join(parts, f"{number}.parquet"), options.disassembler, options.min_blocks)
             for number, path in enumerate(files)

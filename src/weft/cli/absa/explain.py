@@ -9,6 +9,7 @@ from weft.cli.absa.arguments import add_questions, load_asker
 from weft.cli.options import Parser, add_html, add_json, add_machine, add_model
 from weft.cli.table import table
 from weft.errors import ConfigError, InputError
+from weft.platform.files import check_output, write_text
 
 METHODS = ("occlusion", "search", "gradient", "integrated", "attention", "quasi")
 
@@ -39,6 +40,8 @@ def run(argv: list[str]) -> int:
         raise InputError("the text is empty")
     if arguments.maps and not arguments.json:
         raise ConfigError("--maps are matrices for programs", hint="give --json as well")
+    if arguments.html is not None:
+        check_output(arguments.html)
     from weft.absa.explain.attribution import DEFAULT_METHOD, Method, explain
     from weft.absa.explain.heatmap import heatmap
     from weft.absa.explain.maps import question_maps
@@ -54,10 +57,7 @@ def run(argv: list[str]) -> int:
         for question in questions
     ]
     if arguments.html is not None:
-        try:
-            arguments.html.write_text(heatmap(found), encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"cannot write it: {error.strerror}", where=str(arguments.html)) from error
+        write_text(arguments.html, heatmap(found))
     if arguments.json:
         records = [explanation.record() for explanation in found]
         if arguments.maps:

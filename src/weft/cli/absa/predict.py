@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -12,12 +13,16 @@ from weft.cli.absa.arguments import add_answers, add_columns, add_questions, loa
 from weft.cli.options import Parser, add_out
 from weft.cli.table import table
 from weft.errors import ConfigError, InputError, PartialFailure
+from weft.platform.files import check_output
+from weft.platform.reading import lines
 
 if TYPE_CHECKING:
     from weft.absa.read.table import Format
     from weft.absa.use.asker import Asker
     from weft.absa.use.predict import Asked
 
+_PATH = re.compile(r"(?:\.{0,2}/)?(?:[^\s/]+/)*[^\s/]*\.[A-Za-z0-9]{1,8}|(?:\.{0,2}/)[^\s]*|\S+/")
+"""One word with a suffix, or that begins or ends as a path does."""
 _SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".txt")
 
 
@@ -67,22 +72,45 @@ def run(argv: list[str]) -> int:
         check_threshold("--threshold", arguments.threshold)
     if arguments.abstain is not None:
         check_threshold("--abstain", arguments.abstain)
-    is_table = arguments.input == "-" or Path(arguments.input).suffix.lower() in _SUFFIXES
-    if not is_table:
-        return _one(arguments, aspects)
-    return _table(arguments, aspects)
+    if arguments.out is not None:
+        check_output(arguments.out)
+    return (
+        _table(arguments, aspects)
+        if is_table(arguments.input, arguments.input_format)
+        else _one(arguments, aspects)
+    )
+
+
+def is_table(given: str, form: str | None = None) -> bool:
+    """Whether an argument names a table; otherwise it is a text.
+
+    Args:
+        given: A text, a path, or ``-``.
+        form: The format that was named, if one was.
+
+    Raises:
+        InputError: It is a path, and not of a table: a folder, a file of an unknown kind or one that is not there.
+    """
+    if given == "-" or form is not None or Path(given).suffix.lower() in _SUFFIXES:
+        return True
+    try:
+        there = bool(given.strip()) and Path(given).exists()
+    except (OSError, ValueError):  # too long for a path, or no path at all
+        there = False
+    if there:
+        what = "is a folder" if Path(given).is_dir() else "is a file of an unknown kind"
+        raise InputError(what, where=given, hint=f"--input-format, or one of {', '.join(_SUFFIXES)}")
+    if _PATH.fullmatch(given):
+        raise InputError(
+            "is not there", where=given, hint="a text that looks like a path comes by standard input"
+        )
+    return False
 
 
 def _lines(path: Path | None) -> list[str]:
     if path is None:
         return []
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise InputError(f"cannot read it: {error.strerror}", where=str(path)) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"byte {error.start} is not UTF-8", where=str(path)) from error
-    found = [line.strip() for line in lines if line.strip()]
+    found = [line.strip() for line in lines(path) if line.strip()]
     if not found:
         raise InputError("holds no aspect", where=str(path))
     return found

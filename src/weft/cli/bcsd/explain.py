@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-from weft.cli.bcsd.match import write
 from weft.cli.options import (
     Parser,
     add_html,
@@ -15,7 +14,8 @@ from weft.cli.options import (
     device_of,
     limits_of,
 )
-from weft.errors import ConfigError, StoreError
+from weft.errors import ConfigError
+from weft.platform.files import check_output, write_text
 
 
 def parser() -> Parser:
@@ -48,8 +48,8 @@ def run(argv: list[str]) -> int:
         if selector.function is None:
             raise ConfigError(f"{selector.path}: which function?", hint="FILE:FUNCTION or FILE@ADDRESS")
     limits = limits_of(arguments)
-    if arguments.html is not None and not arguments.html.resolve().parent.is_dir():
-        raise StoreError("no such folder", where=str(arguments.html.resolve().parent))
+    if arguments.html is not None:
+        check_output(arguments.html)
     from weft.bcsd.explain.occlusion import explain
     from weft.bcsd.explain.record import describe, explanation_record
     from weft.bcsd.matching.side import SideRequest, read_sides
@@ -68,6 +68,6 @@ def run(argv: list[str]) -> int:
     if arguments.html is not None:
         from weft.bcsd.explain.page import explanation_page
 
-        write(arguments.html, explanation_page(found))
+        write_text(arguments.html, explanation_page(found), "backslashreplace")
     print(json.dumps(explanation_record(found)) if arguments.json else describe(found))
     return 0

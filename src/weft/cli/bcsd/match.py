@@ -23,7 +23,8 @@ from weft.cli.options import (
     share,
 )
 from weft.cli.table import table
-from weft.errors import ConfigError, StoreError
+from weft.errors import ConfigError
+from weft.platform.files import check_output, write_text
 
 if TYPE_CHECKING:
     from weft.bcsd.matching.match import Matching
@@ -93,12 +94,13 @@ def run(argv: list[str]) -> int:
     if arguments.html is not None:
         from weft.bcsd.report.page import report_page
 
-        write(arguments.html, report_page(matching, found.model, calibrated))
+        write_text(arguments.html, report_page(matching, found.model, calibrated), "backslashreplace")
     if arguments.rename is not None:
         from weft.bcsd.report.rename import rename_script
 
         place = arguments.rename_out or Path(f"weft_rename_{arguments.rename}.py")
-        write(place, rename_script(matching, arguments.rename, arguments.rename_floor))
+        script = rename_script(matching, arguments.rename, arguments.rename_floor)
+        write_text(place, script, "backslashreplace")  # a path may hold bytes that are no text
     if arguments.json:
         print(json.dumps(matching_record(matching, found.model, calibrated)))
     elif arguments.csv:
@@ -119,21 +121,8 @@ def check(arguments: argparse.Namespace) -> None:
     if arguments.rename_out is not None and arguments.rename is None:
         raise ConfigError("--rename-out without --rename", hint="--rename ghidra or --rename ida")
     for path in (arguments.html, arguments.rename_out):
-        if path is not None and not path.resolve().parent.is_dir():
-            raise StoreError("no such folder", where=str(path.resolve().parent))
-
-
-def write(path: Path, text: str) -> None:
-    """Write a text file.
-
-    Raises:
-        StoreError: It cannot be written.
-    """
-    try:
-        # A path may hold bytes that are no text.
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise StoreError(f"cannot be written: {error.strerror}", where=str(path)) from error
+        if path is not None:
+            check_output(path)
 
 
 def describe(matching: Matching, width: int | None = None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from weft.cli.bcsd.embedding import add_embedding, embedding_of
 from weft.cli.options import Parser, add_index, add_min_blocks, add_quiet, add_selector, add_shapes, at_least
 from weft.cli.table import table
+from weft.platform.spreadsheet import write_rows
 
 if TYPE_CHECKING:
     from weft.bcsd.use.search import Answer
@@ -106,14 +106,13 @@ def named(fields: dict[str, Any], readable: dict[str, str]) -> dict[str, Any]:
 
 def write_csv(answers: Iterable[Answer], file: TextIO) -> None:
     """One line per hit, under a header; flags are joined by semicolons."""
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
+    write_rows(file, [CSV_COLUMNS])
     for answer in answers:
         asked = (answer.name, answer.address, answer.size, answer.blocks)
         for hit in answer.hits:
             fields = hit._asdict()
             fields["flags"] = ";".join(hit.flags)
-            writer.writerow([*asked, *(fields[name] for name in CSV_COLUMNS[len(asked) :])])
+            write_rows(file, [[*asked, *(fields[name] for name in CSV_COLUMNS[len(asked) :])]])
 
 
 def describe(answer: Answer, readable: Mapping[str, str]) -> str:

@@ -54,14 +54,11 @@ def run(argv: list[str]) -> int:
 def draw(detail: Detail, svg: Path | None, dot: Path | None) -> None:
     """Write the pictures that were asked for."""
     from weft.bcsd.draw import to_dot, to_svg
-    from weft.errors import StoreError
+    from weft.platform.files import write_text
 
     for path, text in ((dot, to_dot), (svg, to_svg)):
         if path is not None:
-            try:
-                path.write_text(text(detail.function), encoding="utf-8")
-            except OSError as error:
-                raise StoreError(f"cannot be written: {error.strerror}", where=str(path)) from error
+            write_text(path, text(detail.function))
 
 
 def listing(lines: list[Line]) -> str:

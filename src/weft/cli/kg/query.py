@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from urllib.parse import unquote
 from weft.cli.options import Parser, add_only, add_shapes, add_store
 from weft.cli.table import table
 from weft.errors import ConfigError, InputError
+from weft.platform.spreadsheet import write_rows
 
 if TYPE_CHECKING:
     from weft.kg.store.sparql import Answer, Term
@@ -51,9 +51,8 @@ def run(argv: list[str]) -> int:
     elif found.truth is not None:
         print("yes" if found.truth else "no")
     elif arguments.csv:
-        writer = csv.writer(sys.stdout)
-        writer.writerow(found.variables)
-        writer.writerows([["" if term is None else term.value for term in row] for row in found.rows])
+        write_rows(sys.stdout, [found.variables])
+        write_rows(sys.stdout, (["" if term is None else term.value for term in row] for row in found.rows))
     else:
         rows = [["" if term is None else readable(term) for term in row] for row in found.rows]
         print(table(found.variables, rows))
