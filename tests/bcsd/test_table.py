@@ -99,7 +99,7 @@ def test_frozen_functions_replay_exactly(functions_of, tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("nonsense", "not a JSON file"),
+        ("nonsense", "is not JSON"),
         ('{"weft_functions": 9}', "version 9"),
         ('{"weft_functions": 1, "functions": [{"name": 1}]}', "damaged"),
         ("[]", "version None"),

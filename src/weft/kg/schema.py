@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from weft.errors import ConfigError, InputError
+from weft.platform.files import write_json
+from weft.platform.reading import SETTINGS_BYTES, read_json, read_yaml
 
 NONE = "none"
 _KEYS = ("definition", "direction", "head", "tail", "also")
@@ -109,7 +108,7 @@ class Schema:
     def save(self, path: Path) -> None:
         """Write as JSON."""
         records = {relation.name: relation.record() for relation in self.relations}
-        path.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
+        write_json(path, records)
 
     @staticmethod
     def load(path: Path) -> Schema:
@@ -121,12 +120,7 @@ class Schema:
         Raises:
             InputError: The file cannot be read, or says what no schema says.
         """
-        try:
-            text = path.read_text(encoding="utf-8")
-            data = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
-        except (OSError, ValueError, yaml.YAMLError) as error:
-            reason = str(error).replace("\n", " ")
-            raise InputError(f"no schema can be read: {reason}", where=str(path)) from error
+        data = (read_json if path.suffix == ".json" else read_yaml)(path, SETTINGS_BYTES)
         if not isinstance(data, dict):
             raise InputError("a schema is a JSON object of relation names and definitions", where=str(path))
         return Schema(tuple(_relation(str(name), value, str(path)) for name, value in data.items()))

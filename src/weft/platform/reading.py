@@ -29,6 +29,10 @@ FILE_BYTES = 1024 * MEBIBYTE
 """Of a file of data that is read whole."""
 SETTINGS_BYTES = MEBIBYTE
 """Of a file that a person wrote: a configuration, a schema."""
+SOURCE_BYTES = MEBIBYTE
+"""Of a file of source code, which is parsed whole."""
+WORD_CHARACTERS = 100_000
+"""Of a word, as a vocabulary cuts it up."""
 LINE_CHARACTERS = 16 * MEBIBYTE
 FIELD_CHARACTERS = MEBIBYTE
 DIGITS = 100

@@ -21,6 +21,7 @@ from weft.kg.languages.language import Language, ParsedFile
 from weft.kg.languages.unit import Open
 from weft.kg.schema import Schema
 from weft.kg.store.layout import Evidence, Spelling
+from weft.platform.reading import SOURCE_BYTES, read_bytes
 
 _DIGITS = 4
 """Decimals of a confidence: rounding in the last bits of a float must not make two runs differ."""
@@ -178,7 +179,9 @@ class CodeCorpus:
             return
         for document, path in self.paths.items():
             try:
-                self.tree.add(self._below[document], self._parsed(document, _read(path))[0])
+                self.tree.add(
+                    self._below[document], self._parsed(document, read_bytes(path, SOURCE_BYTES))[0]
+                )
             except InputError:
                 # It is met again where the file is given out, and listed.
                 continue
@@ -190,7 +193,7 @@ class CodeCorpus:
             InputError: A file cannot be opened.
         """
         for document, path in self.paths.items():
-            data = _read(path)
+            data = read_bytes(path, SOURCE_BYTES)
             digest = hashlib.sha256(data).hexdigest()
             if self.tree is None:
                 yield Source(document, digest, data)
@@ -214,7 +217,9 @@ class CodeCorpus:
         """What a document states and what a model inferred, with the names of its types followed."""
         if self.tree is None:
             return found
-        stated, _ = self._recent.pop(document, None) or self._stated(document, _read(self.paths[document]))
+        stated, _ = self._recent.pop(document, None) or self._stated(
+            document, read_bytes(self.paths[document], SOURCE_BYTES)
+        )
         inferred = []
         for item in found:
             tail = self.tree.type_named(self._below[document], item.tail)
@@ -292,10 +297,3 @@ def line_around(text: str, start: int, end: int) -> str:
     stop = text.find("\n", end)
     stop = min(len(text) if stop < 0 else stop, end + _AROUND)
     return text[begin:stop].strip()
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error

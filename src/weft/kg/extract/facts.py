@@ -23,6 +23,7 @@ from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.read.build import BuildConfig, unit_chunks
 from weft.kg.read.chunks import Chunk
 from weft.kg.read.tokens import PAD, CodeTokenizer
+from weft.platform.reading import SOURCE_BYTES, read_bytes
 
 
 @dataclass(frozen=True)
@@ -135,10 +136,7 @@ class Extractor:
         Raises:
             InputError: The file cannot be read, is no source of the model's language, or holds nothing.
         """
-        try:
-            text = self.language.decode(path.read_bytes(), str(path))
-        except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
+        text = self.language.decode(read_bytes(path, SOURCE_BYTES), str(path))
         found = self.facts_of(text, str(path), beams=beams, batch_size=batch_size)
         if not found:
             raise InputError("no functions, classes or statements to ask about", where=str(path))

@@ -23,6 +23,8 @@ from weft.kg.read.split import TRAIN, part_of
 from weft.kg.read.tables import TableWriter
 from weft.kg.read.tokens import CodeTokenizer, Tokens
 from weft.kg.schema import Schema
+from weft.platform.files import make_folder
+from weft.platform.reading import SOURCE_BYTES, read_bytes
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ def build_code(
     tokenizer = vocabulary or spoken.learn_vocabulary(
         sample or [document.text for document in documents], config.vocab_size
     )
-    output.mkdir(parents=True, exist_ok=True)
+    make_folder(output)
     tokenizer.save(output / "tokenizer.json")
     spoken.schema.save(output / "schema.json")
     stubs = spoken.stubs() if config.stubs else None
@@ -165,7 +167,7 @@ def read_tree(tree: Path, spoken: Language, config: BuildConfig | None, funnel: 
         module = spoken.module(relative)
         split = TRAIN if config is None else split_of(module, config.valid_percent, config.test_percent)
         try:
-            text = spoken.decode(path.read_bytes(), str(relative))
+            text = spoken.decode(read_bytes(path, SOURCE_BYTES), str(relative))
             if not text.strip():
                 funnel.counts["empty files"] += 1
                 continue

@@ -26,6 +26,7 @@ from weft.kg.read.text_chunks import text_chunks
 from weft.kg.read.tokens import CodeTokenizer
 from weft.kg.read.vocabulary import bert_vocabulary, learn_vocabulary
 from weft.kg.schema import Schema
+from weft.platform.files import make_folder
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def build_redocred(
     parts = parts_of(documents, config, split, funnel)
     say(f"{len(documents)} documents; making a vocabulary")
     tokenizer = make_vocabulary(documents, parts, config, vocabulary)
-    output.mkdir(parents=True, exist_ok=True)
+    make_folder(output)
     tokenizer.save(output / "tokenizer.json")
     schema.save(output / "schema.json")
     with TableWriter(output, TEXT_SCHEMAS) as writer:
@@ -178,7 +179,7 @@ def build_text(
     ]
     say(f"{len(chunks)} chunks; choosing their triples")
     inject(chunks, texts, seeds, schema, tokenizer, config.longest_tail, injection, funnel, embed)
-    output.mkdir(parents=True, exist_ok=True)
+    make_folder(output)
     tokenizer.save(output / "tokenizer.json")
     schema.save(output / "schema.json")
     save_entities(seeds.entities, output / "entities.json")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-import json
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from weft.errors import InputError
 from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.read.funnel import Funnel
+from weft.platform.reading import WORD_CHARACTERS, parse_json, read_bytes
 
 SUFFIXES = (".txt", ".text", ".md", ".rst", ".jsonl")
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -52,6 +53,17 @@ def decode_text(data: bytes) -> str:
         raise InputError(f"not UTF-8: {error.reason} at byte {error.start}") from error
 
 
+def check_words(text: str) -> None:
+    """Refuse a text with a word that no language has: cutting it up would take for ever.
+
+    Raises:
+        InputError: There is one.
+    """
+    found = re.search(rf"\S{{{WORD_CHARACTERS}}}", text)
+    if found is not None:
+        raise InputError(f"a word of more than {WORD_CHARACTERS:,} characters at {found.start()}")
+
+
 def parse_line(line: str, default_id: str, funnel: Funnel) -> TextDocument:
     """One line of a JSONL file: ``text``, and where they are known ``id`` and ``mentions``.
 
@@ -61,10 +73,7 @@ def parse_line(line: str, default_id: str, funnel: Funnel) -> TextDocument:
     Raises:
         InputError: The line is no JSON object with a text.
     """
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not JSON: {error}") from error
+    record = parse_json(line, "")
     if not isinstance(record, dict) or not isinstance(record.get("text"), str):
         raise InputError("not an object with a 'text'")
     text, name = record["text"], record.get("id", default_id)
@@ -72,6 +81,7 @@ def parse_line(line: str, default_id: str, funnel: Funnel) -> TextDocument:
         text.encode()
     except UnicodeEncodeError as error:
         raise InputError(f"a text with half a character at {error.start}") from error
+    check_words(text)
     given = record.get("mentions", [])
     if not isinstance(name, str | int) or not isinstance(given, list):
         raise InputError("an 'id' that is no string, or 'mentions' that are no list")
@@ -93,13 +103,14 @@ def _mentions(text: str, name: str, given: list[Any], funnel: Funnel) -> Iterato
 def _read_file(path: Path, name: str, funnel: Funnel) -> Iterator[TextDocument]:
     funnel.counts["files"] += 1
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
         if path.suffix.lower() != ".jsonl":
-            yield TextDocument(name, decode_text(data))
+            text = decode_text(data)
+            check_words(text)
+            yield TextDocument(name, text)
             return
-    except (OSError, InputError) as error:
-        reason = error.what if isinstance(error, InputError) else str(error.strerror)
-        funnel.fail("files that cannot be read", f"{name}: {reason}")
+    except InputError as error:
+        funnel.fail("files that cannot be read", f"{name}: {error.what}")
         return
     for number, line in enumerate(data.removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
         if not line.strip():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from weft.platform.files import write_json
 
 
 @dataclass
@@ -48,5 +49,4 @@ class Funnel:
 
     def save(self, path: Path, config: Mapping[str, object]) -> None:
         """Write with the configuration of the build."""
-        text = json.dumps({"config": config, **self.record()}, indent=1, ensure_ascii=False)
-        path.write_text(text + "\n", encoding="utf-8")
+        write_json(path, {"config": config, **self.record()}, ensure_ascii=False)

@@ -6,7 +6,6 @@ Source:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -16,6 +15,7 @@ from weft.errors import InputError
 from weft.kg.read.documents import GivenFact, Mention, TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.schema import Schema
+from weft.platform.reading import read_json
 
 _CLOSING = frozenset(
     (",", ".", ";", ":", "!", "?", ")", "]", "%", "'s", "’s", "n't", "'m", "'re", "'ve", "'ll")
@@ -39,10 +39,7 @@ def read_redocred(path: Path, funnel: Funnel) -> Iterator[TextDocument]:
     Raises:
         InputError: The file cannot be read, or is no such list.
     """
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"no Re-DocRED file can be read: {error}", where=str(path)) from error
+    data = read_json(path)
     if not isinstance(data, list):
         raise InputError("a Re-DocRED file is a JSON list of documents", where=str(path))
     for number, record in enumerate(data):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,8 @@ from weft.errors import InputError
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.ntriples import Labels, last_part, read_ntriples
 from weft.kg.schema import Schema
+from weft.platform.files import write_json
+from weft.platform.reading import parse_json, read_json, read_text
 
 COLUMNS = ("head", "relation", "tail", "head_type", "tail_type", "head_aliases", "tail_aliases")
 _UNREADABLE = "seed lines that cannot be read"
@@ -131,10 +132,7 @@ def _entity(
 
 
 def _rows(path: Path, ids: Mapping[str, int], funnel: Funnel) -> Iterator[_Row]:
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"no seed can be read: {error}", where=str(path)) from error
+    text = read_text(path)
     kind = path.suffix.lower()
     if kind in (".csv", ".tsv"):
         yield from _csv_rows(text, path.name, "\t" if kind == ".tsv" else ",", funnel)
@@ -179,9 +177,9 @@ def _json_rows(text: str, name: str, funnel: Funnel) -> Iterator[_Row]:
             continue
         where = f"{name}:{number}"
         try:
-            record = json.loads(line)
-        except ValueError as error:
-            funnel.fail(_UNREADABLE, f"{where}: not JSON: {error}")
+            record = parse_json(line, where)
+        except InputError as error:
+            funnel.fail(_UNREADABLE, str(error))
             continue
         plain = record if isinstance(record, dict) else {}
         values = {key: plain[key].strip() for key in COLUMNS[:5] if isinstance(plain.get(key), str)}
@@ -229,7 +227,7 @@ def _names(cell: str) -> tuple[str, ...]:
 def save_entities(entities: Iterable[Entity], path: Path) -> None:
     """Write a dictionary as JSON, for linking documents later."""
     records = [{"name": item.name, "type": item.type, "aliases": list(item.aliases)} for item in entities]
-    path.write_text(json.dumps(records, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(path, records, ensure_ascii=False)
 
 
 def load_entities(path: Path) -> list[Entity]:
@@ -239,7 +237,7 @@ def load_entities(path: Path) -> list[Entity]:
         InputError: The file is none.
     """
     try:
-        records = json.loads(path.read_text(encoding="utf-8"))
+        records = read_json(path)
         return [Entity(item["name"], item["type"], tuple(item["aliases"])) for item in records]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (KeyError, TypeError) as error:
         raise InputError(f"no dictionary can be read: {error!r}", where=str(path)) from error

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
 from weft.errors import InputError
+from weft.platform.reading import read_json
 
 TRAIN, VALID, TEST = "train", "valid", "test"
 
@@ -29,10 +29,7 @@ def read_split(path: Path) -> Mapping[str, str]:
     Raises:
         InputError: The file is none, or names a document twice.
     """
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"no split can be read: {error}", where=str(path)) from error
+    data = read_json(path)
     parts = (TRAIN, VALID, TEST)
     if not isinstance(data, dict) or not data.keys() <= set(parts):
         raise InputError(f"a split is a JSON object of {', '.join(parts)}", where=str(path))

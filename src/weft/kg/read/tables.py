@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from weft.errors import InputError, MissingExtraError
 from weft.kg.read.chunks import Chunk
+from weft.platform.files import replaced_files
 
 try:
     import pyarrow as pa
@@ -85,12 +87,8 @@ class TableWriter:
         self.chunks = 0
         self.documents = 0
         self._rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in schemas}
-        self._writers = {
-            name: pq.ParquetWriter(
-                folder / f"{name}.parquet.part", schema, compression="zstd", compression_level=9
-            )
-            for name, schema in schemas.items()
-        }
+        self._writers: dict[str, pq.ParquetWriter] = {}
+        self._stack = ExitStack()
 
     def add(
         self,
@@ -144,17 +142,26 @@ class TableWriter:
         rows.clear()
 
     def __enter__(self) -> TableWriter:
+        with ExitStack() as stack:
+            part = stack.enter_context(
+                replaced_files(self.folder, [f"{name}.parquet" for name in self.schemas])
+            )
+            for name, schema in self.schemas.items():
+                writer = pq.ParquetWriter(
+                    part / f"{name}.parquet", schema, compression="zstd", compression_level=9
+                )
+                self._writers[name] = stack.enter_context(writer)
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for name, writer in self._writers.items():
-            if kind is None:
+        with self._stack:
+            if error is not None:
+                raise error
+            for name in self._writers:
                 self._flush(name)
-            writer.close()
-            if kind is None:
-                (self.folder / f"{name}.parquet.part").replace(self.folder / f"{name}.parquet")
 
 
 def read_table(folder: Path, name: str) -> pa.Table:

@@ -23,6 +23,8 @@ from tokenizers.pre_tokenizers import ByteLevel, PreTokenizer, Sequence, Split
 from tokenizers.trainers import BpeTrainer
 
 from weft.errors import CheckpointError
+from weft.platform.files import write_text
+from weft.platform.reading import read_text
 
 PAD, UNKNOWN, MASK, START, END = range(5)
 SPECIALS = ("<pad>", "<unk>", "<mask>", "<tail>", "<end>")
@@ -93,7 +95,7 @@ class CodeTokenizer:
             CheckpointError: The file is no tokenizer.
         """
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_text(path)
             return CodeTokenizer(Tokenizer.from_str(text))
         except CheckpointError:
             raise
@@ -102,7 +104,7 @@ class CodeTokenizer:
 
     def save(self, path: Path) -> None:
         """Write a ``tokenizer.json``."""
-        path.write_text(self.tokenizer.to_str(), encoding="utf-8")
+        write_text(path, self.tokenizer.to_str())
 
     @cached_property
     def vocab_size(self) -> int:

@@ -19,6 +19,7 @@ from tokenizers.trainers import BpeTrainer
 
 from weft.errors import CheckpointError
 from weft.kg.read.tokens import SPECIALS, UNKNOWN, CodeTokenizer
+from weft.platform.reading import read_object
 
 _PIECES = r"\w+|[^\w\s]|\s+"
 # Pieces come out of the decoder with a space between any two; these are the places where English has none.
@@ -68,11 +69,11 @@ def bert_vocabulary(folder: Path) -> CodeTokenizer:
     """
     path = folder / "tokenizer.json"
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = read_object(path)
         vocabulary = data["model"]["vocab"]
         by_id = {number: token for token, number in vocabulary.items()}
         old = [by_id[number] for number in range(len(SPECIALS))]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CheckpointError(f"no word-piece vocabulary can be read: {error!r}", where=str(path)) from error
     if data["model"].get("type") != "WordPiece" or not all(
         token == "[PAD]" or token.startswith("[unused") for token in old

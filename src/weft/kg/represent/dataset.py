@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from weft.errors import CheckpointError, InputError
 from weft.kg.read.tables import read_table
 from weft.kg.read.tokens import NO_WORD, PAD, CodeTokenizer
 from weft.kg.schema import Schema
+from weft.platform.reading import read_json
 
 
 @dataclass(frozen=True)
@@ -236,8 +236,8 @@ def _built_with(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8"))["config"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return dict(read_json(path)["config"])
+    except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"no record of a build: {error!r}", where=str(path)) from error
 
 

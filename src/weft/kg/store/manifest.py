@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from weft.errors import StoreError
+from weft.errors import InputError, StoreError
 from weft.kg.store.layout import DERIVED, SPELLINGS, TABLES, VERSION, Spelling
+from weft.platform.files import write_json
+from weft.platform.reading import SETTINGS_BYTES, read_json
 
 FILE = "manifest.json"
 
@@ -54,18 +54,21 @@ def read_manifest(folder: Path) -> Manifest:
     """Read the manifest of a store.
 
     Raises:
+        InputError: No such folder.
         StoreError: No store, one of another version, or a damaged manifest.
     """
     path = folder / FILE
+    hint = "`weft kg extract` makes one"
+    if not folder.exists():
+        raise InputError("no such store", where=str(folder), hint=hint)
+    if not folder.is_dir():
+        raise StoreError("not a knowledge graph store but a file", where=str(folder))
+    if not path.exists():
+        raise StoreError(f"not a knowledge graph store (no {FILE})", where=str(folder), hint=hint)
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        what = "no such store" if not folder.exists() else f"not a knowledge graph store (no {FILE})"
-        raise StoreError(what, where=str(folder), hint="`weft kg extract` makes one") from None
-    except NotADirectoryError:
-        raise StoreError("not a knowledge graph store but a file", where=str(folder)) from None
-    except (OSError, ValueError) as error:
-        raise StoreError(f"a damaged manifest: {error}", where=str(path)) from error
+        record = read_json(path, SETTINGS_BYTES)
+    except InputError as error:
+        raise StoreError(f"a damaged manifest: {error.what}", where=error.where) from error
     version = record.get("weft-kg-store") if isinstance(record, dict) else None
     if version != VERSION:
         raise StoreError(
@@ -95,25 +98,6 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Replace the manifest: from this moment on the store is what it says.
 
     Raises:
-        StoreError: It cannot be written.
+        OutputError: It cannot be written.
     """
-    partial = folder / f"{FILE}.part"
-    try:
-        with partial.open("w", encoding="utf-8") as file:
-            json.dump(manifest.record(), file, indent=1)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, folder / FILE)
-        sync_folder(folder)
-    except OSError as error:
-        raise StoreError(f"cannot be written: {error.strerror or error}", where=str(folder / FILE)) from error
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder survive a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    write_json(folder / FILE, manifest.record())

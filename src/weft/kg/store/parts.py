@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pyarrow.parquet as pq
 from weft.errors import StoreError
 from weft.kg.store.layout import TABLES
 from weft.kg.store.manifest import Manifest
+from weft.platform.files import replaced
 
 _ROWS_PER_GROUP = 65_536
 
@@ -20,26 +20,12 @@ def write_part(folder: Path, name: str, table: pa.Table) -> None:
     """Write one file; it appears under its name only when it is whole and on the disk.
 
     Raises:
-        StoreError: The disk is full, or the folder cannot be written.
+        OutputError: The disk is full, or the folder cannot be written.
     """
-    partial = folder / f"{name}.part"
-    try:
+    with replaced(folder / name) as part:
         pq.write_table(
-            table,
-            partial,
-            row_group_size=_ROWS_PER_GROUP,
-            compression="zstd",
-            write_page_checksum=True,
+            table, part, row_group_size=_ROWS_PER_GROUP, compression="zstd", write_page_checksum=True
         )
-        descriptor = os.open(partial, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.replace(partial, folder / name)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise StoreError(f"cannot be written: {error.strerror or error}", where=str(folder / name)) from error
 
 
 def read_part(folder: Path, table: str, name: str, columns: Sequence[str] | None = None) -> pa.Table:

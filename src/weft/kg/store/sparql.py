@@ -14,12 +14,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.errors import InputError, LimitError, MissingExtraError, StoreError
+from weft.errors import InputError, LimitError, MissingExtraError, OutputError, StoreError
 from weft.kg.store.diagnosis import diagnose, dots_escaped, words
 from weft.kg.store.graph import Graph
 from weft.kg.store.layout import Only
 from weft.kg.store.manifest import read_manifest
 from weft.kg.store.rdf import PREFIXES, ntriples
+from weft.platform.files import make_folder, replaced_folder, writing_to
 from weft.platform.processes import Limits, run_bounded
 
 try:
@@ -158,7 +159,7 @@ def build_index(graph: Graph, place: Path) -> ox.Store:
     Raises:
         StoreError: No room.
     """
-    try:
+    with writing_to(place):
         place.mkdir(parents=True, exist_ok=True)
         store = ox.Store(str(place))
         with tempfile.NamedTemporaryFile(dir=place.parent) as lines:
@@ -166,8 +167,6 @@ def build_index(graph: Graph, place: Path) -> ox.Store:
             lines.flush()
             store.bulk_load(path=lines.name, format=ox.RdfFormat.N_TRIPLES)
         store.flush()
-    except OSError as error:
-        raise StoreError(f"the index cannot be built: {error}", where=str(place)) from error
     return store
 
 
@@ -263,20 +262,13 @@ def _place(text: str, offset: int) -> tuple[int, int]:
 
 def _install(graph: Graph, index: Path) -> None:
     """Build the index beside, then rename it into place; whoever comes second uses the first one's."""
+    make_folder(index.parent)
     try:
-        index.parent.mkdir(exist_ok=True)
-        place = Path(tempfile.mkdtemp(prefix=".part-", dir=index.parent))
-    except OSError as error:
-        raise StoreError(f"no room for an index: {error.strerror}", where=str(index.parent)) from error
-    try:
-        build_index(graph, place / "rdf")
-        try:
-            os.rename(place / "rdf", index)
-        except OSError as error:
-            if not index.is_dir():
-                raise StoreError(f"the index cannot be kept: {error.strerror}", where=str(index)) from error
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
+        with replaced_folder(index, new=True) as part:
+            build_index(graph, part)
+    except OutputError:
+        if not index.is_dir():
+            raise
     for old in index.parent.iterdir():
         number = old.name.partition("-")[0]
         if number.isdigit() and int(number) < graph.manifest.generation:

@@ -24,6 +24,7 @@ from weft.kg.store.lock import write_lock
 from weft.kg.store.manifest import FILE as MANIFEST
 from weft.kg.store.manifest import Manifest, read_manifest, write_manifest
 from weft.kg.store.parts import read_parts, rows_of, write_part
+from weft.platform.files import make_folder
 
 _MANY_PARTS = 24
 """Files of one table before the small ones are joined."""
@@ -55,16 +56,14 @@ def create_store(folder: Path, schema: Schema, spelling: Spelling = "exact") -> 
         Whether it was made; False where a store was there already.
 
     Raises:
-        StoreError: The folder holds other files, or cannot be written.
+        StoreError: The folder holds other files.
+        OutputError: It cannot be written.
     """
     if (folder / MANIFEST).exists():
         return False
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        # What a creation that was killed left behind is no reason to refuse.
-        other = [path.name for path in folder.iterdir() if not _ours(path.name)]
-    except OSError as error:
-        raise StoreError(f"cannot be made: {error.strerror}", where=str(folder)) from error
+    make_folder(folder)
+    # What a creation that was killed left behind is no reason to refuse.
+    other = [path.name for path in folder.iterdir() if not _ours(path.name)]
     if other:
         raise StoreError(
             f"not a knowledge graph store, and not empty ({other[0]})",
@@ -141,7 +140,7 @@ class Writer:
         """Commit a document with its facts, in place of what the store held of it.
 
         Raises:
-            StoreError: It cannot be written; the store is then what it was.
+            OutputError: It cannot be written; the store is then what it was.
         """
         row = DocumentRow(
             document,
@@ -305,13 +304,15 @@ class Writer:
         """Remove files that a killed writer left, or that a commit replaced."""
         named = {name for names in self.manifest.files.values() for name in names}
         for path in self.folder.iterdir():
-            if _ours(path.name) and path.suffix in (".parquet", ".part") and path.name not in named:
+            if _ours(path.name) and path.suffix == ".parquet" and path.name not in named:
                 path.unlink(missing_ok=True)
 
 
 def _ours(name: str) -> bool:
     """Whether a file's name is one that a store gives."""
     table = name.split("-")[0]
-    return name in ("lock", MANIFEST, f"{MANIFEST}.part") or (
-        table in TABLES and name.endswith((".parquet", ".parquet.part"))
+    return (
+        name in ("lock", MANIFEST)
+        or (table in TABLES and name.endswith(".parquet"))
+        or name.endswith(".part")
     )

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from weft.errors import ConfigError, StoreError
+from weft.errors import ConfigError
 from weft.kg.store.export.graphml import write_graphml
 from weft.kg.store.export.neo4j import write_neo4j
 from weft.kg.store.export.rdf import write_json_ld, write_ntriples, write_turtle
 from weft.kg.store.export.rows import write_jsonl, write_parquet
 from weft.kg.store.graph import Graph
+from weft.platform.files import replaced, replaced_folder
 
 
 class Format(NamedTuple):
@@ -45,23 +44,10 @@ def export(graph: Graph, form: str, output: Path) -> None:
 
     Raises:
         ConfigError: No such format.
-        StoreError: It cannot be written, or the folder is there already.
+        OutputError: It cannot be written, or the folder is there already.
     """
     if form not in FORMATS:
         raise ConfigError(f"no format {form!r}", hint=f"one of: {', '.join(FORMATS)}")
     chosen = FORMATS[form]
-    partial = output.with_name(f".{output.name}.{os.getpid()}.part")
-    try:
-        if chosen.folder:
-            if output.exists():
-                raise StoreError("is there already", where=str(output), hint="name a new folder")
-            partial.mkdir()
-        chosen.write(graph, partial)
-        os.replace(partial, output)
-    except OSError as error:
-        raise StoreError(f"cannot be written: {error.strerror or error}", where=str(output)) from error
-    finally:
-        if partial.is_dir():
-            shutil.rmtree(partial, ignore_errors=True)
-        else:
-            partial.unlink(missing_ok=True)
+    with replaced_folder(output, new=True) if chosen.folder else replaced(output) as part:
+        chosen.write(graph, part)
