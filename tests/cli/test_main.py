@@ -66,6 +66,7 @@ def test_no_command_prints_the_usage():
         errors.MissingExtraError("lief", "bcsd"),
         errors.StoreError("a"),
         errors.LimitError("a"),
+        errors.OutputError("a"),
         errors.PartialFailure("a"),
         errors.Interrupted("a"),
     ],
@@ -81,6 +82,58 @@ def test_every_error_ends_in_one_line_and_its_own_exit_code(error, monkeypatch, 
     assert cli.main(["models"]) == error.exit_code
     assert capsys.readouterr().err == f"weft models: {error}\n"
     assert f"``{type(error).__name__}``" in (errors.__doc__ or "")
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_what_nobody_foresaw_is_one_line_and_70(debug, monkeypatch, capsys):
+    class PanicException(BaseException):
+        """As a library written in Rust raises it."""
+
+    monkeypatch.setenv("WEFT_DEBUG", "1" if debug else "")
+    for error in (KeyError("a\nb"), RecursionError("deep"), OSError("odd"), PanicException("index")):
+
+        class Module:
+            @staticmethod
+            def run(argv, error=error):
+                raise error
+
+        monkeypatch.setattr(cli, "import_module", lambda name, module=Module: module)
+        assert cli.main(["models"]) == 70
+        said = capsys.readouterr().err
+        assert said.splitlines()[-1].startswith(
+            f"weft models: a fault of weft's own: {type(error).__name__}: "
+        )
+        assert ("Traceback" in said) is debug
+        assert debug or said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (OSError(28, "No space left on device"), 8, "the output: cannot be written: No space left on device"),
+        (OSError(13, "Permission denied", "x.so"), 3, "x.so: cannot be read: Permission denied"),
+        (FileNotFoundError(2, "No such file", "x.so"), 3, "x.so: is not there"),
+    ],
+)
+def test_an_error_of_the_system_is_told_by_its_file(error, code, message, monkeypatch, capsys):
+    class Module:
+        @staticmethod
+        def run(argv):
+            raise error
+
+    monkeypatch.setattr(cli, "import_module", lambda name: Module)
+    monkeypatch.setattr(cli, "_drop_output", lambda: None)
+    assert cli.main(["models"]) == code
+    assert capsys.readouterr().err.startswith(f"weft models: {message}")
+
+
+def test_an_argument_that_is_no_text():
+    done = subprocess.run(
+        [sys.executable, "-m", "weft", "models", b"\xff\xfe"], capture_output=True, timeout=120, check=False
+    )
+    assert done.returncode in (2, 3, 4)
+    assert done.stderr.count(b"\n") == 1
+    assert b"Traceback" not in done.stderr
 
 
 def test_an_error_says_where_what_and_the_way_out():

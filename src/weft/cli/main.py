@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
+import traceback
 from collections.abc import Sequence
 
 from weft import __version__
 from weft.cli.commands import find, usage
 from weft.errors import ConfigError, Interrupted, WeftError
+from weft.platform.files import cannot_write
 from weft.platform.memory import keep_freed_memory
+from weft.platform.reading import cannot_read
+
+UNFORESEEN = 70
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+_LONGEST = 300
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -18,6 +27,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"weft {__version__}")
         return 0
     name = "weft"
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        # An argument may hold bytes that are no text, and a terminal may know few letters.
+        reconfigure(errors="backslashreplace")
     try:
         path, command, rest = find(arguments)
         name = " ".join(["weft", *path])
@@ -27,7 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # In a process of ours; benchmarks ask for it themselves, for other forms gain by it as well.
         if argv is None and path != ("bench",):
             keep_freed_memory()
-        return command.run(rest)
+        code = command.run(rest)
+        sys.stdout.flush()
+        return code
     except WeftError as error:
         print(f"{name}: {error}", file=sys.stderr)
         return error.exit_code
@@ -36,5 +51,47 @@ def main(argv: Sequence[str] | None = None) -> int:
         return Interrupted.exit_code
     except BrokenPipeError:
         # The reader of our output went away (`weft … | head`): not a failure, and nothing to print to.
-        sys.stderr.close()
+        _drop_output()
         return 0
+    except OSError as error:
+        if error.filename is None and error.errno not in _FULL:
+            return _unforeseen(name, error)
+        tell = cannot_write if error.errno in _FULL else cannot_read
+        told = tell(error, "the output" if error.filename is None else os.fsdecode(error.filename))
+        print(f"{name}: {told}", file=sys.stderr)
+        _drop_output()
+        return told.exit_code
+    except Exception as error:  # noqa: BLE001 - see _unforeseen
+        return _unforeseen(name, error)
+    except BaseException as error:
+        # A panic in a library written in Rust, which is no Exception and has no class that can be imported.
+        if type(error).__name__ != "PanicException":
+            raise
+        return _unforeseen(name, error)
+
+
+def _unforeseen(name: str, error: BaseException) -> int:
+    """What nobody foresaw: a fault of ours, said in one line, for this is the last place before the user.
+
+    Every room below raises what it knows and lets the rest pass; only here a broad ``except`` loses nothing, because
+    ``WEFT_DEBUG=1`` shows all of it.
+    """
+    if os.environ.get("WEFT_DEBUG") == "1":
+        traceback.print_exception(error)
+    said = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST]
+    print(
+        f"{name}: a fault of weft's own: {said} (WEFT_DEBUG=1 shows where; please report it)",
+        file=sys.stderr,
+    )
+    return UNFORESEEN
+
+
+def _drop_output() -> None:
+    """Let what is still in the buffer of standard output go nowhere, so that the interpreter ends quietly."""
+    try:
+        target = sys.stdout.fileno()
+    except (OSError, ValueError):
+        return  # no stream of the system's
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, target)
+    os.close(nowhere)

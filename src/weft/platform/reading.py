@@ -20,8 +20,6 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-import yaml
-
 from weft.errors import InputError, WeftError
 
 MEBIBYTE = 1 << 20
@@ -178,6 +176,8 @@ def parse_yaml(text: str, where: str) -> Any:
         InputError: It is no YAML, asks for an object, is nested too deeply, has aliases that contain themselves
             or grow beyond all bounds, or holds a number of too many digits.
     """
+    import yaml  # here, not above: `weft --help` reads none
+
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         _check_events(yaml.parse(text, Loader=loader), where)
@@ -270,6 +270,8 @@ def _number(kind: type[int] | type[float], text: str) -> Any:
 
 def _check_events(events: Iterable[Any], where: str) -> None:
     """Bound the depth of a YAML text, and its size once its aliases are written out."""
+    import yaml
+
     sizes: dict[str, int] = {}
     open_nodes: list[tuple[str | None, int]] = []  # the anchor of each, and its size so far
     total = 0

@@ -51,7 +51,7 @@ def test_another_version_of_the_model(copied, make_model, options, tmp_path):
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 1}', '{"schema": 1, "model": 3}'])
 def test_a_damaged_description(copied, text):
     (copied / "index.json").write_text(text)
-    with pytest.raises(StoreError, match=r"index\.json: "):
+    with pytest.raises(StoreError, match=r"index\.json(, line 1, column \d)?: "):
         contents(copied)
 
 

@@ -86,7 +86,7 @@ def test_a_models_own_rule_is_used(pair_of_files, lexical_model, tmp_path, capsy
         (["a.so", "b.so", "--timeout", "0"], 2, "--timeout is 0.0"),
         (["a.so", "b.so", "--memory", "1"], 2, "--memory is 1"),
         (["a.so", "b.so", "--rename-out", "x.py"], 2, "--rename-out without --rename"),
-        (["a.so", "b.so", "--html", "/none/r.html"], 6, "/none: no such folder"),
+        (["a.so", "b.so", "--html", "/none/r.html"], 8, "/none/r.html: cannot be written"),
         (["a.so", "b.so", "--device", "odd"], 2, "no such device"),
     ],
 )

@@ -90,7 +90,7 @@ def test_a_split_file(tmp_path: Path) -> None:
     path.write_text('{"train": ["a"], "test": ["b"]}')
     assert read_split(path) == {"a": "train", "b": "test"}
     for text, message in [
-        ("[", "no split can be read"),
+        ("[", "is not JSON"),
         ('{"dev": []}', "train, valid, test"),
         ('{"train": "a"}', "no list"),
         ('{"train": ["a"], "test": ["a"]}', "twice"),

@@ -194,7 +194,7 @@ def test_merging_and_undoing(store: Path, out: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["query", "NOTHING", "ASK {}"], 6, "no such store"),
+        (["query", "NOTHING", "ASK {}"], 3, "no such store"),
         (["query", "FOLDER", "ASK {}"], 6, "not a knowledge graph store (no manifest.json)"),
         (
             ["query", "STORE", "SELECT ?s\nWHERE { ?s ?p }"],
@@ -230,7 +230,7 @@ def test_merging_and_undoing(store: Path, out: pytest.CaptureFixture[str]) -> No
         (["merge", "STORE", "Ada", "Nobody"], 3, "no entity 'Nobody'"),
         (["unmerge", "STORE", "Ada", "Bo"], 3, "'Bo' was not merged into 'Ada'"),
         (["rm", "STORE", "on"], 3, "no document 'on'; nothing was taken out"),
-        (["rm", "NOTHING", "one"], 6, "no such store"),
+        (["rm", "NOTHING", "one"], 3, "no such store"),
         (["extract", "NOTHING", "-o", "OUT"], 3, "no such file or folder"),
         (["extract", "EMPTY", "-o", "OUT"], 3, "no file of python"),
         (["extract", "FOLDER", "-o", "FOLDER"], 6, "not a knowledge graph store, and not empty (letter.py)"),

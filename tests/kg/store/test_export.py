@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 import rdflib
 
-from weft.errors import ConfigError, StoreError
+from weft.errors import ConfigError, OutputError
 from weft.kg.store.export import FORMATS, export
 from weft.kg.store.graph import Graph
 from weft.kg.store.rdf import ASSERTION, ENTITY, RELATION, TERM, iri, ntriples
@@ -156,8 +156,8 @@ def test_what_is_refused(store: Path, tmp_path: Path) -> None:
     graph = Graph.load(store)
     with pytest.raises(ConfigError, match=r"no format 'pdf' \(one of: ntriples, turtle, jsonld, graphml"):
         export(graph, "pdf", tmp_path / "out")
-    with pytest.raises(StoreError, match="cannot be written: No such file"):
+    with pytest.raises(OutputError, match="cannot be written: No such file"):
         export(graph, "jsonl", tmp_path / "no" / "out")
     (tmp_path / "there").mkdir()
-    with pytest.raises(StoreError, match="is there already"):
+    with pytest.raises(OutputError, match="File exists"):
         export(graph, "neo4j", tmp_path / "there")
