@@ -94,7 +94,7 @@ def test_extract_json_and_min_blocks(files, tmp_path, capsys):
         (["extract", "/bin/true", "--workers", "0"], 2, "--workers is 0; it must be at least 1"),
         (["extract", "/bin/true", "--timeout", "0"], 2, "--timeout is 0.0; it must be above 0"),
         (["extract", "/bin/true", "--disassembler", "ida"], 2, "disassembler 'ida'"),
-        (["extract", "/bin/true", "-o", "/none/x.parquet"], 3, "no such folder"),
+        (["extract", "/bin/true", "-o", "/none/x.parquet"], 8, "/none/x.parquet: cannot be written"),
         (["show", "/none:main"], 3, "no such file"),
         (["dataset", "build", "/none.yaml"], 3, "is not there"),
         (["dataset", "stats", "/none.parquet"], 3, "no such file"),

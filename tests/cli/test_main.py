@@ -97,7 +97,7 @@ def test_what_nobody_foresaw_is_one_line_and_70(debug, monkeypatch, capsys):
             def run(argv, error=error):
                 raise error
 
-        monkeypatch.setattr(cli, "import_module", lambda name, module=Module: module)
+        monkeypatch.setattr(commands, "import_module", lambda name, module=Module: module)
         assert cli.main(["models"]) == 70
         said = capsys.readouterr().err
         assert said.splitlines()[-1].startswith(
@@ -121,7 +121,7 @@ def test_an_error_of_the_system_is_told_by_its_file(error, code, message, monkey
         def run(argv):
             raise error
 
-    monkeypatch.setattr(cli, "import_module", lambda name: Module)
+    monkeypatch.setattr(commands, "import_module", lambda name: Module)
     monkeypatch.setattr(cli, "_drop_output", lambda: None)
     assert cli.main(["models"]) == code
     assert capsys.readouterr().err.startswith(f"weft models: {message}")
