@@ -173,6 +173,8 @@ class Lessons:
             *((_shortened(name, random), polarity) for name, polarity in known.categories.items()),
             *((self.aspects[number].asked(random), polarity) for number, polarity in known.aspects.items()),
         ]
+        # Where half of what a source labels is neutral, opinions would drown.
+        told = [(name, polarity) for name, polarity in told if polarity != "neutral" or random.random() < 0.5]
         answers = dict(random.sample(told, min(len(told), most)))
         wrong: list[str] = []
         text = words_of(review.text)

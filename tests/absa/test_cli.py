@@ -299,6 +299,41 @@ def test_eval(absa, labelled_csv):
     assert 0 <= json.loads(out)["strict"] <= 1
 
 
+def test_eval_counts_opinions_by_a_column_and_of_mabsa(absa, tmp_path):
+    table = tmp_path / "asked.csv"
+    rows = [
+        "text,aspect,polarity,kind",
+        f"{TEXT},price,positive,a",
+        f"{TEXT},safety,neutral,a",
+        "quiet,price,none,b",
+    ]
+    table.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    code, out, _ = absa("eval", table, "--by", "kind", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert (found["a: questions"], found["b: questions"], found["b: all_none"]) == (2, 1, 1)
+    # The model has no neutral: such a question cannot be right.
+    assert found["a: recall_neutral"] == 0
+    code, out, _ = absa("eval", table, "--by", "kind")
+    assert "opinions found with the right polarity" in out
+    lines = ["cheap and safe####[['NULL', 'price', 'positive']]", "quiet####[]", "broken"]
+    (tmp_path / "hotel-dev.txt").write_text("\n".join(lines), encoding="utf-8")
+    code, out, err = absa("eval", tmp_path / "hotel-dev.txt", "--input-format", "mabsa", "--json")
+    assert code == 9
+    assert "hotel-dev.txt line 3: no ####" in err
+    assert json.loads(out)["questions"] == 2
+
+
+def test_predict_says_what_it_is_not_sure_of(absa):
+    code, out, _ = absa("predict", TEXT, "--aspect", "price", "--abstain", "1")
+    assert code == 0
+    assert out.splitlines()[1].split()[:2] == ["price", "unsure"]
+    assert "is less sure than 1" in out
+    code, _, err = absa("predict", TEXT, "--aspect", "price", "--abstain", "2")
+    assert code == 2
+    assert "--abstain is 2" in err
+
+
 def test_help_needs_no_torch_and_answers_quickly():
     code = "import sys; from weft.cli.main import main; main(['absa', *sys.argv[1:]]); sys.exit('torch' in sys.modules)"
     environment = {**os.environ, "COLUMNS": "100"}

@@ -3,12 +3,15 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from weft.absa.config import ModelOptions
 from weft.absa.model.context_gate import ContextGate
 from weft.absa.model.context_pooling import ContextBlock, TargetDistance
 from weft.absa.records import Context, Sentence
+from weft.absa.use.asker import cut_windows
 from weft.attention import attend
 from weft.condition.quasi import QuasiConfig, QuasiStructure
 from weft.encoder.layer import EncoderLayer
+from weft.errors import ConfigError
 
 TEXT = "LOCATION1 is cheap but LOCATION2 is not very safe"
 CONTEXTS = tuple(
@@ -155,6 +158,35 @@ def test_an_unseen_aspect_is_asked_through_similarity(make):
     assert after[1, 0] < before[1, 0]
 
 
+def test_open_aspects_are_words_known_or_not(make):
+    """No aspect is unseen; each is read by frozen layers, in training once, and every free parameter is trained."""
+    asker = make(open_aspects=True, aspect_dropout=0.0, frozen_layers=1, similarity_layers=2)
+    first, second = asker.predict(["the rent is bad"], ["green", "nature"])[0]
+    assert not np.allclose(first, second)
+    asker.module.similarity_head.weight.data += 3.0
+    moved = asker.predict(["the rent is bad"], ["green", "price"])[0]
+    assert moved[0, 0] < first[0]
+    batch = asker.represent([Sentence(TEXT, (*CONTEXTS, Context("green", "LOCATION1"), Context("green")))])
+    answered = asker.logits(batch)
+    module = asker.module.train()
+    for _ in range(2):
+        assert torch.allclose(module(batch).logits, answered, atol=1e-5)
+    assert len(module._told) == len(batch.aspect_ids)
+    module(batch).logits.square().mean().backward()
+    silent = {
+        name
+        for name, p in module.named_parameters()
+        if p.requires_grad and (p.grad is None or not p.grad.any())
+    }
+    assert {name for name in silent if not name.endswith("key.bias")} == {"context.unseen_aspect"}
+
+
+@pytest.mark.parametrize("wrong", [{"similarity_layers": -1}, {"aspect_dropout": 0.5}])
+def test_open_aspects_need_frozen_layers_and_know_no_unseen(wrong):
+    with pytest.raises(ConfigError, match=next(iter(wrong))):
+        ModelOptions(**{"open_aspects": True, "aspect_dropout": 0.0, **wrong})
+
+
 def test_no_opinion_from_a_null_context_path(make):
     """With the learnt vectors alone, two unseen aspects are told apart by nothing but the frozen layers."""
     asker = make(similarity_layers=-1)
@@ -176,6 +208,29 @@ def test_a_long_text_speaks_through_its_most_telling_window(make):
     candidates = np.concatenate(asker.answer(mentioning))
     found = asker.predict([long], [context])[0, 0]
     assert np.allclose(found, candidates[candidates[:, 0].argmin()], atol=1e-6)
+
+
+def test_windows_keep_sentences_whole(make):
+    """A window that names the target holds the sentence that names it, and no half of another's."""
+    asker = make()
+    said = ["LOCATION1 is cheap and quiet .", *["the rent is bad in it ."] * 7, "LOCATION2 is not safe ."] * 3
+    long = " ".join(said)
+    windows = [
+        window.text.strip() for window in asker._windows(Sentence(long, (Context("safety", "LOCATION1"),)))
+    ]
+    assert len(windows) > 3
+    assert all(window.endswith(".") and window.startswith(("LOCATION", "the rent")) for window in windows)
+    joined = windows[0]
+    for window in windows[1:]:
+        shared = max(size for size in range(len(window) + 1) if joined.endswith(window[:size]))
+        joined = joined + ("" if shared else " ") + window[shared:]
+    assert joined.count("LOCATION2 is not safe .") == 3
+    assert joined.endswith(said[-1])
+    assert [last - first for first, last in cut_windows("a " * 50, [(i, i + 1) for i in range(50)], 20)] == [
+        20,
+        20,
+        20,
+    ]
 
 
 def test_maps_are_given_when_asked_for(make):

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from weft.absa import load, save
-from weft.absa.use.store import find
+from weft.absa.use.store import DEFAULT_MODEL, find
 from weft.encoder.checkpoint.int8 import Int8Storage
 from weft.encoder.checkpoint.tensors import own_tensors
 from weft.errors import CheckpointError
@@ -86,7 +86,23 @@ def test_damage(make, tmp_path):
         load(folder)
 
 
-def test_the_shipped_model():
+def test_the_model_for_any_review():
+    """It is the default, small enough, has its card, and tells two named things apart."""
+    folder = shipped_models("absa")[DEFAULT_MODEL]
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 40e6
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    for word in ("MAMS", "ABSADatasets", "ACOS", "SentiHood", "Apache-2.0", "MIT", "recipes/absa_any.py", "seed"):
+        assert word in card
+    asker = load()
+    assert asker.classes_ == ("none", "positive", "negative", "neutral")
+    answers = asker.predict(
+        ["The staff were friendly, but the room was dirty."],
+        ["staff", "service: how one is treated", "cleanliness", "prices", "parking"],
+    )
+    assert answers.argmax(axis=-1).tolist() == [[1, 1, 2, 0, 0]]
+
+
+def test_the_model_for_neighbourhoods():
     """It is there, small enough, has its card, and answers the questions of the documentation."""
     folder = shipped_models("absa")["absa-small"]
     assert sum(path.stat().st_size for path in folder.iterdir()) < 30e6

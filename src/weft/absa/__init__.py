@@ -4,8 +4,8 @@ read → represent → model → learn → use → explain → evaluate; `record
 
 ::
 
-    model = weft.absa.load("absa-small")
-    model.predict(["LOCATION1 is dear, but safe"], [("LOCATION1", "price"), ("LOCATION1", "safety")])
+    model = weft.absa.load("absa-any")
+    model.predict(["Camden is dear, but safe"], [("Camden", "price"), ("Camden", "safety")])
 """
 
 from __future__ import annotations

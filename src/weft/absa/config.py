@@ -96,6 +96,11 @@ class ModelOptions(Settings):
         for name in ("aspect_dropout", "classifier_dropout"):
             self._require(name, 0 <= getattr(self, name) < 1, "in [0, 1)")
         self._require(
+            "similarity_layers",
+            self.similarity_layers >= 0 or not self.open_aspects,
+            "at least frozen_layers where open_aspects reads aspects by the frozen layers",
+        )
+        self._require(
             "aspect_dropout",
             not (self.open_aspects and self.aspect_dropout),
             "0 where open_aspects knows no unseen aspect",

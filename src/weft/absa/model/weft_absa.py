@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import ClassVar, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import torch
 import torch.nn.functional as F
@@ -84,19 +84,20 @@ class WeftAbsa(nn.Module):
 
     Attributes:
         learning_rate_scales: η, w and b are of order 1 to 10 and start at 0. At the encoder's rate they get to 0.07.
+            With ``open_aspects``, where a text is seen a few times only, the target's mark and distance are faster
+            too.
 
     Raises:
         ConfigError: ``config.kind`` is another.
     """
 
-    learning_rate_scales: ClassVar[dict[str, float]] = dict.fromkeys(
-        ("similarity_scale", "similarity_head.weight", "similarity_head.bias"), 100.0
-    )
-
     def __init__(self, config: AbsaConfig, encoder: Encoder | None = None) -> None:
         super().__init__()
         options = config.options
         self.config, self.options = config, options
+        fast = {"similarity_scale": 100.0, "similarity_head.weight": 100.0, "similarity_head.bias": 100.0}
+        near = {"target_mark": 10.0, "distance.bias.weight": 30.0} if options.open_aspects else {}
+        self.learning_rate_scales = fast | near
         self.encoder = Encoder(config.encoder) if encoder is None else encoder
         shape = config.encoder
         top = [cast(EncoderLayer, layer) for layer in self.encoder.layers[-options.pooler_blocks :]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -35,6 +36,7 @@ Precision: TypeAlias = Literal["fp32", "bf16", "int8", "auto"]
 _CPU_TOKENS = 1536
 # Fewer are not worth a thread of their own.
 _LEAST_TOKENS = 192
+_SENTENCE_END = re.compile(r"[.!?…]+[\"')\]]*\s+")
 
 
 class Asker:
@@ -245,8 +247,9 @@ class Asker:
         if len(pieces.ids) - 2 <= room:
             return [sentence]
         inner = pieces.offsets[1:-1]
-        starts = range(0, len(inner) - room // 4, room - room // 4)
-        cuts = [(inner[start][0], inner[min(start + room, len(inner)) - 1][1]) for start in starts]
+        cuts = [
+            (inner[first][0], inner[last - 1][1]) for first, last in cut_windows(sentence.text, inner, room)
+        ]
         texts = [sentence.text[begin:end] for begin, end in cuts]
         return [Sentence(text, sentence.contexts, (), sentence.where) for text in texts if text.strip()]
 
@@ -294,6 +297,28 @@ class Asker:
         return target is None or bool(
             target_positions(text, target, self.representation.pieces(text).offsets)
         )
+
+
+def cut_windows(text: str, offsets: Sequence[tuple[int, int]], room: int) -> list[tuple[int, int]]:
+    """Windows of at most ``room`` tokens, first and last + 1, that share about a quarter with the next.
+
+    They begin and end between sentences where there is such a place: what is said of a target stands with its name, and
+    half a sentence about another thing is not taken for its.
+    """
+    ends = {match.end() for match in _SENTENCE_END.finditer(text)}
+    first_tokens = [number for number, (start, _) in enumerate(offsets) if start in ends]
+    windows: list[tuple[int, int]] = []
+    first = 0
+    while True:
+        last = min(first + room, len(offsets))
+        whole = last == len(offsets)
+        if not whole:
+            last = next((n for n in reversed(first_tokens) if first + room // 2 < n <= last), last)
+        windows.append((first, last))
+        if whole:
+            return windows
+        shared = [number for number in first_tokens if max(first, last - room // 4) <= number <= last]
+        first = max(first + 1, shared[0] if shared else last - room // 4)
 
 
 def as_context(question: Question) -> Context:

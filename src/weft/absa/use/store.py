@@ -19,7 +19,7 @@ from weft.encoder.checkpoint.tokenizer import load_tokenizer
 from weft.errors import CheckpointError
 from weft.platform.models import find_model
 
-DEFAULT_MODEL = "absa-small"
+DEFAULT_MODEL = "absa-any"
 _KIND = "absa"
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def add_answers(parser: Parser) -> None:
     """How answers are printed, and which model gives them, in what arithmetic, on what machine."""
     add_json(parser)
-    add_model(parser, "absa-small")
+    add_model(parser, "absa-any")
     add_precision(parser, "fp32", int8=True)
     add_machine(parser)
 

@@ -1,0 +1,136 @@
+"""What ``recipes/absa_any.py`` trains on: made sentences, drawn questions, nothing of what is measured on."""
+
+import csv
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from random import Random
+
+import pytest
+import torch
+
+from weft.absa.read.reviews import Opinion, Review
+from weft.absa.read.sentihood import ALL_ASPECTS, read_sentihood
+
+ROOT = Path(__file__).parents[2]
+NAMES = ("absa_any_lists", "absa_any_made", "absa_any_lessons")
+REVIEWS = [
+    Review(
+        "the waiter was rude and the soup cold",
+        (Opinion("negative", "waiter"), Opinion("negative", "soup")),
+        "restaurants",
+    ),
+    Review("a lovely soup", (Opinion("positive", "soup", "food quality"),), "restaurants", True),
+    Review("they smiled", (Opinion("positive", None, "service"),), "restaurants", True),
+    Review("dull screen", (Opinion("negative", "screen", "display"),), "laptops", True),
+    Review("i saw madonna", (Opinion("neutral", "madonna"),), "tweets"),
+]
+
+
+@pytest.fixture(scope="module")
+def recipe():
+    sys.path.insert(0, str(ROOT / "recipes"))
+    try:
+        yield {name: importlib.import_module(name) for name in NAMES}
+    finally:
+        sys.path.remove(str(ROOT / "recipes"))
+        for name in NAMES:
+            sys.modules.pop(name, None)
+
+
+@pytest.fixture(scope="module")
+def lists(recipe):
+    module = recipe["absa_any_lists"]
+    return module.read_aspects(), module.read_names()
+
+
+@pytest.fixture(scope="module")
+def lessons(recipe, lists):
+    aspects, names = lists
+    maker = recipe["absa_any_made"].Maker(aspects, names)
+    places = read_sentihood(ROOT / "examples/absa/sentihood.json", ALL_ASPECTS).sentences
+    return recipe["absa_any_lessons"].Lessons(REVIEWS, places, 30, aspects, names, maker)
+
+
+def test_the_lists_are_whole(lists):
+    aspects, names = lists
+    assert {kind for aspect in aspects for kind in aspect.kinds} == set(names)
+    for aspect in aspects:
+        assert {"positive", "negative", "neutral"} >= set(aspect.said) >= {"positive", "negative"}
+        assert all("{X}" in said for sentences in aspect.said.values() for said in sentences)
+        assert bool(aspect.good) == bool(aspect.bad)
+    for things in names.values():
+        assert len(things) == len(set(things)) >= 20
+
+
+def test_made_sentences_hold_what_they_say(recipe, lists):
+    aspects, names = lists
+    maker, random = recipe["absa_any_made"].Maker(aspects, names), Random(3)
+    seen = set()
+    for _ in range(300):
+        sentence = maker(random)
+        assert "{X}" not in sentence.text
+        assert set(sentence.polarities) - {"none"}
+        for context in sentence.contexts:
+            assert context.target is None or context.target.lower() in sentence.text.lower()
+        seen |= set(sentence.polarities)
+    assert seen == {"none", "positive", "negative", "neutral"}
+
+
+def test_made_sentences_share_no_five_words_with_the_questions(lists):
+    aspects, _ = lists
+    with (ROOT / "examples/absa/questions.csv").open(encoding="utf-8", newline="") as file:
+        asked = {gram for row in csv.DictReader(file) for gram in grams(row["text"])}
+    for aspect in aspects:
+        for sentences in aspect.said.values():
+            for said in sentences:
+                assert asked.isdisjoint(grams(said)), said
+
+
+def grams(text, size=5):
+    words = re.findall(r"\w+", text.lower().replace("{x}", "xxx"))
+    return {tuple(words[i : i + size]) for i in range(len(words) - size + 1)}
+
+
+def test_every_epoch_asks_otherwise_and_the_same_seed_the_same(lessons):
+    rows = list(range(len(lessons.sentences)))
+    first, again, other = (lessons(rows, torch.Generator().manual_seed(seed)) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+    assert all(len(sentence.contexts) == len(sentence.polarities) > 0 for sentence in first)
+
+
+def test_what_a_review_says_is_asked_and_what_it_may_say_is_never_none(lessons):
+    told = {}
+    for seed in range(60):
+        for sentence in lessons([0, 1, 2, 3, 4], torch.Generator().manual_seed(seed)):
+            for context, polarity in zip(sentence.contexts, sentence.polarities, strict=True):
+                name = context.aspect.split(":")[0]
+                told.setdefault((sentence.text, context.target, name), set()).add(polarity)
+    rude = "the waiter was rude and the soup cold"
+    assert told[rude, None, "waiter"] == told[rude, None, "staff"] == {"negative"}
+    assert told[rude, None, "soup"] == told[rude, None, "food"] == {"negative"}
+    assert told["i saw madonna", "madonna", "general"] == {"neutral"}
+    assert told["dull screen", None, "screen"] == {"negative"}
+    silent = {name for (text, _, name), found in told.items() if text == rude and "none" in found}
+    assert silent
+    assert not silent & {
+        "service",
+        "employees",
+        "personnel",
+        "waiters",
+        "dishes",
+        "cooking",
+        "meals",
+        "cuisine",
+    }
+    assert all(len(found) == 1 for found in told.values())
+
+
+def test_markers_give_way_to_names(lessons):
+    first = len(REVIEWS)
+    rows = list(range(first, first + len(lessons.places)))
+    texts = [s.text for seed in range(20) for s in lessons(rows, torch.Generator().manual_seed(seed))]
+    marked = sum("LOCATION" in text for text in texts)
+    assert 0 < marked < len(texts) / 2
