@@ -1,4 +1,4 @@
-"""Three questions about two texts: what they feel about aspects of a target, and which words say so."""
+"""A phone, a hotel and two people: what texts feel about aspects of a target, and which words say so."""
 
 from __future__ import annotations
 
@@ -10,38 +10,37 @@ from weft.absa.explain.attribution import Explanation, explain
 from weft.absa.records import Context
 from weft.absa.use.store import load
 
-TEXTS = (
-    "LOCATION1 is lovely but far too expensive, LOCATION2 is cheap and well connected",
-    "I would not walk around LOCATION1 at night, though LOCATION2 feels perfectly safe",
-)
-QUESTIONS = (
-    Context("price", "LOCATION1"),
-    Context("transit-location", "LOCATION2"),
-    Context("safety", "LOCATION1"),
+ASKED = (
+    ("Lovely screen, but the battery is empty by noon", (Context("screen"), Context("battery"), Context("price"))),
+    ("The staff were friendly, but the room was dirty", (Context("staff"), Context("cleanliness"))),
+    (
+        "Anna is friendly and patient, while Boris is rude to everyone",
+        (Context("friendliness", "Anna"), Context("friendliness", "Boris")),
+    ),
 )
 
 
 def show(console: Console) -> None:
     """Ask, answer, and colour the words that made the answers."""
     asker = load()
-    answers = asker.predict(TEXTS, QUESTIONS)
-    console.print("[bold]Targeted aspect sentiment.[/] Three questions, each asked of two texts.\n")
-    for text, rows in zip(TEXTS, answers, strict=True):
+    console.print("[bold]Targeted aspect sentiment.[/] A phone, a hotel and two people.\n")
+    for text, questions in ASKED:
+        rows = asker.predict([text], questions)[0]
         console.print(Text(text, style="italic"))
         table = Table(show_edge=False, header_style="bold")
         for heading in ("target", "aspect", "answer"):
             table.add_column(heading)
         for name in asker.classes_:
             table.add_column(name, justify="right")
-        for question, row in zip(QUESTIONS, rows, strict=True):
+        for question, row in zip(questions, rows, strict=True):
             shares = [f"{share:.2f}" for share in row]
-            table.add_row(question.target, question.aspect, asker.classes_[row.argmax()], *shares)
+            table.add_row(question.target or "–", question.aspect, asker.classes_[row.argmax()], *shares)
         console.print(table)
         console.print()
-    text, question = TEXTS[0], QUESTIONS[0]
+    text, question = ASKED[0][0], ASKED[0][1][1]
     found = explain(asker, text, question, method="gradient")
     console.print(
-        f"why {question.target} / {question.aspect} is {found.polarity}: green speaks for it, red against"
+        f"why the {question.aspect} is {found.polarity}: green speaks for it, red against"
     )
     console.print(coloured(found))
 
