@@ -91,7 +91,16 @@ def test_the_model_for_any_review():
     folder = shipped_models("absa")[DEFAULT_MODEL]
     assert sum(path.stat().st_size for path in folder.iterdir()) < 40e6
     card = (folder / "README.md").read_text(encoding="utf-8")
-    for word in ("MAMS", "ABSADatasets", "ACOS", "SentiHood", "Apache-2.0", "MIT", "recipes/absa_any.py", "seed"):
+    for word in (
+        "MAMS",
+        "ABSADatasets",
+        "ACOS",
+        "SentiHood",
+        "Apache-2.0",
+        "MIT",
+        "recipes/absa_any.py",
+        "seed",
+    ):
         assert word in card
     asker = load()
     assert asker.classes_ == ("none", "positive", "negative", "neutral")

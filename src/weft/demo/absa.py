@@ -11,7 +11,10 @@ from weft.absa.records import Context
 from weft.absa.use.store import load
 
 ASKED = (
-    ("Lovely screen, but the battery is empty by noon", (Context("screen"), Context("battery"), Context("price"))),
+    (
+        "Lovely screen, but the battery is empty by noon",
+        (Context("screen"), Context("battery"), Context("price")),
+    ),
     ("The staff were friendly, but the room was dirty", (Context("staff"), Context("cleanliness"))),
     (
         "Anna is friendly and patient, while Boris is rude to everyone",
@@ -39,9 +42,7 @@ def show(console: Console) -> None:
         console.print()
     text, question = ASKED[0][0], ASKED[0][1][1]
     found = explain(asker, text, question, method="gradient")
-    console.print(
-        f"why the {question.aspect} is {found.polarity}: green speaks for it, red against"
-    )
+    console.print(f"why the {question.aspect} is {found.polarity}: green speaks for it, red against")
     console.print(coloured(found))
 
 
