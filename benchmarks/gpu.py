@@ -10,7 +10,6 @@ memory is the allocator's peak above what was allocated before. Without a GPU it
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 from collections.abc import Callable, Iterator
@@ -28,6 +27,7 @@ from weft.documents.roberta import RoBERTaConfig, RoBERTaModel
 from weft.encoder.config import EncoderConfig
 from weft.graph.graph import Graph, GraphBatch
 from weft.objective.losses import masked_language_modeling_loss, nt_xent_loss
+from weft.platform.files import write_json
 
 DEVICE = "cuda"
 DTYPES = {"fp32": None, "bf16": torch.bfloat16}
@@ -281,7 +281,7 @@ def main() -> int:
         for table in (contract, encoder_document, paths):
             rows += table(name, repeats)
             if arguments.json:
-                arguments.json.write_text(json.dumps(rows, indent=1))
+                write_json(arguments.json, rows)
     show(rows)
     return 0
 

@@ -32,6 +32,8 @@ from typing import Any
 
 from absa_jobs import ABSA, Job, changed, equal, holdout, longer, screening, semeval, shipped, table
 
+from weft.platform.files import append_text
+
 PLANS = ("screen", "table", "all", "holdout", "semeval", "shipped", "longer", "equal")
 
 
@@ -177,8 +179,7 @@ def execute(jobs: list[Job], deadline: float, workers: int, arguments: argparse.
             key, record = done.get(timeout=2)
         except queue.Empty:
             continue
-        with (arguments.out / "results.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")
+        append_text(arguments.out / "results.jsonl", json.dumps(record) + "\n")
         running -= 1
         final, seconds = record.get("final"), record["seconds"]
         finished[key] = final

@@ -34,6 +34,7 @@ from weft.bcsd.represent.lexical import Lexical
 from weft.bcsd.table import read_table
 from weft.bcsd.use.embedder import Embedder
 from weft.objective.metrics import ranks
+from weft.platform.files import append_text
 from weft.train import TrainConfig
 
 CONTROLS: dict[str, dict[str, Any]] = {
@@ -138,8 +139,7 @@ def main(argv: list[str]) -> int:
             if (name, seed) in done:
                 continue
             record = measure(functions, lexical, name, seed, arguments)
-            with results.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(record) + "\n")
+            append_text(results, json.dumps(record) + "\n")
             shown = {
                 part: [round(float(np.mean(record["recall_1"][s][part])), 3) for s in HEADLINE]
                 for part in ("all", "long")

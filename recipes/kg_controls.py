@@ -27,6 +27,7 @@ from weft.kg.learn.code import course, named_config
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.represent.dataset import Dataset, load_dataset
 from weft.kg.represent.sampling import SamplingConfig
+from weft.platform.files import append_text
 from weft.train import TrainConfig
 
 CONTROLS: dict[str, dict[str, Any]] = {
@@ -137,8 +138,7 @@ def main(argv: list[str]) -> int:
             if (name, seed) in done:
                 continue
             record = measure(dataset, name, seed, arguments)
-            with results.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(record) + "\n")
+            append_text(results, json.dumps(record) + "\n")
             shown = {
                 view: (score["precision_at_1"], score["hit_at_10"]) for view, score in record["views"].items()
             }

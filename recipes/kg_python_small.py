@@ -27,6 +27,7 @@ from weft.kg.learn.code import course, named_config
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.represent.dataset import Corpus, Dataset, load_dataset
 from weft.kg.represent.sampling import SamplingConfig
+from weft.platform.files import append_text, write_json
 from weft.train import TrainConfig
 
 SIZES = {"hidden_size": 256, "layers": 4, "heads": 4, "intermediate_size": 768}
@@ -37,8 +38,7 @@ HANDOVER = 0.45
 
 def write(path: Path, **record: object) -> None:
     """Append one JSON line, and print the short of it."""
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(record) + "\n")
+    append_text(path, json.dumps(record) + "\n")
     print(json.dumps(record)[:400], flush=True)
 
 
@@ -98,7 +98,7 @@ def train(dataset: Dataset, arguments: argparse.Namespace, results: Path) -> Lea
     mixed = torch.cat([own, extra[order[:missing]]])
     for part, (name, chunks) in enumerate((("first", mixed), ("second", own))):
         steps = plan.setdefault(name, arguments.first_steps)
-        kept.write_text(json.dumps(plan))
+        write_json(kept, plan)
         write(results, event="plan", part=name, steps=steps, chunks=len(chunks))
         begin = time.time()
 

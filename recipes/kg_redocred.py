@@ -31,6 +31,7 @@ from weft.kg.learn.text import (
 )
 from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.represent.passages import TextDataset, load_text_dataset
+from weft.platform.files import append_text
 from weft.train import TrainConfig
 from weft.train.snapshot import seed_everything
 
@@ -142,8 +143,7 @@ def encoded(dataset: TextDataset, start: Path) -> list[Any]:
 
 def write(path: Path, **record: object) -> None:
     """Append one JSON line, and print it."""
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(record) + "\n")
+    append_text(path, json.dumps(record) + "\n")
     print(json.dumps(record), flush=True)
 
 

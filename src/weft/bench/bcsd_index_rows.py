@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
+from weft.bcsd.table import write_tables
 from weft.bcsd.use.embed_files import Embedding, embedder_of
 from weft.bcsd.use.embedded import embed_table
 from weft.bcsd.use.search import SMALL
@@ -97,13 +99,8 @@ def _make(data: Path, rows: NDArray[np.int64], place: Path, options: Embedding) 
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(options.workers, mp_context=context) as pool:
         written = list(pool.map(_embed, jobs))
-    partial = place.with_suffix(".part")
-    with pq.ParquetWriter(partial, pq.read_schema(written[0])) as writer:
-        for part in written:
-            writer.write_table(pq.read_table(part))
-            os.unlink(part)
-    os.replace(partial, place)
-    parts.rmdir()
+    write_tables(map(pq.read_table, written), place, pq.read_schema(written[0]))
+    shutil.rmtree(parts)
 
 
 def _jobs(data: Path, rows: NDArray[np.int64], parts: Path, options: Embedding) -> Sequence[_Job]:
@@ -127,6 +124,5 @@ def _embed(job: _Job) -> str:
         torch.set_num_threads(1)
         functions = pq.ParquetFile(job.data).read_row_groups(job.groups).take(pa.array(job.kept))
         rows = embed_table(functions, embedder_of(job.options.model, job.options.precision))
-        pq.write_table(rows, f"{job.part}.part")
-        os.replace(f"{job.part}.part", job.part)
+        write_tables([rows], Path(job.part), rows.schema)
     return job.part

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Literal
 
 from rich.console import Console
@@ -52,13 +49,6 @@ class Row:
     def record(self) -> dict[str, object]:
         """The row as a JSON object."""
         return {**asdict(self), "ratio": self.ratio, "ok": self.ok}
-
-
-def write_json(rows: Iterable[Row], path: Path) -> None:
-    """Write the rows as a JSON list, atomically."""
-    partial = path.with_name(path.name + ".part")
-    partial.write_text(json.dumps([row.record() for row in rows], indent=1) + "\n", encoding="utf-8")
-    os.replace(partial, path)
 
 
 def print_rows(rows: Sequence[Row], console: Console) -> None:

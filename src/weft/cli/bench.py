@@ -51,9 +51,9 @@ def run(argv: list[str]) -> int:
     import torch
     from rich.console import Console
 
-    from weft.bench.table import Row, print_rows, write_json
+    from weft.bench.table import Row, print_rows
     from weft.errors import ConfigError
-    from weft.platform.files import check_output
+    from weft.platform.files import check_output, write_json
     from weft.platform.memory import keep_freed_memory
 
     if arguments.keep_memory and not keep_freed_memory():
@@ -75,5 +75,5 @@ def run(argv: list[str]) -> int:
     if arguments.json:
         print(json.dumps([row.record() for row in rows]))
     if arguments.out is not None:
-        write_json(rows, arguments.out)
+        write_json(arguments.out, [row.record() for row in rows])
     return 1 if any(row.ok is False for row in rows) else 0
