@@ -145,7 +145,7 @@ def test_a_run_goes_on_where_it_stopped(
         (["kg", "eval", "DATA", "--calibrate"], 2, "needs --model"),
         (["kg", "eval", "DATA", "--asked"], 2, "needs --model"),
         (["kg", "eval", "DATA", "--model", "/no/model"], 4, "no such model"),
-        (["kg", "facts", "/no/file.py", "--model", "MODEL"], 3, "cannot be read"),
+        (["kg", "facts", "/no/file.py", "--model", "MODEL"], 3, "is not there"),
         (["kg", "facts", "BROKEN", "--model", "MODEL"], 3, "not Python"),
         (["kg", "facts", "EMPTY", "--model", "MODEL"], 3, "no functions, classes or statements"),
         (["kg", "facts", "BROKEN", "--model", "no-such-model"], 4, "'no-such-model': no such model"),
