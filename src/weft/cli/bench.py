@@ -21,6 +21,8 @@ BENCHES = {
     "gnn": "graph attention against PyG, triple fusion against a loop",
     "hostile": "thousands of damaged binaries through the whole extraction",
     "kg": "compact leafy chains against dense ones, one pass against one per query",
+    "kg-annotate": "types of code whose annotations were taken away, on packages that no training saw",
+    "kg-stated": "what a tree states against a walk by another parser; time for 400 files",
     "kg-store": "a store of a million facts: load, lookup, memory; an extraction that is killed twenty times",
 }
 

@@ -26,6 +26,11 @@ class Thing:
     def __init__(self, name, size: int = 3):
         self.name = name
         self.size = size
+        self.late = None
+
+    @property
+    def late(self):
+        return self._late
 
     def label(self):
         return self.name + place.join("a", "b")
@@ -150,6 +155,7 @@ def test_questions_are_what_no_one_wrote_down() -> None:
     assert [(item.head.name, item.relation, item.plain) for item in asked] == [
         ("shop.base.Thing.__init__", "returns", "None"),
         ("shop.base.Thing.__init__.name", "has_type", ""),
+        ("shop.base.Thing.late", "returns", ""),
         ("shop.base.Thing.label", "returns", ""),
         ("shop.base.Thing.make", "returns", ""),
     ]
@@ -158,6 +164,12 @@ def test_questions_are_what_no_one_wrote_down() -> None:
     assert tree.type_named("shop/star.py", "Special") == ("shop.use.Special", "class")
     assert tree.type_named("shop/star.py", "str") == ("builtins.str", "external")
     assert tree.type_named("shop/star.py", "Nowhere") == ("Nowhere", "unresolved")
+
+
+def test_a_property_that_a_method_assigns_above_it_is_a_method() -> None:
+    assert ("shop.base.Thing", "has_method", "shop.base.Thing.late", "late") in facts_of(
+        FILES, "shop/base.py"
+    )
 
 
 def test_circles_end() -> None:

@@ -24,7 +24,7 @@ class Binding:
     """A name of a scope.
 
     Args:
-        kind: What it is; of a name that is bound twice, what it is first.
+        kind: What it is; of a name that is bound twice, what it is first, or what defines it.
         nodes: Where it is bound.
         target: Of an import, module and name in it; an empty name for the module itself.
         annotations: Types written beside it.
@@ -70,6 +70,9 @@ class Scope:
         """Bind a name here, or where ``global`` sends it."""
         scope = self.elsewhere.get(name, self)
         binding = scope.names.setdefault(name, Binding(kind))
+        if kind in ("class", "function", "method") and binding.kind in ("attribute", "variable"):
+            # What a method assigns to self may be a property that is defined below it.
+            binding.kind = kind
         binding.nodes.append(node)
         return binding
 

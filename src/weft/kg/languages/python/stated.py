@@ -124,14 +124,11 @@ class _Walker:
         for keyword in node.keywords:
             yield from self.visit(keyword, scope)
         for name, binding in inner.names.items():
-            if binding.kind == "method":
-                for item in binding.nodes:
-                    if isinstance(item, Function):
-                        yield mine, "has_method", Entity(f"{inner.name}.{name}", "method"), item
-            elif binding.kind == "attribute":
-                for item in binding.nodes:
-                    if isinstance(item, ast.Name):
-                        yield mine, "has_class_attribute", Entity(f"{inner.name}.{name}", "attribute"), item
+            for item in binding.nodes:
+                if isinstance(item, Function):
+                    yield mine, "has_method", Entity(f"{inner.name}.{name}", "method"), item
+                elif isinstance(item, ast.Name):
+                    yield mine, "has_class_attribute", Entity(f"{inner.name}.{name}", binding.kind), item
         for child in node.body:
             yield from self.visit(child, inner)
 
