@@ -16,7 +16,9 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "x86": ("x86_64", "i386"),
     "arm64": ("aarch64",),
     "arm": ("arm",),
-    "mips": ("mips",),
+    "mips": ("mips", "mips64"),
+    "ppc64": ("ppc64",),
+    "riscv64": ("riscv64",),
 }
 
 

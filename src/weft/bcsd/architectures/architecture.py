@@ -117,6 +117,31 @@ class Architecture(ABC):
         value = immediate(operand)
         return None if value is None else value & ((1 << 8 * self.pointer_size) - 1)
 
+    def flow_at(self, address: int, mnemonic: str, operands: str) -> Flow:
+        """The same of an instruction at an address, for decoders that print distances instead of targets."""
+        return self.flow(mnemonic, operands)
+
+    def entry_of(self, image: Image, target: int) -> int:
+        """The start of the function that a call of ``target`` enters."""
+        return target
+
+    def is_entry(self, image: Image, code: bytes) -> bool:
+        """Whether code begins as functions do: what it takes to call a gap's first bytes a function."""
+        return False
+
+    def switches_mode(self, mnemonic: str) -> bool:
+        """Whether a direct call leads to code of the other mode: see :attr:`mode_bit`."""
+        return False
+
+    def inline_table(self, image: Image, before: list[Raw]) -> tuple[int, int] | None:
+        """Where a jump's own table, which stands behind it, ends, and the furthest place that it leads to.
+
+        Args:
+            image: The binary.
+            before: The instructions up to and with the jump.
+        """
+        return None
+
     @abstractmethod
     def may_lack_return(self, code: bytes) -> bool:
         """A cheap look at the bytes: False only if a return, or a path to the end, is surely there."""

@@ -131,6 +131,21 @@ class Frontier:
                 end = min(end, addresses[position])
         return end
 
+    def gaps(self) -> list[tuple[int, int]]:
+        """Stretches of code that nothing covers, import stubs left out, in order."""
+        covers = sorted([*zip(self._cover.starts, self._cover.ends, strict=True), *self._image.stub_ranges])
+        found: list[tuple[int, int]] = []
+        for region in self._image.code_map.regions:
+            reached = region.start
+            for start, end in covers:
+                if start > reached and start < region.end and end > region.start:
+                    found.append((reached, min(start, region.end)))
+                if start < region.end:
+                    reached = max(reached, end)
+            if reached < region.end:
+                found.append((reached, region.end))
+        return [(start, end) for start, end in found if end > start]
+
     def close(self, start: int, end: int) -> None:
         """Count ``[start, end)`` as covered from now on."""
         position = bisect_left(self._cover.starts, start)

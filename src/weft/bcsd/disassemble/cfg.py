@@ -88,10 +88,10 @@ class _Builder:
 
     def build(self) -> Graph:
         plain = self.architecture.plain
-        flow = self.architecture.flow
+        flow = self.architecture.flow_at
         for index, instruction in enumerate(self.instructions):
             if not plain[instruction[2]]:
-                found = flow(instruction[2], instruction[3])
+                found = flow(instruction[0], instruction[2], instruction[3])
                 if found.kind:
                     self.control(index, found)
         taken = data_references(self.image, self.instructions, self.references, self.start, self.end)
@@ -170,8 +170,13 @@ class _Builder:
         elif self.image.in_stubs(target):
             self.references[index] = Reference(external, target)
             return False
+        target = self.architecture.entry_of(self.image, target)
         self.references[index] = Reference(internal, target)
         self.outgoing.add(target)
+        if self.architecture.mode_bit:
+            other = self.architecture.switches_mode(self.instructions[index][2])
+            if (self.start in self.image.thumb) != other:
+                self.image.thumb.add(target)
         return target in self.no_return
 
     def external(self, index: int, name: str, kind: ReferenceKind) -> None:

@@ -8,6 +8,7 @@ their jumps. Source of the method: linear sweep within known bounds, recursive d
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_left, insort
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from weft.bcsd.architectures import architecture_named
 from weft.bcsd.architectures.architecture import TERMINAL, FlowKind
 from weft.bcsd.disassemble.bounds import Bounds, Frontier, known_bounds, sub_name
 from weft.bcsd.disassemble.cfg import NO_RETURN_NAMES, Graph, Surroundings, build_graph
+from weft.bcsd.disassemble.gaps import SEARCHED_BELOW, called_from_gaps, next_start, pointed_to
 from weft.bcsd.disassemble.interface import Disassembler, Flag, Function
 from weft.bcsd.read.image import Image
 from weft.errors import LimitError
@@ -69,6 +71,9 @@ class _Run:
         self.architecture = architecture_named(image.architecture)
         self.around = Surroundings(image, self.architecture)
         self.budget = DECODE_FACTOR * image.code_size + _DECODE_FLOOR
+        #: Constants among the code, and the starts of functions, both as they are met.
+        self.pools: set[int] = set()
+        self.starts: list[int] = []
 
     def functions(self) -> Iterator[Function]:
         known = known_bounds(self.image)
@@ -89,6 +94,11 @@ class _Run:
                 frontier.add(target)
             if function is not None:
                 yield function
+        yield from self.drain(frontier, open_ended)
+        yield from self.search_gaps(frontier, open_ended)
+
+    def drain(self, frontier: Frontier, open_ended: dict[int, Bounds]) -> Iterator[Function]:
+        """The functions at all leads, and at the leads that they give."""
         while (start := frontier.take()) is not None:
             found = open_ended.get(start, Bounds(start, start))
             end = self.explore(start, frontier.limit(start))
@@ -99,6 +109,39 @@ class _Run:
                 frontier.add(target)
             if function is not None:
                 yield function
+
+    def search_gaps(self, frontier: Frontier, open_ended: dict[int, Bounds]) -> Iterator[Function]:
+        """The functions in what nothing known leads to, where that is much: see :mod:`weft.bcsd.disassemble.gaps`."""
+        gaps = frontier.gaps()
+        size = sum(end - start for start, end in gaps)
+        stubs = sum(end - start for start, end in self.image.stub_ranges)
+        if size <= (1 - SEARCHED_BELOW) * max(self.image.code_size - stubs, 1):
+            return
+        leads = (
+            lambda: called_from_gaps(self.image, self.architecture, frontier),
+            lambda: pointed_to(self.image, self.architecture),
+        )
+        for look in leads:
+            for target in look():
+                frontier.add(target)
+            yield from self.drain(frontier, open_ended)
+        for start, end in frontier.gaps():
+            # What stands behind a function is likely in its mode.
+            before = bisect_left(self.starts, start)
+            mode = before > 0 and self.starts[before - 1] in self.image.thumb
+            reached = start
+            while reached < end:
+                lead = next_start(self.image, self.architecture, reached, end, mode, self.pools)
+                if lead is None:
+                    break
+                if mode:
+                    self.image.thumb.add(lead)
+                frontier.add(lead)
+                reached = lead + self.architecture.step
+                for function in self.drain(frontier, open_ended):
+                    if function.address == lead:
+                        reached = function.address + function.size
+                    yield function
 
     def decode(self, start: int, end: int) -> Decoded:
         """Decode ``[start, end)``."""
@@ -130,6 +173,7 @@ class _Run:
         damaged = bool(gaps) or reached < start + len(code)
         constants = self.architecture.literals(self.image, start, instructions)
         if constants:
+            self.pools |= constants
             instructions, gaps = _without(instructions, constants)
         return Decoded(instructions, gaps, code, damaged)
 
@@ -138,6 +182,7 @@ class _Run:
         instructions, gaps, code, damaged = self.decode(bounds.start, end)
         if not instructions or instructions[0][0] != bounds.start:
             return None, set()
+        insort(self.starts, bounds.start)
         end = bounds.start + len(code)
         graph = build_graph(instructions, gaps, bounds.start, end, self.around)
         flags = set(graph.flags)
@@ -162,6 +207,7 @@ class _Run:
         position = start
         limit = min(limit, start + FUNCTION_BYTES)
         decoder = self.architecture.decoder(self.image, start)
+        before: list[Raw] = []
         while position < limit:
             code = self.image.code_at(position, min(position + _EXPLORE_STEP + 16, limit))
             begun = position
@@ -169,9 +215,16 @@ class _Run:
                 if address - begun >= _EXPLORE_STEP:
                     break
                 position = address + size
+                before.append((address, size, mnemonic, operands))
                 if self.architecture.plain[mnemonic]:
                     continue
-                kind, target = self.architecture.flow(mnemonic, operands)
+                kind, target = self.architecture.flow_at(address, mnemonic, operands)
+                if kind == FlowKind.INDIRECT_JUMP:
+                    table = self.architecture.inline_table(self.image, before)
+                    if table is not None and table[0] <= limit:
+                        furthest = max(furthest, table[1])
+                        position = max(position, table[0])
+                        break
                 # A jump a short way ahead stays in this function; one far away is a tail call.
                 near = kind == FlowKind.JUMP and target is not None and target - position < _EXPLORE_STEP
                 if target is not None and target < limit and (near or kind == FlowKind.BRANCH):
@@ -227,10 +280,10 @@ class _Run:
         targets: set[int] = set()
         kind: FlowKind = FlowKind.NEXT
         target: int | None = None
-        for _, _, mnemonic, operands in instructions:
+        for address, _, mnemonic, operands in instructions:
             kind, target = FlowKind.NEXT, None
             if not self.architecture.plain[mnemonic]:
-                kind, target = self.architecture.flow(mnemonic, operands)
+                kind, target = self.architecture.flow_at(address, mnemonic, operands)
             if kind in (FlowKind.RETURN, FlowKind.RETURN_IF, FlowKind.INDIRECT_JUMP):
                 return None
             leaves = target is not None and not bounds.start <= target < bounds.end

@@ -11,6 +11,7 @@ import capstone
 from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind, Raw
 from weft.bcsd.architectures.arm.relocations import ARM
 from weft.bcsd.architectures.arm.stubs import arm_stubs
+from weft.bcsd.architectures.operands import immediate
 from weft.bcsd.architectures.relocation import Relocation
 from weft.bcsd.read.image import Image, Region
 
@@ -88,6 +89,35 @@ class Arm(Architecture):
                 place = ((address + ahead) & ~3) + int(literal.group(1), 0)
                 found.update((place, place + 2))
         return found
+
+    def switches_mode(self, mnemonic: str) -> bool:
+        """``blx`` with an address."""
+        return mnemonic.startswith("blx")
+
+    def is_entry(self, image: Image, code: bytes) -> bool:
+        """``push`` of the link register, in either mode; or a store of it in front of the stack."""
+        first, second = int.from_bytes(code[:2], "little"), int.from_bytes(code[2:4], "little")
+        thumb = first & 0xFF00 == 0xB500 or (first == 0xE92D and second & 0x4000 != 0)
+        return thumb or (second == 0xE92D and first & 0x4000 != 0) or (second == 0xE52D and first == 0xE004)
+
+    def inline_table(self, image: Image, before: list[Raw]) -> tuple[int, int] | None:
+        """``tbb [pc, r]``, ``tbh [pc, r, lsl #1]`` and ``ldrls pc, [pc, r, lsl #2]``, ``cmp r, #last`` in front."""
+        address, size, mnemonic, operands = before[-1]
+        last = next((operands for _, _, word, operands in before[-12:][::-1] if word.startswith("cmp")), "")
+        count = (immediate(last.rpartition(", ")[2]) or 0) + 1
+        if not operands.startswith(("[pc,", "pc, [pc,")) or not 1 < count <= 1024:
+            return None
+        if mnemonic in _TABLES:
+            wide = 2 if mnemonic == "tbh" else 1
+            begin = address + size
+            entries = [image.integer(begin + wide * number, wide) or 0 for number in range(count)]
+            return begin + (count * wide + 1 & ~1), begin + 2 * max(entries)
+        if mnemonic.startswith("ldr"):
+            begin = address + 8
+            targets = [image.integer(begin + 4 * number, 4) or 0 for number in range(count)]
+            near = [target for target in targets if begin <= target < begin + (1 << 16)]
+            return (begin + 4 * count, max(near)) if near else None
+        return None
 
     def stubs(self, image: Image, region: Region) -> dict[int, str]:
         """See the base class."""

@@ -20,16 +20,19 @@ _LOOKED_AT = 256
 class Mips(Architecture):
     """MIPS32 in either byte order, with its branch delay slot."""
 
-    name = "mips"
-    pointer_size = 4
     machines: Mapping[str, str] = {"elf": "MIPS"}
     step = 4
     delay = 1
     relocations: Mapping[int, Relocation] = MIPS
 
+    def __init__(self, name: str, pointer_size: int) -> None:
+        super().__init__()
+        self.name = name
+        self.pointer_size = pointer_size
+
     def decoder(self, image: Image, address: int) -> capstone.Cs:
         """MIPS32: release 6 changed encodings and is not told apart here."""
-        return _decoder(image.big_endian)
+        return _decoder(self.pointer_size, image.big_endian)
 
     def matters(self, mnemonic: str) -> bool:
         """Branches, jumps, calls, traps."""
@@ -57,11 +60,20 @@ class Mips(Architecture):
         """Short functions are looked at in full."""
         return len(code) <= _LOOKED_AT
 
+    def is_entry(self, image: Image, code: bytes) -> bool:
+        """``lui gp, high`` (position-independent code), or the stack pointer goes down."""
+        word = int.from_bytes(code[:4], "big" if image.big_endian else "little")
+        lowers = word >> 16 in (0x27BD, 0x67BD) and bool(word & 0x8000)
+        return word >> 16 == 0x3C1C or lowers
+
 
 @cache
-def _decoder(big_endian: bool) -> capstone.Cs:
+def _decoder(pointer_size: int, big_endian: bool) -> capstone.Cs:
     order = capstone.CS_MODE_BIG_ENDIAN if big_endian else capstone.CS_MODE_LITTLE_ENDIAN
-    return capstone.Cs(capstone.CS_ARCH_MIPS, capstone.CS_MODE_MIPS32 | order)
+    return capstone.Cs(
+        capstone.CS_ARCH_MIPS,
+        (capstone.CS_MODE_MIPS64 if pointer_size == 8 else capstone.CS_MODE_MIPS32) | order,
+    )
 
 
-ARCHITECTURES = (Mips(),)
+ARCHITECTURES = (Mips("mips", 4), Mips("mips64", 8))

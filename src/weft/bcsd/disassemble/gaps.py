@@ -1,0 +1,107 @@
+"""Function starts that no table names, in code that nothing known leads to: stripped files without unwind tables.
+
+In order of trust: what calls in that code lead to, what pointers in data point to, and what follows the end of a
+function and begins as functions do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from weft.bcsd.architectures.architecture import Architecture, FlowKind
+from weft.bcsd.disassemble.bounds import Frontier
+from weft.bcsd.read.image import Image, unpack_words
+
+#: Share of the code in functions from which on no gap is searched: what is left is padding and data.
+SEARCHED_BELOW = 0.9
+#: Bytes of the longest gap that is decoded for calls.
+_LONGEST = 1 << 26
+_ENTRY_BYTES = 8
+
+
+def called_from_gaps(image: Image, architecture: Architecture, frontier: Frontier) -> list[int]:
+    """Targets of direct calls in code that no function covers; the mode of each is noted in the image."""
+    found: dict[int, bool] = {}
+    for start, end in frontier.gaps():
+        best: dict[int, bool] = {}
+        most = 0.0
+        for mode in (False, True) if architecture.mode_bit else (False,):
+            called, total = _calls(image, architecture, start, min(end, start + _LONGEST), mode)
+            share = len(called) * len(called) / total if total else 0.0
+            if share > most:
+                best, most = called, share
+        found.update(best)
+    for target, mode in found.items():
+        if mode:
+            image.thumb.add(target)
+    return sorted(found)
+
+
+def _calls(
+    image: Image, architecture: Architecture, start: int, end: int, mode: bool
+) -> tuple[dict[int, bool], int]:
+    """Targets of the calls in ``[start, end)`` with their mode, those outside of code left out; and all calls."""
+    called: dict[int, bool] = {}
+    total = 0
+    for address, _, mnemonic, operands in decoded(image, architecture, start, end, mode):
+        if architecture.plain[mnemonic]:
+            continue
+        kind, target = architecture.flow_at(address, mnemonic, operands)
+        if kind != FlowKind.CALL or target is None:
+            continue
+        total += 1
+        if image.code_map.at(target) is not None and not image.in_stubs(target):
+            called[architecture.entry_of(image, target)] = mode != architecture.switches_mode(mnemonic)
+    return called, total
+
+
+def decoded(
+    image: Image, architecture: Architecture, start: int, end: int, mode: bool
+) -> Iterator[tuple[int, int, str, str]]:
+    """The instructions of ``[start, end)`` in a mode; bytes that are none are stepped over."""
+    was = start in image.thumb
+    (image.thumb.add if mode else image.thumb.discard)(start)
+    decoder = architecture.decoder(image, start)
+    (image.thumb.add if was else image.thumb.discard)(start)
+    code = image.code_at(start, end)
+    position = start
+    while position < start + len(code):
+        reached = position
+        for line in decoder.disasm_lite(code[position - start :], position):
+            reached = line[0] + line[1]
+            yield line
+        position = reached + architecture.step
+
+
+def pointed_to(image: Image, architecture: Architecture) -> list[int]:
+    """Addresses of code that pointers in data hold, aligned as pointers are; modes are noted in the image."""
+    found: set[int] = set()
+    size = image.pointer_size
+    for region in image.data:
+        if region.executable and not region.writable:
+            continue
+        skip = -region.start % size
+        words = unpack_words(bytes(region.data[skip:]), size, signed=False, big_endian=image.big_endian)
+        for word in set(words):
+            address = word & ~architecture.mode_bit
+            if address % architecture.step == 0 and image.code_map.at(address) is not None:
+                if word & architecture.mode_bit:
+                    image.thumb.add(address)
+                found.add(address)
+    return sorted(found)
+
+
+def next_start(
+    image: Image, architecture: Architecture, start: int, end: int, mode: bool, pools: set[int]
+) -> int | None:
+    """Where the first function of a gap begins: behind constants and padding, if what stands there looks like one."""
+    position = start
+    for address, size, mnemonic, operands in decoded(image, architecture, start, min(end, start + 256), mode):
+        if address in pools or address & ~3 in pools or architecture.is_padding(mnemonic, operands):
+            continue
+        code = image.code_at(address, min(address + _ENTRY_BYTES, end))
+        if architecture.is_entry(image, code):
+            return address
+        if address == position:
+            position = address + size
+    return None
