@@ -199,6 +199,10 @@ class Architecture(ABC):
         """
         return {}
 
+    def hidden_stubs(self, image: Image) -> dict[int, tuple[int, str | None]]:
+        """Import stubs that stand among other code: address → the address behind it, and what it calls if known."""
+        return {}
+
     def exceptions(self, image: Image, table: bytes, base: int) -> list[UnwindRange]:
         """Function ranges of a PE file's exception directory, ``base`` being the address that it counts from."""
         return []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from weft.bcsd.architectures.architecture import Architecture, FlowKind
+from weft.bcsd.architectures.architecture import TERMINAL, Architecture, FlowKind
 from weft.bcsd.disassemble.bounds import Frontier
 from weft.bcsd.read.image import Image, unpack_words
 
@@ -16,7 +16,9 @@ from weft.bcsd.read.image import Image, unpack_words
 SEARCHED_BELOW = 0.9
 #: Bytes of the longest gap that is decoded for calls.
 _LONGEST = 1 << 26
-_ENTRY_BYTES = 8
+_PAGES = 0xFFFF
+#: Bytes of a gap within which code must come to a call or a jump.
+_LOOKED_AT = 1024
 
 
 def called_from_gaps(image: Image, architecture: Architecture, frontier: Frontier) -> list[int]:
@@ -84,24 +86,40 @@ def pointed_to(image: Image, architecture: Architecture) -> list[int]:
         words = unpack_words(bytes(region.data[skip:]), size, signed=False, big_endian=image.big_endian)
         for word in set(words):
             address = word & ~architecture.mode_bit
-            if address % architecture.step == 0 and image.code_map.at(address) is not None:
+            # MIPS keeps the pages of its addresses among its pointers.
+            if (
+                address % architecture.step == 0
+                and address & _PAGES
+                and image.code_map.at(address) is not None
+            ):
                 if word & architecture.mode_bit:
                     image.thumb.add(address)
                 found.add(address)
-    return sorted(found)
+    mask = ~architecture.mode_bit
+    relocated = (pointer & mask for pointer in image.pointers.values())
+    return sorted(found.union(address for address in relocated if image.code_map.at(address) is not None))
 
 
 def next_start(
     image: Image, architecture: Architecture, start: int, end: int, mode: bool, pools: set[int]
 ) -> int | None:
-    """Where the first function of a gap begins: behind constants and padding, if what stands there looks like one."""
-    position = start
-    for address, size, mnemonic, operands in decoded(image, architecture, start, min(end, start + 256), mode):
-        if address in pools or address & ~3 in pools or architecture.is_padding(mnemonic, operands):
+    """Where the first function of a gap begins: behind constants and padding, if code stands there up to a jump."""
+    first: int | None = None
+    expected = start
+    for address, size, mnemonic, operands in decoded(
+        image, architecture, start, min(end, start + _LOOKED_AT), mode
+    ):
+        if first is None and (address & ~3 in pools or architecture.is_padding(mnemonic, operands)):
+            expected = address + size
             continue
-        code = image.code_at(address, min(address + _ENTRY_BYTES, end))
-        if architecture.is_entry(image, code):
-            return address
-        if address == position:
-            position = address + size
+        if address != expected:
+            # Bytes that are no instruction: data stood here.
+            first = None
+        if first is None:
+            first = address
+        expected = address + size
+        if not architecture.plain[mnemonic]:
+            kind, _ = architecture.flow_at(address, mnemonic, operands)
+            if kind in TERMINAL or kind in (FlowKind.CALL, FlowKind.BRANCH, FlowKind.RETURN_IF):
+                return first
     return None

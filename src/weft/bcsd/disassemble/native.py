@@ -17,8 +17,8 @@ from weft.bcsd.architectures import architecture_named
 from weft.bcsd.architectures.architecture import TERMINAL, FlowKind
 from weft.bcsd.disassemble.bounds import Bounds, Frontier, known_bounds, sub_name
 from weft.bcsd.disassemble.cfg import NO_RETURN_NAMES, Graph, Surroundings, build_graph
-from weft.bcsd.disassemble.gaps import SEARCHED_BELOW, called_from_gaps, next_start, pointed_to
-from weft.bcsd.disassemble.interface import Disassembler, Flag, Function
+from weft.bcsd.disassemble.gaps import SEARCHED_BELOW, called_from_gaps, decoded, next_start, pointed_to
+from weft.bcsd.disassemble.interface import Disassembler, Flag, Function, ReferenceKind
 from weft.bcsd.read.image import Image
 from weft.errors import LimitError
 
@@ -35,6 +35,10 @@ _DECODE_FLOOR = 1 << 22
 #: Undecodable stretches skipped in one function before the rest of it is given up.
 _RESUMES = 64
 _EXPLORE_STEP = 4096
+#: What a function whose end is a guess says about other functions.
+_LEADS = (ReferenceKind.CALL_INTERNAL, ReferenceKind.CODE)
+#: Bytes at the start of a function within which its frame is set up.
+_ENTRY_BYTES = 96
 
 
 class Decoded(NamedTuple):
@@ -44,6 +48,13 @@ class Decoded(NamedTuple):
     gaps: set[int]
     code: bytes
     damaged: bool
+
+
+class Extent(NamedTuple):
+    """How far a function reaches, and where its direct jumps lead."""
+
+    end: int
+    targets: set[int]
 
 
 class NativeDisassembler(Disassembler):
@@ -71,6 +82,7 @@ class _Run:
         self.architecture = architecture_named(image.architecture)
         self.around = Surroundings(image, self.architecture)
         self.budget = DECODE_FACTOR * image.code_size + _DECODE_FLOOR
+        self.trusts_jumps = True
         #: Constants among the code, and the starts of functions, both as they are met.
         self.pools: set[int] = set()
         self.starts: list[int] = []
@@ -84,7 +96,12 @@ class _Run:
             replace(b, end=self.explore(b.start, frontier.limit(b.start))) for b in open_ended.values()
         ]
         self.find_no_return(sized + guessed)
-        for address in (*open_ended, *self.image.entries):
+        gapped = self.has_gaps(frontier)
+        # A pointer may be to a function, or to a case of a switch: where there is no table of functions to tell,
+        # it has to wait.
+        mask = ~self.architecture.mode_bit
+        doubtful = {pointer & mask for pointer in self.image.pointers.values()} if gapped else set[int]()
+        for address in (*open_ended, *(entry for entry in self.image.entries if entry not in doubtful)):
             frontier.add(address)
         # Known functions go out as they are decoded; what their calls discover is small and comes sorted
         # into the rest at the end, so that nothing has to be held back.
@@ -94,8 +111,21 @@ class _Run:
                 frontier.add(target)
             if function is not None:
                 yield function
-        yield from self.drain(frontier, open_ended)
-        yield from self.search_gaps(frontier, open_ended)
+        if not gapped:
+            yield from self.drain(frontier, open_ended)
+            return
+        # Where most ends are guesses, a jump out of a function more often leads back into it than to another one.
+        self.trusts_jumps = False
+        found = {function.address: function for function in self.drain(frontier, open_ended)}
+        if self.has_gaps(frontier):
+            self.search_gaps(frontier, open_ended, found)
+        yield from found.values()
+
+    def has_gaps(self, frontier: Frontier) -> bool:
+        """Whether much of the code is in no function."""
+        stubs = sum(end - start for start, end in self.image.stub_ranges)
+        outside = sum(end - start for start, end in frontier.gaps())
+        return outside > (1 - SEARCHED_BELOW) * max(self.image.code_size - stubs, 1)
 
     def drain(self, frontier: Frontier, open_ended: dict[int, Bounds]) -> Iterator[Function]:
         """The functions at all leads, and at the leads that they give."""
@@ -105,43 +135,76 @@ class _Run:
             frontier.close(start, max(end, start + 1))
             bounds = Bounds(start, end, found.names, found.part)
             function, outgoing = self.function(bounds, discovered=start not in open_ended)
+            if not self.trusts_jumps:
+                references = function.references.values() if function is not None else ()
+                outgoing = {r.target for r in references if r.kind in _LEADS}
             for target in outgoing:
                 frontier.add(target)
             if function is not None:
                 yield function
 
-    def search_gaps(self, frontier: Frontier, open_ended: dict[int, Bounds]) -> Iterator[Function]:
-        """The functions in what nothing known leads to, where that is much: see :mod:`weft.bcsd.disassemble.gaps`."""
-        gaps = frontier.gaps()
-        size = sum(end - start for start, end in gaps)
-        stubs = sum(end - start for start, end in self.image.stub_ranges)
-        if size <= (1 - SEARCHED_BELOW) * max(self.image.code_size - stubs, 1):
-            return
+    def search_gaps(
+        self, frontier: Frontier, open_ended: dict[int, Bounds], found: dict[int, Function]
+    ) -> None:
+        """Add the functions in what nothing known leads to: see :mod:`weft.bcsd.disassemble.gaps`."""
         leads = (
             lambda: called_from_gaps(self.image, self.architecture, frontier),
-            lambda: pointed_to(self.image, self.architecture),
+            lambda: [p for p in pointed_to(self.image, self.architecture) if self.enters(p, p + _ENTRY_BYTES)],
         )
         for look in leads:
             for target in look():
                 frontier.add(target)
-            yield from self.drain(frontier, open_ended)
+            found.update((function.address, function) for function in self.drain(frontier, open_ended))
         for start, end in frontier.gaps():
-            # What stands behind a function is likely in its mode.
-            before = bisect_left(self.starts, start)
-            mode = before > 0 and self.starts[before - 1] in self.image.thumb
-            reached = start
-            while reached < end:
-                lead = next_start(self.image, self.architecture, reached, end, mode, self.pools)
-                if lead is None:
-                    break
-                if mode:
-                    self.image.thumb.add(lead)
-                frontier.add(lead)
-                reached = lead + self.architecture.step
-                for function in self.drain(frontier, open_ended):
-                    if function.address == lead:
-                        reached = function.address + function.size
-                    yield function
+            self.search_gap(start, end, frontier, open_ended, found)
+
+    def search_gap(
+        self,
+        start: int,
+        end: int,
+        frontier: Frontier,
+        open_ended: dict[int, Bounds],
+        found: dict[int, Function],
+    ) -> None:
+        """One gap, from the end of the function in front of it: each piece of code is a part of it, or a new one."""
+        before = bisect_left(self.starts, start)
+        owner = found.get(self.starts[before - 1]) if before else None
+        # What stands behind a function is likely in its mode.
+        mode = before > 0 and self.starts[before - 1] in self.image.thumb
+        reached = start
+        while (lead := next_start(self.image, self.architecture, reached, end, mode, self.pools)) is not None:
+            if mode:
+                self.image.thumb.add(lead)
+            extent = self.survey(lead, min(end, frontier.limit(lead)))
+            reached = max(extent.end, lead + self.architecture.step)
+            if owner is not None and self.continues(owner, lead, extent):
+                frontier.close(lead, reached)
+                grown, _ = self.function(Bounds(owner.address, reached), discovered=True)
+                if grown is not None:
+                    found[owner.address] = owner = grown
+                continue
+            frontier.add(lead)
+            found.update((function.address, function) for function in self.drain(frontier, open_ended))
+            owner = found.get(lead, owner)
+
+    def continues(self, owner: Function, lead: int, extent: Extent) -> bool:
+        """Whether code behind a function is a part of it: it jumps into it, or the function has a switch.
+
+        A function's own code may stand behind its return: the cases of a switch whose table was not found. What
+        begins as functions do is one all the same.
+        """
+        end = owner.address + owner.size
+        if any(owner.address < target < end for target in extent.targets):
+            return True
+        return Flag.CFG_INCOMPLETE in owner.flags and not self.enters(lead, extent.end)
+
+    def enters(self, address: int, end: int) -> bool:
+        """Whether one of the first instructions sets up a frame: not always the very first."""
+        end = min(address + _ENTRY_BYTES, end)
+        lines = decoded(self.image, self.architecture, address, end, address in self.image.thumb)
+        return any(
+            self.architecture.is_entry(self.image, self.image.code_at(line[0], line[0] + 8)) for line in lines
+        )
 
     def decode(self, start: int, end: int) -> Decoded:
         """Decode ``[start, end)``."""
@@ -199,7 +262,11 @@ class _Run:
         return _function(bounds, graph, flags, code), graph.outgoing
 
     def explore(self, start: int, limit: int) -> int:
-        """The end of a function of which only the start is known.
+        """The end of a function of which only the start is known: see :meth:`survey`."""
+        return self.survey(start, limit).end
+
+    def survey(self, start: int, limit: int) -> Extent:
+        """How far a function reaches of which only the start is known.
 
         Decode until control cannot go on and no jump seen so far leads further ahead, within ``limit``.
         """
@@ -208,6 +275,8 @@ class _Run:
         limit = min(limit, start + FUNCTION_BYTES)
         decoder = self.architecture.decoder(self.image, start)
         before: list[Raw] = []
+        targets: set[int] = set()
+        unknown = -1
         while position < limit:
             code = self.image.code_at(position, min(position + _EXPLORE_STEP + 16, limit))
             begun = position
@@ -225,16 +294,22 @@ class _Run:
                         furthest = max(furthest, table[1])
                         position = max(position, table[0])
                         break
+                if target is not None and kind in (FlowKind.JUMP, FlowKind.BRANCH):
+                    targets.add(target)
                 # A jump a short way ahead stays in this function; one far away is a tail call.
                 near = kind == FlowKind.JUMP and target is not None and target - position < _EXPLORE_STEP
                 if target is not None and target < limit and (near or kind == FlowKind.BRANCH):
                     furthest = max(furthest, target)
                 stops = kind in TERMINAL or (kind == FlowKind.CALL and self.never_returns(target))
                 if stops and position > furthest:
-                    return min(position + 4 * self.architecture.delay, limit)
+                    return Extent(min(position + 4 * self.architecture.delay, limit), targets)
             if position == begun:
-                break
-        return position
+                # One word that the decoder does not know is stepped over where all instructions are words.
+                known = self.trusts_jumps or self.architecture.step != 4 or begun == unknown
+                if known or position + 4 > limit:
+                    break
+                position = unknown = position + 4
+        return Extent(position, targets)
 
     def never_returns(self, target: int | None) -> bool:
         if target is None:

@@ -83,6 +83,10 @@ def read_elf(path: str, source: str | bytes, content: memoryview) -> Image:
     for region in code:
         if region.name in _STUB_SECTIONS:
             image.stubs.update(architecture.stubs(image, region))
+    for start, (end, name) in architecture.hidden_stubs(image).items():
+        image.stub_ranges.append((start, end))
+        if name is not None:
+            image.stubs[start] = name
     _read_unwind(binary, image)
     _read_entries(binary, image)
     return image

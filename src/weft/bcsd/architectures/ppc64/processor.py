@@ -8,12 +8,13 @@ from functools import cache
 import capstone
 
 from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind
-from weft.bcsd.read.image import Image
+from weft.bcsd.read.image import Image, unpack_words
 
 _CALLS = frozenset({"bl", "bla", "bcl"})
 _JUMPS = frozenset({"b", "ba"})
 _STOPS = frozenset({"trap"})
 _LOOKED_AT = 256
+_BCTR = 0x4E800420
 
 
 class Ppc64(Architecture):
@@ -65,11 +66,45 @@ class Ppc64(Architecture):
         sets_up = first >> 16 in (0x3C4C, 0x3C40) and second >> 16 == 0x3842
         return target - 8 if sets_up else target
 
+    def hidden_stubs(self, image: Image) -> dict[int, tuple[int, str | None]]:
+        """``std r2, 24(r1); addis r12, r2, high; ld r12, low(r12); mtctr r12; bctr``; ``addis`` may be missing."""
+        found: dict[int, tuple[int, str | None]] = {}
+        for region in image.code:
+            words = unpack_words(bytes(region.data), 4, signed=False, big_endian=image.big_endian)
+            toc = self._toc(words, region.start)
+            for index in (i for i, word in enumerate(words) if word == 0xF8410018):
+                stub = words[index + 1 : index + 5]
+                if _BCTR not in stub:
+                    continue
+                high = stub[0] & 0xFFFF if stub[0] >> 16 == 0x3D82 else 0
+                load = stub[1] if stub[0] >> 16 == 0x3D82 else stub[0]
+                if load >> 16 not in (0xE98C, 0xE982):
+                    continue
+                start = region.start + 4 * index
+                slot = None if toc is None else toc + (_low(high) << 16) + _low(load & 0xFFFC)
+                name = None if slot is None else image.slots.get(slot)
+                found[start] = (start + 4 * (stub.index(_BCTR) + 2), name)
+        return found
+
+    def _toc(self, words: list[int], start: int) -> int | None:
+        """What ``r2`` holds: the first function that sets it up tells."""
+        for index in range(len(words) - 1):
+            if words[index] >> 16 == 0x3C4C and words[index + 1] >> 16 == 0x3842:
+                return (
+                    start + 4 * index + (_low(words[index] & 0xFFFF) << 16) + _low(words[index + 1] & 0xFFFF)
+                )
+        return None
+
     def is_entry(self, image: Image, code: bytes) -> bool:
         """``addis r2, r12, x`` (the table of contents), ``mflr r0``, ``stdu r1``, ``std r, -n(r1)``."""
         word = int.from_bytes(code[:4], "big" if image.big_endian else "little")
         toc = word >> 16 == 0x3C4C
         return toc or word == 0x7C0802A6 or word & 0xFFFF0003 == 0xF8210001
+
+
+def _low(half: int) -> int:
+    """Sixteen bits as a signed number."""
+    return half - (1 << 16) if half & 0x8000 else half
 
 
 @cache
