@@ -77,6 +77,8 @@ class Architecture(ABC):
         delay: Instructions executed after a jump before it takes effect (MIPS).
         mode_bit: A bit of a code pointer that chooses how to decode and is no part of the address (Thumb).
         padding: Mnemonics that only fill space.
+        lacks_unwinding: Whether stripped files of it seldom have unwind tables, so that functions are searched for in
+            code that nothing leads to.
         relocations: Kind → what it does to an object's bytes.
         builders: Mnemonics that may build a wide constant in pieces: see :meth:`piece`.
         plain: Mnemonic → whether :meth:`flow` finds nothing in it.
@@ -91,6 +93,7 @@ class Architecture(ABC):
     padding: frozenset[str] = frozenset({"nop"})
     builders: frozenset[str] = frozenset()
     relocations: Mapping[int, Relocation] = {}
+    lacks_unwinding: bool = False
 
     def __init__(self) -> None:
         self.plain = Plain(self)

@@ -25,7 +25,7 @@ from weft.errors import LimitError
 Raw = tuple[int, int, str, str]
 
 #: Raised whenever the same file would give other functions, blocks or edges.
-EXTRACTOR_VERSION = 4
+EXTRACTOR_VERSION = 5
 #: Bytes and instructions of one function beyond which it is cut and flagged.
 FUNCTION_BYTES = 1 << 20
 FUNCTION_INSTRUCTIONS = 1 << 18
@@ -96,7 +96,9 @@ class _Run:
             replace(b, end=self.explore(b.start, frontier.limit(b.start))) for b in open_ended.values()
         ]
         self.find_no_return(sized + guessed)
-        gapped = self.has_gaps(frontier)
+        gapped = self.architecture.lacks_unwinding and self.has_gaps(
+            frontier, sum(bounds.end - bounds.start for bounds in guessed)
+        )
         # A pointer may be to a function, or to a case of a switch: where there is no table of functions to tell,
         # it has to wait.
         mask = ~self.architecture.mode_bit
@@ -121,10 +123,10 @@ class _Run:
             self.search_gaps(frontier, open_ended, found)
         yield from found.values()
 
-    def has_gaps(self, frontier: Frontier) -> bool:
-        """Whether much of the code is in no function."""
+    def has_gaps(self, frontier: Frontier, guessed: int = 0) -> bool:
+        """Whether much of the code is in no function; ``guessed`` bytes are, of those that are not covered yet."""
         stubs = sum(end - start for start, end in self.image.stub_ranges)
-        outside = sum(end - start for start, end in frontier.gaps())
+        outside = sum(end - start for start, end in frontier.gaps()) - guessed
         return outside > (1 - SEARCHED_BELOW) * max(self.image.code_size - stubs, 1)
 
     def drain(self, frontier: Frontier, open_ended: dict[int, Bounds]) -> Iterator[Function]:
@@ -149,7 +151,9 @@ class _Run:
         """Add the functions in what nothing known leads to: see :mod:`weft.bcsd.disassemble.gaps`."""
         leads = (
             lambda: called_from_gaps(self.image, self.architecture, frontier),
-            lambda: [p for p in pointed_to(self.image, self.architecture) if self.enters(p, p + _ENTRY_BYTES)],
+            lambda: [
+                p for p in pointed_to(self.image, self.architecture) if self.enters(p, p + _ENTRY_BYTES)
+            ],
         )
         for look in leads:
             for target in look():

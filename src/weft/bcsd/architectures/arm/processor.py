@@ -32,6 +32,7 @@ class Arm(Architecture):
     machines: Mapping[str, str] = {"elf": "ARM"}
     step = 2
     mode_bit = 1
+    lacks_unwinding = True
     relocations: Mapping[int, Relocation] = ARM
 
     def decoder(self, image: Image, address: int) -> capstone.Cs:

@@ -23,6 +23,7 @@ class Mips(Architecture):
     machines: Mapping[str, str] = {"elf": "MIPS"}
     step = 4
     delay = 1
+    lacks_unwinding = True
     relocations: Mapping[int, Relocation] = MIPS
 
     def __init__(self, name: str, pointer_size: int) -> None:

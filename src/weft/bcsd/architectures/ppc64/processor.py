@@ -25,6 +25,7 @@ class Ppc64(Architecture):
     machines: Mapping[str, str] = {"elf": "PPC64"}
     step = 4
     padding = frozenset({"nop"})
+    lacks_unwinding = True
 
     def decoder(self, image: Image, address: int) -> capstone.Cs:
         """One handle for each byte order."""

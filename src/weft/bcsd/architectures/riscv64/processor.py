@@ -28,6 +28,7 @@ class RiscV64(Architecture):
     machines: Mapping[str, str] = {"elf": "RISCV"}
     step = 2
     padding = frozenset({"nop", "c.nop"})
+    lacks_unwinding = True
 
     def decoder(self, image: Image, address: int) -> capstone.Cs:
         """The same handle for every address."""

@@ -1,0 +1,116 @@
+"""Function starts in stripped files: every committed file of a processor without unwind tables, its symbols hidden."""
+
+import pytest
+
+from weft.bcsd.architectures import architecture_named
+from weft.bcsd.disassemble.gaps import next_start, pointed_to
+from weft.bcsd.disassemble.native import NativeDisassembler
+from weft.bcsd.read import open_image
+from weft.bcsd.read.image import Image, Region
+
+BASE = 0x10000
+
+
+def stripped(path):
+    """The image as `strip` leaves it: no symbols, and nothing known of modes but the entry point's."""
+    image = open_image(path)
+    image.symbols = []
+    image.thumb = {entry for entry in image.entries if entry in image.thumb}
+    return image
+
+
+@pytest.mark.parametrize("name", ["clang-O2-mips", "clang-O2-mipsel"])
+def test_a_stripped_file_has_nearly_all_its_functions(name, files):
+    named = {symbol.address for symbol in open_image(files / name).symbols}
+    found = {function.address for function in NativeDisassembler().functions(stripped(files / name))}
+    assert len(named & found) >= 0.9 * len(named)
+    assert len(found - named) <= 0.1 * len(found) + 1
+
+
+@pytest.mark.parametrize("name", ["clang-O2-arm", "clang-O2-thumb"])
+def test_a_stripped_arm_file_has_most_of_its_functions(name, files):
+    # A few hundred instructions say little of modes, and clang's A32 switches are taken apart.
+    named = {symbol.address for symbol in open_image(files / name).symbols}
+    found = {function.address for function in NativeDisassembler().functions(stripped(files / name))}
+    assert len(named & found) >= 0.8 * len(named)
+
+
+def image_of(code, architecture, data=b"", thumb=()):
+    regions = [Region(".text", BASE, memoryview(code), len(code), True, False)]
+    if data:
+        regions.append(Region(".data", 0x20000, memoryview(data), len(data), False, True))
+    return Image("made", "elf", architecture, False, True, regions[:1], regions, thumb=set(thumb))
+
+
+def found_in(image):
+    return {f.address - BASE: f for f in NativeDisassembler().functions(image)}
+
+
+def riscv(*words):
+    return b"".join(bytes.fromhex(word) for word in words)
+
+
+def test_riscv_targets_are_distances_and_calls_lead_to_functions():
+    code = riscv("0111", "06e4", "ef006000", "8280", "0111", "8280")
+    # c.addi sp; c.sdsp ra; jal +6; ret; c.addi sp; ret
+    image = image_of(code, "riscv64")
+    image.entries = [BASE]
+    found = found_in(image)
+    assert set(found) == {0, 10}
+    assert found[0].callees == [BASE + 10]
+
+
+def test_ppc_calls_behind_the_setup_of_r2_enter_the_function_itself():
+    words = [0x3C4C0002, 0x38427F00, 0x48000009, 0x4E800020, 0x3C4C0002, 0x38427F00, 0x4E800020]
+    # addis r2, r12; addi r2; bl to the third instruction of the second function (which is at 16): 8 + 16 = 24.
+    words[2] = 0x48000000 | 16 | 1
+    code = b"".join(word.to_bytes(4, "little") for word in words)
+    image = image_of(code, "ppc64")
+    image.entries = [BASE]
+    found = found_in(image)
+    assert set(found) == {0, 16}
+    assert found[0].callees == [BASE + 16]
+
+
+def test_ppc_stubs_among_the_code_are_no_functions():
+    stub = [0xF8410018, 0xE9828010, 0x7D8903A6, 0x4E800420]
+    words = [0x3C4C0002, 0x38427F00, 0x4E800020, *stub, 0x4E800020]
+    code = b"".join(word.to_bytes(4, "little") for word in words)
+    image = image_of(code, "ppc64")
+    table = BASE + (2 << 16) + 0x7F00
+    image.slots[table - 0x7FF0] = "puts"
+    found = architecture_named("ppc64").hidden_stubs(image)
+    assert found == {BASE + 12: (BASE + 28, "puts")}
+
+
+def test_calls_and_pointers_say_the_mode_of_what_they_lead_to():
+    arm = architecture_named("arm")
+    # Thumb: push {r4, lr}; bl +4; pop {r4, pc}; push {r4, lr}; pop {r4, pc}
+    code = bytes.fromhex("10b5 00f001f8 10bd 10b5 10bd".replace(" ", ""))
+    image = image_of(code, "arm", data=(BASE + 8 | 1).to_bytes(4, "little"), thumb=[BASE])
+    image.entries = [BASE]
+    assert pointed_to(image, arm) == [BASE + 8]
+    assert image.thumb == {BASE, BASE + 8}
+    image.thumb = {BASE}
+    assert set(found_in(image)) == {0, 8}
+    assert image.thumb >= {BASE, BASE + 8}
+
+
+def test_a_gap_begins_behind_constants_and_padding():
+    mips = architecture_named("mips")
+    words = [0, 0, 0x27BDFFE0, 0x03E00008, 0]
+    code = b"".join(word.to_bytes(4, "little") for word in words)
+    image = image_of(code, "mips")
+    assert next_start(image, mips, BASE, BASE + 20, False, set()) == BASE + 8
+    assert next_start(image, mips, BASE, BASE + 20, False, {BASE + 8}) == BASE + 12
+    assert next_start(image, mips, BASE, BASE + 8, False, set()) is None
+
+
+def test_the_table_behind_a_thumb_switch_is_stepped_over():
+    arm = architecture_named("arm")
+    # cmp r0, #2; tbb [pc, r0]; three entries, one of padding.
+    code = bytes.fromhex("0228 dfe800f0 0204 0600".replace(" ", ""))
+    image = image_of(code, "arm", thumb=[BASE])
+    before = [(BASE, 2, "cmp", "r0, #2"), (BASE + 2, 4, "tbb", "[pc, r0]")]
+    assert arm.inline_table(image, before) == (BASE + 10, BASE + 6 + 12)
+    assert arm.inline_table(image, [before[1]]) is None
