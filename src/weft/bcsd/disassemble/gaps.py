@@ -7,6 +7,7 @@ function and begins as functions do.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from weft.bcsd.architectures.architecture import TERMINAL, Architecture, FlowKind
 from weft.bcsd.disassemble.bounds import Frontier
@@ -19,6 +20,13 @@ _LONGEST = 1 << 26
 _PAGES = 0xFFFF
 #: Bytes of a gap within which code must come to a call or a jump.
 _LOOKED_AT = 1024
+
+
+class Extent(NamedTuple):
+    """How far a function reaches, and where its direct jumps lead."""
+
+    end: int
+    targets: set[int]
 
 
 def called_from_gaps(image: Image, architecture: Architecture, frontier: Frontier) -> list[int]:

@@ -17,7 +17,14 @@ from weft.bcsd.architectures import architecture_named
 from weft.bcsd.architectures.architecture import TERMINAL, FlowKind
 from weft.bcsd.disassemble.bounds import Bounds, Frontier, known_bounds, sub_name
 from weft.bcsd.disassemble.cfg import NO_RETURN_NAMES, Graph, Surroundings, build_graph
-from weft.bcsd.disassemble.gaps import SEARCHED_BELOW, called_from_gaps, decoded, next_start, pointed_to
+from weft.bcsd.disassemble.gaps import (
+    SEARCHED_BELOW,
+    Extent,
+    called_from_gaps,
+    decoded,
+    next_start,
+    pointed_to,
+)
 from weft.bcsd.disassemble.interface import Disassembler, Flag, Function, ReferenceKind
 from weft.bcsd.read.image import Image
 from weft.errors import LimitError
@@ -48,13 +55,6 @@ class Decoded(NamedTuple):
     gaps: set[int]
     code: bytes
     damaged: bool
-
-
-class Extent(NamedTuple):
-    """How far a function reaches, and where its direct jumps lead."""
-
-    end: int
-    targets: set[int]
 
 
 class NativeDisassembler(Disassembler):
