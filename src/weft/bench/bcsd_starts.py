@@ -38,7 +38,9 @@ def rows(quick: bool) -> list[Row]:
     """One row of functions found and one of extras for each processor; ``quick``: of zlib alone."""
     packages = TEST_PACKAGES[:1] if quick else TEST_PACKAGES
     work = Path(os.environ.get("WEFT_BCSD_WORK", "bcsd-data")).resolve()
-    chosen = [package for package in read_settings(DatasetConfig, _CONFIG).packages if package.name in packages]
+    chosen = [
+        package for package in read_settings(DatasetConfig, _CONFIG).packages if package.name in packages
+    ]
     found: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="weft-starts-") as scratch:
         for processor, (prefix, flags) in PROCESSORS.items():
