@@ -27,7 +27,7 @@ from weft.bcsd.use.search import Searcher
 from weft.platform.confidence import fit_logistic
 
 INDEXED = "gcc-O2-x86_64"
-ASKED = ("gcc-O0-x86_64", "gcc-O3-x86_64", "clang-O1-x86_64", "clang-O3-aarch64", "gcc-O2-aarch64")
+ASKED = ("gcc-O0-x86_64", "gcc-O3-x86_64", "clang-O2-x86_64", "clang-O3-aarch64", "gcc-O2-aarch64")
 SMALLEST = 5
 
 

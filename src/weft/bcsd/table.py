@@ -18,11 +18,14 @@ import pyarrow.parquet as pq
 from weft.bcsd.disassemble.interface import Function, ReferenceKind
 from weft.bcsd.read.image import Image
 from weft.bcsd.represent import NORMALISER_VERSION, SLOTS, Normaliser, load_vocabulary, token_digest
+from weft.bcsd.represent.operations import COLUMN as OPERATIONS
 from weft.errors import InputError
 from weft.platform.files import replaced
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from weft.bcsd.lift.choose import ImageLifter
 
 SCHEMA_VERSION = 1
 ROWS_PER_GROUP = 4096
@@ -53,16 +56,18 @@ FIELDS = [
     pa.field("flags", pa.list_(pa.string())),
     pa.field("digest", pa.string()),
     pa.field("token_digest", pa.string()),
+    pa.field(OPERATIONS, pa.list_(pa.uint16())),
 ]
 
 
-def schema(disassembler: str = "native") -> pa.Schema:
-    """The schema, with the versions that its rows depend on in the metadata."""
+def schema(disassembler: str = "native", lifter: str = "") -> pa.Schema:
+    """The schema, with the versions that its rows depend on in the metadata; no lifter's name is empty."""
     metadata = {
         "weft.schema": str(SCHEMA_VERSION),
         "weft.normaliser": str(NORMALISER_VERSION),
         "weft.vocabulary": load_vocabulary().digest,
         "weft.disassembler": disassembler,
+        "weft.lifter": lifter,
     }
     return pa.schema(FIELDS, metadata=metadata)
 
@@ -75,12 +80,16 @@ class TableBuilder:
         binary: What the ``binary`` column says.
         sha256: Of the whole file.
         disassembler: Its name.
+        lifter: Gives the functions' operations; None leaves them out.
     """
 
-    def __init__(self, image: Image, binary: str, sha256: str, disassembler: str) -> None:
+    def __init__(
+        self, image: Image, binary: str, sha256: str, disassembler: str, lifter: ImageLifter | None = None
+    ) -> None:
         self.architecture = image.architecture
         self._normaliser = Normaliser(image.architecture)
-        self._schema = schema(disassembler)
+        self._lifter = lifter
+        self._schema = schema(disassembler, lifter.name if lifter is not None else "")
         self._constants: dict[str, str] = {
             "binary": binary,
             "binary_sha256": sha256,
@@ -118,6 +127,7 @@ class TableBuilder:
                 "flags": [str(flag) for flag in function.flags],
                 "digest": function.digest,
                 "token_digest": token_digest(tokens),
+                OPERATIONS: None if self._lifter is None else self._lifter.features(function),
             }
         )
 
@@ -150,6 +160,7 @@ class TableBuilder:
             "flags",
             "digest",
             "token_digest",
+            OPERATIONS,
         ):
             columns[name] = pa.array([row[name] for row in rows], type=self._schema.field(name).type)
         columns["num_blocks"] = pa.array([len(b) for b in blocks], pa.int32())

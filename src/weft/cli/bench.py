@@ -15,6 +15,7 @@ BENCHES = {
     "bcsd": "extraction against symbols, unwind data, the compiler's jump tables; speed-up and memory",
     "bcsd-index": "searching an index of 200,000 different functions: latency, recall",
     "bcsd-index-writers": "an index that is written to: one changed file of 200; writers that are killed",
+    "bcsd-lift": "functions lifted per second; two thousand damaged functions of every processor",
     "bcsd-match": "one-to-one matching on the test packages: what is found, how sure it is, how long it takes",
     "bcsd-starts": "functions found in stripped libraries, for each processor that a cross compiler is installed for",
     "bcsd-model": "functions embedded per second; what half precision and the graph cost",

@@ -195,6 +195,13 @@ def add_reading(parser: Parser) -> None:
     )
 
 
+def add_lifter(parser: Parser) -> None:
+    """Whether functions are lifted to what they compute."""
+    parser.add_argument(
+        "--lifter", default="auto", metavar="NAME", help="auto, pcode, or none: compare tokens alone (auto)"
+    )
+
+
 def limits_of(arguments: argparse.Namespace) -> Limits:
     """The limits that the arguments name.
 

@@ -94,6 +94,7 @@ def make_rows():
             "embedding": list(vectors.astype(np.float32)),
             "lexical_tokens": [[1, 2]] * count,
             "lexical_values": [np.array([0.6, 0.8], np.float16)] * count,
+            "operations": [None] * count,
         }
         return pa.table(columns, schema=embedded_schema(dimension, "made up"))
 

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from weft.bcsd.dataset.build import BuildReport, part_path
 from weft.bcsd.dataset.config import DatasetConfig
+from weft.bcsd.lift.version import available_lifter
 from weft.bcsd.represent import NORMALISER_VERSION, load_vocabulary
 from weft.bcsd.table import SCHEMA_VERSION, schema, write_tables
 from weft.platform.files import write_json
@@ -99,7 +100,7 @@ def assemble(config: DatasetConfig, reports: list[BuildReport], work: Path, outp
 
 def dataset_schema() -> pa.Schema:
     """The schema of extraction and the columns that a data set adds."""
-    base = schema()
+    base = schema(lifter=available_lifter())
     for name in ("package", "role", "group", "build", "compiler", "level"):
         base = base.append(pa.field(name, pa.string()))
     return base.append(pa.field("duplicate", pa.bool_()))

@@ -22,6 +22,7 @@ from weft.bcsd.dataset.config import DatasetConfig, Package, Variant
 from weft.bcsd.dataset.label import label_build
 from weft.bcsd.dataset.source import Tree, fetch, one_at_a_time
 from weft.bcsd.disassemble.native import EXTRACTOR_VERSION
+from weft.bcsd.lift.version import available_lifter
 from weft.bcsd.represent import NORMALISER_VERSION, load_vocabulary
 from weft.bcsd.table import SCHEMA_VERSION, write_tables
 from weft.bcsd.use.extract_files import hash_file
@@ -86,7 +87,7 @@ def build_all(
             reports += failed
             continue
         for variant in config.variants:
-            report, fresh = _one(package, variant, tree, work, config.jobs)
+            report, fresh = _one(package, variant, tree, work, config)
             reports.append(report)
             progress(report, fresh)
     return reports
@@ -109,21 +110,23 @@ def known_builds(config: DatasetConfig, work: Path) -> list[BuildReport]:
     return found
 
 
-def _one(package: Package, variant: Variant, tree: Tree, work: Path, jobs: int) -> tuple[BuildReport, bool]:
+def _one(
+    package: Package, variant: Variant, tree: Tree, work: Path, config: DatasetConfig
+) -> tuple[BuildReport, bool]:
     part = part_path(work, package.name, str(variant))
     make_folder(part.parent)
     # A second run in the same folder waits, and then finds the build finished.
     with one_at_a_time(part.with_name("lock")):
-        return _one_alone(package, variant, tree, work, part, jobs)
+        return _one_alone(package, variant, tree, work, part, config)
 
 
 def _one_alone(
-    package: Package, variant: Variant, tree: Tree, work: Path, part: Path, jobs: int
+    package: Package, variant: Variant, tree: Tree, work: Path, part: Path, config: DatasetConfig
 ) -> tuple[BuildReport, bool]:
     folder = part.parent
     record = folder / "report.json"
     known = read_object(record) if record.is_file() else {}
-    compiled, labelled = _compile_key(package, variant, tree), _label_key()
+    compiled, labelled = _compile_key(package, variant, tree), _label_key(config)
     library, stripped = folder / LIBRARY, folder / STRIPPED
     reusable = known.get("compiled") == compiled and library.is_file() and stripped.is_file()
     if reusable and known.get("labelled") == labelled and part.is_file():
@@ -132,8 +135,8 @@ def _one_alone(
     try:
         if not reusable:
             record.unlink(missing_ok=True)
-            compile_build(package, variant, tree.path, work / "source", folder, jobs=jobs)
-        rows = label_build(package, variant, library, stripped)
+            compile_build(package, variant, tree.path, work / "source", folder, jobs=config.jobs)
+        rows = label_build(package, variant, library, library if config.symbols else stripped)
     except WeftError as error:
         part.unlink(missing_ok=True)
         return _failure(package, variant, tree, str(error)), True
@@ -192,6 +195,7 @@ def _compile_key(package: Package, variant: Variant, tree: Tree) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def _label_key() -> str:
+def _label_key(config: DatasetConfig) -> str:
     """Whatever else the rows depend on: rows are made anew when the extraction changes, files are not."""
-    return f"{SCHEMA_VERSION}.{NORMALISER_VERSION}.{EXTRACTOR_VERSION}.{load_vocabulary().digest[:16]}"
+    versions = f"{SCHEMA_VERSION}.{NORMALISER_VERSION}.{EXTRACTOR_VERSION}.{load_vocabulary().digest[:16]}"
+    return f"{versions}.{available_lifter()}{'.symbols' if config.symbols else ''}"

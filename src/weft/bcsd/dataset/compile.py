@@ -18,19 +18,28 @@ from weft.errors import InputError
 
 #: With symbols, and without.
 LIBRARY, STRIPPED = "library.so", "stripped.so"
-_TRIPLE = "aarch64-linux-gnu"
-_COMMON = ("-g0", "-w", "-fPIC", "-fvisibility=hidden")
-_DRIVERS: dict[tuple[str, str], tuple[str, ...]] = {
-    ("gcc", "x86_64"): ("gcc",),
-    ("gcc", "aarch64"): (f"{_TRIPLE}-gcc",),
-    ("clang", "x86_64"): ("clang",),
-    ("clang", "aarch64"): ("clang", f"--target={_TRIPLE}"),
+#: What cross compilers are called after.
+_TRIPLES: dict[str, str] = {
+    "aarch64": "aarch64-linux-gnu",
+    "i386": "i686-linux-gnu",
+    "arm": "arm-linux-gnueabihf",
+    "mips": "mipsel-linux-gnu",
 }
+_COMMON = ("-g0", "-w", "-fPIC", "-fvisibility=hidden")
 
 
 def driver(variant: Variant) -> tuple[str, ...]:
     """The compiler's command."""
-    return _DRIVERS[variant.compiler, variant.target]
+    triple = _TRIPLES.get(variant.target)
+    if variant.compiler == "clang":
+        return ("clang",) if triple is None else ("clang", f"--target={triple}")
+    return (_tool("gcc", variant),)
+
+
+def _tool(name: str, variant: Variant) -> str:
+    """A tool of GNU for the variant's target."""
+    triple = _TRIPLES.get(variant.target)
+    return name if triple is None else f"{triple}-{name}"
 
 
 @lru_cache
@@ -103,11 +112,9 @@ def compile_build(
     try:
         with ThreadPoolExecutor(jobs) as pool:
             list(pool.map(one, zip(files, objects, strict=True)))
-        linker = "gcc" if variant.target == "x86_64" else f"{_TRIPLE}-gcc"
         names = [str(target) for target in objects]
-        run([linker, "-shared", "-o", str(library), *names], folder, f"{package.name} link")
-        strip = "strip" if variant.target == "x86_64" else f"{_TRIPLE}-strip"
-        run([strip, "-o", str(stripped), str(library)], folder, f"{package.name} strip")
+        run([_tool("gcc", variant), "-shared", "-o", str(library), *names], folder, f"{package.name} link")
+        run([_tool("strip", variant), "-o", str(stripped), str(library)], folder, f"{package.name} strip")
     finally:
         for target in objects:
             target.unlink(missing_ok=True)

@@ -10,7 +10,7 @@ from weft.errors import ConfigError
 Role = Literal["train", "valid", "test"]
 Compiler = Literal["gcc", "clang"]
 Level = Literal["O0", "O1", "O2", "O3", "Os"]
-Target = Literal["x86_64", "aarch64"]
+Target = Literal["x86_64", "aarch64", "i386", "arm", "mips"]
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,8 @@ class DatasetConfig:
         jobs: Compilations at a time.
         min_blocks: Functions with fewer blocks are counted but not kept.
         min_builds: Groups with fewer builds are not kept.
+        symbols: Look for functions where the symbols say they are, not in the stripped file: for processors whose
+            stripped files do not tell enough.
     """
 
     packages: tuple[Package, ...]
@@ -92,6 +94,7 @@ class DatasetConfig:
     jobs: int = 2
     min_blocks: int = 1
     min_builds: int = 2
+    symbols: bool = False
 
     def __post_init__(self) -> None:
         """Check each field."""

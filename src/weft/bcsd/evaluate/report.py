@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +16,10 @@ from weft.bcsd.evaluate.retrieval import Retrieval, retrieve
 from weft.bcsd.evaluate.tasks import COLUMNS, SETTINGS, Labels, Task
 from weft.bcsd.represent.arrays import FunctionArrays
 from weft.bcsd.represent.lexical import Lexical
+from weft.bcsd.represent.operations import operation_rows
 from weft.bcsd.table import read_table
 from weft.bcsd.use.embedder import Embedder, Precision
-from weft.bcsd.use.score import ScoreWeights, combined, hybrid
+from weft.bcsd.use.score import ScoreWeights, combined, with_operations, without_hubs
 from weft.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 POOLS: tuple[int | None, ...] = (32, 100, 1000, None)
 _TRAINING_ROWS = 20_000
+#: Of the operations by themselves, where there is no model.
+_ALONE = ScoreWeights(hubness=1.5, neighbours=3)
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,9 @@ class Vectors:
         baselines: Mapping[str, MnemonicNgrams | TokenTfidf] | None = None,
     ) -> None:
         self.rows = np.unique(np.concatenate([rows for task in tasks for rows in (task.queries, task.base)]))
-        arrays = FunctionArrays.from_table(functions.take(pa.array(self.rows)))
+        taken = functions.take(pa.array(self.rows))
+        arrays = FunctionArrays.from_table(taken)
+        self.operations = operation_rows(taken)
         self.embeddings = None if embedder is None else embedder.embed(arrays)
         self.lexical = lexical.vectors(arrays)
         self.baselines = {name: rows.vectors(arrays) for name, rows in (baselines or {}).items()}
@@ -95,17 +100,14 @@ class Vectors:
 
     def hybrid(self, task: Task, weights: ScoreWeights) -> NDArray[np.float32]:
         """The score that ``search`` ships."""
-        queries, base = self.learned(task)
-        return hybrid(
-            queries, base, self.lexical[self._at(task.queries)], self.lexical[self._at(task.base)], weights
-        )
+        return without_hubs(self.combined(task, weights), weights)
 
-    def combined(self, task: Task, lexical: float) -> NDArray[np.float32]:
+    def combined(self, task: Task, weights: ScoreWeights) -> NDArray[np.float32]:
         """The hybrid score before the correction for hubs."""
         queries, base = self.learned(task)
-        return combined(
-            queries, base, self.lexical[self._at(task.queries)], self.lexical[self._at(task.base)], lexical
-        )
+        asked, there = self._at(task.queries), self._at(task.base)
+        scores = combined(queries, base, self.lexical[asked], self.lexical[there], weights.lexical)
+        return with_operations(scores, self.operations[asked], self.operations[there], weights)
 
     def tfidf(self, task: Task, rows: sparse.csr_matrix) -> NDArray[np.float32]:
         """Cosine of sparse rows."""
@@ -123,7 +125,7 @@ def evaluate(
     role: str = "test",
     min_blocks: Sequence[int] = (5, 1),
     pools: Sequence[int | None] = POOLS,
-    settings: Sequence[str] = tuple(SETTINGS),
+    settings: Sequence[str] | None = None,
 ) -> list[Cell]:
     """Score the model, the hybrid and the baselines.
 
@@ -137,9 +139,11 @@ def evaluate(
         role: Whose packages are asked for.
         min_blocks: Size filters.
         pools: Sizes of pools; None is all.
-        settings: Names of settings.
+        settings: Names of settings; None is all whose builds are there.
     """
     labels = Labels(functions)
+    if settings is None:
+        settings = [name for name in SETTINGS if labels.holds(name)]
     training = _sample(np.flatnonzero(labels.role == "train"))
     counted = functions.take(pa.array(training))
     lexical = Lexical.fit(counted) if embedder is None else embedder.lexical
@@ -174,7 +178,7 @@ def evaluate_file(
     role: str = "test",
     min_blocks: Sequence[int] = (5, 1),
     pools: Sequence[int | None] = POOLS,
-    settings: Sequence[str] = tuple(SETTINGS),
+    settings: Sequence[str] | None = None,
 ) -> list[Cell]:
     """:func:`evaluate` for a data set's file and a model by name or folder.
 
@@ -197,7 +201,13 @@ def _systems(
     if embedder is not None:
         plain = ScoreWeights(0.0, 0.0, 1)
         systems.append(("model, cosine", lambda: vectors.hybrid(task, plain)))
+        if vectors.operations.nnz:
+            without = replace(embedder.weights, operations=0.0)
+            systems.append(("model, hybrid without operations", lambda: vectors.hybrid(task, without)))
         systems.append(("model, hybrid", lambda: vectors.hybrid(task, embedder.weights)))
+    if vectors.operations.nnz:
+        weights = _ALONE if embedder is None else embedder.weights
+        systems.append(("operations", lambda: without_hubs(vectors.tfidf(task, vectors.operations), weights)))
     return systems
 
 

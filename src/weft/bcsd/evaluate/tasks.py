@@ -21,8 +21,11 @@ SETTINGS: dict[str, tuple[str, str]] = {
     "XC": ("gcc-O2-x86_64", "clang-O2-x86_64"),
     "XA": ("gcc-O2-x86_64", "gcc-O2-aarch64"),
     "XM": ("gcc-O0-x86_64", "clang-O3-aarch64"),
+    "x86-64→i386": ("gcc-O2-x86_64", "gcc-O2-i386"),
+    "x86-64→ARM32": ("gcc-O2-x86_64", "gcc-O2-arm"),
+    "x86-64→MIPS32": ("gcc-O2-x86_64", "gcc-O2-mips"),
 }
-"""Query build and base build: across levels, compilers, architectures, and all of them."""
+"""Query build and base build: across levels, compilers, architectures, all of them, and to further processors."""
 HEADLINE = ("XO O0-O3", "XO O1-O3", "XC", "XA", "XM")
 """The settings of the headline; between -O2 and -O3 next to nothing changes."""
 
@@ -38,6 +41,7 @@ COLUMNS = (
     "num_blocks",
     "num_instructions",
     "token_digest",
+    "operations",
 )
 """What training and evaluation read of a data set."""
 
@@ -77,6 +81,10 @@ class Labels:
         self.duplicate = np.asarray(functions.column("duplicate").to_pylist(), dtype=bool)
         self.blocks = np.asarray(functions.column("num_blocks"), dtype=np.int64)
         self.instructions = np.asarray(functions.column("num_instructions"), dtype=np.int64)
+
+    def holds(self, setting: str) -> bool:
+        """Whether both builds of a setting are there."""
+        return set(SETTINGS[setting]) <= set(self.build)
 
     def task(self, setting: str, role: str, min_blocks: int = 5, extra: Collection[str] = ()) -> Task:
         """Build a task: queries of one build, a pool of another, both of functions of that size.

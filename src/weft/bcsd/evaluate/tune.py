@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pyarrow as pa
 
@@ -14,6 +16,7 @@ from weft.objective.metrics import hit_at_k, ranks
 LEXICAL = (0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0, 1.3, 1.6, 2.0)
 HUBNESS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
 NEIGHBOURS = (3, 5, 10, 20)
+OPERATIONS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 
 
 def tune(functions: pa.Table, embedder: Embedder, role: str = "valid") -> tuple[ScoreWeights, float]:
@@ -31,8 +34,10 @@ def tune(functions: pa.Table, embedder: Embedder, role: str = "valid") -> tuple[
     tasks = [labels.task(setting, role) for setting in HEADLINE]
     vectors = Vectors(functions, tasks, embedder, embedder.lexical)
     best, best_recall = ScoreWeights(0.0, 0.0, 1), -1.0
-    for lexical in LEXICAL:
-        scores = [vectors.combined(task, lexical) for task in tasks]
+    shares = OPERATIONS if vectors.operations.nnz else (0.0,)
+    for lexical, operations in product(LEXICAL, shares):
+        tried = ScoreWeights(lexical, operations=operations)
+        scores = [vectors.combined(task, tried) for task in tasks]
         for neighbours in NEIGHBOURS:
             crowds = [crowding(score, neighbours) for score in scores]
             for hubness in HUBNESS:
@@ -41,5 +46,6 @@ def tune(functions: pa.Table, embedder: Embedder, role: str = "valid") -> tuple[
                     for score, crowd, task in zip(scores, crowds, tasks, strict=True)
                 ]
                 if np.mean(found) > best_recall:
-                    best, best_recall = ScoreWeights(lexical, hubness, neighbours), float(np.mean(found))
+                    best = ScoreWeights(lexical, hubness, neighbours, operations)
+                    best_recall = float(np.mean(found))
     return best, best_recall

@@ -23,6 +23,7 @@ class Description:
         model_version: That model's version.
         dimension: Width of an embedding.
         disassembler: Which found the functions.
+        lifter: Which gave their operations; empty for none, as in indices made before there were any.
     """
 
     schema: int
@@ -30,6 +31,7 @@ class Description:
     model_version: str
     dimension: int
     disassembler: str
+    lifter: str = ""
 
 
 def write_description(folder: Path, description: Description) -> None:
@@ -61,7 +63,8 @@ def read_description(folder: Path) -> Description:
         what = f"index schema {record['schema']}; this version reads {INDEX_SCHEMA}"
         raise StoreError(what, where=str(folder), hint="make the index anew")
     types = {field.name: type(getattr(_SAMPLE, field.name)) for field in fields(Description)}
-    if not isinstance(record, dict) or {k: type(v) for k, v in record.items()} != types:
+    found = {k: type(v) for k, v in record.items()} if isinstance(record, dict) else {}
+    if {"lifter": str, **found} != types:
         raise StoreError("not the description of an index", where=str(place), hint="make the index anew")
     return Description(**record)
 

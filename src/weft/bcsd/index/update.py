@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -22,6 +22,7 @@ from weft.bcsd.index.description import (
 )
 from weft.bcsd.index.lock import writer_lock
 from weft.bcsd.index.store import FunctionStore, IndexedFile
+from weft.bcsd.lift.choose import lifter_named
 from weft.bcsd.use.embed_files import Embedding, embed_each, embedder_of
 from weft.bcsd.use.extract_files import find_binaries, hash_file, is_gone
 from weft.errors import InputError, StoreError, WeftError
@@ -85,7 +86,7 @@ def add(paths: Sequence[str], folder: Path, options: Embedding, progress: Progre
     """
     files = [os.path.abspath(path) for path in find_binaries(paths)]
     with _writing(folder, options, create=True) as store:
-        return _embed_into(store, files, options, progress)
+        return _embed_into(store, files, in_step(folder, options), progress)
 
 
 def update(
@@ -122,7 +123,7 @@ def update(
             elif not _below(known, [path]):
                 raise InputError("no such file, neither on the disk nor in the index", where=path)
         return _take_out(store, [known[path] for path in gone], progress) + _embed_into(
-            store, list(dict.fromkeys(found)), options, progress
+            store, list(dict.fromkeys(found)), in_step(folder, options), progress
         )
 
 
@@ -169,13 +170,28 @@ def _writing(folder: Path, options: Embedding, create: bool = False) -> Iterator
     with writer_lock(folder):
         if not (folder / FILE_NAME).exists():
             described = Description(
-                INDEX_SCHEMA, options.model, embedder.version, embedder.dimension, options.disassembler
+                INDEX_SCHEMA,
+                options.model,
+                embedder.version,
+                embedder.dimension,
+                options.disassembler,
+                lifter_named(options.lifter),
             )
             write_description(folder, described)
         check_model(folder, embedder.version)
         store = FunctionStore.open_or_create(folder, embedder.dimension, embedder.version)
         yield store
         store.tidy()
+
+
+def in_step(folder: Path, options: Embedding) -> Embedding:
+    """The options with the lifter of an index; without any where that is not the one at hand.
+
+    Raises:
+        StoreError: There is no index, or it is damaged.
+    """
+    same = read_description(folder).lifter == lifter_named(options.lifter)
+    return options if same else replace(options, lifter="none")
 
 
 def check_model(folder: Path, version: str) -> Description:

@@ -51,6 +51,7 @@ def match(
     listings: bool = False,
     device: torch.device | str = "cpu",
     limits: Limits = _LIMITS,
+    lifter: str = "auto",
 ) -> FileMatch:
     """Pair the functions of two binaries, one to one.
 
@@ -64,6 +65,7 @@ def match(
         listings: Keep what a report shows of each function.
         device: Where to compute.
         limits: On time and memory of reading each file.
+        lifter: ``auto``, ``pcode`` or ``none``: whether what functions compute is compared too.
 
     Raises:
         InputError: A file cannot be used.
@@ -71,7 +73,7 @@ def match(
         CheckpointError: The model cannot be loaded.
     """
     folder = find(model)
-    requests = [SideRequest(str(path), disassembler, min_blocks, listings) for path in (a, b)]
+    requests = [SideRequest(str(path), disassembler, min_blocks, listings, lifter) for path in (a, b)]
     one, other = read_sides(requests, workers=2, limits=limits)
     embedder = Embedder.load(folder, device=torch.device(device), precision="auto")
     one, other = (with_processor(side, embedder.trained) for side in (one, other))

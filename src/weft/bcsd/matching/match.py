@@ -10,7 +10,8 @@ import numpy as np
 from weft.bcsd.matching.pairing import Pairs, Scores, pair
 from weft.bcsd.matching.rule import Rule
 from weft.bcsd.matching.side import Side
-from weft.bcsd.use.score import ScoreWeights, combined, without_hubs
+from weft.bcsd.represent.operations import operation_rows
+from weft.bcsd.use.score import ScoreWeights, combined, with_operations, without_hubs
 from weft.errors import LimitError
 
 if TYPE_CHECKING:
@@ -118,21 +119,25 @@ class Seen(NamedTuple):
 
     Args:
         vectors: Embeddings, ``(functions, dimension)``.
-        words: TF-IDF rows, ``(functions, features)``, sparse.
+        words: TF-IDF rows of the tokens, ``(functions, features)``, sparse.
+        operations: TF-IDF rows of the operations, empty for a function that was not lifted.
     """
 
     vectors: NDArray[np.float32]
     words: Any
+    operations: Any
 
 
 def see(side: Side, embedder: Embeds) -> Seen:
     """Embed the functions of a file."""
-    return Seen(embedder.embed(side.table), embedder.lexical.vectors(side.table))
+    table = side.table
+    return Seen(embedder.embed(table), embedder.lexical.vectors(table), operation_rows(table))
 
 
 def score(a: Seen, b: Seen, weights: ScoreWeights) -> Scores:
     """The hybrid scores of all pairs, as ``search`` computes them."""
     plain = combined(a.vectors, b.vectors, a.words, b.words, weights.lexical)
+    plain = with_operations(plain, a.operations, b.operations, weights)
     return Scores(plain, without_hubs(plain, weights))
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from weft.bcsd.disassemble.choose import choose_disassembler
 from weft.bcsd.disassemble.interface import Function
+from weft.bcsd.lift.choose import ImageLifter
 from weft.bcsd.matching.facts import constants, strings
 from weft.bcsd.read import open_image
 from weft.bcsd.read.demangle import demangle
@@ -36,12 +37,14 @@ class SideRequest(NamedTuple):
         disassembler: Its name.
         min_blocks: Functions with fewer blocks are left out.
         listings: Whether instructions are wanted too, for a report.
+        lifter: See :func:`weft.bcsd.lift.choose.lifter_named`.
     """
 
     path: str
     disassembler: str = "auto"
     min_blocks: int = 0
     listings: bool = False
+    lifter: str = "auto"
 
     def __str__(self) -> str:
         return self.path
@@ -163,9 +166,10 @@ def read_side(request: SideRequest) -> Side:
     image = open_image(request.path)
     chosen = choose_disassembler(request.disassembler)
     sha256 = hash_file(request.path)
-    builder = TableBuilder(image, request.path, sha256, chosen.name)
     kept: list[tuple[int, int, list[int], list[str], Function | None]] = []
     spans: list[tuple[int, int]] = []
+    lifting = ImageLifter(image, request.lifter)
+    builder = TableBuilder(image, request.path, sha256, chosen.name, lifting)
     for function in chosen.functions(image):
         spans.append((function.address, function.size))
         if len(function.blocks) < request.min_blocks:
@@ -197,7 +201,7 @@ def read_side(request: SideRequest) -> Side:
         strings=[entry[3] for entry in kept],
         functions=[entry[4] for entry in kept if entry[4] is not None],
         readable={name: text for name in names if (text := demangle(name)) != name},
-        remarks=file_remarks(image, spans),
+        remarks=file_remarks(image, spans) + lifting.remarks,
     )
 
 

@@ -51,7 +51,7 @@ class Known:
         """The same build with only these functions."""
         kept: list[int] = rows.tolist()
         names = [self.names[row] for row in kept]
-        seen = Seen(self.seen.vectors[rows], self.seen.words[rows])
+        seen = Seen(*(part[rows] for part in self.seen))
         return Known(self.package, self.side.keep(kept), names, seen)
 
 

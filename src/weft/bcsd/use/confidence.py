@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: Functions below it have at most :data:`LOW`.
 SMALL = 5
 LOW = 0.25
-_FITTED = Logistic(-4.0, (-5.6, 29.62, 0.1))
+_FITTED = Logistic(-4.29, (-5.64, 30.14, 0.171))
 FEATURES = ("score", "margin", "size")
 
 

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import torch
 
 from weft.bcsd.disassemble.choose import choose_disassembler
+from weft.bcsd.lift.choose import lifter_named
 from weft.bcsd.select import find_function
 from weft.bcsd.table import write_tables
 from weft.bcsd.use.embedded import embed_table, embedded_schema
@@ -40,6 +41,7 @@ class Embedding:
         precision: See :class:`weft.bcsd.use.embedder.Embedder`.
         workers: Processes, of one thread each.
         limits: Time and memory per file.
+        lifter: See :func:`weft.bcsd.lift.choose.lifter_named`.
     """
 
     model: str = DEFAULT_MODEL
@@ -48,6 +50,7 @@ class Embedding:
     precision: Precision = "auto"
     workers: int = 1
     limits: Limits = field(default_factory=lambda: Limits(seconds=3600.0, mebibytes=8192))
+    lifter: str = "auto"
 
 
 class Job(NamedTuple):
@@ -115,11 +118,12 @@ class EmbedFile:
             InputError: The file cannot be used, or there is no such function.
         """
         least = self._options.min_blocks if function is None else 0
-        builder, counts = build_table(path, self._options.disassembler, least)
+        builder, counts = build_table(path, self._options.disassembler, least, self._options.lifter)
         self.remarks = counts.remarks + processor_remarks(builder.architecture, self._embedder.trained)
         tables = [self._embed(table, function, path) for table in _whole(builder.tables(), function)]
         if not tables:
-            return embedded_schema(self._embedder.dimension, self._embedder.version).empty_table()
+            lifter = lifter_named(self._options.lifter)
+            return embedded_schema(self._embedder.dimension, self._embedder.version, lifter).empty_table()
         return pa.concat_tables(tables)
 
     def _embed(self, functions: pa.Table, wanted: str | None, path: str) -> pa.Table:
@@ -190,6 +194,7 @@ def embed_one(
         CheckpointError: The model cannot be loaded.
     """
     choose_disassembler(options.disassembler)
+    lifter_named(options.lifter)
     with tempfile.TemporaryDirectory(prefix="weft-embed-") as scratch:
         ((report, rows),) = embed_each([path], options, Path(scratch), function)
     if report.error is not None:
@@ -276,6 +281,6 @@ def _write(
             if rows is not None:
                 yield rows
 
-    full = embedded_schema(embedder.dimension, embedder.version)
+    full = embedded_schema(embedder.dimension, embedder.version, lifter_named(options.lifter))
     write_tables(tables(), output, full, wanted=lambda: any(report.error is None for report in reports))
     return reports

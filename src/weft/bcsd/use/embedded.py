@@ -10,6 +10,7 @@ from scipy import sparse
 
 from weft.bcsd.represent import NORMALISER_VERSION, load_vocabulary
 from weft.bcsd.represent.arrays import FunctionArrays
+from weft.bcsd.represent.operations import COLUMN as OPERATIONS
 from weft.bcsd.table import FIELDS
 
 if TYPE_CHECKING:
@@ -21,16 +22,19 @@ EMBEDDED_SCHEMA = 1
 #: Lexical features are stored as 16-bit numbers, however many of them a model has.
 _LEXICAL_WIDTH = 1 << 16
 
-_LEFT_OUT = {"format", "blocks", "edges", "tokens", "jumps", "callees", "imports"}
+#: What rows are compared by, beside what is shown of them.
+VECTORS = ("embedding", "lexical_tokens", "lexical_values", OPERATIONS)
+_LEFT_OUT = {"format", "blocks", "edges", "tokens", "jumps", "callees", "imports", OPERATIONS}
 _FACTS = [field for field in FIELDS if field.name not in _LEFT_OUT]
 
 
-def embedded_schema(dimension: int, model: str) -> pa.Schema:
+def embedded_schema(dimension: int, model: str, lifter: str = "") -> pa.Schema:
     """The schema of embedded functions, with the versions that the vectors depend on in the metadata.
 
     Args:
         dimension: Width of an embedding.
         model: Version of the model.
+        lifter: Name of the lifter that gave the operations; empty for none.
     """
     vectors = [
         pa.field("embedding", pa.list_(pa.float32(), dimension)),

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from weft.bcsd.disassemble.choose import choose_disassembler
 from weft.bcsd.disassemble.interface import Flag
+from weft.bcsd.lift.choose import ImageLifter, lifter_named
 from weft.bcsd.read import open_image
 from weft.bcsd.read.members import (
     content_of,
@@ -45,12 +46,14 @@ class Extraction:
         min_blocks: Functions with fewer blocks are left out.
         workers: Processes.
         limits: Time and memory per file.
+        lifter: See :func:`weft.bcsd.lift.choose.lifter_named`.
     """
 
     disassembler: str = "auto"
     min_blocks: int = 0
     workers: int = 1
     limits: Limits = field(default_factory=Limits)
+    lifter: str = "auto"
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ class Job:
     part: str
     disassembler: str
     min_blocks: int
+    lifter: str = "auto"
 
     def __str__(self) -> str:
         return self.path
@@ -169,13 +173,16 @@ def hash_file(path: str) -> str:
     return digest.hexdigest()
 
 
-def build_table(path: str, disassembler: str = "auto", min_blocks: int = 0) -> tuple[TableBuilder, Counts]:
+def build_table(
+    path: str, disassembler: str = "auto", min_blocks: int = 0, lifter: str = "auto"
+) -> tuple[TableBuilder, Counts]:
     """Extract one file in this process.
 
     Args:
         path: The binary.
         disassembler: See :class:`Extraction`.
         min_blocks: Functions with fewer blocks are left out.
+        lifter: See :func:`weft.bcsd.lift.choose.lifter_named`.
 
     Returns:
         The builder that holds the rows, and their counts.
@@ -186,9 +193,10 @@ def build_table(path: str, disassembler: str = "auto", min_blocks: int = 0) -> t
     """
     image = open_image(path)
     chosen = choose_disassembler(disassembler)
-    builder = TableBuilder(image, path, hash_file(path), chosen.name)
     blocks = edges = instructions = incomplete = left_out = 0
     spans: list[tuple[int, int]] = []
+    lifting = ImageLifter(image, lifter)
+    builder = TableBuilder(image, path, hash_file(path), chosen.name, lifting)
     for function in chosen.functions(image):
         spans.append((function.address, function.size))
         if len(function.blocks) < min_blocks:
@@ -201,16 +209,16 @@ def build_table(path: str, disassembler: str = "auto", min_blocks: int = 0) -> t
         incomplete += Flag.CFG_INCOMPLETE in function.flags
     if not len(builder) and not left_out:
         raise InputError("no function found", where=path)
-    remarks = file_remarks(image, spans)
+    remarks = file_remarks(image, spans) + lifting.remarks
     return builder, Counts(len(builder), blocks, edges, instructions, incomplete, left_out, remarks)
 
 
 def work_on(job: Job) -> Counts:
     """What a worker process does with one file: write its rows to a part of the table."""
     gc.set_threshold(_COLLECT_EVERY, 50, 100)
-    builder, counts = build_table(job.path, job.disassembler, job.min_blocks)
+    builder, counts = build_table(job.path, job.disassembler, job.min_blocks, job.lifter)
     name = choose_disassembler(job.disassembler).name
-    write_tables(builder.tables(), Path(job.part), schema(name))
+    write_tables(builder.tables(), Path(job.part), schema(name, lifter_named(job.lifter)))
     return counts
 
 
@@ -238,12 +246,19 @@ def extract(
     files = find_binaries(paths)
     # Tells at once, not once per file, that an extra is missing.
     name = choose_disassembler(options.disassembler).name
+    lifter = lifter_named(options.lifter)
     if output is not None:
         check_output(output)
     reports: list[FileReport] = []
     with scratch(output) as parts:
         jobs = [
-            Job(path, os.path.join(parts, f"{number}.parquet"), options.disassembler, options.min_blocks)
+            Job(
+                path,
+                os.path.join(parts, f"{number}.parquet"),
+                options.disassembler,
+                options.min_blocks,
+                options.lifter,
+            )
             for number, path in enumerate(files)
         ]
         outcomes = run_bounded(work_on, jobs, workers=options.workers, limits=options.limits)
@@ -251,7 +266,7 @@ def extract(
         first = next(tables, None)
         if output is not None and (first is not None or any(report.counts for report in reports)):
             # Nothing is written where every file failed: an older table stays.
-            write_tables(chain([] if first is None else [first], tables), output, schema(name))
+            write_tables(chain([] if first is None else [first], tables), output, schema(name, lifter))
         for _ in tables:
             pass
     return reports

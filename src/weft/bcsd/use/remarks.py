@@ -8,6 +8,9 @@ from weft.bcsd.read.image import Image
 
 #: Share of the code below which too little of it belongs to functions for their absence to mean anything.
 ENOUGH = 0.8
+NOT_LIFTED = (
+    "what functions compute is not compared: the index was made without the lifter that is here, if one is"
+)
 
 
 def coverage(image: Image, spans: Iterable[tuple[int, int]]) -> float:

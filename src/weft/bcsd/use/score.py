@@ -23,6 +23,7 @@ class ScoreWeights:
         lexical: Weight of the TF-IDF cosine beside the learned one; 0 leaves it out.
         hubness: Share h of the hubness correction; 0 leaves it out.
         neighbours: How many of the nearest the correction averages over.
+        operations: Weight of the cosine of what two functions compute; 0 leaves it out.
 
     Raises:
         ConfigError: A field breaks its rule.
@@ -31,9 +32,10 @@ class ScoreWeights:
     lexical: float = 0.2
     hubness: float = 0.5
     neighbours: int = 10
+    operations: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("lexical", "hubness"):
+        for name in ("lexical", "hubness", "operations"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
                 raise ConfigError(f"ScoreWeights.{name} is {value!r}; it must be a number of at least 0")
@@ -49,10 +51,11 @@ def hybrid(
     queries_lexical: sparse.csr_matrix | None,
     base_lexical: sparse.csr_matrix | None,
     weights: ScoreWeights,
+    operations: tuple[sparse.csr_matrix, sparse.csr_matrix] | None = None,
 ) -> NDArray[np.float32]:
-    """Scores of all pairs: learned and lexical cosine together, then corrected for hubs.
+    """Scores of all pairs: learned and lexical cosine and shared operations together, then corrected for hubs.
 
-        s_ij  = (e_i · e_j + w · l_i · l_j) / (1 + w)
+        s_ij  = (e_i · e_j + w · l_i · l_j + v · o_i · o_j) / (1 + w + v)
         s'_ij = s_ij − h · (r_i + r_j) / 2
         r_i   = mean of the k largest s_i· over the base        r_j likewise over the queries
 
@@ -64,7 +67,8 @@ def hybrid(
         base: e_j, ``(base, dimension)``, L2-normalised rows.
         queries_lexical: l_i, ``(queries, features)``, L2-normalised rows; None leaves the part out.
         base_lexical: l_j, ``(base, features)``; None leaves the part out.
-        weights: w, h and k.
+        weights: w, v, h and k.
+        operations: o_i and o_j; where a row is empty or there are none, v is 0.
 
     Returns:
         ``(queries, base)`` float32, higher is more alike.
@@ -78,7 +82,33 @@ def hybrid(
     Differs from the paper:
         h scales the correction and is tuned; h = 1 is CSLS, halved.
     """
-    return without_hubs(combined(queries, base, queries_lexical, base_lexical, weights.lexical), weights)
+    scores = combined(queries, base, queries_lexical, base_lexical, weights.lexical)
+    if operations is not None:
+        scores = with_operations(scores, *operations, weights)
+    return without_hubs(scores, weights)
+
+
+def with_operations(
+    scores: NDArray[np.float32],
+    queries: sparse.csr_matrix,
+    base: sparse.csr_matrix,
+    weights: ScoreWeights,
+) -> NDArray[np.float32]:
+    """Scores with what both functions compute; those of a pair of which one was not lifted stay as they are.
+
+    Args:
+        scores: Learned and lexical cosine together, ``(queries, base)``.
+        queries: o_i of :func:`hybrid`, L2-normalised or empty rows.
+        base: o_j.
+        weights: w and v.
+    """
+    lifted = [np.diff(rows.indptr) > 0 for rows in (queries, base)]
+    if not weights.operations or not (lifted[0].any() and lifted[1].any()):
+        return scores
+    shared: Any = queries @ base.T
+    before, more = 1 + weights.lexical, weights.operations
+    joined = (before * scores + more * shared.toarray()) / (before + more)
+    return np.where(np.outer(*lifted), joined, scores).astype(np.float32)
 
 
 def without_hubs(scores: NDArray[np.float32], weights: ScoreWeights) -> NDArray[np.float32]:

@@ -12,11 +12,14 @@ import pyarrow as pa
 from scipy import sparse
 
 from weft.bcsd.index.store import EXACT_ROWS, FunctionStore
-from weft.bcsd.index.update import check_model
+from weft.bcsd.index.update import check_model, in_step
+from weft.bcsd.lift.choose import lifter_named
+from weft.bcsd.represent.operations import operation_rows
 from weft.bcsd.use.confidence import Confidence
 from weft.bcsd.use.embed_files import Embedding, embed_one, embedder_of
-from weft.bcsd.use.embedded import embeddings_of, lexical_of
-from weft.bcsd.use.score import ScoreWeights, combined, without_hubs
+from weft.bcsd.use.embedded import VECTORS, embeddings_of, lexical_of
+from weft.bcsd.use.remarks import NOT_LIFTED
+from weft.bcsd.use.score import ScoreWeights, combined, with_operations, without_hubs
 from weft.errors import InputError
 
 if TYPE_CHECKING:
@@ -67,10 +70,12 @@ class Reference:
         embeddings: ``(references, dimension)``.
         lexical: ``(features, references)``, dense: a sparse matrix times this is some ten times as fast as
             times a sparse one.
+        operations: ``(references, features)``.
     """
 
     embeddings: NDArray[np.float32]
     lexical: NDArray[np.float32]
+    operations: sparse.csr_matrix
 
     def scores(self, base: NDArray[np.float32], lexical: sparse.csr_matrix, share: float) -> Any:
         """Combined scores of the references with ``base``, ``(references, base)``: s of :func:`hybrid`."""
@@ -114,7 +119,9 @@ class Searcher:
             self._ids, self._embeddings, self._blocks = self.store.vectors()
         sample = self.store.take(self.store.sample(REFERENCE, SMALL))
         self._reference = Reference(
-            embeddings_of(sample), np.ascontiguousarray(lexical_of(sample).T.toarray(), np.float32)
+            embeddings_of(sample),
+            np.ascontiguousarray(lexical_of(sample).T.toarray(), np.float32),
+            operation_rows(sample),
         )
 
     @staticmethod
@@ -154,13 +161,14 @@ class Searcher:
         for first in range(0, queries.num_rows, _CHUNK):
             chunk = queries.slice(first, _CHUNK).combine_chunks()
             embeddings, lexical = embeddings_of(chunk), lexical_of(chunk)
-            rows = chunk.drop_columns(["embedding", "lexical_tokens", "lexical_values"]).to_pylist()
+            operations = operation_rows(chunk)
+            rows = _shown(chunk)
             least = np.minimum(min_blocks, chunk["num_blocks"].to_numpy())
             nearest = self.candidates(embeddings, least, max(CANDIDATES, count))
             found = _Rows(self.store, nearest)
             for index, row in enumerate(rows):
                 base = found.of(nearest[index])
-                scores = self._scores(embeddings[index : index + 1], lexical[index], base)
+                scores = self._scores(embeddings[index : index + 1], lexical[index], operations[index], base)
                 yield self._answer(row, base, scores, count)
 
     def candidates(
@@ -188,18 +196,25 @@ class Searcher:
         return chosen
 
     def _scores(
-        self, embedding: NDArray[np.float32], lexical: sparse.csr_matrix, base: pa.Table
+        self,
+        embedding: NDArray[np.float32],
+        lexical: sparse.csr_matrix,
+        operations: sparse.csr_matrix,
+        base: pa.Table,
     ) -> NDArray[np.float32]:
         """Hybrid scores of one query and its candidates, the reference asked beside it."""
         if not base.num_rows:
             return np.zeros(0, np.float32)
         vectors, held, share = embeddings_of(base), lexical_of(base), self.weights.lexical
+        computed = operation_rows(base)
         own = combined(embedding, vectors, lexical, held, share)
+        own = with_operations(own, operations, computed, self.weights)
         others = self._reference.scores(vectors, held, share)
+        others = with_operations(others, self._reference.operations, computed, self.weights)
         return without_hubs(np.concatenate([own, others]).astype(np.float32, copy=False), self.weights)[0]
 
     def _answer(self, query: dict[str, Any], base: pa.Table, raw: NDArray[np.float32], count: int) -> Answer:
-        rows = base.drop_columns(["embedding", "lexical_tokens", "lexical_values"]).to_pylist()
+        rows = _shown(base)
         same = np.array([row["digest"] == query["digest"] for row in rows], bool)
         scores = np.where(same, 1.0, np.minimum(raw, HIGHEST))
         confidences = self.confidence.of(query, rows, scores)
@@ -269,6 +284,9 @@ def search_file(
     embedder = embedder_of(options.model, options.precision)
     searcher = Searcher.open(index, embedder.weights, embedder.version)
     remarks: list[str] = []
+    asked, options = options, in_step(index, options)
+    if asked.lifter != "none" and not lifter_named(options.lifter):
+        remarks.append(NOT_LIFTED)
     queries = embed_one(path, replace(options, min_blocks=min_blocks), function, remarks)
     answers = searcher.search(queries, count, min_blocks)
     return Found(embedder.version, searcher.rows, answers, tuple(remarks))
@@ -286,6 +304,11 @@ class _Rows:
     def of(self, ids: NDArray[np.uint64]) -> pa.Table:
         """These rows, in this order."""
         return self._table.take(pa.array([self._place[int(row_id)] for row_id in ids], pa.int64()))
+
+
+def _shown(rows: pa.Table) -> list[dict[str, Any]]:
+    """What is known of rows beside what they are compared by."""
+    return rows.drop_columns([name for name in VECTORS if name in rows.column_names]).to_pylist()
 
 
 def _remarks(query: dict[str, Any], row: dict[str, Any]) -> list[str]:

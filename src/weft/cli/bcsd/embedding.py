@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from weft.cli.options import (
     Parser,
+    add_lifter,
     add_model,
     add_precision,
     add_reading,
@@ -25,6 +26,7 @@ def add_embedding(parser: Parser, workers: bool = True) -> None:
     add_model(parser, "bcsd-small")
     add_precision(parser, "auto")
     add_reading(parser)
+    add_lifter(parser)
     if workers:
         add_workers(parser)
 
@@ -46,4 +48,5 @@ def embedding_of(arguments: argparse.Namespace, min_blocks: int = 0) -> Embeddin
         precision=arguments.precision,
         workers=workers_of(arguments) if hasattr(arguments, "workers") else 1,
         limits=limits_of(arguments),
+        lifter=arguments.lifter,
     )

@@ -45,8 +45,8 @@ def run(argv: list[str]) -> int:
 
     filters = _numbers("--sizes", arguments.sizes)
     pools = [None if k == "all" else _number("--pools", k) for k in arguments.pools.split(",")]
-    settings = arguments.settings.split(",") if arguments.settings else list(SETTINGS)
-    unknown = [name for name in settings if name not in SETTINGS]
+    settings = arguments.settings.split(",") if arguments.settings else None
+    unknown = [name for name in settings or () if name not in SETTINGS]
     if unknown:
         raise ConfigError(f"--settings: no setting {unknown[0]!r}", hint=f"one of: {', '.join(SETTINGS)}")
     cells = evaluate_file(

@@ -57,7 +57,10 @@ def run(argv: list[str]) -> int:
     from weft.bcsd.use.store import find
 
     folder = find(arguments.model)
-    requests = [SideRequest(selector.path, arguments.disassembler, listings=True) for selector in chosen]
+    requests = [
+        SideRequest(selector.path, arguments.disassembler, listings=True, lifter="none")
+        for selector in chosen
+    ]
     sides = read_sides(requests, workers=2, limits=limits)
     rows = [
         find_function(side.functions, selector.function or "", selector.path, side.readable)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from weft.cli.options import (
     Parser,
     add_json,
+    add_lifter,
     add_min_blocks,
     add_out,
     add_paths,
@@ -36,6 +37,7 @@ def parser() -> Parser:
     add_out(result, "FILE", "the table", default="functions.parquet")
     add_min_blocks(result, 0)
     add_reading(result)
+    add_lifter(result)
     add_workers(result)
     add_json(result)
     add_quiet(result)
@@ -52,7 +54,7 @@ def run(argv: list[str]) -> int:
     at_least(0, min_blocks=arguments.min_blocks)
     limits, workers = limits_of(arguments), workers_of(arguments)
     output = arguments.out or Path("functions.parquet")
-    options = Extraction(arguments.disassembler, arguments.min_blocks, workers, limits)
+    options = Extraction(arguments.disassembler, arguments.min_blocks, workers, limits, arguments.lifter)
     noisy = not arguments.quiet and not arguments.json
     with progress(noisy) as advance:
         reports = extract(arguments.paths, output, options, advance)

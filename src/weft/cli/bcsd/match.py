@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from weft.cli.options import (
     Parser,
     add_html,
+    add_lifter,
     add_machine,
     add_min_blocks,
     add_model,
@@ -58,6 +59,7 @@ def parser() -> Parser:
     )
     add_min_blocks(result, 0)
     add_reading(result)
+    add_lifter(result)
     add_shapes(result)
     add_machine(result)
     return result
@@ -81,6 +83,7 @@ def run(argv: list[str]) -> int:
         listings=arguments.html is not None,
         device=device_of(arguments),
         limits=limits_of(arguments),
+        lifter=arguments.lifter,
     )
     matching, calibrated = found.matching, found.calibrated
     if not calibrated and not arguments.quiet:

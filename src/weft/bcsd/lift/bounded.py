@@ -1,0 +1,72 @@
+"""Lifting in a process of its own: SLEIGH can crash on bytes that are no code, and a function may be endless.
+
+A function that kills the process, takes too long or too much memory has no features and is counted; a fresh process
+goes on with the next one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.bcsd.lift.code import FunctionCode, Surroundings
+from weft.bcsd.lift.process import lift_process
+from weft.bcsd.lift.wire import pack_code, pack_surroundings
+
+
+@dataclass(frozen=True)
+class LiftLimits:
+    """What one function may take.
+
+    Args:
+        seconds: Wall-clock time.
+        mebibytes: Address space of the process.
+        deaths: Processes that one file may use up before the rest of it is given up.
+    """
+
+    seconds: float = 20.0
+    mebibytes: int = 2048
+    deaths: int = 20
+
+
+class BoundedLifter:
+    """Lifts the functions of one file, one after another.
+
+    Args:
+        around: The file.
+        limits: Per function.
+
+    Attributes:
+        lifted: Functions that came back.
+        failed: Functions that have no features.
+        deaths: Processes that died or were killed.
+    """
+
+    def __init__(self, around: Surroundings, limits: LiftLimits | None = None) -> None:
+        self._around = pack_surroundings(around)
+        self._limits = limits or LiftLimits()
+        self.lifted = self.failed = self.deaths = 0
+
+    def features(self, code: FunctionCode) -> NDArray[np.uint16] | None:
+        """The features of a function, sorted; None where it cannot be lifted.
+
+        Raises:
+            LimitError: No process can be started.
+        """
+        answer = self._ask(b"C" + pack_code(code)) if self.deaths < self._limits.deaths else None
+        if answer is None or answer[:1] != b"+":
+            self.failed += 1
+            return None
+        self.lifted += 1
+        return np.frombuffer(answer[1:], np.uint16)
+
+    def _ask(self, message: bytes) -> bytes | None:
+        process = lift_process(self._limits.mebibytes)
+        if process.owner is not self:
+            process.tell(b"F" + self._around)
+            process.owner = self
+        answer = process.ask(message, self._limits.seconds) if process.alive else None
+        self.deaths += answer is None
+        return answer

@@ -1,0 +1,73 @@
+"""From an image and a disassembled function to what the lifter reads."""
+
+from __future__ import annotations
+
+from weft.bcsd.disassemble.interface import Function
+from weft.bcsd.lift.code import CodeBlock, FunctionCode, Surroundings
+from weft.bcsd.read.image import Image
+
+#: Sections of pointers alone.
+_TABLES = (".got", ".got.plt", ".toc", ".sdata.rel.ro", "__got", "__la_symbol_ptr", "__auth_got")
+#: What a function consists of that tells where it was called from: ``mov (%esp), %REGISTER; ret`` on i386.
+_THUNKS = {
+    bytes([0x8B, middle, 0x24, 0xC3]): name
+    for middle, name in (
+        (0x04, "eax"),
+        (0x0C, "ecx"),
+        (0x14, "edx"),
+        (0x1C, "ebx"),
+        (0x2C, "ebp"),
+        (0x34, "esi"),
+        (0x3C, "edi"),
+    )
+}
+
+
+def surroundings_of(image: Image) -> Surroundings:
+    """What lifting the functions of an image needs to know of it."""
+    thunks: dict[int, str] = {}
+    if image.architecture == "i386":
+        for region in image.code:
+            data = bytes(region.data)
+            for pattern, register in _THUNKS.items():
+                place = data.find(pattern)
+                while place >= 0:
+                    thunks[region.start + place] = register
+                    place = data.find(pattern, place + 1)
+    return Surroundings(
+        architecture=image.architecture,
+        big_endian=image.big_endian,
+        word=image.pointer_size,
+        fixed_base=image.fixed_base,
+        mapped=tuple((region.start, region.end) for region in (*image.data, *image.code) if region.size),
+        tables=tuple((region.start, region.end) for region in image.data if region.name in _TABLES),
+        slots=tuple(sorted({*image.slots, *image.pointers})),
+        thunks=thunks,
+    )
+
+
+def code_of(image: Image, function: Function) -> FunctionCode:
+    """A function's bytes by block."""
+    blocks: list[CodeBlock] = []
+    successors: list[list[int]] = [[] for _ in function.blocks]
+    for edge in function.edges:
+        successors[edge.source].append(edge.target)
+    for number, (start, end) in enumerate(function.blocks):
+        lines = function.instructions[start:end]
+        address = lines[0][0]
+        last = lines[-1][0] + lines[-1][1]
+        lengths = tuple(line[1] for line in lines)
+        if sum(lengths) != last - address:
+            # Constants stand between its instructions.
+            data = b"".join(image.code_at(line[0], line[0] + line[1]) for line in lines)
+        else:
+            data = image.code_at(address, last)
+        blocks.append(CodeBlock(address, data, lengths, tuple(successors[number])))
+    end = function.address + function.size
+    return FunctionCode(
+        address=function.address,
+        end=end,
+        blocks=tuple(blocks),
+        thumb=function.address in image.thumb,
+        data=image.code_at(function.address, end),
+    )

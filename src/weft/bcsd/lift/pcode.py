@@ -1,0 +1,51 @@
+"""The default lifter: Ghidra's p-code by way of ``pypcode``, and a single-assignment pass of our own."""
+
+from __future__ import annotations
+
+import pypcode
+
+from weft.bcsd.lift.bag import Bagger, hashed
+from weft.bcsd.lift.code import FunctionCode, Surroundings
+from weft.bcsd.lift.flow import build_flow
+from weft.bcsd.lift.graph import operation_graph
+from weft.bcsd.lift.interface import Lifted, Lifter
+from weft.bcsd.lift.processors import PROCESSORS, Processor
+from weft.bcsd.lift.ssa import Solver
+from weft.bcsd.lift.units import Units
+from weft.bcsd.lift.version import lifter_name
+from weft.errors import InputError
+
+
+class PcodeLifter(Lifter):
+    """P-code in single assignment. SLEIGH can crash: use :class:`weft.bcsd.lift.bounded.BoundedLifter`."""
+
+    def __init__(self) -> None:
+        self.name = lifter_name(pypcode.__version__)
+        self._units: dict[str, Units] = {}
+
+    def lift(self, code: FunctionCode, around: Surroundings, *, graph: bool = False) -> Lifted:
+        """See the base class."""
+        processor = processor_of(around)
+        units = self._units.get(processor.language)
+        if units is None:
+            units = self._units[processor.language] = Units(processor)
+        flow = build_flow(code, processor, units)
+        solved = Solver(code, around, processor, units, flow).solve()
+        features = tuple(hashed(Bagger(solved, around).features()))
+        if not graph:
+            return Lifted(features, opaque=flow.opaque)
+        operations, edges = operation_graph(solved, flow)
+        return Lifted(features, operations, edges, flow.opaque)
+
+
+def processor_of(around: Surroundings) -> Processor:
+    """The processor of a file.
+
+    Raises:
+        InputError: It is not known.
+    """
+    processor = PROCESSORS.get((around.architecture, around.big_endian, around.word))
+    if processor is None:
+        order = "big-endian" if around.big_endian else "little-endian"
+        raise InputError(f"no lifting for {around.architecture}, {8 * around.word} bits, {order}")
+    return processor

@@ -1,0 +1,506 @@
+"""Static single assignment: what each piece computes, with registers, stack slots and flags resolved.
+
+Pieces are gone through in an order in which, but for loops, each comes after its predecessors. Where several meet,
+a value that differs becomes a join; at the head of a loop every register that the loop writes becomes one, and those
+that turn out to be the same all along are taken back in the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import weft.bcsd.lift.comparisons  # noqa: F401  its rules register themselves
+from weft.bcsd.lift.code import FunctionCode, Surroundings
+from weft.bcsd.lift.flow import Flow, needed_steps, target_of
+from weft.bcsd.lift.processors import Processor
+from weft.bcsd.lift.rules import subpiece
+from weft.bcsd.lift.translate import NUMBER, PAGE, REGISTER, RELATIVE, TEMPORARY, Operand, Step
+from weft.bcsd.lift.units import Units
+from weft.bcsd.lift.values import ENTRY, PHI, STACK, SYMBOL, UNDEFINED, Values
+from weft.errors import LimitError
+
+#: What addresses that count from the instruction are moved by, so that no plain number is taken for one.
+BIAS = {4: 0x6000_0000, 8: 0x2000_0000_0000}
+#: Values of one function, beyond which it is given up.
+LARGEST = 400_000
+#: Stack slots times pieces beyond which slots are forgotten where paths meet.
+_MERGED = 2_000_000
+_STACK_ARGUMENTS = 8
+#: Pieces looked at in finding the loops of a function, beyond which a loop is taken to write everything.
+_LOOP_STEPS = 2_000_000
+_PASSES = 20
+_WIDE = 16
+
+
+@dataclass
+class State:
+    """What registers, stack slots and temporaries hold at one place."""
+
+    registers: dict[int, int] = field(default_factory=dict)
+    slots: dict[int, int] = field(default_factory=dict)
+    temporaries: dict[int, int] = field(default_factory=dict)
+    memory: int = 0
+
+    def copy(self) -> State:
+        """One that can go its own way."""
+        return State(dict(self.registers), dict(self.slots), dict(self.temporaries), self.memory)
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A function in single assignment.
+
+    Args:
+        values: All nodes.
+        effects: Per piece, in order: stores, calls, branches, returns.
+        same: Joins that turned out to be another node.
+    """
+
+    values: Values
+    effects: list[list[int]]
+    same: dict[int, int]
+
+    def real(self, node: int) -> int:
+        """The node that a node stands for."""
+        while node in self.same:
+            node = self.same[node]
+        return node
+
+
+class Solver:
+    """Works through one function.
+
+    Args:
+        code: The function.
+        around: Its file.
+        processor: Its processor.
+        units: Where its instructions' meanings come from.
+        flow: Its pieces.
+    """
+
+    def __init__(
+        self, code: FunctionCode, around: Surroundings, processor: Processor, units: Units, flow: Flow
+    ) -> None:
+        self.code, self.around, self.processor, self.units, self.flow = code, around, processor, units, flow
+        self.values = Values()
+        self.bias = BIAS[processor.word]
+        named = units.families.named
+        self.stack = named(processor.stack)
+        self.entry = State()
+        if self.stack is not None:
+            self.entry.registers[self.stack] = self.values.stack(0, processor.word)
+        own = named(processor.own_address) if processor.own_address else None
+        if own is not None:
+            self.entry.registers[own] = self.values.const(code.address + self.bias, processor.word)
+        for name in processor.zero:
+            family = named(name)
+            if family is not None:
+                self.entry.registers[family] = self.values.const(0, 1)
+        self.undefined = self.values.same(UNDEFINED, processor.word)
+        self.effects: list[list[int]] = [[] for _ in flow.pieces]
+        self.leaving: list[State | None] = [None] * len(flow.pieces)
+        self.open: list[tuple[int, int, int, int]] = []
+        self.forgetful = False
+        self.state = self.entry
+        self.recent: dict[int, int] = {}
+        self.now: list[int] = []
+
+    def solve(self) -> Solved:
+        """Go through all pieces.
+
+        Raises:
+            LimitError: The function makes too many values.
+        """
+        written = self._written_in_loops()
+        orphans = self.entry
+        for position, number in enumerate(self.flow.order):
+            piece = self.flow.pieces[number]
+            self.state = self._enter(number, position, written.get(number, 0), orphans)
+            self.recent, self.now = {}, self.effects[number]
+            for address, steps in needed_steps(piece, self.units.bits):
+                for step in steps:
+                    self._step(step, address)
+            if piece.whole:
+                self.state.temporaries = {}
+            self.leaving[number] = self.state
+            if position == 0:
+                orphans = self._frame(self.state)
+            if len(self.values) > LARGEST:
+                raise LimitError(f"more than {LARGEST} values in one function", where=hex(self.code.address))
+        self._close()
+        solved = Solved(self.values, self.effects, self._trivial())
+        self._trim(solved)
+        return solved
+
+    def _trim(self, solved: Solved) -> None:
+        """Take from calls what only looked like an argument before the loops were closed."""
+        ops, args = self.values.ops, self.values.args
+        vague = {node for node, op in enumerate(ops) if op == UNDEFINED}
+        joins = [node for node, op in enumerate(ops) if op == PHI]
+        for _ in range(_PASSES):
+            more = [
+                node
+                for node in joins
+                if node not in vague and any(solved.real(arg) in vague for arg in args[node])
+            ]
+            if not more:
+                break
+            vague.update(more)
+        for node, op in enumerate(ops):
+            if op in ("CALL", "CALLIND"):
+                first = op == "CALLIND"
+                given = [solved.real(arg) for arg in args[node]]
+                known = next((n for n in range(first, len(given)) if given[n] in vague), len(given))
+                while known > first and ops[given[known - 1]] == ENTRY:
+                    known -= 1
+                args[node] = args[node][:known]
+            elif op == "RETURN" and args[node] and solved.real(args[node][0]) in vague:
+                args[node] = ()
+
+    def _frame(self, state: State) -> State:
+        """What code that nothing seems to reach may rely on: where the frame is."""
+        ops = self.values.ops
+        return State({family: node for family, node in state.registers.items() if ops[node] == STACK})
+
+    def _written_in_loops(self) -> dict[int, int]:
+        """Head of a loop → bits of the registers that the loop writes, or more."""
+        place, order, pieces = self.flow.place, self.flow.order, self.flow.pieces
+        writes = [0] * len(pieces)
+        latches: dict[int, list[int]] = {}
+        for number in order:
+            for _, unit, part in pieces[number].code:
+                writes[number] |= unit.writes if part is None else self.units.bits.of(part)[1]
+            for successor in pieces[number].successors:
+                if place[successor] <= place[number]:
+                    latches.setdefault(successor, []).append(number)
+        found: dict[int, int] = {}
+        budget = _LOOP_STEPS
+        for head, ends in latches.items():
+            # The loop is what leads to its ends without leading through its head.
+            inside = {head, *ends}
+            waiting = [end for end in ends if end != head]
+            while waiting and budget > 0:
+                budget -= 1
+                for before in pieces[waiting.pop()].predecessors:
+                    if before not in inside:
+                        inside.add(before)
+                        waiting.append(before)
+            mask = 0 if budget > 0 else -1
+            for number in inside:
+                mask |= writes[number]
+            found[head] = mask
+        return found
+
+    def _enter(self, number: int, position: int, looped: int, orphans: State) -> State:
+        """The state at the start of a piece."""
+        predecessors = self.flow.pieces[number].predecessors
+        done = [self.leaving[p] for p in predecessors if self.leaving[p] is not None]
+        states = [state for state in done if state is not None]
+        if position == 0:
+            states.append(self.entry)
+        elif not states:
+            return orphans.copy()
+        waiting = len(predecessors) > len(done)
+        first = states[0]
+        if len(states) == 1 and not waiting:
+            return first.copy()
+        state = State(memory=first.memory if all(s.memory == first.memory for s in states) else -number - 1)
+        if waiting:
+            state.memory = -number - 1
+        # Only what is read here or later has to be joined.
+        wanted = self.flow.pieces[number].wanted
+        for family in dict.fromkeys(family for s in states for family in s.registers):
+            held = [s.registers.get(family) for s in states]
+            bit = self.units.bits.bit(Operand(REGISTER, family, 1))
+            if not wanted & bit and family != self.stack:
+                continue
+            nodes = [self._entry(family) if node is None else node for node in held]
+            if family == self.stack or (self.values.ops[nodes[0]] == STACK and not looped & bit):
+                state.registers[family] = nodes[0]
+            elif waiting and looped & bit:
+                state.registers[family] = self._join(nodes, number, family, 0)
+            elif all(node == nodes[0] for node in nodes):
+                state.registers[family] = nodes[0]
+            else:
+                state.registers[family] = self._join(nodes, -1, family, 0)
+        self._enter_slots(state, states, number, waiting)
+        shared = set(first.temporaries)
+        for other in states[1:]:
+            shared &= set(other.temporaries)
+        for key in shared:
+            nodes = [s.temporaries[key] for s in states]
+            state.temporaries[key] = nodes[0] if len(set(nodes)) == 1 else self._join(nodes, -1, key, 0)
+        return state
+
+    def _enter_slots(self, state: State, states: list[State], number: int, waiting: bool) -> None:
+        if self.forgetful or len(states[0].slots) * len(self.flow.pieces) > _MERGED:
+            self.forgetful = True
+            return
+        for offset, node in states[0].slots.items():
+            nodes = [node]
+            for other in states[1:]:
+                found = other.slots.get(offset)
+                if found is None:
+                    break
+                nodes.append(found)
+            if len(nodes) < len(states):
+                continue
+            if waiting:
+                state.slots[offset] = self._join(nodes, number, offset, 1)
+            elif all(found == node for found in nodes):
+                state.slots[offset] = node
+            else:
+                state.slots[offset] = self._join(nodes, -1, offset, 1)
+
+    def _join(self, nodes: list[int], number: int, key: int, kind: int) -> int:
+        """A join of values; one that still waits for predecessors is noted."""
+        size = self.values.sizes[nodes[0]]
+        node = self.values.new(PHI, size, tuple(dict.fromkeys(nodes)))
+        if number >= 0:
+            self.open.append((node, number, key, kind))
+        return node
+
+    def _close(self) -> None:
+        """Give the joins at heads of loops what comes round the loop."""
+        seen: dict[int, list[State]] = {}
+        for node, number, key, kind in self.open:
+            if number not in seen:
+                place = self.flow.place
+                late = [p for p in self.flow.pieces[number].predecessors if place[p] >= place[number]]
+                seen[number] = [s for s in (self.leaving[p] for p in late) if s is not None]
+            more = [
+                (state.slots if kind else state.registers).get(key, self.undefined) for state in seen[number]
+            ]
+            self.values.args[node] = tuple(dict.fromkeys((*self.values.args[node], *more)))
+
+    def _trivial(self) -> dict[int, int]:
+        """Joins of one value with itself are that value."""
+        ops, args = self.values.ops, self.values.args
+        joins = [node for node, op in enumerate(ops) if op == PHI]
+        same: dict[int, int] = {}
+
+        def real(node: int) -> int:
+            while node in same:
+                node = same[node]
+            return node
+
+        for _ in range(_PASSES):
+            changed = False
+            for node in joins:
+                if node in same:
+                    continue
+                distinct = {real(arg) for arg in args[node]} - {node}
+                if len(distinct) == 1:
+                    same[node] = distinct.pop()
+                    changed = True
+            if not changed:
+                break
+        return same
+
+    # -- one step --
+
+    def _entry(self, family: int) -> int:
+        return self.values.same(ENTRY, self.processor.word, (), family)
+
+    def _read(self, operand: Operand, address: int) -> int:
+        kind, key, size, skipped = operand
+        values = self.values
+        if kind == REGISTER:
+            node = self.state.registers.get(key)
+            if node is None:
+                node = self.state.registers[key] = self._entry(key)
+            if values.sizes[node] == size and not skipped:
+                return node
+            return subpiece(values, size, node, skipped)
+        if kind == TEMPORARY:
+            node = self.state.temporaries.get(key, self.undefined)
+            return node if values.sizes[node] == size else subpiece(values, size, node, 0)
+        if kind == NUMBER:
+            return values.const(key, size)
+        if kind == RELATIVE:
+            return values.const(address + key + self.bias, size)
+        if kind == PAGE:
+            return values.const((address & ~0xFFF) + key + self.bias, size)
+        place = values.const(target_of(operand, address) + self.bias, self.processor.word)
+        return self._load(place, size)
+
+    def _write(self, out: Operand, node: int) -> None:
+        if out.kind == REGISTER:
+            if out.skipped:
+                old = self.state.registers.get(out.key)
+                if old is None:
+                    old = self._entry(out.key)
+                node = self.values.same("INSERT", self.processor.word, (old, node), out.skipped)
+            self.state.registers[out.key] = node
+        elif out.kind == TEMPORARY:
+            self.state.temporaries[out.key] = node
+        else:
+            self._effect("STORE", self.values.sizes[node], (self.undefined, node))
+
+    def _step(self, step: Step, address: int) -> None:
+        op = step.op
+        if op == "LOAD":
+            if step.out is not None:
+                self._write(step.out, self._load(self._read(step.ins[1], address), step.out.size))
+        elif op == "STORE":
+            self._store(self._read(step.ins[1], address), self._read(step.ins[2], address))
+        elif op == "CBRANCH":
+            condition = self._read(step.ins[1], address)
+            if self.values.ops[condition] == "NOT":
+                condition = self.values.args[condition][0]
+            self._effect("BRANCH", 0, (condition,))
+        elif op == "BRANCHIND":
+            self._effect("SWITCH", 0, (self._read(step.ins[0], address),))
+        elif op == "CALL":
+            self._call(target_of(step.ins[0], address), address)
+        elif op == "CALLIND":
+            self._call(None, address, self._read(step.ins[0], address))
+        elif op == "RETURN":
+            self._return()
+        elif op == "SUBPIECE":
+            if step.out is not None:
+                node = self._read(step.ins[0], address)
+                self._write(step.out, subpiece(self.values, step.out.size, node, step.ins[1].key))
+        elif op != "BRANCH" and step.out is not None:
+            args = tuple([self._read(operand, address) for operand in step.ins])
+            self._write(step.out, self.values.make(op, step.out.size, args))
+
+    def _effect(self, op: str, size: int, args: tuple[int, ...]) -> int:
+        node = self.values.new(op, size, args)
+        self.now.append(node)
+        if op not in ("BRANCH", "SWITCH"):
+            self.state.memory = node
+        return node
+
+    def _load(self, place: int, size: int) -> int:
+        values = self.values
+        if values.ops[place] == STACK:
+            held = self.state.slots.get(values.data[place])
+            if held is not None and values.sizes[held] >= size:
+                return held if values.sizes[held] == size else subpiece(values, size, held, 0)
+            if values.data[place] > 0 and held is None:
+                return values.same(ENTRY, size, (), -values.data[place])
+        number = values.number(place)
+        if number is not None:
+            constant = self._constant(number, size)
+            if constant is not None:
+                return constant
+        if size == _WIDE:
+            # Two words copied at once are two words.
+            half = size // 2
+            low, high = self._load(place, half), self._load(self._beyond(place, half), half)
+            if self.around.big_endian:
+                low, high = high, low
+            return values.make("PIECE", size, (high, low))
+        return values.same("LOAD", size, (place,), self.state.memory)
+
+    def _constant(self, number: int, size: int) -> int | None:
+        """What lies at a fixed address, where the file tells: a constant among the code, a pointer."""
+        for address in (number - self.bias, number):
+            if address < 0 or not self.around.maps(address):
+                continue
+            if self.code.address <= address < self.code.end and self.code.data:
+                start = address - self.code.address
+                raw = self.code.data[start : start + size]
+                return self.values.const(
+                    int.from_bytes(raw, "big" if self.around.big_endian else "little"), size
+                )
+            if size == self.processor.word and self.around.is_pointer(address):
+                return self.values.same(SYMBOL, size, (), address)
+        return None
+
+    def _beyond(self, place: int, count: int) -> int:
+        """The address that many bytes further."""
+        size = self.values.sizes[place]
+        return self.values.make("ADD", size, (place, self.values.const(count, size)))
+
+    def _store(self, place: int, node: int) -> None:
+        values = self.values
+        if values.sizes[node] == _WIDE:
+            half = _WIDE // 2
+            low, high = subpiece(values, half, node, 0), subpiece(values, half, node, half)
+            if self.around.big_endian:
+                low, high = high, low
+            self._store(place, low)
+            self._store(self._beyond(place, half), high)
+            return
+        if values.ops[place] == STACK:
+            offset = values.data[place]
+            self.state.slots[offset] = node
+            self.recent[offset] = node
+            return
+        self._effect("STORE", values.sizes[node], (place, node))
+
+    def _call(self, target: int | None, address: int, pointer: int | None = None) -> None:
+        values, registers = self.values, self.state.registers
+        depth = None
+        if (
+            self.stack is not None
+            and (top := registers.get(self.stack)) is not None
+            and values.ops[top] == STACK
+        ):
+            depth = values.data[top]
+        word = self.processor.word
+        if self.processor.pushes and depth is not None and self.stack is not None:
+            back = self.state.slots.pop(depth, None)
+            self.recent.pop(depth, None)
+            depth += word
+            registers[self.stack] = values.stack(depth, word)
+            thunk = self.around.thunks.get(target) if target is not None else None
+            family = self.units.families.named(thunk.upper()) if thunk else None
+            if family is not None and back is not None:
+                registers[family] = back
+                return
+        if pointer is not None:
+            number = self._pointee(pointer)
+            target = number
+        args = self._arguments(depth)
+        if pointer is not None and target is None:
+            node = self._effect("CALLIND", word, (pointer, *args))
+        else:
+            node = self._effect("CALL", word, tuple(args))
+        for family in (*self.units.arguments, *self.units.clobbered):
+            registers[family] = self.undefined
+        for family in self.units.results:
+            registers[family] = node
+        self.recent = {}
+
+    def _pointee(self, pointer: int) -> int | None:
+        """The address that a code pointer surely is; a pointer that the loader fills counts as one."""
+        values = self.values
+        if values.ops[pointer] == "AND" and values.number(values.args[pointer][1]) is not None:
+            pointer = values.args[pointer][0]
+        if values.ops[pointer] == SYMBOL:
+            return values.data[pointer]
+        if values.ops[pointer] == "ADD" and values.ops[values.args[pointer][0]] == SYMBOL:
+            return values.data[values.args[pointer][0]]
+        return values.number(pointer)
+
+    def _arguments(self, depth: int | None) -> list[int]:
+        """What a call is surely given: registers up to the last that the function filled, or slots at the top."""
+        ops = self.values.ops
+        found: list[int] = []
+        for family in self.units.arguments:
+            node = self.state.registers.get(family)
+            if node is None:
+                node = self._entry(family)
+            if ops[node] == UNDEFINED:
+                break
+            found.append(node)
+        while found and ops[found[-1]] == ENTRY:
+            found.pop()
+        if not self.units.arguments and depth is not None:
+            for number in range(_STACK_ARGUMENTS):
+                held = self.recent.get(depth + number * self.processor.word)
+                if held is None:
+                    break
+                found.append(held)
+        return found
+
+    def _return(self) -> None:
+        for family in self.units.results:
+            node = self.state.registers.get(family)
+            if node is not None and self.values.ops[node] not in (UNDEFINED, ENTRY):
+                self._effect("RETURN", 0, (node,))
+                return
+        self._effect("RETURN", 0, ())

@@ -1,0 +1,61 @@
+"""Functions and their features as bytes, on the way to the lifting process and back."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from dataclasses import asdict
+from typing import Any
+
+from weft.bcsd.lift.code import CodeBlock, FunctionCode, Surroundings
+
+#: What the process says when it has begun.
+READY = b"ready"
+_LENGTH = 4
+
+
+def pack_surroundings(around: Surroundings) -> bytes:
+    """A file's facts as JSON."""
+    return json.dumps(asdict(around)).encode()
+
+
+def unpack_surroundings(data: bytes) -> Surroundings:
+    """The inverse of :func:`pack_surroundings`."""
+    record: dict[str, Any] = json.loads(data)
+    for name in ("mapped", "tables"):
+        record[name] = tuple((start, end) for start, end in record[name])
+    record["slots"] = tuple(record["slots"])
+    record["thunks"] = {int(address): register for address, register in record["thunks"].items()}
+    return Surroundings(**record)
+
+
+def pack_code(code: FunctionCode) -> bytes:
+    """A function: a JSON head, its own bytes, its blocks' bytes."""
+    head = {
+        "address": code.address,
+        "end": code.end,
+        "thumb": code.thumb,
+        "size": len(code.data),
+        "blocks": [(b.address, len(b.data), b.lengths, b.successors) for b in code.blocks],
+    }
+    text = json.dumps(head, separators=(",", ":")).encode()
+    parts = [len(text).to_bytes(_LENGTH, "little"), text, code.data, *(block.data for block in code.blocks)]
+    return b"".join(parts)
+
+
+def unpack_code(data: bytes) -> FunctionCode:
+    """The inverse of :func:`pack_code`."""
+    start = _LENGTH + int.from_bytes(data[:_LENGTH], "little")
+    head: dict[str, Any] = json.loads(data[_LENGTH:start])
+    own = data[start : start + head["size"]]
+    start += head["size"]
+    blocks: list[CodeBlock] = []
+    for address, size, lengths, successors in head["blocks"]:
+        blocks.append(CodeBlock(address, data[start : start + size], tuple(lengths), tuple(successors)))
+        start += size
+    return FunctionCode(head["address"], head["end"], tuple(blocks), head["thumb"], own)
+
+
+def pack_features(features: tuple[int, ...]) -> bytes:
+    """Features as 16-bit numbers."""
+    return array("H", features).tobytes()

@@ -1,0 +1,77 @@
+"""Lifting: functions per second, and thousands of damaged functions, none of which may harm the run."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import weft.demo
+from weft.bcsd.disassemble.native import NativeDisassembler
+from weft.bcsd.lift.bounded import BoundedLifter, LiftLimits
+from weft.bcsd.lift.code import CodeBlock, FunctionCode, Surroundings
+from weft.bcsd.lift.gather import code_of, surroundings_of
+from weft.bcsd.lift.pcode import PcodeLifter
+from weft.bcsd.lift.processors import PROCESSORS
+from weft.bcsd.read import open_image
+from weft.bench.table import Row
+
+_FILES = Path(weft.demo.__file__).parent / "zlib"
+_LIMITS = LiftLimits(seconds=10.0, mebibytes=1024, deaths=1 << 30)
+_BASE = 0x10000
+
+
+def rows(quick: bool) -> Iterator[Row]:
+    """The speed, then the damage."""
+    files = sorted(path for path in _FILES.iterdir() if ".so" in path.name)
+    functions, seconds = 0, 0.0
+    for path in files:
+        image = open_image(path)
+        codes = [code_of(image, function) for function in NativeDisassembler().functions(image)]
+        lifter, around = PcodeLifter(), surroundings_of(image)
+        begun = time.process_time()
+        for code in codes:
+            lifter.lift(code, around, graph=True)
+        functions += len(codes)
+        seconds += time.process_time() - begun
+    variant = f"{functions} functions of the demonstration's zlib, one core"
+    yield Row("lifting, graph and features", variant, "-", "1/s", functions / seconds, 100.0, "higher", 1.0)
+    yield from _damage(100 if quick else 2000)
+
+
+def _damage(count: int) -> Iterator[Row]:
+    """The process takes what kills it: the run itself must go on, within its bounds."""
+    failed = deaths = 0
+    longest = 0.0
+    names = list(PROCESSORS)
+    for number in range(count):
+        dice = random.Random(number)
+        architecture, big_endian, word = names[number % len(names)]
+        around = Surroundings(architecture, big_endian, word, False, ((_BASE, _BASE + 0x4000),))
+        bounded = BoundedLifter(around, _LIMITS)
+        begun = time.monotonic()
+        bounded.features(noise(dice, architecture == "arm" and dice.random() < 0.5))
+        longest = max(longest, time.monotonic() - begun)
+        failed += bounded.failed
+        deaths += bounded.deaths
+    variant = f"random bytes, {len(names)} processors"
+    yield Row("lifting: functions given up", variant, "-", "functions", failed, count, target=0.05)
+    yield Row("lifting: processes that died", variant, "-", "functions", deaths, count, target=0.05)
+    # A process that died begins anew.
+    yield Row("lifting: slowest function", variant, "-", "s", longest, _LIMITS.seconds, target=2.0)
+
+
+def noise(dice: random.Random, thumb: bool = False) -> FunctionCode:
+    """A function of random bytes in random blocks, with successors that may not exist."""
+    number = dice.randint(1, 60)
+    blocks: list[CodeBlock] = []
+    address = _BASE
+    for _ in range(number):
+        lengths = tuple(dice.choice((2, 4)) if thumb else 4 for _ in range(dice.randint(1, 30)))
+        data = dice.randbytes(sum(lengths))
+        following = tuple(dice.randrange(number + 1) for _ in range(dice.randint(0, 3)))
+        blocks.append(CodeBlock(address, data, lengths, following))
+        address += len(data)
+    code = b"".join(block.data for block in blocks)
+    return FunctionCode(_BASE, address, tuple(blocks), thumb, code)

@@ -1,0 +1,182 @@
+"""Committed files of every processor, lifted: what one function computes is the same wherever it was compiled."""
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+from weft.bcsd.lift.bounded import BoundedLifter, LiftLimits
+from weft.bcsd.lift.choose import ImageLifter, lifter_named
+from weft.bcsd.lift.code import CodeBlock, FunctionCode
+from weft.bcsd.lift.gather import code_of, surroundings_of
+from weft.bcsd.lift.interface import OperationEdge
+from weft.bcsd.lift.pcode import PcodeLifter
+from weft.bcsd.lift.translate import without_exchange
+from weft.bcsd.lift.wire import pack_code, pack_surroundings, unpack_code, unpack_surroundings
+from weft.errors import ConfigError, InputError
+
+NATIVE = "gcc-O2-x86_64.so"
+OTHERS = (
+    "gcc-O0-x86_64.so",
+    "clang-O2-x86_64.so",
+    "gcc-O2-aarch64.so",
+    "clang-O2-i386",
+    "clang-O2-arm",
+    "clang-O2-thumb",
+    "clang-O2-mips",
+    "clang-O2-mipsel",
+)
+
+
+@pytest.fixture(scope="module")
+def lifted(functions_of):
+    """Name of a committed file → the lifted functions of at least five blocks, by name."""
+    lifter = PcodeLifter()
+
+    @lru_cache
+    def lift(name):
+        image, functions = functions_of(name)
+        around = surroundings_of(image)
+        return {
+            function.name: lifter.lift(code_of(image, function), around)
+            for function in functions.values()
+            if len(function.blocks) >= 5
+        }
+
+    return lift
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_same_function_is_the_nearest_on_every_processor(lifted, name):
+    here, there = lifted(NATIVE), lifted(name)
+    shared = sorted(here.keys() & there.keys())
+    assert len(shared) >= 3
+    bags = [[set(side[function].features) for function in shared] for side in (here, there)]
+    likeness = np.array([[len(a & b) / max(1, len(a | b)) for b in bags[1]] for a in bags[0]])
+    right = (likeness.argmax(axis=1) == np.arange(len(shared))).mean()
+    # One of them jumps through a table that only x86-64 and AArch64 files tell of.
+    assert right >= 0.6, dict(zip(shared, likeness.argmax(axis=1), strict=True))
+
+
+@pytest.mark.parametrize("name", [NATIVE, *OTHERS])
+def test_every_instruction_is_understood(lifted, name):
+    assert sum(function.opaque for function in lifted(name).values()) == 0
+
+
+def _one(functions_of, name=NATIVE):
+    image, functions = functions_of(name)
+    function = max(functions.values(), key=lambda f: len(f.blocks))
+    return code_of(image, function), surroundings_of(image)
+
+
+def test_features_do_not_depend_on_where_the_file_is(functions_of):
+    code, around = _one(functions_of)
+    moved = 0x5000
+    elsewhere = code._replace(
+        address=code.address + moved,
+        end=code.end + moved,
+        blocks=tuple(block._replace(address=block.address + moved) for block in code.blocks),
+    )
+    there = replace(
+        around,
+        mapped=tuple((start + moved, end + moved) for start, end in around.mapped),
+        tables=tuple((start + moved, end + moved) for start, end in around.tables),
+        slots=tuple(slot + moved for slot in around.slots),
+    )
+    lifter = PcodeLifter()
+    assert lifter.lift(code, around).features == lifter.lift(elsewhere, there).features
+
+
+def test_the_graph_holds_every_kind_of_edge(functions_of):
+    image, functions = functions_of(NATIVE)
+    lifter, around = PcodeLifter(), surroundings_of(image)
+    kinds, operations = set(), set()
+    for function in functions.values():
+        lifted = lifter.lift(code_of(image, function), around, graph=True)
+        kinds |= {kind for _, _, kind in lifted.edges}
+        operations |= set(lifted.operations)
+        ends = {end for source, target, _ in lifted.edges for end in (source, target)}
+        assert ends <= set(range(len(lifted.operations)))
+    assert kinds == set(OperationEdge)
+    assert {"RETURN", "BRANCH", "LOAD4", "STORE4", "CALL", "ADD"} <= operations
+
+
+def test_what_goes_over_the_wire_comes_back(functions_of):
+    code, around = _one(functions_of)
+    assert unpack_code(pack_code(code)) == code
+    assert unpack_surroundings(pack_surroundings(around)) == around
+
+
+def test_lifting_in_a_process_gives_the_same(functions_of, lifted):
+    image, functions = functions_of(NATIVE)
+    lifter = ImageLifter(image, "pcode")
+    for name, known in list(lifted(NATIVE).items())[:5]:
+        found = lifter.features(functions[name])
+        assert found is not None
+        assert tuple(found.tolist()) == known.features
+    assert lifter.failed == 0
+
+
+def test_no_lifter_has_no_features(functions_of):
+    image, functions = functions_of(NATIVE)
+    lifter = ImageLifter(image, "none")
+    assert lifter.name == ""
+    assert lifter.features(next(iter(functions.values()))) is None
+
+
+def test_an_unknown_lifter_is_refused():
+    with pytest.raises(ConfigError, match="no lifter 'vex'"):
+        lifter_named("vex")
+
+
+def test_an_unknown_processor_is_refused(functions_of):
+    code, around = _one(functions_of)
+    with pytest.raises(InputError, match="no lifting for x86_64, 64 bits, big-endian"):
+        PcodeLifter().lift(code, replace(around, big_endian=True))
+
+
+def test_a_function_that_takes_too_long_is_counted_and_the_rest_goes_on(functions_of):
+    image, functions = functions_of(NATIVE)
+    function = next(f for f in functions.values() if len(f.blocks) >= 5)
+    code, around = code_of(image, function), surroundings_of(image)
+    # Each block leads to each other one, with values that never agree: too much for the time that there is.
+    dense = tuple(
+        CodeBlock(0x1000 + 4 * n, b"\x48\xff\xc0\x90", (3, 1), tuple(range(700))) for n in range(700)
+    )
+    endless = FunctionCode(0x1000, 0x1000 + 4 * 700, dense)
+    bounded = BoundedLifter(around, LiftLimits(seconds=0.05, deaths=5))
+    assert bounded.features(endless) is None
+    assert (bounded.failed, bounded.deaths) == (1, 1)
+    assert BoundedLifter(around).features(code) is not None
+
+
+@pytest.mark.parametrize(
+    ("code", "thumb", "expected"),
+    [
+        ("00f000e8", True, "00f000f8"),
+        ("00f000f8", True, "00f000f8"),
+        ("7047", True, "7047"),
+        ("000000fa", False, "000000eb"),
+        ("000000eb", False, "000000eb"),
+    ],
+)
+def test_calls_into_the_other_state_are_plain_calls(code, thumb, expected):
+    assert without_exchange(bytes.fromhex(code), thumb, False).hex() == expected
+
+
+@pytest.mark.parametrize("name", [NATIVE, *OTHERS[2:]])
+def test_mutated_code_neither_kills_nor_hangs(functions_of, name):
+    draw = np.random.default_rng(7)
+    code, around = _one(functions_of, name)
+    bounded = BoundedLifter(around, LiftLimits(seconds=10.0))
+    for _ in range(4):
+        blocks = []
+        for block in code.blocks:
+            data = np.frombuffer(block.data, np.uint8).copy()
+            chosen = draw.random(len(data)) < 0.2
+            data[chosen] = draw.integers(0, 256, int(chosen.sum()), dtype=np.uint8)
+            blocks.append(block._replace(data=data.tobytes()))
+        bounded.features(code._replace(blocks=tuple(blocks)))
+    assert bounded.lifted + bounded.failed == 4
+    assert bounded.features(code) is not None
