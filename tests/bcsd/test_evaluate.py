@@ -84,7 +84,10 @@ def test_tasks_pair_the_same_function_of_two_builds(labelled) -> None:
     labels = Labels(labelled)
     groups, builds = labelled["group"].to_pylist(), labelled["build"].to_pylist()
     blocks, roles = labelled["num_blocks"].to_pylist(), labelled["role"].to_pylist()
+    assert not labels.holds("x86-64→MIPS32")
     for setting, (query_build, base_build) in SETTINGS.items():
+        if not labels.holds(setting):
+            continue
         task = labels.task(setting, "test", 3)
         for query, column in zip(task.queries, task.right, strict=True):
             right = task.base[column]

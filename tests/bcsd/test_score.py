@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from weft.bcsd.use.score import ScoreWeights, hybrid
+from weft.bcsd.use.score import ScoreWeights, hybrid, with_operations
 from weft.errors import ConfigError, ShapeError
 
 
@@ -78,3 +78,19 @@ def test_shapes_that_do_not_fit_are_named() -> None:
         hybrid(unit(0, 2, 5), unit(0, 2, 4), None, None, ScoreWeights())
     with pytest.raises(ShapeError, match="3 lexical rows for 2"):
         hybrid(unit(0, 2, 5), unit(0, 2, 5), sparse.csr_matrix(unit(0, 3, 2)), None, ScoreWeights())
+
+
+def test_operations_are_a_third_term_where_both_functions_were_lifted() -> None:
+    draw = np.random.default_rng(0)
+    scores = draw.random((3, 2)).astype(np.float32)
+    queries = sparse.csr_matrix(np.array([[1.0, 0.0], [0.0, 0.0], [0.6, 0.8]], np.float32))
+    base = sparse.csr_matrix(np.array([[0.0, 1.0], [0.0, 0.0]], np.float32))
+    weights = ScoreWeights(lexical=1.0, operations=2.0)
+    found = with_operations(scores, queries, base, weights)
+    expected = scores.copy()
+    expected[0, 0] = (2 * scores[0, 0] + 2 * 0.0) / 4
+    expected[2, 0] = (2 * scores[2, 0] + 2 * 0.8) / 4
+    assert np.allclose(found, expected)
+    assert with_operations(scores, queries, base, ScoreWeights(operations=0.0)) is scores
+    nothing = sparse.csr_matrix((3, 2), dtype=np.float32)
+    assert with_operations(scores, nothing, base, weights) is scores
