@@ -115,7 +115,7 @@ def test_lifting_in_a_process_gives_the_same(functions_of, lifted):
         found = lifter.features(functions[name])
         assert found is not None
         assert tuple(found.tolist()) == known.features
-    assert lifter.failed == 0
+    assert lifter.remarks == ()
 
 
 def test_no_lifter_has_no_features(functions_of):

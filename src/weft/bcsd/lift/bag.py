@@ -14,7 +14,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from weft.bcsd.lift.code import Surroundings
-from weft.bcsd.lift.ssa import BIAS, Solved
+from weft.bcsd.lift.joins import Solved
+from weft.bcsd.lift.ssa import BIAS
 from weft.bcsd.lift.values import CONST, ENTRY, PHI, STACK, SYMBOL, UNDEFINED
 
 _COMMUTATIVE = frozenset(

@@ -6,7 +6,7 @@ import itertools
 
 from weft.bcsd.lift.flow import Flow
 from weft.bcsd.lift.interface import OperationEdge
-from weft.bcsd.lift.ssa import Solved
+from weft.bcsd.lift.joins import Solved
 
 _SIZED = frozenset({"LOAD", "STORE"})
 _ORDERED = frozenset({"STORE", "CALL", "CALLIND", "RETURN"})

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import weft.bcsd.lift.comparisons  # noqa: F401  its rules register themselves
 from weft.bcsd.lift.code import FunctionCode, Surroundings
 from weft.bcsd.lift.flow import Flow, needed_steps, target_of
+from weft.bcsd.lift.joins import Solved, trim_calls, trivial_joins, written_in_loops
 from weft.bcsd.lift.processors import Processor
 from weft.bcsd.lift.rules import subpiece
 from weft.bcsd.lift.translate import NUMBER, PAGE, REGISTER, RELATIVE, TEMPORARY, Operand, Step
@@ -26,9 +27,6 @@ LARGEST = 400_000
 #: Stack slots times pieces beyond which slots are forgotten where paths meet.
 _MERGED = 2_000_000
 _STACK_ARGUMENTS = 8
-#: Pieces looked at in finding the loops of a function, beyond which a loop is taken to write everything.
-_LOOP_STEPS = 2_000_000
-_PASSES = 20
 _WIDE = 16
 
 
@@ -44,27 +42,6 @@ class State:
     def copy(self) -> State:
         """One that can go its own way."""
         return State(dict(self.registers), dict(self.slots), dict(self.temporaries), self.memory)
-
-
-@dataclass(frozen=True)
-class Solved:
-    """A function in single assignment.
-
-    Args:
-        values: All nodes.
-        effects: Per piece, in order: stores, calls, branches, returns.
-        same: Joins that turned out to be another node.
-    """
-
-    values: Values
-    effects: list[list[int]]
-    same: dict[int, int]
-
-    def real(self, node: int) -> int:
-        """The node that a node stands for."""
-        while node in self.same:
-            node = self.same[node]
-        return node
 
 
 class Solver:
@@ -111,7 +88,7 @@ class Solver:
         Raises:
             LimitError: The function makes too many values.
         """
-        written = self._written_in_loops()
+        written = written_in_loops(self.flow, self.units.bits)
         orphans = self.entry
         for position, number in enumerate(self.flow.order):
             piece = self.flow.pieces[number]
@@ -128,68 +105,14 @@ class Solver:
             if len(self.values) > LARGEST:
                 raise LimitError(f"more than {LARGEST} values in one function", where=hex(self.code.address))
         self._close()
-        solved = Solved(self.values, self.effects, self._trivial())
-        self._trim(solved)
+        solved = Solved(self.values, self.effects, trivial_joins(self.values))
+        trim_calls(solved)
         return solved
-
-    def _trim(self, solved: Solved) -> None:
-        """Take from calls what only looked like an argument before the loops were closed."""
-        ops, args = self.values.ops, self.values.args
-        vague = {node for node, op in enumerate(ops) if op == UNDEFINED}
-        joins = [node for node, op in enumerate(ops) if op == PHI]
-        for _ in range(_PASSES):
-            more = [
-                node
-                for node in joins
-                if node not in vague and any(solved.real(arg) in vague for arg in args[node])
-            ]
-            if not more:
-                break
-            vague.update(more)
-        for node, op in enumerate(ops):
-            if op in ("CALL", "CALLIND"):
-                first = op == "CALLIND"
-                given = [solved.real(arg) for arg in args[node]]
-                known = next((n for n in range(first, len(given)) if given[n] in vague), len(given))
-                while known > first and ops[given[known - 1]] == ENTRY:
-                    known -= 1
-                args[node] = args[node][:known]
-            elif op == "RETURN" and args[node] and solved.real(args[node][0]) in vague:
-                args[node] = ()
 
     def _frame(self, state: State) -> State:
         """What code that nothing seems to reach may rely on: where the frame is."""
         ops = self.values.ops
         return State({family: node for family, node in state.registers.items() if ops[node] == STACK})
-
-    def _written_in_loops(self) -> dict[int, int]:
-        """Head of a loop → bits of the registers that the loop writes, or more."""
-        place, order, pieces = self.flow.place, self.flow.order, self.flow.pieces
-        writes = [0] * len(pieces)
-        latches: dict[int, list[int]] = {}
-        for number in order:
-            for _, unit, part in pieces[number].code:
-                writes[number] |= unit.writes if part is None else self.units.bits.of(part)[1]
-            for successor in pieces[number].successors:
-                if place[successor] <= place[number]:
-                    latches.setdefault(successor, []).append(number)
-        found: dict[int, int] = {}
-        budget = _LOOP_STEPS
-        for head, ends in latches.items():
-            # The loop is what leads to its ends without leading through its head.
-            inside = {head, *ends}
-            waiting = [end for end in ends if end != head]
-            while waiting and budget > 0:
-                budget -= 1
-                for before in pieces[waiting.pop()].predecessors:
-                    if before not in inside:
-                        inside.add(before)
-                        waiting.append(before)
-            mask = 0 if budget > 0 else -1
-            for number in inside:
-                mask |= writes[number]
-            found[head] = mask
-        return found
 
     def _enter(self, number: int, position: int, looped: int, orphans: State) -> State:
         """The state at the start of a piece."""
@@ -272,30 +195,6 @@ class Solver:
                 (state.slots if kind else state.registers).get(key, self.undefined) for state in seen[number]
             ]
             self.values.args[node] = tuple(dict.fromkeys((*self.values.args[node], *more)))
-
-    def _trivial(self) -> dict[int, int]:
-        """Joins of one value with itself are that value."""
-        ops, args = self.values.ops, self.values.args
-        joins = [node for node, op in enumerate(ops) if op == PHI]
-        same: dict[int, int] = {}
-
-        def real(node: int) -> int:
-            while node in same:
-                node = same[node]
-            return node
-
-        for _ in range(_PASSES):
-            changed = False
-            for node in joins:
-                if node in same:
-                    continue
-                distinct = {real(arg) for arg in args[node]} - {node}
-                if len(distinct) == 1:
-                    same[node] = distinct.pop()
-                    changed = True
-            if not changed:
-                break
-        return same
 
     # -- one step --
 

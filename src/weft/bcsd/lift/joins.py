@@ -1,0 +1,115 @@
+"""Where paths meet: what loops write, and what is left of joins when all of a function is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.bcsd.lift.flow import Flow
+from weft.bcsd.lift.units import Bits
+from weft.bcsd.lift.values import ENTRY, PHI, UNDEFINED, Values
+
+#: Pieces looked at in finding the loops of a function, beyond which a loop is taken to write everything.
+_LOOP_STEPS = 2_000_000
+_PASSES = 20
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A function in single assignment.
+
+    Args:
+        values: All nodes.
+        effects: Per piece, in order: stores, calls, branches, returns.
+        same: Joins that turned out to be another node.
+    """
+
+    values: Values
+    effects: list[list[int]]
+    same: dict[int, int]
+
+    def real(self, node: int) -> int:
+        """The node that a node stands for."""
+        while node in self.same:
+            node = self.same[node]
+        return node
+
+
+def written_in_loops(flow: Flow, bits: Bits) -> dict[int, int]:
+    """Head of a loop → bits of the registers that the loop writes, or more."""
+    place, order, pieces = flow.place, flow.order, flow.pieces
+    writes = [0] * len(pieces)
+    latches: dict[int, list[int]] = {}
+    for number in order:
+        for _, unit, part in pieces[number].code:
+            writes[number] |= unit.writes if part is None else bits.of(part)[1]
+        for successor in pieces[number].successors:
+            if place[successor] <= place[number]:
+                latches.setdefault(successor, []).append(number)
+    found: dict[int, int] = {}
+    budget = _LOOP_STEPS
+    for head, ends in latches.items():
+        # The loop is what leads to its ends without leading through its head.
+        inside = {head, *ends}
+        waiting = [end for end in ends if end != head]
+        while waiting and budget > 0:
+            budget -= 1
+            for before in pieces[waiting.pop()].predecessors:
+                if before not in inside:
+                    inside.add(before)
+                    waiting.append(before)
+        mask = 0 if budget > 0 else -1
+        for number in inside:
+            mask |= writes[number]
+        found[head] = mask
+    return found
+
+
+def trim_calls(solved: Solved) -> None:
+    """Take from calls what only looked like an argument before the loops were closed."""
+    ops, args = solved.values.ops, solved.values.args
+    vague = {node for node, op in enumerate(ops) if op == UNDEFINED}
+    joins = [node for node, op in enumerate(ops) if op == PHI]
+    for _ in range(_PASSES):
+        more = [
+            node
+            for node in joins
+            if node not in vague and any(solved.real(arg) in vague for arg in args[node])
+        ]
+        if not more:
+            break
+        vague.update(more)
+    for node, op in enumerate(ops):
+        if op in ("CALL", "CALLIND"):
+            first = op == "CALLIND"
+            given = [solved.real(arg) for arg in args[node]]
+            known = next((n for n in range(first, len(given)) if given[n] in vague), len(given))
+            while known > first and ops[given[known - 1]] == ENTRY:
+                known -= 1
+            args[node] = args[node][:known]
+        elif op == "RETURN" and args[node] and solved.real(args[node][0]) in vague:
+            args[node] = ()
+
+
+def trivial_joins(values: Values) -> dict[int, int]:
+    """Joins of one value with itself are that value."""
+    ops, args = values.ops, values.args
+    joins = [node for node, op in enumerate(ops) if op == PHI]
+    same: dict[int, int] = {}
+
+    def real(node: int) -> int:
+        while node in same:
+            node = same[node]
+        return node
+
+    for _ in range(_PASSES):
+        changed = False
+        for node in joins:
+            if node in same:
+                continue
+            distinct = {real(arg) for arg in args[node]} - {node}
+            if len(distinct) == 1:
+                same[node] = distinct.pop()
+                changed = True
+        if not changed:
+            break
+    return same
