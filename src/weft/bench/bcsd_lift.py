@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import weft.demo
 from weft.bcsd.disassemble.native import NativeDisassembler
 from weft.bcsd.lift.bounded import BoundedLifter, LiftLimits
 from weft.bcsd.lift.code import CodeBlock, FunctionCode, Surroundings
@@ -17,7 +16,7 @@ from weft.bcsd.lift.processors import PROCESSORS
 from weft.bcsd.read import open_image
 from weft.bench.table import Row
 
-_FILES = Path(weft.demo.__file__).parent / "zlib"
+_FILES = Path(__file__).parents[1] / "demo" / "zlib"
 _LIMITS = LiftLimits(seconds=10.0, mebibytes=1024, deaths=1 << 30)
 _BASE = 0x10000
 
