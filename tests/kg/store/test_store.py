@@ -50,6 +50,17 @@ def test_facts_are_stated_once_with_their_surest_confidence_and_every_place(stor
     assert graph.spellings("Ada") == ["ADA"]
 
 
+def test_places_are_counted_and_so_are_their_documents(tmp_path: Path) -> None:
+    create_store(tmp_path / "store", SCHEMA)
+    with open_writer(tmp_path / "store") as writer:
+        writer.begin_run("model", "model-1")
+        put(writer, "one", *(evidence("Ada", "knows", "Bo", start=start) for start in (0, 20, 40)))
+        put(writer, "two", evidence("Ada", "knows", "Bo"))
+        writer.finish()
+    triples = Graph.load(tmp_path / "store").triples
+    assert (triples["evidence"].to_pylist(), triples["documents"].to_pylist()) == ([4], [2])
+
+
 def test_an_entity_is_found_by_any_spelling_and_its_facts_on_both_ends(store: Path) -> None:
     graph = Graph.load(store)
     assert graph.entity("  ada ") == "Ada"
