@@ -126,6 +126,14 @@ def test_a_later_piece_replaces_its_own_bits_and_no_more():
     assert piece("movk", "w0, #0x8000, lsl #16", pieces) == 0x8000FFFF - (1 << 32)
 
 
+def test_a_bit_field_is_one_constant_of_both_its_numbers():
+    fields = [
+        rows("aarch64", ("ubfx", f"w0, w1, #{first}, #{width}"))[0][4]
+        for first, width in ((3, 5), (3, 6), (4, 5))
+    ]
+    assert len(set(fields)) == 3
+
+
 def test_unlisted_words_fall_into_buckets_and_stay_apart_mostly():
     found = {rows("x86_64", (f"strange{number}", ""))[0][0] for number in range(40)}
     assert all(word.startswith("mnemonic#") for word in found)

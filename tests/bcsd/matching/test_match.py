@@ -10,11 +10,12 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy import sparse
 
 from weft.bcsd.matching import match as module
 from weft.bcsd.matching.fit import Lessons, fit_rule, held_out_error, judged
 from weft.bcsd.matching.match import HIGHEST_SCORE, match, score, see
-from weft.bcsd.matching.pairing import RELATED, Scores, call_agreement, pair
+from weft.bcsd.matching.pairing import RELATED, Scores, _anchors, call_agreement, pair
 from weft.bcsd.matching.record import COLUMNS, matching_csv, matching_record
 from weft.bcsd.matching.rule import DEFAULT_RULE, FEATURES, load_rule, rule_of, save_rule
 from weft.bcsd.matching.side import SideRequest, read_side
@@ -187,6 +188,33 @@ def test_neighbours_tell_twins_apart(side_of):
     helped = pair(scores, a, a, RULE)
     assert (helped.rows == helped.columns).sum() >= (settled.rows == settled.columns).sum()
     assert "callees" in helped.evidence
+
+
+def test_a_pair_is_judged_without_its_anchor(side_of):
+    """Where scores and evidence are worth nothing, no pair is above its rivals, anchored or not."""
+    a = side_of("gcc-O2-x86_64.so")
+    nothing = np.zeros((len(a), len(a)), dtype=np.float32)
+    found = pair(Scores(nothing, nothing), a, a, replace(RULE, evidence=(0.0,) * 5))
+    assert (found.rows == found.columns).sum() > 5
+    assert not found.features[:, :2].any()
+
+
+class Sized(NamedTuple):
+    num_instructions: np.ndarray
+
+    def __len__(self):
+        return len(self.num_instructions)
+
+
+def test_anchors_have_no_rival_and_are_not_short():
+    a, b = Sized(np.array([20, 20, 7, 8])), Sized(np.array([20, 20, 20, 7, 8]))
+    # The second function has two of equal tokens in B; the third has one, and is short.
+    pairs = np.array([(0, 0), (1, 1), (1, 2), (2, 3), (3, 4)]).T
+    same = sparse.csr_array((np.ones(5), tuple(pairs)), shape=(4, 5))
+    rows, columns = _anchors(a, b, same)
+    assert (rows.tolist(), columns.tolist()) == ([0, 3], [0, 4])
+    rows, columns = _anchors(b, a, sparse.csr_array(same.T))
+    assert (rows.tolist(), columns.tolist()) == ([0, 4], [0, 3])
 
 
 def test_calls_agree_where_partners_call_each_other(side_of):
