@@ -13,6 +13,7 @@ from weft.condition.conditioner import Conditioner, Stack
 from weft.condition.decay import DistanceDecay
 from weft.condition.prefix import KVPrefix
 from weft.encoder import PLAIN, Embeddings, Encoder, EncoderConfig, TokenInputs
+from weft.encoder.layer import EncoderLayer
 from weft.encoder.rotary import rotate, rotation
 from weft.errors import ConfigError, InputError
 
@@ -388,3 +389,20 @@ def test_initial_weights_have_the_asked_for_spread():
             assert not parameter.any(), name
         elif parameter.numel() > 1000:
             assert parameter.std().item() == pytest.approx(0.05, rel=0.1), name
+
+
+def test_both_parts_of_a_layer_drop_out():
+    shape = EncoderConfig(
+        vocab_size=10,
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        hidden_dropout_prob=0.5,
+    )
+    for attended, of_output in ((1.0, 0.0), (0.0, 1.0)):
+        layer = EncoderLayer(shape)
+        nn.init.normal_(layer.output.weight, std=of_output)
+        x = torch.randn(4, 16)
+        dropped, kept = (layer.train(mode).after_attention(x, attended * x) for mode in (True, False))
+        assert not torch.allclose(dropped, kept)
