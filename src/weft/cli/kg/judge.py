@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.cli.options import Parser, add_json, add_machine, add_model, device_of
+from weft.cli.options import Parser, add_json, add_machine, device_of
 from weft.cli.table import table
 from weft.errors import ConfigError
 
@@ -45,7 +45,12 @@ def parser() -> Parser:
         action="store_true",
         help="fit the model's confidences on this file's part valid first, and save them with it",
     )
-    add_model(result, "kg-text-small")
+    result.add_argument(
+        "--model",
+        required=True,
+        metavar="NAME|DIR",
+        help="a shipped model or a folder; one that finds mentions",
+    )
     add_json(result)
     add_machine(result)
     return result
