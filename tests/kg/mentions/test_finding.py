@@ -16,6 +16,7 @@ from weft.kg.extract.entities import EntityExtractor
 from weft.kg.learn.text import course, from_scratch
 from weft.kg.mentions.document import mentions_in, with_mentions
 from weft.kg.mentions.find import find_spans, score_mentions
+from weft.kg.mentions.tags import Span
 from weft.kg.mentions.training import gold_spans, train_mentions
 from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.read.build_text import TextBuildConfig, build_redocred
@@ -144,3 +145,15 @@ def test_mentions_of_unknown_types_are_no_tags(dataset: TextDataset) -> None:
     item = dataset.passages_of("test")[0]
     assert len(gold_spans(item)) == len(item.mention_entity)
     assert gold_spans(replace(item, types=torch.zeros_like(item.types))) == []
+
+
+def test_a_mention_of_the_marks_around_a_text_is_none(
+    dataset: TextDataset, trained: EntityGraphModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = TextDocument("a", "Lund lies far from Oslo.")
+    count = len(dataset.tokenizer.encode(document.text))
+    monkeypatch.setattr("weft.kg.mentions.document.sentence_edges", lambda _: (3, 4))
+    everything = [Span(0, 2, 0), Span(1, 2, 0), Span(count, count + 1, 0), Span(count + 1, count + 2, 0)]
+    monkeypatch.setattr("weft.kg.mentions.document.find_spans", lambda *_: [everything])
+    found = mentions_in(trained, dataset.tokenizer, document)
+    assert [(item.start, item.end) for item in found] == [(0, 4), (23, 24)]

@@ -87,7 +87,9 @@ def mentions_in(
     for number, spans in enumerate(find_spans(model, passages)):
         for span in spans:
             first, stop = (place - before + begins[number] for place in span[:2])
-            if _reader_of(first, begins, ends) == number and first >= begins[number] and stop <= ends[number]:
+            # A mention of the marks around a text is none.
+            inside = begins[number] <= first and stop <= ends[number]
+            if inside and _reader_of(first, begins, ends) == number:
                 start, end = _trimmed(document.text, tokens, first, stop)
                 found.append(join.Mention(start, end, model.config.types[span.type + 1], span.probability))
     return sorted(found)
