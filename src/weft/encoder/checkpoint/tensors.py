@@ -21,6 +21,7 @@ from weft.platform.reading import raising, read_object
 SAFETENSORS = "model.safetensors"
 PICKLE = "pytorch_model.bin"
 _LISTED = 12
+_FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def read_tensors(directory: Path) -> dict[str, Tensor]:
@@ -104,19 +105,36 @@ def fill(targets: Mapping[str, Tensor], tensors: Mapping[str, Tensor], where: st
     faults = _misfits(targets, {name: tuple(tensor.shape) for name, tensor in tensors.items()})
     common = [name for name in targets if name in tensors]
     mistyped = [
-        f"{name} {tensors[name].dtype}"
-        for name in common
-        if tensors[name].is_floating_point() != targets[name].is_floating_point()
+        f"{name} {_kind(tensors[name])}" for name in common if not _alike(tensors[name], targets[name])
     ]
     if mistyped:
         faults.append(f"{len(mistyped)} of another kind of number: {listed(mistyped)}")
-    infinite = [name for name in common if not bool(torch.isfinite(tensors[name]).all())]
+    plain = [name for name in common if _alike(tensors[name], targets[name])]
+    infinite = [name for name in plain if not bool(torch.isfinite(tensors[name]).all())]
     if infinite:
         faults.append(f"{len(infinite)} with NaN or infinity: {listed(infinite)}")
     _refuse(faults, where)
     with torch.no_grad():
         for name in common:
             targets[name].copy_(tensors[name])
+
+
+def _alike(tensor: Tensor, target: Tensor) -> bool:
+    """Whether a tensor holds numbers, all of them, of the target's kind."""
+    if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_meta:
+        return False
+    if target.is_floating_point():
+        return tensor.dtype in _FLOATS
+    return not tensor.is_floating_point() and not tensor.is_complex()
+
+
+def _kind(tensor: Tensor) -> str:
+    forms = {
+        "sparse": tensor.layout != torch.strided,
+        "quantized": tensor.is_quantized,
+        "empty": tensor.is_meta,
+    }
+    return " ".join([*(name for name, held in forms.items() if held), str(tensor.dtype)])
 
 
 def check_shapes(targets: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]], where: str) -> None:
