@@ -226,21 +226,13 @@ def writer(path: str | Path, *, newline: str = "\n", errors: str = "strict") -> 
 
 @contextmanager
 def binary_writer(path: str | Path) -> Iterator[IO[bytes]]:
-    """Write bytes piece by piece.
-
-    Raises:
-        OutputError: It cannot be written.
-    """
+    """Write bytes piece by piece; raises as :func:`replaced` does."""
     with replaced(path) as part, part.open("wb") as file:
         yield file
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:
-    """Write a file.
-
-    Raises:
-        OutputError: It cannot be written.
-    """
+    """Write a file; raises as :func:`replaced` does."""
     with binary_writer(path) as file:
         file.write(content)
 

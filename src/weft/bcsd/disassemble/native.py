@@ -1,8 +1,7 @@
 """The default disassembler: capstone for decoding, everything else here.
 
-Function by function: decode from the start to the end that a table gave, cut into blocks, resolve jump
-tables. Calls into code that no table covers lead to further functions, whose ends are found by following
-their jumps. Source of the method: linear sweep within known bounds, recursive descent outside of them.
+Function by function: decode from start to end, cut into blocks, resolve jump tables. Calls into code that no table
+covers lead to further functions.
 """
 
 from __future__ import annotations
@@ -34,14 +33,11 @@ Raw = tuple[int, int, str, str]
 #: Raised whenever the same file would give other functions, blocks or edges.
 EXTRACTOR_VERSION = 5
 #: Bytes and instructions of one function beyond which it is cut and flagged.
-FUNCTION_BYTES = 1 << 20
-FUNCTION_INSTRUCTIONS = 1 << 18
+FUNCTION_BYTES, FUNCTION_INSTRUCTIONS = 1 << 20, 1 << 18
 #: Bytes decoded, as a multiple of the file's code: overlapping symbols can otherwise make work quadratic.
-DECODE_FACTOR = 4
-_DECODE_FLOOR = 1 << 22
+DECODE_FACTOR, _DECODE_FLOOR = 4, 1 << 22
 #: Undecodable stretches skipped in one function before the rest of it is given up.
-_RESUMES = 64
-_EXPLORE_STEP = 4096
+_RESUMES, _EXPLORE_STEP = 64, 4096
 #: What a function whose end is a guess says about other functions.
 _LEADS = (ReferenceKind.CALL_INTERNAL, ReferenceKind.CODE)
 #: Bytes at the start of a function within which its frame is set up.
@@ -60,9 +56,7 @@ class Decoded(NamedTuple):
 class NativeDisassembler(Disassembler):
     """lief and capstone, with nothing else installed.
 
-    Differs from a linear sweep: function bounds come from tables, and only code outside of them is explored.
-    Differs from recursive descent: code inside known bounds that no jump reaches (landing pads, unresolved
-    switches) is still decoded and kept as blocks without predecessors.
+    Unlike a linear sweep it takes bounds from tables; unlike recursive descent it keeps code that no jump reaches.
     """
 
     name = "native"

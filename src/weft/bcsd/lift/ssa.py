@@ -1,8 +1,7 @@
 """Static single assignment: what each piece computes, with registers, stack slots and flags resolved.
 
-Pieces are gone through in an order in which, but for loops, each comes after its predecessors. Where several meet,
-a value that differs becomes a join; at the head of a loop every register that the loop writes becomes one, and those
-that turn out to be the same all along are taken back in the end.
+But for loops, each piece comes after its predecessors. Where several meet, a value that differs becomes a join; at the
+head of a loop every register that it writes becomes one; those that turn out to be the same are taken back in the end.
 """
 
 from __future__ import annotations
@@ -26,8 +25,7 @@ BIAS = {4: 0x6000_0000, 8: 0x2000_0000_0000}
 LARGEST = 400_000
 #: Stack slots times pieces beyond which slots are forgotten where paths meet.
 _MERGED = 2_000_000
-_STACK_ARGUMENTS = 8
-_WIDE = 16
+_STACK_ARGUMENTS, _WIDE = 8, 16
 
 
 @dataclass
@@ -83,11 +81,7 @@ class Solver:
         self.now: list[int] = []
 
     def solve(self) -> Solved:
-        """Go through all pieces.
-
-        Raises:
-            LimitError: The function makes too many values.
-        """
+        """Go through all pieces; raises :class:`LimitError` where the function makes too many values."""
         written = written_in_loops(self.flow, self.units.bits)
         orphans = self.entry
         for position, number in enumerate(self.flow.order):
