@@ -130,14 +130,14 @@ def test_a_broken_sentihood_entry_is_named_and_the_rest_goes_through(tmp_path, e
 
 @pytest.mark.parametrize(
     ("content", "what"),
-    [(b"[", "not JSON"), (b"{}", "a dict at the top"), (b'["\xff"]', "byte 2 is not UTF-8")],
+    [(b"[", "not JSON"), (b"{}", "a dict at the top"), (b'["\xff"]', "is not UTF-8: byte 0xff")],
 )
 def test_a_broken_sentihood_file_is_one_error(tmp_path, content, what):
     path = tmp_path / "data.json"
     path.write_bytes(content)
     with pytest.raises(InputError, match=what):
         read_sentihood(path)
-    with pytest.raises(InputError, match="cannot read"):
+    with pytest.raises(InputError, match="is not there"):
         read_sentihood(tmp_path / "absent.json")
 
 
@@ -172,7 +172,7 @@ def test_broken_semeval(tmp_path):
         path.write_text(content)
         with pytest.raises(InputError, match=what):
             read_semeval(path)
-    with pytest.raises(InputError, match="cannot read"):
+    with pytest.raises(InputError, match="is not there"):
         read_semeval(tmp_path / "absent.xml")
 
 
