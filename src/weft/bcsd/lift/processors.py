@@ -172,8 +172,8 @@ PROCESSORS: dict[tuple[str, bool, int], Processor] = {
     ("arm", True, 4): _arm("BE"),
     ("mips", False, 4): _mips("LE", 32),
     ("mips", True, 4): _mips("BE", 32),
-    ("mips", False, 8): _mips("LE", 64),
-    ("mips", True, 8): _mips("BE", 64),
+    ("mips64", False, 8): _mips("LE", 64),
+    ("mips64", True, 8): _mips("BE", 64),
     ("ppc64", False, 8): _PPC64,
     ("riscv64", False, 8): _RISCV64,
 }
