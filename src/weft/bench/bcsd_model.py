@@ -29,6 +29,7 @@ from weft.bcsd.represent.arrays import FunctionArrays
 from weft.bcsd.table import read_table
 from weft.bcsd.use.embed_files import embedder_of
 from weft.bcsd.use.embedder import Embedder
+from weft.bcsd.use.score import ScoreWeights
 from weft.bcsd.use.store import DEFAULT_MODEL
 from weft.bench.measure import medians
 from weft.bench.table import Row
@@ -43,6 +44,8 @@ BUILDS = ("gcc-O0-x86_64", "gcc-O2-aarch64", "gcc-O2-x86_64")
 _FEW = 500
 _PASSES = 5
 _PATIENCE = 300.0
+
+_PLAIN = ScoreWeights(lexical=0.0, operations=0.0)
 
 
 def rows(quick: bool = False) -> Iterator[Row]:
@@ -131,5 +134,5 @@ def _recall(test: pa.Table, embedder: Embedder) -> float:
     labels = Labels(test)
     tasks = [labels.task(setting, "test") for setting in HEADLINE]
     vectors = Vectors(test, tasks, embedder, embedder.lexical)
-    found = [hit_at_k(ranks(vectors.combined(task, 0.0), task.right).realistic, 1) for task in tasks]
+    found = [hit_at_k(ranks(vectors.combined(task, _PLAIN), task.right).realistic, 1) for task in tasks]
     return float(np.mean(found))
