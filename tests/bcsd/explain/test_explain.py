@@ -116,7 +116,7 @@ def test_the_command(files, lexical_model, tmp_path, capsys):
     for arguments, code, message in (
         ((str(files / "gcc-O2-x86_64.so"), second), 2, "which function?"),
         ((first + "x", second), 3, "near: dense"),
-        ((first, second, "--html", "/none/x.html"), 6, "no such folder"),
+        ((first, second, "--html", "/none/x.html"), 8, "cannot be written"),
         ((first, second, "--model", "none"), 4, "no such model"),
     ):
         chosen = () if "--model" in arguments else model
