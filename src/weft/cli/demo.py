@@ -9,9 +9,9 @@ from importlib import import_module
 from weft.cli.options import Parser
 
 DEMOS = {
-    "absa": "three questions about two texts, asked of the shipped model",
     "attention": "what a prefix, a decay and a quasi-attention do to the weights of one sentence",
     "bcsd": "two builds of zlib matched: another compiler, level and architecture, one stripped",
+    "absa": "questions about a phone, a hotel and two people, asked of the shipped model",
     "kg": "facts of a module that the shipped model never saw, judged by the syntax tree; a graph, and a query over it",
 }
 
