@@ -143,10 +143,12 @@ def embedder(labelled) -> Embedder:
 def test_the_table_has_every_system_and_skips_impossible_pools(labelled, embedder) -> None:
     cells = evaluate(labelled, embedder, min_blocks=(3,), pools=(2, 1000, None), settings=("XA",))
     systems = [cell.system for cell in cells if cell.pool is None]
-    assert len(systems) == 7
+    lifted = ["model, hybrid without operations", "model, hybrid", "operations"]
+    assert len(systems) == 9
+    assert systems[5:] == ["model, cosine", *lifted]
     assert {cell.pool for cell in cells} == {2, None}
     alone = evaluate(labelled, None, min_blocks=(3,), pools=(None,), settings=("XA",))
-    assert [cell.system for cell in alone] == systems[:5]
+    assert [cell.system for cell in alone] == [*systems[:5], "operations"]
     by_system = {cell.system: cell.result for cell in cells if cell.pool is None}
     # The same code built twice: tokens alone must do far better than chance, and n-grams of mnemonics not.
     assert by_system["tf-idf, all tokens, by presence"].recall_1.estimate > 0.4

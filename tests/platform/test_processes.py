@@ -125,8 +125,10 @@ def test_stopping_early_leaves_no_process():
 def test_an_interrupt_ends_the_processes_at_once(tmp_path):
     script = tmp_path / "waits.py"
     script.write_text(
-        "import os, time\n"
+        "import os, signal, time\n"
         "from weft.platform.processes import Limits, run_bounded\n"
+        # What was started in the background of a shell ignores the signal, and so would this.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "def wait(item):\n"
         "    os.write(1, b'%d\\n' % os.getpid())\n"
         "    time.sleep(60)\n"

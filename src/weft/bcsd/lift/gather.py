@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from weft.bcsd.disassemble.interface import Function
 from weft.bcsd.lift.code import CodeBlock, FunctionCode, Surroundings
+from weft.bcsd.lift.processors import PROCESSORS
 from weft.bcsd.read.image import Image
 
 #: Sections of pointers alone.
@@ -26,7 +27,8 @@ _THUNKS = {
 def surroundings_of(image: Image) -> Surroundings:
     """What lifting the functions of an image needs to know of it."""
     thunks: dict[int, str] = {}
-    if image.architecture == "i386":
+    processor = PROCESSORS.get((image.architecture, image.big_endian, image.pointer_size))
+    if processor is not None and processor.thunks:
         for region in image.code:
             data = bytes(region.data)
             for pattern, register in _THUNKS.items():

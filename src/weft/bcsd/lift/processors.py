@@ -32,6 +32,7 @@ class Processor:
         page_relative: Mask and value of instructions whose constant counts from the page (AArch64's ``adrp``).
         delay: Whether an instruction after a jump belongs to it.
         step: Bytes of an instruction where all are as long, for patching.
+        thunks: Whether small functions are called to learn where the code lies.
     """
 
     language: str
@@ -51,6 +52,7 @@ class Processor:
     region_jumps: bool = False
     page_relative: tuple[int, int] = (0, 1)
     delay: bool = False
+    thunks: bool = False
 
 
 _X86_64 = Processor(
@@ -73,6 +75,7 @@ _I386 = Processor(
     stack="ESP",
     arguments=(),
     results=("EAX", "ST0"),
+    thunks=True,
     clobbered=("ECX", "EDX", *_numbered("XMM", *range(8))),
     vector=16,
     pushes=True,
