@@ -3,8 +3,8 @@
     python recipes/bcsd_operations.py DATA [-o src/weft/bcsd/represent/operations.npy]
 
 DATA is what `weft bcsd dataset build` made. Only its training packages are counted. The shipped file was counted over
-lcms and mbedtls, gcc -O0 and -O2, x86-64 and AArch64; made anew, it changes every score that compares operations, so
-the weights, the confidence and the matching rule are fitted again after it.
+lcms and mbedtls, gcc -O0 and -O2 on x86-64, gcc -O2 on AArch64; made anew, it changes every score that compares
+operations, so the weights, the confidence and the matching rule are fitted again after it.
 """
 
 from __future__ import annotations
