@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention, softmax
 
-from weft.attention import Decay, Prefix, Quasi, Terms, attend, oracle
+from weft.attention import Decay, Path, Prefix, Quasi, Terms, attend, oracle
 from weft.bench.measure import can_measure_memory, extra_memory, medians, saved_for_backward
 from weft.bench.table import Row
 
@@ -124,7 +125,7 @@ def _inference(forward: Callable[[], Tensor]) -> Callable[[], None]:
 
 def _timed(
     name: str, variant: str, dtype: str, ours: Callable[[], Tensor], baseline: Callable[[], Tensor],
-    leaves: list[Tensor], repeats: int, target: float | None, forward: float | None = None,
+    leaves: list[Tensor], repeats: int, target: float | None = None, forward: float | None = None,
 ) -> Iterator[Row]:  # fmt: skip
     """Forward and forward+backward; bounds hold in fp32."""
     mine, theirs = medians(_inference(ours), _inference(baseline), repeats)
@@ -153,17 +154,24 @@ def _prefix(
     leaves = _draw(shape, dtype, one, one)
     query, key, value, prefix_key, prefix_value = leaves
 
-    def ours() -> Tensor:
-        return attend(query, key, value, terms=Terms(prefix=Prefix(prefix_key, prefix_value)))[0]
+    def ours(path: Path = "auto") -> Tensor:
+        return attend(query, key, value, terms=Terms(prefix=Prefix(prefix_key, prefix_value)), path=path)[0]
+
+    def alone() -> Tensor:
+        return attend(query, key, value)[0]
 
     def plain() -> Tensor:
         # bf16 on a CPU takes our chunked path with and without a prefix: compare like with like.
         if dtype == "bf16":
-            return attend(query, key, value)[0]
+            return alone()
         return scaled_dot_product_attention(query, key, value)
 
     forward, both = targets
     yield from _timed("prefix vs none", str(shape), dtype, ours, plain, leaves, repeats, both, forward)
+    if dtype == "fp32":
+        merged, joined = partial(ours, "merged"), partial(ours, "sdpa")
+        yield from _timed("prefix vs attend without", str(shape), dtype, ours, alone, leaves, repeats)
+        yield from _timed("prefix, merged vs joined", str(shape), dtype, merged, joined, leaves, repeats)
     if against_literal:
 
         def literal() -> Tensor:
