@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 
 from weft.kg.evaluate.judge import calibrated
-from weft.kg.extract.entities import EntityExtractor
+from weft.kg.extraction.entities import EntityExtractor
 from weft.kg.learn.text import course, from_pretrained
 from weft.kg.mentions.find import find_spans, score_mentions
 from weft.kg.mentions.training import train_mentions

@@ -13,8 +13,8 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from tests.attention.cases import CASES, Case, arguments, operands, tensors
 from weft.attention import Decay, Prefix, Quasi, Terms, attend
-from weft.attention.attend import cpu_multiplies_bf16
 from weft.attention.chunks import CHUNK_BYTES
+from weft.attention.operation import cpu_multiplies_bf16
 from weft.errors import ConfigError, DtypeError, NonFiniteError, ShapeError
 
 PATHS = ("reference", "chunked", "sdpa")

@@ -13,7 +13,7 @@ from weft.kg.annotate.check import checked
 from weft.kg.annotate.plan import Candidate, missing
 from weft.kg.annotate.tree import Annotated, Findings
 from weft.kg.annotate.write import annotated, stub
-from weft.kg.extract.facts import Inferred
+from weft.kg.extraction.facts import Inferred
 from weft.kg.languages.python import LANGUAGE
 
 SOURCE = '''"""Doc."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from weft.attention.attend import attend
+from weft.attention.operation import attend
 from weft.attention.terms import Decay, Terms
 from weft.documents.leafy_chain import ChainShape, ChainTriple, LeafyChainGraph, dense_distances
 from weft.documents.tails import mask_tails

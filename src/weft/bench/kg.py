@@ -13,7 +13,7 @@ from torch import Tensor
 from weft.bench.measure import can_measure_memory, extra_memory, medians
 from weft.bench.table import Row
 from weft.kg.config import graphmert, weft_kg
-from weft.kg.extract.facts import Extractor, Question
+from weft.kg.extraction.facts import Extractor, Question
 from weft.kg.model.decode import Queries, spell
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.read.chunks import Chunk

@@ -15,7 +15,7 @@ from weft.bench.kg_unseen import FITTED, MEASURED, package, stripped
 from weft.bench.table import Row
 from weft.errors import InputError
 from weft.kg.evaluate.confidence import Confidence
-from weft.kg.extract.facts import Extractor
+from weft.kg.extraction.facts import Extractor
 from weft.kg.languages.python import LANGUAGE
 from weft.kg.languages.python.facts import type_name
 from weft.kg.languages.python.units import Function

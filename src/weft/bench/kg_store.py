@@ -14,10 +14,10 @@ import numpy as np
 from weft.bench.kg_store_corpus import LineLoader, synthetic_sources
 from weft.bench.kg_store_kill import kill_and_resume
 from weft.bench.table import Row
-from weft.kg.extract.corpus import extract_corpus
-from weft.kg.store.graph import Graph
-from weft.kg.store.rdf import ENTITY, iri
-from weft.kg.store.sparql import ask, open_index
+from weft.kg.extraction.corpus import extract_corpus
+from weft.kg.storage.graph import Graph
+from weft.kg.storage.rdf import ENTITY, iri
+from weft.kg.storage.sparql import ask, open_index
 
 Figures = dict[str, float]
 _LOOKUPS = 200

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import InputError
-from weft.kg.extract.corpus import Found, Source
+from weft.kg.extraction.corpus import Found, Source
 from weft.kg.schema import Relation, Schema
-from weft.kg.store.layout import Evidence, Spelling
+from weft.kg.storage.layout import Evidence, Spelling
 
 RELATIONS = tuple(f"relation_{number}" for number in range(30))
 _WORDS = 400_000

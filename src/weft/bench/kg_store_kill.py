@@ -16,11 +16,11 @@ from pathlib import Path
 
 from weft.bench.kg_store_corpus import LineLoader, read_sources, write_sources
 from weft.errors import WeftError
-from weft.kg.extract.corpus import extract_corpus
-from weft.kg.store.graph import Graph
-from weft.kg.store.manifest import FILE as MANIFEST
-from weft.kg.store.manifest import read_manifest
-from weft.kg.store.rdf import ntriples
+from weft.kg.extraction.corpus import extract_corpus
+from weft.kg.storage.graph import Graph
+from weft.kg.storage.manifest import FILE as MANIFEST
+from weft.kg.storage.manifest import read_manifest
+from weft.kg.storage.rdf import ntriples
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from weft.errors import CheckpointError
-from weft.kg.extract.code import evidence_of
-from weft.kg.extract.facts import Extractor, ModelFact
+from weft.kg.extraction.code import evidence_of
+from weft.kg.extraction.facts import Extractor, ModelFact
 from weft.kg.languages.python import LANGUAGE as PYTHON
-from weft.kg.store.graph import Graph
-from weft.kg.store.sparql import ask, open_index
-from weft.kg.store.writer import create_store, open_writer
+from weft.kg.storage.graph import Graph
+from weft.kg.storage.sparql import ask, open_index
+from weft.kg.storage.writer import create_store, open_writer
 
 SHOWN = 2
 """Facts of each relation: those in the middle of its confidences, neither the best nor the worst."""

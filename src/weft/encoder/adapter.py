@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 
-from weft.attention.attend import attend
+from weft.attention.operation import attend
 from weft.condition.conditioner import Conditioner, Stack
 from weft.condition.decay import DistanceDecay
 from weft.condition.prefix import KVPrefix

@@ -9,7 +9,7 @@ from typing import Any, Final
 import torch
 from torch import Tensor, nn
 
-from weft.attention.attend import Maps, Path
+from weft.attention.operation import Maps, Path
 from weft.attention.terms import Decay, Terms
 from weft.condition.conditioner import Conditioner
 from weft.encoder.checks import check_attention_mask, check_hidden, check_ids, check_pattern
@@ -105,7 +105,7 @@ class Encoder(nn.Module):
             layers: The part of the stack to run, step 1. A part that starts above 0 reads hidden states;
                 ``slice(0, 0)`` gives the embeddings. Runs of successive parts equal one run of the whole.
             need_maps: True keeps every map of every layer, ``"prefix"`` only the weight on the prefix.
-            path: How attention is computed, see :func:`weft.attention.attend.attend`.
+            path: How attention is computed, see :func:`weft.attention.attend`.
 
         Returns:
             The last hidden state, and the maps where asked for.

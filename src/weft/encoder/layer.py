@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from weft.attention.attend import Maps, Path, attend
+from weft.attention.operation import Maps, Path, attend
 from weft.attention.terms import Terms
 from weft.encoder.config import EncoderConfig
 from weft.encoder.initialisation import initialise
@@ -80,7 +80,7 @@ class SelfAttention(nn.Module):
             condition: Gives the terms of this layer; it sees query and key before any rotation.
             turn: The rotation of rotary positions.
             need_maps: Whether to return the maps, or only the weight on the prefix.
-            path: See :func:`weft.attention.attend.attend`.
+            path: See :func:`weft.attention.attend`.
 
         Returns:
             ``(batch, seq, hidden)`` and the maps, where they were asked for.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 
@@ -24,6 +25,6 @@ def lazily(package: str, places: Mapping[str, str]) -> tuple[Callable[[str], Any
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         place, _, other = places[name].partition(":")
         module = import_module(f"{package}.{place or name}")
-        return getattr(module, other or name) if place else module
+        return attrgetter(other or name)(module) if place else module
 
     return find, lambda: sorted(places)

@@ -14,9 +14,9 @@ import torch
 
 from weft.errors import ConfigError, InputError
 from weft.kg import languages
-from weft.kg.extract.code import CodeCorpus, CodeLoader
-from weft.kg.extract.corpus import extract_corpus
-from weft.kg.extract.model import model_language
+from weft.kg.extraction.code import CodeCorpus, CodeLoader
+from weft.kg.extraction.corpus import extract_corpus
+from weft.kg.extraction.model import model_language
 from weft.kg.languages import find_language
 from weft.kg.languages.language import Language, ParsedFile
 from weft.kg.languages.python import LANGUAGE as PYTHON

@@ -12,7 +12,7 @@ from tests.kg.text_corpus import write_corpus
 
 from weft.errors import ConfigError, InputError
 from weft.kg.evaluate.raw import b_cubed, judge, score_raw
-from weft.kg.extract.entities import EntityExtractor
+from weft.kg.extraction.entities import EntityExtractor
 from weft.kg.learn.text import course, from_scratch
 from weft.kg.mentions.document import mentions_in, with_mentions
 from weft.kg.mentions.find import find_spans, score_mentions

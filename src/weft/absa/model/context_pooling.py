@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from weft.attention.attend import Maps
+from weft.attention.operation import Maps
 from weft.attention.terms import Decay, Terms
 from weft.encoder.config import EncoderConfig
 from weft.encoder.layer import EncoderLayer

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from weft.absa.config import AbsaConfig
 from weft.absa.model.context_pooling import ContextBlock, ContextVector, TargetDistance
 from weft.absa.represent.batch import Questions
-from weft.attention.attend import Maps
+from weft.attention.operation import Maps
 from weft.encoder.encoder import Encoder
 from weft.encoder.heads import ClassificationHead
 from weft.encoder.layer import EncoderLayer

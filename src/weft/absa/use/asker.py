@@ -23,7 +23,7 @@ from weft.absa.records import Context, Sentence
 from weft.absa.represent.batch import Pairs, Questions, Representation, aspect_words, target_positions
 from weft.absa.use.answering import for_answers
 from weft.absa.use.product import cpu_multiplies_int8
-from weft.attention.attend import cpu_multiplies_bf16
+from weft.attention.operation import cpu_multiplies_bf16
 from weft.errors import ConfigError, InputError
 
 Floats = NDArray[np.float64]

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from weft.attention.attend import cpu_multiplies_bf16
+from weft.attention.operation import cpu_multiplies_bf16
 from weft.bcsd.model.batch import collate
 from weft.bcsd.model.function_model import FunctionModel
 from weft.bcsd.represent.arrays import FunctionArrays

@@ -11,7 +11,7 @@ from weft.cli.options import Parser, add_json, add_store
 from weft.cli.table import table
 
 if TYPE_CHECKING:
-    from weft.kg.store.compare import Comparison
+    from weft.kg.storage.compare import Comparison
 
 
 def parser() -> Parser:
@@ -43,8 +43,8 @@ def run(argv: list[str]) -> int:
     """Run ``weft kg compare``."""
     arguments = parser().parse_args(argv)
     from weft.kg.read.funnel import Funnel
-    from weft.kg.store.compare import compare, read_seed_graph
-    from weft.kg.store.graph import Graph
+    from weft.kg.storage.compare import compare, read_seed_graph
+    from weft.kg.storage.graph import Graph
 
     graph, funnel = Graph.load(arguments.store), Funnel()
     found = compare(graph, read_seed_graph(arguments.seed, graph, arguments.schema, funnel))

@@ -22,8 +22,8 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run ``weft kg export``."""
     arguments = parser().parse_args(argv)
-    from weft.kg.store.export import export
-    from weft.kg.store.graph import Graph
+    from weft.kg.storage.export import export
+    from weft.kg.storage.graph import Graph
 
     graph = Graph.load(arguments.store, arguments.only)
     export(graph, arguments.format, arguments.out)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
@@ -21,15 +20,12 @@ from weft.cli.options import (
     add_out,
     add_ray,
     add_workers,
-    at_least,
     device_of,
 )
-from weft.errors import ConfigError, PartialFailure
+from weft.errors import PartialFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from weft.kg.extract.corpus import Loader, Report, Source
+    from weft.kg.extraction.corpus import Report
 
 
 def parser() -> Parser:
@@ -88,33 +84,26 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run ``weft kg extract``; exit code 9 where documents could not be read."""
     arguments = parser().parse_args(argv)
-    at_least(1, beams=arguments.beams)
-    from weft.kg.extract.corpus import extract_corpus
-    from weft.kg.store.graph import Graph
+    from weft.kg.extraction.extract import Extraction, extract
+    from weft.kg.storage.graph import Graph
 
-    corpus = arguments.name or arguments.corpus.resolve().name
-    failures: list[tuple[str, str]] = []
-    sources, loader = _corpus(arguments, corpus, failures)
-    readings = None
-    if arguments.ray is not None:
-        from weft.kg.extract.cluster import ClusterReadings
-        from weft.platform.cluster import Cluster
-
-        readings = ClusterReadings(loader, Cluster(arguments.ray, arguments.workers))
-    report = extract_corpus(
-        sources,
-        arguments.out,
-        loader,
-        corpus=corpus,
+    workers = arguments.workers
+    options = Extraction(
         model=arguments.model,
-        workers=os.cpu_count() or 1 if arguments.workers is None else arguments.workers,
-        readings=readings,
+        name=arguments.name,
         precision=arguments.target_precision,
         prune=arguments.prune,
-        complete=getattr(sources, "complete", None),
-        say=_Progress(arguments.quiet),
+        seeds=tuple(arguments.seed),
+        near=None if arguments.exact else arguments.near,
+        beams=arguments.beams,
+        floor=arguments.least_confidence,
+        endpoint=endpoint_of(arguments),
+        workers=os.cpu_count() or 1 if workers is None and arguments.ray is None else workers,
+        ray=arguments.ray,
+        device=str(device_of(arguments)),
+        threads=arguments.threads or 1,
     )
-    report.failed += failures
+    report = extract(arguments.corpus, arguments.out, options, _Progress(arguments.quiet))
     for document, message in report.failed:
         print(f"not read: {document}: {message}", file=sys.stderr)
     if report.tally is not None:
@@ -133,35 +122,6 @@ def run(argv: list[str]) -> int:
     if report.failed:
         raise PartialFailure(f"{len(report.failed)} documents could not be read")
     return 0
-
-
-def _corpus(
-    arguments: argparse.Namespace, corpus: str, failures: list[tuple[str, str]]
-) -> tuple[Iterable[Source], Loader]:
-    """The documents and what loads their reader, by the kind of the model; fills ``failures`` as they are read."""
-    from weft.kg.extract.model import model_kind
-    from weft.kg.model.leafy_chain import KIND as CODE_KIND
-    from weft.platform.models import find_model
-
-    folder, device = find_model("kg", arguments.model), str(device_of(arguments))
-    # One thread in each process, unless asked for: as fast with several, and the same to the last bit.
-    threads, endpoint = arguments.threads or 1, endpoint_of(arguments)
-    if model_kind(folder) == CODE_KIND:
-        from weft.kg.extract.code import CodeCorpus, CodeLoader
-        from weft.kg.extract.model import model_language
-
-        loader = CodeLoader(folder, arguments.beams, device, threads, endpoint, arguments.least_confidence)
-        return CodeCorpus(arguments.corpus, corpus, model_language(folder)), loader
-    if endpoint is not None:
-        raise ConfigError(
-            "--llm combines the tokens of tails, and a model of text spells none",
-            hint="its tails are entities of the text; leave --llm out",
-        )
-    from weft.kg.extract.text import TextLoader, text_sources
-
-    near = None if arguments.exact else arguments.near
-    text = TextLoader(folder, tuple(arguments.seed), near, device, threads)
-    return text_sources(arguments.corpus, corpus, failures), text
 
 
 def _print(report: Report, places: int, kept: int) -> None:

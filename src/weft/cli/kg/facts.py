@@ -11,7 +11,7 @@ from weft.cli.options import Parser, add_beams, add_json, add_machine, add_model
 from weft.cli.table import table
 
 if TYPE_CHECKING:
-    from weft.kg.extract.facts import ModelFact
+    from weft.kg.extraction.facts import ModelFact
 
 
 def parser() -> Parser:
@@ -44,7 +44,7 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run ``weft kg facts``."""
     arguments = parser().parse_args(argv)
-    from weft.kg.extract.facts import Extractor
+    from weft.kg.extraction.facts import Extractor
     from weft.platform.confidence import threshold_at
     from weft.platform.models import find_model
 

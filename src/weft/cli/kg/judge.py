@@ -60,7 +60,7 @@ def run(argv: list[str]) -> int:
     """Run ``weft kg judge``."""
     arguments = parser().parse_args(argv)
     from weft.kg.evaluate.judge import calibrated, verdict
-    from weft.kg.extract.entities import EntityExtractor
+    from weft.kg.extraction.entities import EntityExtractor
     from weft.kg.read.funnel import Funnel
     from weft.platform.models import find_model
 

@@ -13,7 +13,7 @@ from weft.errors import ConfigError, InputError
 from weft.platform.spreadsheet import write_rows
 
 if TYPE_CHECKING:
-    from weft.kg.store.sparql import Answer, Term
+    from weft.kg.storage.sparql import Answer, Term
 
 
 def parser() -> Parser:
@@ -36,7 +36,7 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run ``weft kg query``."""
     arguments = parser().parse_args(argv)
-    from weft.kg.store.sparql import answer, locate_index
+    from weft.kg.storage.sparql import answer, locate_index
 
     if arguments.timeout <= 0:
         raise ConfigError(f"--timeout is {arguments.timeout:g}; it must be above 0")

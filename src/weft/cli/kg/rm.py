@@ -21,8 +21,8 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run ``weft kg rm``."""
     arguments = parser().parse_args(argv)
-    from weft.kg.store.graph import Graph
-    from weft.kg.store.writer import open_writer
+    from weft.kg.storage.graph import Graph
+    from weft.kg.storage.writer import open_writer
 
     with open_writer(arguments.store) as writer:
         for name in arguments.document:

@@ -10,7 +10,7 @@ from weft.cli.options import Parser, add_html, add_json, add_only, add_store
 from weft.errors import ConfigError
 
 if TYPE_CHECKING:
-    from weft.kg.store.graph import Fact, Graph
+    from weft.kg.storage.graph import Fact, Graph
 
 
 def parser() -> Parser:
@@ -36,7 +36,7 @@ def run(argv: list[str]) -> int:
     for name in ("limit", "places"):
         if getattr(arguments, name) < 1:
             raise ConfigError(f"--{name} is {getattr(arguments, name)}; it must be at least 1")
-    from weft.kg.store.graph import Graph
+    from weft.kg.storage.graph import Graph
 
     graph = Graph.load(arguments.store, arguments.only)
     entity = graph.entity(arguments.entity)
@@ -55,7 +55,7 @@ def run(argv: list[str]) -> int:
             : arguments.limit
         ]
     if arguments.json:
-        from weft.kg.store.export.rows import fact_record
+        from weft.kg.storage.export.rows import fact_record
 
         names = {"entity": entity, "kind": graph.kind(entity), "also": graph.spellings(entity)}
         records = [fact_record(graph, fact.row) for fact in facts]

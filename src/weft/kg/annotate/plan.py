@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from weft.kg.extract.facts import Inferred
+from weft.kg.extraction.facts import Inferred
 from weft.kg.languages.language import SourceTree
 from weft.kg.languages.unit import Open
 

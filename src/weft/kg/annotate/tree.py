@@ -13,8 +13,8 @@ import torch
 from weft.errors import InputError, WeftError
 from weft.kg.annotate.plan import Candidate, Missing, missing
 from weft.kg.evaluate.confidence import Confidence
-from weft.kg.extract.code import CodeCorpus
-from weft.kg.extract.facts import Extractor, Inferred
+from weft.kg.extraction.code import CodeCorpus
+from weft.kg.extraction.facts import Extractor, Inferred
 from weft.kg.languages import find_language
 from weft.kg.languages.unit import Open
 

@@ -10,7 +10,7 @@ from typing import Literal
 from weft.errors import ConfigError, InputError
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.evaluate.raw import LabelledScore, RawScore, b_cubed, judge, score_labelled, score_raw
-from weft.kg.extract.entities import EntityExtractor
+from weft.kg.extraction.entities import EntityExtractor
 from weft.kg.mentions.document import mentions_in
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel

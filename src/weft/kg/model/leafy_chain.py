@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from weft.attention.attend import Path as AttentionPath
+from weft.attention.operation import Path as AttentionPath
 from weft.condition.conditioner import Conditioner, Stack
 from weft.condition.decay import DistanceDecay
 from weft.condition.hgat import HGAT

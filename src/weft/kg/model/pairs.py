@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from weft.attention.attend import attend
+from weft.attention.operation import attend
 from weft.kg.entity_config import PAIR_HEADS
 
 DISTANCES = 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from weft.errors import ConfigError
-from weft.kg.store.graph import Fact, Graph
+from weft.kg.storage.graph import Fact, Graph
 
 MOST_NODES = 300
 _EDGES_PER_NODE = 4
@@ -35,7 +35,7 @@ def neighbourhood(graph: Graph, centre: str, *, nodes: int = 60, depth: int = 2)
 
     Args:
         graph: The graph.
-        centre: As :meth:`weft.kg.store.graph.Graph.entity` gives it.
+        centre: As :meth:`weft.kg.storage.graph.Graph.entity` gives it.
         nodes: Most entities, at most 300.
         depth: Rings.
 

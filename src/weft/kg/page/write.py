@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from weft.kg.page.neighbourhood import Neighbourhood
-from weft.kg.store.graph import Graph
+from weft.kg.storage.graph import Graph
 from weft.platform.files import write_text
 from weft.platform.page import asset, render
 

@@ -1,0 +1,299 @@
+"""Source trees as a corpus for the store, and the model that reads their files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from weft.errors import InputError
+from weft.kg.combine.endpoint import Endpoint
+from weft.kg.extraction.corpus import Found, Source
+from weft.kg.extraction.facts import Extractor, Inferred, ModelFact
+from weft.kg.extraction.model import model_version
+from weft.kg.languages.language import Language, ParsedFile
+from weft.kg.languages.unit import Open
+from weft.kg.schema import Schema
+from weft.kg.storage.layout import Evidence, Spelling
+from weft.platform.reading import SOURCE_BYTES, read_bytes
+
+_DIGITS = 4
+"""Decimals of a confidence: rounding in the last bits of a float must not make two runs differ."""
+_RECENT = 64
+"""Files whose facts are kept until the model is through with them; of others they are read again."""
+_AROUND = 150
+"""Most characters of a line that are kept on each side of the head."""
+
+
+@dataclass(frozen=True)
+class CodeLoader:
+    """Loads a model of source code.
+
+    Args:
+        folder: The model.
+        beams: Hypotheses of each tail.
+        device: Where to compute.
+        threads: Of torch in each process.
+        endpoint: Combines the likely tokens of each tail; the model spells them where it is None.
+        floor: Least confidence of an inferred fact.
+    """
+
+    folder: Path
+    beams: int = 4
+    device: str = "cpu"
+    threads: int = 1
+    endpoint: Endpoint | None = None
+    floor: float = 0.5
+
+    def __call__(self) -> CodeReader:
+        """Load it in this process.
+
+        Raises:
+            CheckpointError: It is damaged, or no model of source code.
+        """
+        torch.set_num_threads(self.threads)
+        extractor = Extractor.load(self.folder, self.device)
+        settings: tuple[object, ...] = (self.beams, self.floor)
+        if self.endpoint is not None:
+            extractor = extractor.with_endpoint(self.endpoint)
+            settings = (*settings, self.endpoint.url, self.endpoint.model)
+        return CodeReader(extractor, self.beams, model_version(self.folder, *settings), self.floor)
+
+
+class CodeReader:
+    """Reads facts out of source files.
+
+    Args:
+        extractor: The model.
+        beams: Hypotheses of each tail.
+        version: Hash of all that decides what it answers.
+        floor: Least confidence of an inferred fact.
+    """
+
+    spelling: Spelling = "exact"
+
+    def __init__(self, extractor: Extractor, beams: int, version: str, floor: float = 0.0) -> None:
+        self.floor = floor
+        self.extractor = extractor
+        self.beams = beams
+        self.version = version
+        self.schema: Schema = extractor.language.schema
+
+    def read(self, source: Source) -> Found:
+        """The facts of one file.
+
+        Raises:
+            InputError: It cannot be parsed, or is no text in its encoding.
+        """
+        data = source.content
+        if not isinstance(data, bytes):
+            raise InputError("not the bytes of a file", where=source.document)
+        text = self.extractor.language.decode(data, source.document)
+        combiner = self.extractor.combiner
+        if combiner is not None:
+            combiner.begin()
+        if source.asked is None:
+            found = evidence_of(text, self.extractor.facts_of(text, source.document, beams=self.beams))
+        else:
+            asked = [item for item in source.asked if not item.plain]
+            answers = self.extractor.inferred(text, source.document, asked, beams=self.beams)
+            found = [_inferred(text, answer) for answer in answers]
+        sure = [item for item in found if item.confidence >= self.floor]
+        return Found(sure, None if combiner is None else combiner.tally)
+
+
+def evidence_of(text: str, facts: Sequence[ModelFact]) -> list[Evidence]:
+    """A model's facts as the store keeps them; empty tails are none.
+
+    Args:
+        text: The source that they were read out of.
+        facts: The facts.
+    """
+    return [
+        Evidence(
+            head=fact.head,
+            relation=fact.relation,
+            tail=fact.tail,
+            confidence=round(fact.confidence, _DIGITS),
+            start=fact.place[0],
+            end=fact.place[1],
+            chunk_start=fact.span[0],
+            chunk_end=fact.span[1],
+            line=fact.line,
+            sentence=line_around(text, *fact.place),
+            combined=fact.combined,
+        )
+        for fact in facts
+        if fact.tail.strip()
+    ]
+
+
+def _inferred(text: str, answer: Inferred) -> Evidence:
+    asked, (tail, confidence) = answer.asked, answer.candidates[0]
+    return Evidence(
+        head=asked.head.name,
+        relation=asked.relation,
+        tail=tail,
+        confidence=round(confidence, _DIGITS),
+        start=asked.start,
+        end=asked.end,
+        chunk_start=answer.span[0],
+        chunk_end=answer.span[1],
+        line=text.count("\n", 0, asked.start) + 1,
+        sentence=line_around(text, asked.start, asked.end),
+        combined=answer.combined,
+        origin="model",
+        head_kind=asked.head.kind,
+    )
+
+
+class CodeCorpus:
+    """The source files of a folder, or one file, in order; hidden folders and other people's code are left out.
+
+    Where their language can follow names from file to file, what the files state comes from their syntax, and a
+    model is asked only for what nothing states.
+
+    Args:
+        place: A folder or a file.
+        corpus: The name of the corpus: the first part of every document's name.
+        spoken: Their language.
+
+    Raises:
+        InputError: There is no such place, or no source file in it.
+    """
+
+    def __init__(self, place: Path, corpus: str, spoken: Language) -> None:
+        self.spoken = spoken
+        self.paths = _source_files(place, corpus, spoken)
+        folder = place if place.is_dir() else place.parent
+        self._below = {document: _below(path, folder) for document, path in self.paths.items()}
+        self.tree = spoken.tree(folder, self._below.values())
+        self._recent: dict[str, tuple[list[Evidence], list[Open]]] = {}
+        if self.tree is None:
+            return
+        for document, path in self.paths.items():
+            try:
+                self.tree.add(
+                    self._below[document], self._parsed(document, read_bytes(path, SOURCE_BYTES))[0]
+                )
+            except InputError:
+                # It is met again where the file is given out, and listed.
+                continue
+
+    def __iter__(self) -> Iterator[Source]:
+        """Each file with the questions that it leaves open.
+
+        Raises:
+            InputError: A file cannot be opened.
+        """
+        for document, path in self.paths.items():
+            data = read_bytes(path, SOURCE_BYTES)
+            digest = hashlib.sha256(data).hexdigest()
+            if self.tree is None:
+                yield Source(document, digest, data)
+                continue
+            try:
+                stated, asked = self._stated(document, data)
+            except InputError as error:
+                yield Source(document, digest, data, failure=error.what)
+                continue
+            self._recent[document] = stated, asked
+            while len(self._recent) > _RECENT:
+                del self._recent[next(iter(self._recent))]
+            context = hashlib.sha256(repr(stated).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+            yield Source(document, digest, data, context, tuple(asked))
+
+    def below(self, document: str) -> str:
+        """A document's path below the folder."""
+        return self._below[document]
+
+    def complete(self, document: str, found: list[Evidence]) -> list[Evidence]:
+        """What a document states and what a model inferred, with the names of its types followed."""
+        if self.tree is None:
+            return found
+        stated, _ = self._recent.pop(document, None) or self._stated(
+            document, read_bytes(self.paths[document], SOURCE_BYTES)
+        )
+        inferred = []
+        for item in found:
+            tail = self.tree.type_named(self._below[document], item.tail)
+            inferred.append(item._replace(tail=tail.name, tail_kind=tail.kind))
+        return stated + inferred
+
+    def _parsed(self, document: str, data: bytes) -> tuple[ParsedFile, str]:
+        text = self.spoken.decode(data, document)
+        return self.spoken.parse(text, document), text
+
+    def _stated(self, document: str, data: bytes) -> tuple[list[Evidence], list[Open]]:
+        file, text = self._parsed(document, data)
+        lines = _Lines(text)
+        assert self.tree is not None
+        below = self._below[document]
+        stated = [
+            Evidence(
+                head=fact.head.name,
+                relation=fact.relation,
+                tail=fact.tail.name,
+                confidence=1.0,
+                start=fact.start,
+                end=fact.end,
+                chunk_start=fact.start,
+                chunk_end=fact.end,
+                line=lines.number(fact.start),
+                sentence=line_around(text, fact.start, fact.end),
+                origin="tree",
+                head_kind=fact.head.kind,
+                tail_kind=fact.tail.kind,
+            )
+            for fact in self.tree.facts(below, file)
+        ]
+        return stated, self.tree.open_questions(below, file)
+
+
+class _Lines:
+    def __init__(self, text: str) -> None:
+        self.starts = [found.start() + 1 for found in re.finditer("\n", text)]
+
+    def number(self, offset: int) -> int:
+        """The line of a character, from 1."""
+        return bisect_right(self.starts, offset) + 1
+
+
+def _source_files(place: Path, corpus: str, spoken: Language) -> dict[str, Path]:
+    """Document to file, in order."""
+    if place.is_file():
+        return {corpus: place}
+    if not place.is_dir():
+        raise InputError("no such file or folder", where=str(place))
+    found: dict[str, Path] = {}
+    for folder, below, names in os.walk(place):
+        below[:] = sorted(name for name in below if name not in spoken.foreign and not name.startswith("."))
+        for name in sorted(names):
+            path = Path(folder, name)
+            if name.endswith(spoken.suffixes) and path.is_file():
+                found[f"{corpus}/{_below(path, place)}"] = path
+    if not found:
+        way = (
+            "texts need a model of their own: weft kg build, weft kg train, then --model; docs/kg-tutorial.md"
+        )
+        raise InputError(f"no file of {spoken.name}", where=str(place), hint=way)
+    return found
+
+
+def _below(path: Path, folder: Path) -> str:
+    # Bytes that are no UTF-8 stay visible in a name that is.
+    return os.fsencode(path.relative_to(folder).as_posix()).decode("utf-8", "backslashreplace")
+
+
+def line_around(text: str, start: int, end: int) -> str:
+    """The line of a span, at most 150 characters on each side of it, without white space around."""
+    begin = max(text.rfind("\n", 0, start) + 1, start - _AROUND)
+    stop = text.find("\n", end)
+    stop = min(len(text) if stop < 0 else stop, end + _AROUND)
+    return text[begin:stop].strip()

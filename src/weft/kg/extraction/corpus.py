@@ -1,0 +1,345 @@
+"""A corpus into a store, document by document: what is there already is skipped, what is finished is kept."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent import futures
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from weft.errors import ConfigError, InputError, WeftError
+from weft.kg.combine.tally import Tally
+from weft.kg.languages.unit import Open
+from weft.kg.schema import Schema
+from weft.kg.storage.layout import Evidence, Spelling, Status
+from weft.kg.storage.writer import Writer, create_store, open_writer
+
+_AHEAD = 4
+"""Documents given to each process ahead of what it has finished."""
+
+
+class Source(NamedTuple):
+    """A document before it is read.
+
+    Args:
+        document: Its name in the store.
+        digest: SHA-256 of its content, in hex: while it stays the same, the document is not read again.
+        content: What a reader takes.
+        context: Hash of what other documents say of it: when it changes, the document is read again.
+        asked: What a model is to answer; whatever it can where None.
+        failure: Why it cannot be read; empty of one that can.
+    """
+
+    document: str
+    digest: str
+    content: object
+    context: str = ""
+    asked: tuple[Open, ...] | None = None
+    failure: str = ""
+
+
+class Found(NamedTuple):
+    """What a model found in a document.
+
+    Args:
+        evidence: Facts.
+        tally: What became of the questions to an endpoint; None where none was to be asked.
+    """
+
+    evidence: list[Evidence]
+    tally: Tally | None = None
+
+
+class Reader(Protocol):
+    """A model that reads documents.
+
+    Attributes:
+        schema: The relations that it speaks of.
+        version: Hash of all that decides what it answers.
+        spelling: How names of its entities fold.
+    """
+
+    schema: Schema
+    version: str
+    spelling: Spelling
+
+    def read(self, source: Source) -> Found:
+        """The facts of a document; none where there are none.
+
+        Raises:
+            InputError: The document cannot be used.
+        """
+        ...
+
+
+class Loader(Protocol):
+    """Makes a reader in whichever process is to read; sent there by pickle."""
+
+    def __call__(self) -> Reader:
+        """Load the model."""
+        ...
+
+
+class Reading(NamedTuple):
+    """What became of a document."""
+
+    status: Status
+    evidence: list[Evidence]
+    message: str = ""
+    tally: Tally | None = None
+
+
+class Readings(Protocol):
+    """Reads documents somewhere: in processes of this machine, on a cluster."""
+
+    def __call__(self, sources: Iterator[Source], reader: Reader) -> Iterator[tuple[Source, Reading]]:
+        """Each document with what became of it, once, in any order.
+
+        Args:
+            sources: The documents.
+            reader: The model, loaded in this process.
+        """
+        ...
+
+
+@dataclass
+class Report:
+    """What a run did.
+
+    Args:
+        read: Documents with facts.
+        empty: Documents without a fact.
+        unchanged: Documents that the store held already.
+        replaced: Documents that the store held in another state, among those read now.
+        facts: Places with facts, added now.
+        failed: Documents that could not be read, now or before, and why.
+        gone: Documents of this corpus in the store that the corpus does not hold any more.
+        removed: Whether those were taken out.
+        tally: What became of the questions to an endpoint.
+        unanswered: Documents for some questions of which it had no answer: the next run reads them again.
+    """
+
+    read: int = 0
+    empty: int = 0
+    unchanged: int = 0
+    replaced: int = 0
+    facts: int = 0
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+    removed: bool = False
+    tally: Tally | None = None
+    unanswered: int = 0
+
+    def record(self) -> dict[str, object]:
+        """As JSON."""
+        return {**vars(self), "tally": None if self.tally is None else vars(self.tally)}
+
+    def note(self, document: str, reading: Reading) -> None:
+        """Count what became of a document."""
+        self.read += reading.status == "read"
+        self.empty += reading.status == "empty"
+        self.facts += len(reading.evidence)
+        if reading.status == "failed":
+            self.failed.append((document, reading.message))
+        if reading.tally is not None:
+            self.tally = self.tally or Tally()
+            self.tally.add(reading.tally)
+            self.unanswered += reading.tally.unanswered > 0
+
+
+def extract_corpus(
+    sources: Iterable[Source],
+    store: Path,
+    loader: Loader,
+    *,
+    corpus: str,
+    model: str,
+    workers: int = 1,
+    readings: Readings | None = None,
+    precision: float | None = None,
+    prune: bool = False,
+    complete: Callable[[str, list[Evidence]], list[Evidence]] | None = None,
+    say: Callable[[Report], None] = lambda _: None,
+) -> Report:
+    """Read a corpus into a store; made where absent.
+
+    Every document is committed by itself, as soon as it is read: a run that is killed loses no finished
+    document, and the next one goes on with the others.
+
+    Args:
+        sources: The documents.
+        store: The store's folder.
+        loader: Loads the model.
+        corpus: The name of the corpus.
+        model: The name of the model, for the record.
+        workers: Processes; 1 reads in this one.
+        readings: Reads the documents instead of these processes.
+        precision: See :meth:`weft.kg.storage.writer.Writer.keep`; None leaves the store's own.
+        prune: Whether to take out documents that the corpus does not hold any more.
+        complete: Adds to what a reader found in a document what is known here.
+        say: Called after each document.
+
+    Raises:
+        StoreError: No store can be made or written there, or another process writes to it.
+        InputError: Two documents of one name.
+        WeftError: A process died.
+    """
+    if workers < 1:
+        raise ConfigError(f"workers is {workers}; it must be at least 1")
+    if precision is not None and not 0.0 < precision <= 1.0:
+        raise ConfigError(f"precision is {precision}; it must be in (0, 1]")
+    reader = loader()
+    if readings is None:
+        readings = Processes(loader, workers)
+    create_store(store, reader.schema, reader.spelling)
+    report = Report()
+    with open_writer(store) as writer:
+        writer.check_schema(reader.schema)
+        seen: set[str] = set()
+        waiting = _changed(sources, writer, reader.version, seen, report)
+        for number, (source, reading) in enumerate(readings(waiting, reader)):
+            if number == 0:
+                writer.begin_run(model, reader.version)
+            if complete is not None and reading.status != "failed":
+                evidence = complete(source.document, reading.evidence)
+                reading = reading._replace(evidence=evidence, status="read" if evidence else "empty")
+            report.replaced += source.document in writer.documents
+            writer.put(
+                source.document,
+                corpus,
+                source.digest,
+                _version(reader, reading),
+                reading.evidence,
+                reading.status,
+                reading.message,
+                source.context,
+            )
+            report.note(source.document, reading)
+            say(report)
+        report.gone = sorted(
+            row.document
+            for row in writer.documents.values()
+            if row.corpus == corpus and row.document not in seen
+        )
+        report.removed = prune
+        for document in report.gone if prune else ():
+            writer.remove(document)
+        if precision is not None:
+            writer.keep(precision)
+        writer.finish()
+    return report
+
+
+def _version(reader: Reader, reading: Reading) -> str:
+    """The model that a document is of; another one where an endpoint was silent, so that the next run asks again."""
+    silent = reading.tally is not None and reading.tally.unanswered > 0
+    return f"{reader.version}-unanswered" if silent else reader.version
+
+
+def _changed(
+    sources: Iterable[Source], writer: Writer, version: str, seen: set[str], report: Report
+) -> Iterator[Source]:
+    """The documents that the store does not hold as they are, read by this model."""
+    for source in sources:
+        if source.document in seen:
+            raise InputError("two documents of one name", where=source.document)
+        seen.add(source.document)
+        row = writer.documents.get(source.document)
+        if row is None or (row.sha256, row.model, row.context) != (source.digest, version, source.context):
+            yield source
+            continue
+        report.unchanged += 1
+        if row.status == "failed":
+            report.failed.append((row.document, row.message))
+
+
+@dataclass(frozen=True)
+class Processes:
+    """Reads documents in this process, or in several.
+
+    Args:
+        loader: Loads the model in each.
+        workers: How many.
+    """
+
+    loader: Loader
+    workers: int
+
+    def __call__(self, sources: Iterator[Source], reader: Reader) -> Iterator[tuple[Source, Reading]]:
+        """Read documents, each given back as soon as it is finished."""
+        first = list(islice(sources, 2))
+        if self.workers == 1 or len(first) == 1:
+            for source in chain(first, sources):
+                yield source, reading_of(reader, source)
+            return
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload([type(self.loader).__module__])
+        pool = ProcessPoolExecutor(
+            self.workers, mp_context=context, initializer=_start, initargs=(self.loader,)
+        )
+        pending: dict[Future[Reading], Source] = {}
+        try:
+            for source in chain(first, sources):
+                pending[pool.submit(_read_there, source)] = source
+                if len(pending) >= self.workers * _AHEAD:
+                    yield from _finished(pending)
+            while pending:
+                yield from _finished(pending)
+        except BrokenProcessPool as error:
+            raise WeftError(
+                "a worker process died",
+                hint="what was finished is kept and the next run goes on; fewer --workers need less memory",
+            ) from error
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _finished(pending: dict[Future[Reading], Source]) -> Iterator[tuple[Source, Reading]]:
+    for future in futures.wait(pending, return_when=futures.FIRST_COMPLETED).done:
+        yield pending.pop(future), future.result()
+
+
+def reading_of(reader: Reader, source: Source) -> Reading:
+    """Read a document; what it cannot be read for becomes a message, and the run goes on."""
+    if source.failure:
+        return Reading("failed", [], source.failure)
+    try:
+        evidence, tally = reader.read(source)
+    except InputError as error:
+        return Reading("failed", [], error.what)
+    except (RecursionError, MemoryError) as error:
+        return Reading("failed", [], f"too large or too deep to be read ({type(error).__name__})")
+    return Reading("read" if evidence else "empty", evidence, tally=tally)
+
+
+_here: list[Reader] = []
+"""The reader of this worker process."""
+
+
+def _start(loader: Loader) -> None:
+    """What a worker process does first: load the model, and end when the process that made it ends."""
+    # Ctrl-C reaches every process of the terminal; the one that commits decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+    _here.append(loader())
+
+
+def _end_with(sentinel: int) -> None:
+    # A killed parent closes nothing properly: without this its workers would wait for work for ever.
+    wait([sentinel])
+    os._exit(1)
+
+
+def _read_there(source: Source) -> Reading:
+    return reading_of(_here[0], source)

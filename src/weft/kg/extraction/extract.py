@@ -1,0 +1,127 @@
+"""A corpus into a store: the model is found, the corpus read as the model's kind asks for it, and what it says kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from weft.errors import ConfigError
+from weft.kg.combine.endpoint import Endpoint
+from weft.kg.extraction.cluster import ClusterReadings
+from weft.kg.extraction.code import CodeCorpus, CodeLoader
+from weft.kg.extraction.corpus import Loader, Report, Source, extract_corpus
+from weft.kg.extraction.model import model_kind, model_language
+from weft.kg.extraction.text import TextLoader, text_sources
+from weft.kg.model.leafy_chain import KIND as CODE_KIND
+from weft.platform.cluster import Cluster
+from weft.platform.models import find_model
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """How to extract.
+
+    Args:
+        model: A shipped model or a folder.
+        name: The corpus's name, which opens every document's; its folder's where None.
+        precision: Keep as many facts as together are right this often; the store's own rule where None.
+        prune: Whether to take out documents that the corpus does not hold any more.
+        seeds: For a model of text: seed triples whose entities are looked for.
+        near: For a model of text: least 3-gram Jaccard similarity of near names; None for exact names alone.
+        beams: For a model of code: hypotheses of each tail.
+        floor: For a model of code: least confidence of an inferred fact.
+        endpoint: For a model of code: combines the likely tokens of each tail.
+        workers: Processes; on a cluster all of its processors where None.
+        ray: Address of a Ray cluster to read on.
+        device: Where to compute.
+        threads: Of torch in each process: as fast with several processes, and the same to the last bit.
+
+    Raises:
+        ConfigError: No beam.
+    """
+
+    model: str | Path = "kg-python-small"
+    name: str | None = None
+    precision: float | None = None
+    prune: bool = False
+    seeds: tuple[Path, ...] = ()
+    near: float | None = 0.5
+    beams: int = 4
+    floor: float = 0.5
+    endpoint: Endpoint | None = None
+    workers: int | None = 1
+    ray: str | None = None
+    device: str = "cpu"
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        if self.beams < 1:
+            raise ConfigError(f"beams is {self.beams}; it must be at least 1")
+
+
+def extract(
+    corpus: str | Path,
+    store: str | Path,
+    options: Extraction = Extraction(),
+    progress: Callable[[Report], None] = lambda report: None,
+) -> Report:
+    """Read the facts of a corpus into a store, document by document.
+
+    Documents that the store holds already, unchanged and read by the same model, are skipped; a run that was stopped
+    goes on.
+
+    Args:
+        corpus: Source code or text: a folder or a file; Re-DocRED JSON.
+        store: The store's folder; made where absent.
+        options: How.
+        progress: Called after each document.
+
+    Returns:
+        What was done. A document that could not be read is in its ``failed``.
+
+    Raises:
+        InputError: No such corpus, or nothing in it that the model reads.
+        CheckpointError: No such model, or a damaged one.
+        StoreError: No store can be made or written there.
+        ConfigError: An option that the model's kind does not take, or an impossible one.
+        WeftError: A process died.
+    """
+    name = options.name or Path(corpus).resolve().name
+    failures: list[tuple[str, str]] = []
+    sources, loader = _sources(Path(corpus), name, options, failures)
+    cluster = None if options.ray is None else Cluster(options.ray, options.workers)
+    report = extract_corpus(
+        sources,
+        Path(store),
+        loader,
+        corpus=name,
+        model=str(options.model),
+        workers=1 if options.workers is None else options.workers,
+        readings=None if cluster is None else ClusterReadings(loader, cluster),
+        precision=options.precision,
+        prune=options.prune,
+        complete=sources.complete if isinstance(sources, CodeCorpus) else None,
+        say=progress,
+    )
+    report.failed += failures
+    return report
+
+
+def _sources(
+    place: Path, name: str, options: Extraction, failures: list[tuple[str, str]]
+) -> tuple[Iterable[Source], Loader]:
+    """The documents and what loads their reader, by the kind of the model; fills ``failures`` as they are read."""
+    folder = find_model("kg", options.model)
+    if model_kind(folder) == CODE_KIND:
+        loader = CodeLoader(
+            folder, options.beams, options.device, options.threads, options.endpoint, options.floor
+        )
+        return CodeCorpus(place, name, model_language(folder)), loader
+    if options.endpoint is not None:
+        raise ConfigError(
+            "--llm combines the tokens of tails, and a model of text spells none",
+            hint="its tails are entities of the text; leave --llm out",
+        )
+    text = TextLoader(folder, options.seeds, options.near, options.device, options.threads)
+    return text_sources(place, name, failures), text

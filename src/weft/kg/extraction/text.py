@@ -1,0 +1,172 @@
+"""Text as a corpus for the store, and the model that reads its documents."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from weft.errors import InputError
+from weft.kg.extraction.corpus import Found, Source
+from weft.kg.extraction.entities import EntityExtractor
+from weft.kg.extraction.model import model_version
+from weft.kg.link.linker import Linker
+from weft.kg.mentions.document import with_mentions
+from weft.kg.read.corpus import read_corpus
+from weft.kg.read.documents import TextDocument
+from weft.kg.read.funnel import Funnel
+from weft.kg.read.redocred import read_redocred
+from weft.kg.read.seeds import read_seeds
+from weft.kg.read.sentences import sentence_starts
+from weft.kg.schema import Schema
+from weft.kg.storage.layout import Evidence, Spelling
+
+_DIGITS = 4
+"""Decimals of a confidence: rounding in the last bits of a float must not make two runs differ."""
+_LONGEST = 400
+"""Most characters of a sentence that are kept."""
+
+
+@dataclass(frozen=True)
+class TextLoader:
+    """Loads a model of text.
+
+    Args:
+        folder: The model.
+        seeds: Seed files whose entities are looked for in documents that come without mentions; a model that finds
+            mentions finds others beside them.
+        near: Names are near from this Jaccard similarity on; None for exact names alone.
+        device: Where to compute.
+        threads: Of torch in each process.
+    """
+
+    folder: Path
+    seeds: tuple[Path, ...] = ()
+    near: float | None = 0.5
+    device: str = "cpu"
+    threads: int = 1
+
+    def __call__(self) -> TextReader:
+        """Load it in this process.
+
+        Raises:
+            CheckpointError: It is damaged, or no model of text.
+            InputError: A seed cannot be read, or names no entity.
+        """
+        torch.set_num_threads(self.threads)
+        extractor = EntityExtractor.load(self.folder, self.device)
+        linker = None
+        digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in self.seeds if path.is_file()]
+        if self.seeds:
+            entities = read_seeds(self.seeds, extractor.schema, Funnel()).entities
+            if not entities:
+                raise InputError("names no entity of the model's relations", where=str(self.seeds[0]))
+            linker = Linker(entities, self.near)
+        return TextReader(extractor, linker, model_version(self.folder, self.near, *digests))
+
+
+class TextReader:
+    """Reads facts out of text.
+
+    Args:
+        extractor: The model.
+        linker: Finds entities; None where documents bring their mentions.
+        version: Hash of all that decides what it answers.
+    """
+
+    spelling: Spelling = "folded"
+
+    def __init__(self, extractor: EntityExtractor, linker: Linker | None, version: str) -> None:
+        self.extractor = extractor
+        self.linker = linker
+        self.version = version
+        self.schema: Schema = extractor.schema
+
+    def read(self, source: Source) -> Found:
+        """The facts of one document.
+
+        Raises:
+            InputError: It is no text.
+        """
+        document = source.content
+        if not isinstance(document, TextDocument):
+            raise InputError("not a document of text", where=source.document)
+        if not document.mentions:
+            document = self._with_entities(document)
+        text = document.text
+        starts = sentence_starts(text) if document.sentences is None else document.sentences
+        evidence = [
+            Evidence(
+                head=fact.head,
+                relation=fact.relation,
+                tail=fact.tail,
+                confidence=round(fact.confidence, _DIGITS),
+                start=fact.place[0],
+                end=fact.place[1],
+                chunk_start=fact.span[0],
+                chunk_end=fact.span[1],
+                line=text.count("\n", 0, fact.place[0]) + 1,
+                sentence=sentences_of(text, starts, fact.place, fact.tail_place),
+            )
+            for fact in self.extractor.facts_of(document)
+        ]
+        return Found(evidence)
+
+    def _with_entities(self, document: TextDocument) -> TextDocument:
+        """The seed's names first, then what the model finds beside them, where it finds mentions."""
+        if self.linker is not None:
+            document = self.linker.link(document)
+        if self.extractor.model.config.finds_mentions:
+            document = with_mentions(self.extractor.model, self.extractor.tokenizer, document)
+        return document
+
+
+def text_sources(place: Path, corpus: str, failures: list[tuple[str, str]]) -> Iterator[Source]:
+    """The documents of a folder, of a file, or of a Re-DocRED file (``.json``), in order.
+
+    Args:
+        place: Text files, JSONL, or Re-DocRED.
+        corpus: The name of the corpus: the first part of every document's name.
+        failures: Takes what cannot be read, and why.
+
+    Raises:
+        InputError: There is no such place.
+    """
+    funnel = Funnel()
+    found = read_redocred(place, funnel) if place.suffix.lower() == ".json" else read_corpus([place], funnel)
+    seen: set[str] = set()
+    for document in found:
+        if document.id in seen:
+            funnel.leave_out("an id that another document has", document.id)
+            continue
+        seen.add(document.id)
+        given = repr((document.text, document.mentions, document.sentences))
+        digest = hashlib.sha256(given.encode("utf-8", "surrogatepass")).hexdigest()
+        yield Source(corpus if document.id == corpus else f"{corpus}/{document.id}", digest, document)
+    failures += [(what, reason) for reason, items in funnel.listed.items() for what in items]
+
+
+def sentences_of(text: str, starts: Sequence[int], *places: tuple[int, int]) -> str:
+    """The sentences that hold some places, in order, with … between those that do not follow each other.
+
+    Args:
+        text: The document.
+        starts: Offsets at which sentences start, ascending.
+        places: Spans.
+    """
+    edges = [*(start for start in starts if start), len(text)]
+    numbers = set[int]()
+    for start, end in places:
+        first = sum(edge <= start for edge in edges)
+        last = sum(edge < end for edge in edges)
+        numbers.update(range(first, last + 1))
+    said, before = "", None
+    for number in sorted(numbers):
+        start = edges[number - 1] if number else 0
+        sentence = text[start : edges[min(number, len(edges) - 1)]].strip()
+        between = "" if before is None else " " if number == before + 1 else " … "
+        said, before = f"{said}{between}{sentence}", number
+    return said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…"

@@ -1,0 +1,115 @@
+"""Text into a store: every span cut out of its document is the name that the fact speaks of."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from tests.kg.text_corpus import write_corpus
+
+from weft.cli.main import main
+from weft.errors import InputError
+from weft.kg.extraction.corpus import extract_corpus
+from weft.kg.extraction.text import TextLoader, sentences_of, text_sources
+from weft.kg.learn.text import from_scratch
+from weft.kg.read.build_text import TextBuildConfig, build_redocred
+from weft.kg.read.documents import TextDocument
+from weft.kg.read.sentences import sentence_starts
+from weft.kg.represent.passages import load_text_dataset
+from weft.kg.storage.graph import Graph
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_corpus(tmp_path_factory.mktemp("text") / "towns.json", 12)
+
+
+@pytest.fixture(scope="module")
+def model(corpus: Path) -> Path:
+    """An untrained model: it states nearly everything, with a confidence of about a half."""
+    data, folder = corpus.parent / "data", corpus.parent / "model"
+    build_redocred([corpus], data, TextBuildConfig(vocab_size=400))
+    dataset = load_text_dataset(data)
+    torch.manual_seed(0)
+    from_scratch(dataset, hidden_size=32, layers=1, heads=2, pair_size=16).save(
+        folder, dataset.tokenizer.tokenizer
+    )
+    dataset.schema.save(folder / "schema.json")
+    return folder
+
+
+def test_spans_sentences_and_names(corpus: Path, model: Path, tmp_path: Path) -> None:
+    failures: list[tuple[str, str]] = []
+    sources = list(text_sources(corpus, "towns", failures))
+    assert failures == []
+    report = extract_corpus(sources[:4], tmp_path / "s", TextLoader(model), corpus="towns", model="m")
+    assert (report.read, report.failed) == (4, [])
+    graph = Graph.load(tmp_path / "s")
+    texts = {source.document: source.content for source in sources}
+    places = graph.evidence.to_pylist()
+    assert len(places) > 20
+    for place in places:
+        document = texts[place["document"]]
+        assert isinstance(document, TextDocument)
+        text = document.text
+        assert text[place["start"] : place["end"]] == place["head"]
+        assert place["chunk_start"] <= place["start"] < place["end"] <= place["chunk_end"]
+        assert place["head"] in place["sentence"]
+        assert place["tail"] in place["sentence"]
+        assert place["line"] == text.count("\n", 0, place["start"]) + 1
+    assert {"towns/Document 0", "towns/Document 3"} <= set(graph.documents["document"].to_pylist())
+    again = extract_corpus(sources[:5], tmp_path / "s", TextLoader(model), corpus="towns", model="m")
+    assert (again.read, again.unchanged) == (1, 4)
+
+
+def test_plain_text_is_linked_to_the_names_of_a_seed(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, seed = tmp_path / "notes", tmp_path / "seed.csv"
+    folder.mkdir()
+    (folder / "a.txt").write_text("Bern lies in Switzerland. Nobody else lives there.", encoding="utf-8")
+    (folder / "b.txt").write_text("Nothing is named here.", encoding="utf-8")
+    (folder / "c.jsonl").write_text(
+        json.dumps({"id": "c", "text": "Turin, in Italy"}) + "\n{", encoding="utf-8"
+    )
+    seed.write_text("head,relation,tail\nBern,country,Switzerland\nTurin,country,Italy\n", encoding="utf-8")
+    store = tmp_path / "s"
+    command = [
+        "kg",
+        "extract",
+        str(folder),
+        "--model",
+        str(model),
+        "-o",
+        str(store),
+        "--quiet",
+        "--workers",
+        "1",
+    ]
+    assert main([*command, "--seed", str(seed)]) == 9
+    printed = capsys.readouterr()
+    assert "not read: c.jsonl:2: is not JSON" in printed.err
+    assert "documents: 3 read (0 of them anew, 1 without a fact)" in printed.out
+    assert main(["kg", "show", str(store), "bern", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)["facts"]
+    assert {place["sentence"] for fact in facts for place in fact["evidence"]} == {
+        "Bern lies in Switzerland."
+    }
+    # Without names to look for there is nothing to ask about.
+    assert main([*command[:-2], "--workers", "1", "-o", str(tmp_path / "none")]) == 9
+    assert "3 without a fact" in capsys.readouterr().out
+    seed.write_text("head,relation,tail\n", encoding="utf-8")
+    with pytest.raises(InputError, match="names no entity"):
+        TextLoader(model, (seed,))()
+
+
+def test_the_sentences_of_two_places() -> None:
+    text = "Ada was born. She lived in Bern. It rained. Bern is old."
+    starts = sentence_starts(text)
+    assert sentences_of(text, starts, (0, 3), (4, 7)) == "Ada was born."
+    assert sentences_of(text, starts, (14, 17), (0, 3)) == "Ada was born. She lived in Bern."
+    assert sentences_of(text, starts, (0, 3), (44, 48)) == "Ada was born. … Bern is old."
+    assert sentences_of(text, starts, (52, 56)) == "Bern is old."
+    assert len(sentences_of("a" * 1000, (0,), (0, 1))) == 400

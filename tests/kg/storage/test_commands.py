@@ -1,0 +1,275 @@
+"""The commands from a folder of Python to a queried graph, with the shipped model; and what they refuse."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.kg.storage.conftest import ODD
+
+from weft.cli.main import main
+from weft.kg.storage.writer import open_writer
+
+FIRST = """
+class Reader(Base):
+    def load(self, path, mode="r"):
+        if not path:
+            raise ValueError("no path")
+        return open(path, mode)
+"""
+SECOND = '''
+def copy(source, target=None):
+    """Copies."""
+    for line in source:
+        target.write(line)
+'''
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("corpus") / "shapes"
+    (folder / "inner" / "__pycache__").mkdir(parents=True)
+    (folder / "first.py").write_text(FIRST, encoding="utf-8")
+    (folder / "inner" / "second.py").write_text(SECOND, encoding="utf-8")
+    (folder / "inner" / "__init__.py").write_text("", encoding="utf-8")
+    (folder / "inner" / "__pycache__" / "no.py").write_text(SECOND, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def extracted(tree: Path) -> Path:
+    store = tree.parent / "store"
+    assert (
+        main(["kg", "extract", str(tree), "-o", str(store), "--workers", "1", "--beams", "2", "--quiet"]) == 0
+    )
+    return store
+
+
+@pytest.fixture
+def out(capsys: pytest.CaptureFixture[str]) -> pytest.CaptureFixture[str]:
+    capsys.readouterr()
+    return capsys
+
+
+def test_from_a_folder_to_an_answer(extracted: Path, tree: Path, out: pytest.CaptureFixture[str]) -> None:
+    query = """SELECT ?tail ?confidence ?line ?sentence WHERE {
+        ?a rdf:subject e:first.Reader.load ; rdf:predicate r:raises ; rdf:object ?tail ; weft:origin "tree" ;
+           weft:confidence ?confidence ; weft:source [ weft:line ?line ; weft:sentence ?sentence ;
+           weft:document d:shapes/first.py ] }""".replace(
+        "d:shapes/first.py", "<urn:weft:document:shapes/first.py>"
+    )
+    assert main(["kg", "query", str(extracted), query, "--json"]) == 0
+    rows = json.loads(out.readouterr().out)["results"]["bindings"]
+    assert [row["tail"]["value"] for row in rows] == ["urn:weft:entity:builtins.ValueError"]
+    assert rows[0]["line"] == {
+        "type": "literal",
+        "value": "5",
+        "datatype": "http://www.w3.org/2001/XMLSchema#integer",
+    }
+    assert rows[0]["sentence"]["value"] == FIRST.split("\n")[4].strip()
+    assert float(rows[0]["confidence"]["value"]) == 1
+    assert main(["kg", "show", str(extracted), "load", "--json"]) == 0
+    shown = json.loads(out.readouterr().out)
+    places = [place for fact in shown["facts"] for place in fact["evidence"]]
+    text = (tree / "first.py").read_text(encoding="utf-8")
+    for place in places:
+        if place["document"] == "shapes/first.py":
+            stated = text[place["start"] : place["end"]]
+            assert stated == (place["tail"] if place["origin"] == "tree" else place["head"]).split(".")[-1]
+            assert place["chunk"][0] <= place["start"] < place["end"] <= place["chunk"][1]
+    assert {place["document"] for place in places} == {"shapes/first.py"}
+
+
+def test_a_second_run_reads_nothing_and_another_store_is_the_same(
+    extracted: Path, tree: Path, tmp_path: Path, out: pytest.CaptureFixture[str]
+) -> None:
+    common = ["--beams", "2", "--quiet", "--json"]
+    assert main(["kg", "extract", str(tree), "-o", str(extracted), *common]) == 0
+    report = json.loads(out.readouterr().out)
+    assert (report["read"], report["unchanged"], report["empty"]) == (0, 3, 0)
+    other = tmp_path / "other"
+    assert main(["kg", "extract", str(tree), "-o", str(other), "--workers", "1", *common]) == 0
+    report = json.loads(out.readouterr().out)
+    assert (report["read"], report["empty"]) == (2, 1)
+    for name, store in (("a", extracted), ("b", other)):
+        assert main(["kg", "export", str(store), "--format", "ntriples", "-o", str(tmp_path / name)]) == 0
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_file_that_is_no_python_is_listed_and_costs_an_exit_code(
+    tree: Path, tmp_path: Path, out: pytest.CaptureFixture[str]
+) -> None:
+    corpus = tmp_path / "shapes"
+    corpus.mkdir()
+    shutil.copy(tree / "inner" / "second.py", corpus)
+    (corpus / "broken.py").write_text("def f(:\n")
+    (corpus / "latin.py").write_bytes(b"name = '\xe9'\n")
+    assert main(["kg", "extract", str(corpus), "-o", str(tmp_path / "s"), "--workers", "1", "--quiet"]) == 9
+    printed = out.readouterr()
+    assert "not read: shapes/broken.py: not Python" in printed.err
+    assert "not read: shapes/latin.py: not text" in printed.err
+    assert "documents: 1 read" in printed.out
+
+
+def test_the_forms_of_an_answer(store: Path, out: pytest.CaptureFixture[str]) -> None:
+    query = "SELECT ?who ?whom WHERE { ?who r:knows ?whom } ORDER BY ?who ?whom"
+    assert main(["kg", "query", str(store), query]) == 0
+    table = out.readouterr().out
+    assert [line.split() for line in table.splitlines()[1:]] == [
+        ["Ada", "Bo"],
+        ["Ada", "Cy"],
+        ["Bo", "Cy"],
+        ["3", "rows"],
+    ]
+    assert main(["kg", "query", str(store), query, "--csv"]) == 0
+    rows = list(csv.reader(io.StringIO(out.readouterr().out)))
+    assert rows[:2] == [["who", "whom"], ["urn:weft:entity:Ada", "urn:weft:entity:Bo"]]
+    assert main(["kg", "query", str(store), "ASK { e:Ada r:born%20in e:Oslo }", "--json"]) == 0
+    assert json.loads(out.readouterr().out) == {"head": {}, "boolean": True}
+    assert main(["kg", "query", str(store), "ASK { e:Ada r:knows e:Oslo }"]) == 0
+    assert out.readouterr().out == "no\n"
+    assert (
+        main(["kg", "query", str(store), "CONSTRUCT { ?b r:knows ?a } WHERE { ?a r:knows ?b }", "--json"])
+        == 0
+    )
+    found = json.loads(out.readouterr().out)
+    assert (found["head"]["vars"], len(found["results"]["bindings"])) == (
+        ["subject", "predicate", "object"],
+        3,
+    )
+    optional = "SELECT ?a ?p WHERE { ?a rdfs:label ?l OPTIONAL { ?a r:born%20in ?p } } ORDER BY ?a LIMIT 2"
+    assert main(["kg", "query", str(store), optional, "--csv"]) == 0
+    assert out.readouterr().out.splitlines()[2] == "urn:weft:entity:Bo,"
+
+
+def test_an_answer_is_of_the_store_as_it_is_now(store: Path, out: pytest.CaptureFixture[str]) -> None:
+    count = [
+        "kg",
+        "query",
+        str(store),
+        "SELECT (COUNT(*) AS ?n) { ?a weft:confidence ?c }",
+        "--csv",
+    ]
+    assert main(count) == 0
+    assert out.readouterr().out.split() == ["n", "4"]
+    assert main(["kg", "rm", str(store), "three", "one"]) == 0
+    assert out.readouterr().out == "3 places taken out: 2 facts fewer, 2 left\n"
+    assert main(count) == 0
+    assert out.readouterr().out.split() == ["n", "2"]
+    # One index is kept, that of the store as it is.
+    assert len(list((store / "index").iterdir())) == 1
+
+
+def test_what_is_known_of_an_entity(store: Path, odd_store: Path, out: pytest.CaptureFixture[str]) -> None:
+    assert main(["kg", "show", str(store), "ada", "--limit", "2", "--places", "2"]) == 0
+    assert out.readouterr().out.splitlines() == [
+        "Ada (also ADA): 3 facts",
+        "0.90  Ada knows Bo",
+        "      Ada knows Bo.",
+        "      one:1",
+        "      ADA knows Bo.",
+        "      two:1",
+        "0.60  Ada born in Oslo",
+        "      Ada born in Oslo.",
+        "      one:41",
+        "and 1 more (--limit)",
+    ]
+    assert main(["kg", "show", str(odd_store), ODD]) == 0
+    assert "<b>cat</b>" in out.readouterr().out
+
+
+def test_merging_and_undoing(store: Path, out: pytest.CaptureFixture[str]) -> None:
+    assert main(["kg", "merge", str(store), "bo", "cy"]) == 0
+    assert out.readouterr().out == "Cy is Bo now: 2 facts (2 and 2 before)\n"
+    assert main(["kg", "show", str(store), "Cy"]) == 0
+    assert out.readouterr().out.startswith("Bo (also Cy): 2 facts")
+    assert main(["kg", "unmerge", str(store), "Bo", "Cy"]) == 0
+    assert out.readouterr().out == "Bo has 2 facts, Cy 2\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["query", "NOTHING", "ASK {}"], 3, "no such store"),
+        (["query", "FOLDER", "ASK {}"], 6, "not a knowledge graph store (no manifest.json)"),
+        (
+            ["query", "STORE", "SELECT ?s\nWHERE { ?s ?p }"],
+            3,
+            "query, line 2, column 9: not SPARQL: a pattern needs subject, predicate and object",
+        ),
+        (
+            ["query", "STORE", "SELECT ?s { ?s x:y ?o }"],
+            3,
+            "query, line 1, column 16: not SPARQL: no prefix x: is declared",
+        ),
+        (["query", "STORE", " "], 3, "an empty query"),
+        (
+            ["query", "STORE", "DELETE WHERE { ?s ?p ?o }"],
+            3,
+            "query, line 1, column 1: not SPARQL: DELETE changes a store; a query asks",
+        ),
+        (
+            ["query", "STORE", "ASK { SERVICE <http://127.0.0.1/> { ?s ?p ?o } }"],
+            3,
+            "query, line 1, column 7: SERVICE",
+        ),
+        (["show", "STORE", "Adda"], 3, "no entity 'Adda' (near: Ada)"),
+        (["show", "STORE", "Ada", "--limit", "0"], 2, "--limit is 0"),
+        (
+            ["show", "STORE", "Ada", "--html", "PAGE", "--nodes", "1000"],
+            2,
+            "nodes is 1000; it must be in 2..300",
+        ),
+        (["export", "STORE", "--format", "pdf", "-o", "OUT"], 2, "no format 'pdf'"),
+        (["export", "FOLDER", "--format", "turtle", "-o", "OUT"], 6, "not a knowledge graph store"),
+        (["merge", "STORE", "Ada", "ADA"], 3, "one entity already"),
+        (["merge", "STORE", "Ada", "Nobody"], 3, "no entity 'Nobody'"),
+        (["unmerge", "STORE", "Ada", "Bo"], 3, "'Bo' was not merged into 'Ada'"),
+        (["rm", "STORE", "on"], 3, "no document 'on'; nothing was taken out"),
+        (["rm", "NOTHING", "one"], 3, "no such store"),
+        (["extract", "NOTHING", "-o", "OUT"], 3, "no such file or folder"),
+        (["extract", "EMPTY", "-o", "OUT"], 3, "no file of python"),
+        (["extract", "FOLDER", "-o", "FOLDER"], 6, "not a knowledge graph store, and not empty (letter.py)"),
+        (["extract", "FOLDER", "-o", "OUT", "--model", "no-such"], 4, "no such model"),
+        (["extract", "FOLDER", "-o", "OUT", "--model", "EMPTY"], 4, "has no config.json"),
+        (["extract", "FOLDER", "-o", "OUT", "--target-precision", "1.2"], 2, "precision is 1.2"),
+        (["extract", "FOLDER", "-o", "OUT", "--workers", "0"], 2, "workers is 0"),
+        (["extract", "FOLDER", "-o", "OUT", "--beams", "0"], 2, "beams is 0"),
+        (["extract", "FOLDER", "-o", "STORE"], 6, "has no relation 'calls', of which the model speaks"),
+    ],
+)
+def test_what_is_refused(
+    arguments: list[str],
+    code: int,
+    message: str,
+    store: Path,
+    tmp_path: Path,
+    out: pytest.CaptureFixture[str],
+) -> None:
+    places = {
+        "STORE": store,
+        "FOLDER": tmp_path / "folder",
+        "EMPTY": tmp_path / "empty",
+        "NOTHING": tmp_path / "nothing",
+        "OUT": tmp_path / "out",
+        "PAGE": tmp_path / "page.html",
+    }
+    places["FOLDER"].mkdir()
+    places["EMPTY"].mkdir()
+    (places["FOLDER"] / "letter.py").write_text("x = 1\n", encoding="utf-8")
+    assert main(["kg", *(str(places.get(part, part)) for part in arguments)]) == code
+    error = out.readouterr().err
+    assert message in error
+    assert "Traceback" not in error
+    assert len(error.strip().splitlines()) == 1
+
+
+def test_a_store_that_is_being_written_is_said(store: Path, out: pytest.CaptureFixture[str]) -> None:
+    with open_writer(store):
+        assert main(["kg", "rm", str(store), "one"]) == 6
+        assert "is writing to this store" in out.readouterr().err
+        assert main(["kg", "show", str(store), "Ada"]) == 0

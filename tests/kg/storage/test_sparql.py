@@ -1,0 +1,145 @@
+"""Queries of others: none reaches another machine, none runs for ever, none takes the program down."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from weft.cli.main import main
+from weft.errors import InputError, LimitError
+from weft.kg.storage.sparql import answer, ask, locate_index, open_index
+
+
+class Listener:
+    """Counts who comes to a port."""
+
+    def __init__(self) -> None:
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}/"
+        self.calls = 0
+        threading.Thread(target=self._count, daemon=True).start()
+
+    def _count(self) -> None:
+        while True:
+            try:
+                connection, _ = self.socket.accept()
+            except OSError:
+                return
+            self.calls += 1
+            connection.close()
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    found = Listener()
+    yield found
+    found.socket.close()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * { SERVICE <URL> { ?s ?p ?o } }",
+        "SELECT * { sErViCe SILENT <URL> { ?s ?p ?o } }",
+        "SELECT * { { ?s e:x\\# ?o } SERVICE <URL> { ?a ?b ?c } }",
+        "SELECT * { ?s ?p ?o FILTER(1<2)SERVICE#>\n<URL> { ?a ?b ?c } }",
+        "ASK { FILTER(1<2)SERVICE#>\n<URL>{} }",
+        "SELECT * { \\u0053ERVICE <URL> { ?s ?p ?o } }",
+        "SELECT * { BIND('a' AS ?x)SERVICE<URL>{ ?s ?p ?o } }",
+        "ASK { BIND(<URL> AS ?u) SERVICE ?u { ?s ?p ?o } }",
+        "ASK { ?x e:a '''it's \"\"\" ''' SERVICE <URL> { ?s ?p ?o } }",
+    ],
+)
+def test_no_query_reaches_another_machine(query: str, store: Path, listener: Listener) -> None:
+    with open_index(store) as index, pytest.raises(InputError):
+        ask(index, query.replace("URL", listener.url))
+    assert listener.calls == 0
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT ?service { ?service ?p ?o }",
+        "# no SERVICE here\nSELECT * { ?s ?p ?o }",
+        "SELECT * { ?s ?p 'SERVICE <http://127.0.0.1/> { }' }",
+        "SELECT * { e:SERVICE ?p <http://service.example/service> }",
+        "SELECT * { e:a.b.c.d ?p e:x.y\\.z , 'a.b.c:d.e.f' ; ?q <http://a.b.c/d.e.f> . e:service.a.b ?p ?o }",
+        "PREFIX service: <urn:x:> SELECT * { service:SERVICE ?p ?o }",
+    ],
+)
+def test_the_word_may_be_part_of_names_texts_and_comments(query: str, store: Path) -> None:
+    with open_index(store) as index:
+        assert ask(index, query).truth is None
+
+
+def test_what_is_refused_says_where(store: Path) -> None:
+    with open_index(store) as index, pytest.raises(InputError, match="query, line 2, column 3: SERVICE asks"):
+        ask(index, "SELECT * {\n  SERVICE <http://127.0.0.1/> { ?s ?p ?o } }")
+
+
+def test_brackets_have_a_bound(store: Path) -> None:
+    with open_index(store) as index:
+        assert ask(index, f"ASK {'{' * 80} ?s ?p ?o {'}' * 80}").truth is True
+        assert ask(index, f"ASK {'{' * 100} ?s ?p ?o {'}' * 100}").truth is True
+        with pytest.raises(LimitError, match="more than 100 brackets"):
+            ask(index, f"ASK {'{' * 101} ?s ?p ?o {'}' * 101}")
+        for opening, closing in ("{}", "()"):
+            with pytest.raises(LimitError, match="more than 100 brackets"):
+                ask(index, f"SELECT * {{ FILTER{opening * 3000}1{closing * 3000} }}")
+
+
+def test_a_query_that_breaks_the_engine_breaks_nothing_else(store: Path) -> None:
+    # The parser calls itself for each of these, and they are no brackets.
+    query = f"ASK {{ ?s ?p ?o FILTER({'!' * 400_000}true) }}"
+    with (
+        locate_index(store) as place,
+        pytest.raises((InputError, LimitError), match=r"engine broke|the answer"),
+    ):
+        answer(place, query, 20.0)
+
+
+def test_a_query_ends_at_its_time(store: Path) -> None:
+    everything = " ".join(f"?a{n} ?b{n} ?c{n} ." for n in range(12))
+    with locate_index(store) as place:
+        with pytest.raises(LimitError, match="took more than 2 s"):
+            answer(place, f"SELECT (COUNT(*) AS ?n) {{ {everything} }}", 2.0)
+        assert answer(place, "ASK { ?s ?p ?o }", 20.0).truth is True
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        (
+            "SELCT * { ?s ?p ?o }",
+            "line 1, column 1: not SPARQL: a query cannot begin with 'SELCT' (did you mean SELECT?)",
+        ),
+        ("hello", "a query cannot begin with 'hello'"),
+        ("INSERT DATA { e:a r:b e:c }", "INSERT changes a store; a query asks"),
+        ("SELECT * { ?s ?p ?o", "line 1, column 10: not SPARQL: a { that is not closed"),
+        ("SELECT * { ?s ?p ?o ) }", "column 21: not SPARQL: a ) that closes nothing"),
+        ("SELECT * { ?s ?p 'abc }", "column 18: not SPARQL: a text that begins with '"),
+        (
+            "SELECT * {\n ?s foo:x ?o }",
+            "line 2, column 5: not SPARQL: no prefix foo: is declared (declare it, or use",
+        ),
+        (
+            "SELECT * { ?s ?p ?o FILTR(?o > 1) }",
+            "the word 'FILTR' is no part of SPARQL (did you mean FILTER?)",
+        ),
+        ("SELECT * { ?s knows ?o }", "the word 'knows' is no part of SPARQL"),
+        ("SELECT * { ?s r:knows }", "needs subject, predicate and object; here stand only ?s r:knows"),
+        ("SELECT ?s (COUNT(?o) AS ?n) { ?s ?p ?o }", "a variable that the pattern does not bind"),
+        ("SELECT * { ?s ?p ?o FILTER(?o > ) }", "what stands up to here cannot go on so"),
+    ],
+)
+def test_a_query_is_told_what_is_wrong_with_it(
+    query: str, message: str, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["kg", "query", str(store), query]) == 3
+    error = capsys.readouterr().err
+    assert message in error
+    assert len(error.splitlines()) == 1
