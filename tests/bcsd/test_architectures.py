@@ -17,7 +17,7 @@ NAMED_ELSEWHERE = {
     "dataset/compile.py",
     "dataset/config.py",
     "use/store.py",
-    "lift/processors.py",
+    "lift/decode/processors.py",
 }
 
 

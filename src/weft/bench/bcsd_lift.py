@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from weft.bcsd.disassemble.native import NativeDisassembler
-from weft.bcsd.lift.bounded import BoundedLifter, LiftLimits
+from weft.bcsd.lift.apart.bounded import BoundedLifter, LiftLimits
 from weft.bcsd.lift.code import CodeBlock, FunctionCode, Surroundings
+from weft.bcsd.lift.decode.processors import PROCESSORS
 from weft.bcsd.lift.gather import code_of, surroundings_of
 from weft.bcsd.lift.pcode import PcodeLifter
-from weft.bcsd.lift.processors import PROCESSORS
 from weft.bcsd.read import open_image
 from weft.bench.table import Row
 

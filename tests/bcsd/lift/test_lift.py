@@ -6,14 +6,14 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from weft.bcsd.lift.bounded import BoundedLifter, LiftLimits
+from weft.bcsd.lift.apart.bounded import BoundedLifter, LiftLimits
+from weft.bcsd.lift.apart.wire import pack_code, pack_surroundings, unpack_code, unpack_surroundings
 from weft.bcsd.lift.choose import ImageLifter, lifter_named
 from weft.bcsd.lift.code import CodeBlock, FunctionCode
+from weft.bcsd.lift.decode.translate import without_exchange
 from weft.bcsd.lift.gather import code_of, surroundings_of
 from weft.bcsd.lift.interface import OperationEdge
 from weft.bcsd.lift.pcode import PcodeLifter
-from weft.bcsd.lift.translate import without_exchange
-from weft.bcsd.lift.wire import pack_code, pack_surroundings, unpack_code, unpack_surroundings
 from weft.errors import ConfigError, InputError
 
 NATIVE = "gcc-O2-x86_64.so"

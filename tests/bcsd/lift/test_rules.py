@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import weft.bcsd.lift.comparisons  # noqa: F401  its rules register themselves
-from weft.bcsd.lift.rules import subpiece
-from weft.bcsd.lift.values import Values
+import weft.bcsd.lift.solve.comparisons  # noqa: F401  its rules register themselves
+from weft.bcsd.lift.solve.rules import subpiece
+from weft.bcsd.lift.solve.values import Values
 
 
 @pytest.fixture

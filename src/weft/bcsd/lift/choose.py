@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.bcsd.disassemble.interface import Function
-from weft.bcsd.lift.bounded import BoundedLifter, LiftLimits
+from weft.bcsd.lift.apart.bounded import BoundedLifter, LiftLimits
 from weft.bcsd.lift.gather import code_of, surroundings_of
 from weft.bcsd.lift.version import available_lifter
 from weft.bcsd.read.image import Image

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weft.bcsd.disassemble.interface import Function
 from weft.bcsd.lift.code import CodeBlock, FunctionCode, Surroundings
-from weft.bcsd.lift.processors import PROCESSORS
+from weft.bcsd.lift.decode.processors import PROCESSORS
 from weft.bcsd.read.image import Image
 
 #: Sections of pointers alone.

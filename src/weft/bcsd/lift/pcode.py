@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pypcode
 
-from weft.bcsd.lift.bag import Bagger, hashed
 from weft.bcsd.lift.code import FunctionCode, Surroundings
-from weft.bcsd.lift.flow import build_flow
-from weft.bcsd.lift.graph import operation_graph
+from weft.bcsd.lift.decode.flow import build_flow
+from weft.bcsd.lift.decode.processors import PROCESSORS, Processor
+from weft.bcsd.lift.decode.units import Units
+from weft.bcsd.lift.features.bag import Bagger, hashed
+from weft.bcsd.lift.features.graph import operation_graph
 from weft.bcsd.lift.interface import Lifted, Lifter
-from weft.bcsd.lift.processors import PROCESSORS, Processor
-from weft.bcsd.lift.ssa import Solver
-from weft.bcsd.lift.units import Units
+from weft.bcsd.lift.solve.ssa import Solver
 from weft.bcsd.lift.version import lifter_name
 from weft.errors import InputError
 
 
 class PcodeLifter(Lifter):
-    """P-code in single assignment. SLEIGH can crash: use :class:`weft.bcsd.lift.bounded.BoundedLifter`."""
+    """P-code in single assignment. SLEIGH can crash: use :class:`weft.bcsd.lift.apart.bounded.BoundedLifter`."""
 
     def __init__(self) -> None:
         self.name = lifter_name(pypcode.__version__)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from weft.bcsd.lift.processors import Processor
-from weft.bcsd.lift.translate import CALLS, FLOW, REGISTER, TEMPORARY, Operand, Step, Steps, Translator
+from weft.bcsd.lift.decode.processors import Processor
+from weft.bcsd.lift.decode.translate import CALLS, FLOW, REGISTER, TEMPORARY, Operand, Step, Steps, Translator
 
 #: Operations that matter even where nothing reads their result.
 EFFECTS = FLOW | CALLS | {"STORE"}

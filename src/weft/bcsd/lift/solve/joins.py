@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from weft.bcsd.lift.flow import Flow
-from weft.bcsd.lift.units import Bits
-from weft.bcsd.lift.values import ENTRY, PHI, UNDEFINED, Values
+from weft.bcsd.lift.decode.flow import Flow
+from weft.bcsd.lift.decode.units import Bits
+from weft.bcsd.lift.solve.values import ENTRY, PHI, UNDEFINED, Values
 
 #: Pieces looked at in finding the loops of a function, beyond which a loop is taken to write everything.
 _LOOP_STEPS = 2_000_000

@@ -10,16 +10,16 @@ import sys
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from weft.bcsd.lift.wire import READY
+from weft.bcsd.lift.apart.wire import READY
 from weft.errors import LimitError
 
 #: Seconds that a process may take to begin.
 _BEGIN = 120.0
-_ROOT = Path(__file__).parents[3]
+_ROOT = Path(__file__).parents[4]
 
 
 class LiftProcess:
-    """A running process of :mod:`weft.bcsd.lift.child`.
+    """A running process of :mod:`weft.bcsd.lift.apart.child`.
 
     Args:
         mebibytes: Its address space.
@@ -34,7 +34,7 @@ class LiftProcess:
 
     def __init__(self, mebibytes: int) -> None:
         ours, theirs = socket.socketpair()
-        command = [sys.executable, "-m", "weft.bcsd.lift.child", str(theirs.fileno()), str(mebibytes)]
+        command = [sys.executable, "-m", "weft.bcsd.lift.apart.child", str(theirs.fileno()), str(mebibytes)]
         paths = [str(_ROOT), os.environ.get("PYTHONPATH", "")]
         self._process = subprocess.Popen(
             command,

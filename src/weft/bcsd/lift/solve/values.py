@@ -6,7 +6,7 @@ compare by index.
 
 from __future__ import annotations
 
-from weft.bcsd.lift.rules import RULES
+from weft.bcsd.lift.solve.rules import RULES
 
 #: Leaves and joins; all other operations are p-code's, without their prefixes.
 CONST, STACK, ENTRY, UNDEFINED, PHI, SYMBOL = "CONST", "STACK", "ENTRY", "UNDEFINED", "PHI", "SYMBOL"

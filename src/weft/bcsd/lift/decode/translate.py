@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import pypcode
 
-from weft.bcsd.lift.processors import Processor
-from weft.bcsd.lift.registers import Families
+from weft.bcsd.lift.decode.processors import Processor
+from weft.bcsd.lift.decode.registers import Families
 
 #: Kinds of operands: a number; one that counts from the instruction; one that counts from its page; a register; a
 #: temporary of the instruction; a place in memory; one that counts from the instruction; one that counts from its

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.bcsd.lift.processors import Processor
+from weft.bcsd.lift.decode.processors import Processor
 
 
 class Families:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.bcsd.lift.apart.process import lift_process
+from weft.bcsd.lift.apart.wire import pack_code, pack_surroundings
 from weft.bcsd.lift.code import FunctionCode, Surroundings
-from weft.bcsd.lift.process import lift_process
-from weft.bcsd.lift.wire import pack_code, pack_surroundings
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The lifting process: takes functions on a socket, answers with their features. Whatever kills it kills only it.
 
-    python -m weft.bcsd.lift.child DESCRIPTOR MEBIBYTES
+    python -m weft.bcsd.lift.apart.child DESCRIPTOR MEBIBYTES
 
 A message begins with one letter: ``F`` the facts of a file, ``C`` a function of it. An answer to a function is ``+``
 and its features, or ``-`` and why there are none.
@@ -14,9 +14,9 @@ import signal
 import sys
 from multiprocessing.connection import Connection
 
+from weft.bcsd.lift.apart.wire import READY, pack_features, unpack_code, unpack_surroundings
 from weft.bcsd.lift.code import Surroundings
 from weft.bcsd.lift.pcode import PcodeLifter
-from weft.bcsd.lift.wire import READY, pack_features, unpack_code, unpack_surroundings
 from weft.errors import WeftError
 
 

@@ -6,8 +6,8 @@ import itertools
 from dataclasses import dataclass, field
 
 from weft.bcsd.lift.code import CodeBlock, FunctionCode
-from weft.bcsd.lift.processors import Processor
-from weft.bcsd.lift.translate import (
+from weft.bcsd.lift.decode.processors import Processor
+from weft.bcsd.lift.decode.translate import (
     NUMBER,
     PLACE,
     PLACE_IN_REGION,
@@ -19,7 +19,7 @@ from weft.bcsd.lift.translate import (
     is_it,
     it_length,
 )
-from weft.bcsd.lift.units import Bits, Unit, Units
+from weft.bcsd.lift.decode.units import Bits, Unit, Units
 
 _REGION = 0xF0000000
 #: Rounds after which liveness that has not settled counts every register as live.

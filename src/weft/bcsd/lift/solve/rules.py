@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from weft.bcsd.lift.values import Values
+    from weft.bcsd.lift.solve.values import Values
 
 Rule = Callable[["Values", int, tuple[int, ...]], int | None]
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import weft.bcsd.lift.comparisons  # noqa: F401  its rules register themselves
+import weft.bcsd.lift.solve.comparisons  # noqa: F401  its rules register themselves
 from weft.bcsd.lift.code import FunctionCode, Surroundings
-from weft.bcsd.lift.flow import Flow, needed_steps, target_of
-from weft.bcsd.lift.joins import Solved, trim_calls, trivial_joins, written_in_loops
-from weft.bcsd.lift.processors import Processor
-from weft.bcsd.lift.rules import subpiece
-from weft.bcsd.lift.translate import NUMBER, PAGE, REGISTER, RELATIVE, TEMPORARY, Operand, Step
-from weft.bcsd.lift.units import Units
-from weft.bcsd.lift.values import ENTRY, PHI, STACK, SYMBOL, UNDEFINED, Values
+from weft.bcsd.lift.decode.flow import Flow, needed_steps, target_of
+from weft.bcsd.lift.decode.processors import Processor
+from weft.bcsd.lift.decode.translate import NUMBER, PAGE, REGISTER, RELATIVE, TEMPORARY, Operand, Step
+from weft.bcsd.lift.decode.units import Units
+from weft.bcsd.lift.solve.joins import Solved, trim_calls, trivial_joins, written_in_loops
+from weft.bcsd.lift.solve.rules import subpiece
+from weft.bcsd.lift.solve.values import ENTRY, PHI, STACK, SYMBOL, UNDEFINED, Values
 from weft.errors import LimitError
 
 #: What addresses that count from the instruction are moved by, so that no plain number is taken for one.

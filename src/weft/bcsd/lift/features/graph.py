@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 
-from weft.bcsd.lift.flow import Flow
+from weft.bcsd.lift.decode.flow import Flow
 from weft.bcsd.lift.interface import OperationEdge
-from weft.bcsd.lift.joins import Solved
+from weft.bcsd.lift.solve.joins import Solved
 
 _SIZED = frozenset({"LOAD", "STORE"})
 _ORDERED = frozenset({"STORE", "CALL", "CALLIND", "RETURN"})

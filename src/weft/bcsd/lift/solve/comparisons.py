@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from weft.bcsd.lift.rules import RULES
+from weft.bcsd.lift.solve.rules import RULES
 
 if TYPE_CHECKING:
-    from weft.bcsd.lift.values import Values
+    from weft.bcsd.lift.solve.values import Values
 
 _EXTENSIONS = ("ZEXT", "SEXT")
 

@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Iterable
 
 from weft.bcsd.lift.code import Surroundings
-from weft.bcsd.lift.joins import Solved
-from weft.bcsd.lift.ssa import BIAS
-from weft.bcsd.lift.values import CONST, ENTRY, PHI, STACK, SYMBOL, UNDEFINED
+from weft.bcsd.lift.solve.joins import Solved
+from weft.bcsd.lift.solve.ssa import BIAS
+from weft.bcsd.lift.solve.values import CONST, ENTRY, PHI, STACK, SYMBOL, UNDEFINED
 
 _COMMUTATIVE = frozenset(
     [

@@ -1,0 +1,1 @@
+"""Lifting in a process of its own, which may crash: wire → process and child → bounded."""

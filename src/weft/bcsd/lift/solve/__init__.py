@@ -1,0 +1,1 @@
+"""From p-code to values: rules and comparisons simplify → values → joins → ssa."""
