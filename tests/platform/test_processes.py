@@ -11,7 +11,7 @@ import time
 import pytest
 
 from weft.errors import InputError, LimitError, MissingExtraError
-from weft.platform.processes import Limits, run_bounded
+from weft.platform.processes import Limits, run_bounded, run_here, run_loaded
 
 
 def misbehave(item):
@@ -150,6 +150,52 @@ def test_an_interrupt_ends_the_processes_at_once(tmp_path):
     for child in children:
         with pytest.raises(ProcessLookupError):
             os.kill(child, 0)
+
+
+def load_counted():
+    begun = time.monotonic()
+    return lambda item: (os.getpid(), begun, time.sleep(item))
+
+
+def load_nothing():
+    raise InputError("there is no model", where="model")
+
+
+def test_what_is_loaded_is_loaded_once_in_each_process_and_the_quick_do_not_wait():
+    naps = [0.6, 0.0, 0.0, 0.0]
+    run = run_loaded(load_counted, iter(naps), workers=2, limits=Limits(), preload=__name__, ordered=False)
+    outcomes = list(run)
+    assert [outcome.item for outcome in outcomes][-1] == 0.6
+    assert len({outcome.value[:2] for outcome in outcomes}) == 2
+
+
+def test_what_cannot_be_loaded_ends_the_run():
+    run = run_loaded(load_nothing, [1, 2], workers=1, limits=Limits(), preload=__name__)
+    with pytest.raises(InputError, match="there is no model"):
+        next(run)
+    assert not multiprocessing.active_children()
+
+
+def test_items_are_not_asked_for_faster_than_they_are_worked_on():
+    asked = []
+    items = (asked.append(number) or number for number in range(50))
+    run = run_loaded(load_naps, items, workers=2, limits=Limits(), preload=__name__, ordered=False)
+    next(run)
+    assert len(asked) <= 5
+    run.close()
+
+
+def load_naps():
+    return lambda item: time.sleep(0.01)
+
+
+def test_here_an_item_is_its_own_outcome_as_well():
+    outcomes = list(run_here(misbehave, ["a", "break", "refuse"]))
+    assert outcomes[0].value == "A"
+    assert [str(outcome.error) for outcome in outcomes[1:]] == [
+        "break: cannot be analysed (RuntimeError: a parser's own fault)",
+        "item: not wanted",
+    ]
 
 
 @pytest.mark.parametrize("workers", [1, 3])

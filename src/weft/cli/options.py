@@ -189,9 +189,16 @@ def add_ray(parser: Parser) -> None:
 def add_reading(parser: Parser) -> None:
     """Which disassembler, within which limits."""
     parser.add_argument("--disassembler", default="auto", metavar="NAME", help=f"{DISASSEMBLERS} (auto)")
-    parser.add_argument("--timeout", type=float, default=3600.0, metavar="S", help="seconds per file (3600)")
+    add_limits(parser, "file")
+
+
+def add_limits(parser: Parser, each: str) -> None:
+    """What one file or document may take."""
     parser.add_argument(
-        "--memory", type=int, default=8192, metavar="MIB", help="address space per file (8192)"
+        "--timeout", type=float, default=3600.0, metavar="S", help=f"seconds per {each} (3600)"
+    )
+    parser.add_argument(
+        "--memory", type=int, default=8192, metavar="MIB", help=f"address space per {each} (8192)"
     )
 
 

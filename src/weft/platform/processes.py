@@ -11,9 +11,9 @@ import pickle
 import resource
 import signal
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
 
@@ -33,11 +33,11 @@ class Limits:
 
     Args:
         seconds: Wall-clock time.
-        mebibytes: Address space of the worker process.
+        mebibytes: Address space of the worker process; unbounded where None, as drivers of accelerators want it.
     """
 
-    seconds: float = 600.0
-    mebibytes: int = 4096
+    seconds: float = 3600.0
+    mebibytes: int | None = 8192
 
 
 @dataclass(frozen=True)
@@ -51,43 +51,89 @@ class Outcome(Generic[Item, Value]):
 
 
 def run_bounded(
-    work: Callable[[Item], Value], items: Sequence[Item], *, workers: int, limits: Limits
+    work: Callable[[Item], Value], items: Iterable[Item], *, workers: int, limits: Limits
 ) -> Iterator[Outcome[Item, Value]]:
     """Apply ``work`` to every item in bounded processes.
 
     Args:
         work: A module-level function; its result is sent back by pickle.
-        items: What to work on.
+        items: What to work on; not asked for faster than they are worked on.
         workers: Processes at a time.
         limits: Per item.
 
     Yields:
         One outcome per item, in the order of ``items``: later ones wait for earlier ones.
     """
-    waiting = deque(enumerate(items))
+    yield from run_loaded(
+        partial(_itself, work), items, workers=workers, limits=limits, preload=work.__module__
+    )
+
+
+def run_loaded(
+    load: Callable[[], Callable[[Item], Value]],
+    items: Iterable[Item],
+    *,
+    workers: int,
+    limits: Limits,
+    preload: str,
+    ordered: bool = True,
+) -> Iterator[Outcome[Item, Value]]:
+    """The same, of work that needs something loaded first, such as a model.
+
+    Args:
+        load: Called once in each process: gives what is called with each item. Pickled.
+        items: See :func:`run_bounded`.
+        workers: See :func:`run_bounded`.
+        limits: See :func:`run_bounded`.
+        preload: A module that is imported once for all processes.
+        ordered: Whether later items wait for earlier ones; otherwise each comes as soon as it is finished.
+
+    Yields:
+        One outcome per item.
+
+    Raises:
+        WeftError: What is needed cannot be loaded.
+    """
+    waiting = enumerate(items)
+    upcoming = next(waiting, None)
     finished: dict[int, Outcome[Item, Value]] = {}
     crew: list[_Worker] = []
-    given = 0
+    given, most = 0, max(1, workers)
     try:
-        while given < len(items):
-            while waiting and len(crew) < max(1, workers):
-                crew.append(_Worker(work, limits))
-            for worker in crew:
-                if worker.number is None and waiting and waiting[0][0] < given + _AHEAD * max(1, workers):
-                    worker.start(*waiting.popleft())
+        while upcoming is not None or any(worker.number is not None for worker in crew):
+            while upcoming is not None and not (ordered and upcoming[0] >= given + _AHEAD * most):
+                idle = next((worker for worker in crew if worker.number is None), None)
+                if idle is None and len(crew) == most:
+                    break
+                if idle is None:
+                    crew.append(idle := _Worker(load, limits, preload))
+                idle.start(*upcoming)
+                upcoming = next(waiting, None)
             _await(crew)
             for worker in list(crew):
-                outcome = worker.poll(items)
+                outcome = worker.poll()
                 if outcome is not None:
                     finished[outcome[0]] = outcome[1]
                 if worker.gone:
                     crew.remove(worker)
-            while given in finished:
-                yield finished.pop(given)
+            while finished and (given in finished or not ordered):
+                yield finished.pop(given if ordered else next(iter(finished)))
                 given += 1
     finally:
         for worker in crew:
             worker.kill()
+
+
+def run_here(work: Callable[[Item], Value], items: Iterable[Item]) -> Iterator[Outcome[Item, Value]]:
+    """The same in this process, without limits: what one item breaks is its own outcome here as well."""
+    for item in items:
+        begun = time.monotonic()
+        value, error = _attempt(work, item, "the memory of this process")
+        yield Outcome(item, value, error, time.monotonic() - begun)
+
+
+def _itself(work: Callable[[Item], Value]) -> Callable[[Item], Value]:
+    return work
 
 
 def _await(crew: list[_Worker]) -> None:
@@ -99,15 +145,16 @@ def _await(crew: list[_Worker]) -> None:
 
 
 class _Worker:
-    def __init__(self, work: Callable[[Any], Any], limits: Limits) -> None:
+    def __init__(self, load: Callable[[], Callable[[Any], Any]], limits: Limits, preload: str) -> None:
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload([work.__module__])
+        context.set_forkserver_preload([preload])
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, work, limits.mebibytes), daemon=True)
+        self.process = context.Process(target=_serve, args=(theirs, load, limits.mebibytes), daemon=True)
         self.process.start()
         theirs.close()
         self.limits = limits
         self.number: int | None = None
+        self.item: Any = None
         self.begun = 0.0
         self.gone = False
 
@@ -116,7 +163,7 @@ class _Worker:
         return self.begun + self.limits.seconds
 
     def start(self, number: int, item: object) -> None:
-        self.number = number
+        self.number, self.item = number, item
         self.begun = time.monotonic()
         try:
             self.connection.send(item)
@@ -124,26 +171,29 @@ class _Worker:
             # It died between two items: poll() reports it.
             return
 
-    def poll(self, items: Sequence[Any]) -> tuple[int, Outcome[Any, Any]] | None:
+    def poll(self) -> tuple[int, Outcome[Any, Any]] | None:
         """The outcome of the item at work, if there is one by now."""
         if self.number is None:
             return None
-        item = items[self.number]
+        item = self.item
         seconds = time.monotonic() - self.begun
         value: object = None
         error: WeftError | None = None
         # A process that answered and then died has answered.
         if self.connection.poll() or not self.process.is_alive():
             try:
-                value, error = self.connection.recv()
+                answer = self.connection.recv()
             except (EOFError, OSError):
-                error = self._death(item)
+                answer = None, self._death(item)
+            if isinstance(answer, WeftError):
+                raise answer
+            value, error = answer
         elif seconds >= self.limits.seconds:
             self.kill()
             error = LimitError(f"took more than {self.limits.seconds:g} s", where=str(item))
         else:
             return None
-        number, self.number = self.number, None
+        number, self.number, self.item = self.number, None, None
         return number, Outcome(item, value, error, seconds)
 
     def _death(self, item: object) -> WeftError:
@@ -160,20 +210,23 @@ class _Worker:
         self.connection.close()
 
 
-def _serve(connection: Connection, work: Callable[[Any], Any], mebibytes: int) -> None:
-    """The worker's side: take an item, send back ``(value, error)``."""
+def _serve(connection: Connection, load: Callable[[], Callable[[Any], Any]], mebibytes: int | None) -> None:
+    """The worker's side: take an item, send back ``(value, error)``; where nothing can be loaded, the error alone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _, most = resource.getrlimit(resource.RLIMIT_AS)
-    space = mebibytes * _MIB if most == resource.RLIM_INFINITY else min(mebibytes * _MIB, most)
-    resource.setrlimit(resource.RLIMIT_AS, (space, space))
+    if mebibytes is not None:
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        space = mebibytes * _MIB if most == resource.RLIM_INFINITY else min(mebibytes * _MIB, most)
+        resource.setrlimit(resource.RLIMIT_AS, (space, space))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    memory = "the memory of this machine" if mebibytes is None else f"{mebibytes} MiB"
+    work, failure = _attempt(lambda _: load(), "what it works with", memory)
     while True:
         try:
             item = connection.recv()
         except (EOFError, OSError):
             return
         try:
-            connection.send_bytes(answered(work, item, f"{mebibytes} MiB"))
+            connection.send_bytes(pickle.dumps(failure) if work is None else answered(work, item, memory))
         except BrokenPipeError:
             # Whoever asked is gone.
             return
@@ -187,13 +240,18 @@ def answered(work: Callable[[Any], Any], item: object, memory: str) -> bytes:
         item: The item.
         memory: What there is of it, for the message.
     """
-    error: WeftError
+    packed, error = _attempt(lambda one: pickle.dumps((work(one), None)), item, memory)
+    return pickle.dumps((None, error)) if packed is None else packed
+
+
+def _attempt(
+    work: Callable[[Any], Value], item: object, memory: str
+) -> tuple[Value | None, WeftError | None]:
     try:
-        return pickle.dumps((work(item), None))
+        return work(item), None
     except WeftError as failure:
-        error = failure
+        return None, failure
     except MemoryError:
-        error = LimitError(f"needs more than {memory}", where=str(item))
+        return None, LimitError(f"needs more than {memory}", where=str(item))
     except Exception as failure:  # noqa: BLE001 - an untrusted file may break a parser in any way; the run goes on
-        error = InputError(f"cannot be analysed ({type(failure).__name__}: {failure})", where=str(item))
-    return pickle.dumps((None, error))
+        return None, InputError(f"cannot be analysed ({type(failure).__name__}: {failure})", where=str(item))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 from pathlib import Path
 
 import pytest
@@ -116,6 +118,38 @@ def test_what_cannot_be_asked_is_refused(tmp_path: Path) -> None:
         extract(tmp_path / "s", [*sources(), *sources()])
     # What was read before that is kept.
     assert len(Graph.load(tmp_path / "s").documents) == 5
+
+
+class Fragile(LineLoader):
+    """Loads a reader that one document kills, and another one breaks in a way that nobody foresaw."""
+
+    def __call__(self) -> LineReader:
+        reader = super().__call__()
+        real = reader.read
+
+        def read(item: Source) -> Found:
+            if item.content == "kills" and multiprocessing.parent_process() is not None:
+                os._exit(3)
+            if item.content in ("kills", "breaks"):
+                raise RuntimeError("not foreseen")
+            return real(item)
+
+        reader.read = read  # pyright: ignore[reportAttributeAccessIssue]
+        return reader
+
+
+def test_a_document_that_ends_its_process_is_listed_and_asked_again(tmp_path: Path) -> None:
+    found = sources(c="kills", d="breaks")
+    died = extract_corpus(found, tmp_path / "s", Fragile(), corpus="corpus", model="lines", workers=2)
+    assert died.read == 3
+    messages = dict(died.failed)
+    assert messages["corpus/c"] == "its worker process died (exit code 3)"
+    assert messages["corpus/d"] == "cannot be analysed (RuntimeError: not foreseen)"
+    alone = extract_corpus(found, tmp_path / "t", Fragile(), corpus="corpus", model="lines")
+    assert (alone.read, len(alone.failed)) == (3, 2)
+    assert lines(tmp_path / "s") == lines(tmp_path / "t")
+    again = extract(tmp_path / "s", found)
+    assert (again.unchanged, len(again.failed)) == (3, 2)
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from weft.bcsd.use.embedder import Embedder
 from weft.bcsd.use.store import DEFAULT_MODEL, find
 from weft.platform.processes import Limits
 
-_LIMITS = Limits(3600.0, 8192)
+_LIMITS = Limits()
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,7 +49,7 @@ class Embedding:
     min_blocks: int = 0
     precision: Precision = "auto"
     workers: int = 1
-    limits: Limits = field(default_factory=lambda: Limits(seconds=3600.0, mebibytes=8192))
+    limits: Limits = field(default_factory=Limits)
     lifter: str = "auto"
 
 

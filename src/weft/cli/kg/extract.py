@@ -14,6 +14,7 @@ from weft.cli.options import (
     Parser,
     add_beams,
     add_json,
+    add_limits,
     add_machine,
     add_model,
     add_near,
@@ -21,6 +22,7 @@ from weft.cli.options import (
     add_ray,
     add_workers,
     device_of,
+    limits_of,
 )
 from weft.errors import PartialFailure
 
@@ -66,6 +68,7 @@ def parser() -> Parser:
     )
     add_near(text)
     add_workers(result)
+    add_limits(result, "document, where several processes read")
     add_ray(result)
     add_beams(result, 4)
     result.add_argument(
@@ -100,6 +103,7 @@ def run(argv: list[str]) -> int:
         endpoint=endpoint_of(arguments),
         workers=os.cpu_count() or 1 if workers is None and arguments.ray is None else workers,
         ray=arguments.ray,
+        limits=limits_of(arguments),
         device=str(device_of(arguments)),
         threads=arguments.threads or 1,
     )

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
-from weft.errors import InputError, WeftError
+from weft.errors import InputError
 from weft.kg.annotate.plan import Candidate, Missing, missing
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.extraction.code import CodeCorpus
 from weft.kg.extraction.facts import Extractor, Inferred
 from weft.kg.languages import find_language
 from weft.kg.languages.unit import Open
+from weft.platform.processes import Limits, Outcome, run_here, run_loaded
 
 _PLAIN = 0.9
 """Confidence of a type that is plain from the code, for a model that was not asked about that."""
@@ -72,7 +73,6 @@ def find_missing(
     Raises:
         InputError: There is no such place, or no Python in it.
         CheckpointError: The model is damaged.
-        WeftError: A process died.
     """
     corpus = CodeCorpus(place, "", find_language("python"))
     tree, found = corpus.tree, Findings()
@@ -89,51 +89,44 @@ def find_missing(
     plain = _PLAIN
     if confidence is not None and "plain" in confidence.unstated:
         plain = confidence("plain", 1.0, unstated=True)
-    jobs = [(text, str(path), asked) for path, _, text, asked in given]
-    for number, (answers, failure) in enumerate(_answers(model, jobs, workers, beams)):
+    jobs = [_Job(text, str(path), asked) for path, _, text, asked in given]
+    for number, outcome in enumerate(_answers(model, jobs, workers, beams)):
         path, below, text, asked = given[number]
-        if failure:
-            found.failed.append((str(path), failure))
+        if outcome.value is None:
+            found.failed.append((str(path), outcome.error.what if outcome.error else ""))
         else:
-            found.files.append(
-                Annotated(path, below, text, missing(below, text, tree, asked, answers, plain))
-            )
+            lacking = missing(below, text, tree, asked, outcome.value, plain)
+            found.files.append(Annotated(path, below, text, lacking))
         say(number + 1)
     return found
 
 
-_Job = tuple[str, str, list[Open]]
-_Answer = tuple[list[Inferred], str]
+class _Job(NamedTuple):
+    text: str
+    where: str
+    asked: list[Open]
+
+    def __str__(self) -> str:
+        return self.where
 
 
-def _answers(model: Path, jobs: list[_Job], workers: int, beams: int) -> Iterator[_Answer]:
+def _answers(
+    model: Path, jobs: list[_Job], workers: int, beams: int
+) -> Iterator[Outcome[_Job, list[Inferred]]]:
+    load = partial(_loaded, model, beams)
     if workers == 1 or len(jobs) == 1:
-        _start(model, beams)
-        yield from map(_answer, jobs)
-        return
-    context = multiprocessing.get_context("forkserver")
-    with ProcessPoolExecutor(
-        workers, mp_context=context, initializer=_start, initargs=(model, beams)
-    ) as pool:
-        yield from pool.map(_answer, jobs)
+        return run_here(load(), jobs)
+    return run_loaded(load, jobs, workers=workers, limits=Limits(), preload=__name__)
 
 
-_here: list[tuple[Extractor, int]] = []
-"""The model of this process, and the beams."""
-
-
-def _start(model: Path, beams: int) -> None:
+def _loaded(model: Path, beams: int) -> Callable[[_Job], list[Inferred]]:
     torch.set_num_threads(1)
-    _here[:] = [(Extractor.load(model), beams)]
+    return partial(_answer, Extractor.load(model), beams)
 
 
-def _answer(job: _Job) -> _Answer:
-    extractor, beams = _here[0]
-    text, where, asked = job
+def _answer(extractor: Extractor, beams: int, job: _Job) -> list[Inferred]:
     try:
         # What is plain needs no model, unless a checker refuses it: then the model's answers stand behind it.
-        return extractor.inferred(text, where, asked, beams=beams), ""
-    except (InputError, RecursionError, MemoryError) as error:
-        return [], error.what if isinstance(
-            error, WeftError
-        ) else f"too large or too deep ({type(error).__name__})"
+        return extractor.inferred(job.text, job.where, job.asked, beams=beams)
+    except RecursionError as error:
+        raise InputError("too large or too deep", where=job.where) from error

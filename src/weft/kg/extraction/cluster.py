@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
-from weft.kg.extraction.corpus import Loader, Reader, Reading, Source, reading_of
+from weft.kg.extraction.corpus import Loader, Reader, Reading, Source, loaded
 from weft.platform.cluster import Cluster
+from weft.platform.processes import Outcome
 
 _BLOCK = 8
 """Most documents that an actor reads before they are sent back."""
@@ -24,7 +25,7 @@ class ClusterReadings:
         self._loader = loader
         self._cluster = cluster
 
-    def __call__(self, sources: Iterator[Source], reader: Reader) -> Iterator[tuple[Source, Reading]]:
+    def __call__(self, sources: Iterator[Source], reader: Reader) -> Iterator[Outcome[Source, Reading]]:
         """Read documents, each given back once.
 
         Args:
@@ -34,12 +35,4 @@ class ClusterReadings:
         Raises:
             WeftError: The cluster failed.
         """
-        for outcome in self._cluster.run(partial(_loaded, self._loader), sources, _BLOCK):
-            if outcome.value is not None:
-                yield outcome.item, outcome.value
-            elif outcome.error is not None:
-                yield outcome.item, Reading("failed", [], outcome.error.what)
-
-
-def _loaded(loader: Loader) -> Callable[[Source], Reading]:
-    return partial(reading_of, loader())
+        return self._cluster.run(partial(loaded, self._loader), sources, _BLOCK)

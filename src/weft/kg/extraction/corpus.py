@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent import futures
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, islice
-from multiprocessing.connection import wait
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from weft.errors import ConfigError, InputError, WeftError
+from weft.errors import ConfigError, InputError
 from weft.kg.combine.tally import Tally
 from weft.kg.languages.unit import Open
 from weft.kg.schema import Schema
 from weft.kg.storage.layout import Evidence, Spelling, Status
 from weft.kg.storage.writer import Writer, create_store, open_writer
-
-_AHEAD = 4
-"""Documents given to each process ahead of what it has finished."""
+from weft.platform.processes import Limits, Outcome, run_here, run_loaded
 
 
 class Source(NamedTuple):
@@ -45,6 +36,9 @@ class Source(NamedTuple):
     context: str = ""
     asked: tuple[Open, ...] | None = None
     failure: str = ""
+
+    def __str__(self) -> str:
+        return self.document
 
 
 class Found(NamedTuple):
@@ -90,19 +84,28 @@ class Loader(Protocol):
 
 
 class Reading(NamedTuple):
-    """What became of a document."""
+    """What became of a document.
+
+    Args:
+        status: In the store.
+        evidence: Facts.
+        message: Why it could not be read.
+        tally: What became of the questions to an endpoint.
+        again: Whether the next run may have more luck, and asks again.
+    """
 
     status: Status
     evidence: list[Evidence]
     message: str = ""
     tally: Tally | None = None
+    again: bool = False
 
 
 class Readings(Protocol):
     """Reads documents somewhere: in processes of this machine, on a cluster."""
 
-    def __call__(self, sources: Iterator[Source], reader: Reader) -> Iterator[tuple[Source, Reading]]:
-        """Each document with what became of it, once, in any order.
+    def __call__(self, sources: Iterator[Source], reader: Reader) -> Iterator[Outcome[Source, Reading]]:
+        """What became of each document, once, in any order.
 
         Args:
             sources: The documents.
@@ -191,22 +194,20 @@ def extract_corpus(
     Raises:
         StoreError: No store can be made or written there, or another process writes to it.
         InputError: Two documents of one name.
-        WeftError: A process died.
+        WeftError: The model cannot be loaded in a process, or the cluster failed.
     """
-    if workers < 1:
-        raise ConfigError(f"workers is {workers}; it must be at least 1")
     if precision is not None and not 0.0 < precision <= 1.0:
         raise ConfigError(f"precision is {precision}; it must be in (0, 1]")
+    readings = readings or Processes(loader, workers)
     reader = loader()
-    if readings is None:
-        readings = Processes(loader, workers)
     create_store(store, reader.schema, reader.spelling)
     report = Report()
     with open_writer(store) as writer:
         writer.check_schema(reader.schema)
         seen: set[str] = set()
         waiting = _changed(sources, writer, reader.version, seen, report)
-        for number, (source, reading) in enumerate(readings(waiting, reader)):
+        for number, outcome in enumerate(readings(waiting, reader)):
+            source, reading = outcome.item, _reading(outcome)
             if number == 0:
                 writer.begin_run(model, reader.version)
             if complete is not None and reading.status != "failed":
@@ -239,10 +240,17 @@ def extract_corpus(
     return report
 
 
+def _reading(outcome: Outcome[Source, Reading]) -> Reading:
+    """A document that ended its process, or broke its reader, has failed for now."""
+    if outcome.value is not None:
+        return outcome.value
+    return Reading("failed", [], "" if outcome.error is None else outcome.error.what, again=True)
+
+
 def _version(reader: Reader, reading: Reading) -> str:
-    """The model that a document is of; another one where an endpoint was silent, so that the next run asks again."""
+    """The model that a document is of; another one where the next run is to ask again."""
     silent = reading.tally is not None and reading.tally.unanswered > 0
-    return f"{reader.version}-unanswered" if silent else reader.version
+    return f"{reader.version}-unanswered" if silent or reading.again else reader.version
 
 
 def _changed(
@@ -264,48 +272,44 @@ def _changed(
 
 @dataclass(frozen=True)
 class Processes:
-    """Reads documents in this process, or in several.
+    """Reads documents in this process, or in several, each within limits.
 
     Args:
         loader: Loads the model in each.
-        workers: How many.
+        workers: How many; 1 is this one.
+        limits: Of time and memory for a document, where there are several.
+
+    Raises:
+        ConfigError: No process.
     """
 
     loader: Loader
     workers: int
+    limits: Limits = field(default_factory=Limits)
 
-    def __call__(self, sources: Iterator[Source], reader: Reader) -> Iterator[tuple[Source, Reading]]:
+    def __post_init__(self) -> None:
+        if self.workers < 1:
+            raise ConfigError(f"workers is {self.workers}; it must be at least 1")
+
+    def __call__(self, sources: Iterator[Source], reader: Reader) -> Iterator[Outcome[Source, Reading]]:
         """Read documents, each given back as soon as it is finished."""
         first = list(islice(sources, 2))
+        found = chain(first, sources)
         if self.workers == 1 or len(first) == 1:
-            for source in chain(first, sources):
-                yield source, reading_of(reader, source)
-            return
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload([type(self.loader).__module__])
-        pool = ProcessPoolExecutor(
-            self.workers, mp_context=context, initializer=_start, initargs=(self.loader,)
+            return run_here(partial(reading_of, reader), found)
+        return run_loaded(
+            partial(loaded, self.loader),
+            found,
+            workers=self.workers,
+            limits=self.limits,
+            preload=type(self.loader).__module__,
+            ordered=False,
         )
-        pending: dict[Future[Reading], Source] = {}
-        try:
-            for source in chain(first, sources):
-                pending[pool.submit(_read_there, source)] = source
-                if len(pending) >= self.workers * _AHEAD:
-                    yield from _finished(pending)
-            while pending:
-                yield from _finished(pending)
-        except BrokenProcessPool as error:
-            raise WeftError(
-                "a worker process died",
-                hint="what was finished is kept and the next run goes on; fewer --workers need less memory",
-            ) from error
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _finished(pending: dict[Future[Reading], Source]) -> Iterator[tuple[Source, Reading]]:
-    for future in futures.wait(pending, return_when=futures.FIRST_COMPLETED).done:
-        yield pending.pop(future), future.result()
+def loaded(loader: Loader) -> Callable[[Source], Reading]:
+    """What reads a document, made in the process that is to read."""
+    return partial(reading_of, loader())
 
 
 def reading_of(reader: Reader, source: Source) -> Reading:
@@ -319,27 +323,3 @@ def reading_of(reader: Reader, source: Source) -> Reading:
     except (RecursionError, MemoryError) as error:
         return Reading("failed", [], f"too large or too deep to be read ({type(error).__name__})")
     return Reading("read" if evidence else "empty", evidence, tally=tally)
-
-
-_here: list[Reader] = []
-"""The reader of this worker process."""
-
-
-def _start(loader: Loader) -> None:
-    """What a worker process does first: load the model, and end when the process that made it ends."""
-    # Ctrl-C reaches every process of the terminal; the one that commits decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
-    _here.append(loader())
-
-
-def _end_with(sentinel: int) -> None:
-    # A killed parent closes nothing properly: without this its workers would wait for work for ever.
-    wait([sentinel])
-    os._exit(1)
-
-
-def _read_there(source: Source) -> Reading:
-    return reading_of(_here[0], source)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from weft.errors import ConfigError
 from weft.kg.combine.endpoint import Endpoint
 from weft.kg.extraction.cluster import ClusterReadings
 from weft.kg.extraction.code import CodeCorpus, CodeLoader
-from weft.kg.extraction.corpus import Loader, Report, Source, extract_corpus
+from weft.kg.extraction.corpus import Loader, Processes, Readings, Report, Source, extract_corpus
 from weft.kg.extraction.model import model_kind, model_language
 from weft.kg.extraction.text import TextLoader, text_sources
 from weft.kg.model.leafy_chain import KIND as CODE_KIND
 from weft.platform.cluster import Cluster
 from weft.platform.models import find_model
+from weft.platform.processes import Limits
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Extraction:
         floor: For a model of code: least confidence of an inferred fact.
         endpoint: For a model of code: combines the likely tokens of each tail.
         workers: Processes; on a cluster all of its processors where None.
+        limits: Of time and memory for a document, where several processes read.
         ray: Address of a Ray cluster to read on.
         device: Where to compute.
         threads: Of torch in each process: as fast with several processes, and the same to the last bit.
@@ -51,6 +53,7 @@ class Extraction:
     floor: float = 0.5
     endpoint: Endpoint | None = None
     workers: int | None = 1
+    limits: Limits = field(default_factory=Limits)
     ray: str | None = None
     device: str = "cpu"
     threads: int = 1
@@ -90,15 +93,19 @@ def extract(
     name = options.name or Path(corpus).resolve().name
     failures: list[tuple[str, str]] = []
     sources, loader = _sources(Path(corpus), name, options, failures)
-    cluster = None if options.ray is None else Cluster(options.ray, options.workers)
+    if options.ray is not None:
+        readings: Readings = ClusterReadings(loader, Cluster(options.ray, options.workers))
+    else:
+        # The driver of an accelerator reserves address space that it does not use.
+        limits = options.limits if options.device == "cpu" else replace(options.limits, mebibytes=None)
+        readings = Processes(loader, 1 if options.workers is None else options.workers, limits)
     report = extract_corpus(
         sources,
         Path(store),
         loader,
         corpus=name,
         model=str(options.model),
-        workers=1 if options.workers is None else options.workers,
-        readings=None if cluster is None else ClusterReadings(loader, cluster),
+        readings=readings,
         precision=options.precision,
         prune=options.prune,
         complete=sources.complete if isinstance(sources, CodeCorpus) else None,
