@@ -102,6 +102,14 @@ def _line(function: Function) -> Line:
     )
 
 
+def look_record(look: Look) -> dict[str, Any]:
+    """What was asked for as JSON values: see ``docs/bcsd.md``."""
+    if isinstance(look.found, Detail):
+        return detail_record(look.found)
+    listed = [line_record(line) for line in look.found]
+    return {"schema": 1, "functions": listed, "remarks": list(look.remarks)}
+
+
 def line_record(line: Line) -> dict[str, Any]:
     """A listed function as JSON values."""
     record = {**line._asdict(), "flags": list(line.flags), "aliases": list(line.aliases)}

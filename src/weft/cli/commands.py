@@ -90,6 +90,7 @@ ROOT = Command(
         "absa": Command("what texts feel about aspects of targets", commands=_ABSA),
         "bcsd": Command("which function of one binary is which function of another", commands=_BCSD),
         "kg": Command("knowledge graphs from text and code", commands=_KG),
+        "serve": Command("the three tools and their pages over HTTP", "serve"),
         "models": Command("the shipped models and their cards", "models"),
         "demo": Command("the mechanisms and the tools at work on real input", "demo"),
         "bench": Command("speed and memory as ratios against named baselines", "bench"),

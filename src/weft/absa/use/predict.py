@@ -10,7 +10,7 @@ from typing import Any
 from weft.absa.read.labelled import optional_cell, text_cell
 from weft.absa.read.table import TableRow
 from weft.absa.records import NONE, Context, Problems, Sentence
-from weft.absa.use.asker import Asker
+from weft.absa.use.asker import Asker, Floats
 from weft.absa.use.decide import decide
 from weft.absa.use.language import foreign
 from weft.errors import ConfigError, InputError
@@ -74,6 +74,7 @@ def records(
     sentences: Sequence[Sentence],
     threshold: float | None = None,
     abstain: float | None = None,
+    answers: Sequence[Floats] | None = None,
 ) -> list[dict[str, Any]]:
     """One record for each question: text, target, aspect, polarity, probabilities, note.
 
@@ -87,10 +88,11 @@ def records(
         sentences: The texts with their questions.
         threshold: See :func:`weft.absa.use.decide.decide`; the model's own where None.
         abstain: The polarity is ``unsure`` where the answer is less probable than this; None answers always.
+        answers: What :meth:`Asker.answer` gave for these sentences, where it was asked already.
     """
     found: list[dict[str, Any]] = []
     limit = asker.config.threshold if threshold is None else threshold
-    for sentence, probabilities in zip(sentences, asker.answer(sentences), strict=True):
+    for sentence, probabilities in zip(sentences, answers or asker.answer(sentences), strict=True):
         classes = decide(probabilities, limit)
         language = foreign(sentence.text)
         for context, row, chosen in zip(sentence.contexts, probabilities, classes, strict=True):

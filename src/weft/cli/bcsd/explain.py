@@ -41,7 +41,7 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run ``weft bcsd explain``."""
     arguments = parser().parse_args(argv)
-    from weft.bcsd.select import find_function, parse_selector
+    from weft.bcsd.select import parse_selector
 
     chosen = [parse_selector(text) for text in (arguments.a, arguments.b)]
     for selector in chosen:
@@ -50,24 +50,16 @@ def run(argv: list[str]) -> int:
     limits = limits_of(arguments)
     if arguments.html is not None:
         check_output(arguments.html)
-    from weft.bcsd.explain.occlusion import explain
+    from weft.bcsd.explain.files import explain_files
     from weft.bcsd.explain.record import describe, explanation_record
-    from weft.bcsd.matching.side import SideRequest, read_sides
-    from weft.bcsd.use.embedder import Embedder
-    from weft.bcsd.use.store import find
 
-    folder = find(arguments.model)
-    requests = [
-        SideRequest(selector.path, arguments.disassembler, listings=True, lifter="none")
-        for selector in chosen
-    ]
-    sides = read_sides(requests, workers=2, limits=limits)
-    rows = [
-        find_function(side.functions, selector.function or "", selector.path, side.readable)
-        for side, selector in zip(sides, chosen, strict=True)
-    ]
-    embedder = Embedder.load(folder, device=device_of(arguments))
-    found = explain(sides[0], rows[0], sides[1], rows[1], embedder)
+    found = explain_files(
+        [(selector.path, selector.function or "") for selector in chosen],
+        model=arguments.model,
+        disassembler=arguments.disassembler,
+        limits=limits,
+        device=device_of(arguments),
+    )
     if arguments.html is not None:
         from weft.bcsd.explain.page import explanation_page
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
 from weft.cli.bcsd.embedding import add_embedding, embedding_of
@@ -16,8 +15,6 @@ from weft.platform.spreadsheet import write_rows
 if TYPE_CHECKING:
     from weft.bcsd.use.search import Answer
 
-#: Answers whose names are demangled at once.
-_AT_ONCE = 64
 CSV_COLUMNS = (
     "query_name",
     "query_address",
@@ -61,6 +58,7 @@ def run(argv: list[str]) -> int:
     selector = parse_selector(arguments.selector)
     options = embedding_of(arguments, arguments.min_blocks)
     from weft.bcsd.use.search import search_file
+    from weft.bcsd.use.search_record import search_record, with_readable
     from weft.cli.bcsd.remarks import say
 
     found = search_file(
@@ -70,38 +68,13 @@ def run(argv: list[str]) -> int:
     if arguments.json:
         head: dict[str, Any] = {"index": str(arguments.index), "model": found.model, "rows": found.rows}
         head["remarks"] = list(found.remarks)
-        print(json.dumps(record(found.answers, selector.path, head)))
+        print(json.dumps(search_record(found.answers, selector.path, head)))
     elif arguments.csv:
         write_csv(found.answers, sys.stdout)
     else:
         for answer, readable in with_readable(found.answers):
             print(describe(answer, readable))
     return 0
-
-
-def record(answers: Iterable[Answer], path: str, head: dict[str, Any]) -> dict[str, Any]:
-    """The object that ``--json`` prints; see ``docs/bcsd.md``."""
-    queries: list[dict[str, Any]] = []
-    for answer, readable in with_readable(answers):
-        hits = [named(hit._asdict(), readable) for hit in answer.hits]
-        queries.append({**named(answer._asdict(), readable), "hits": hits})
-    return {"schema": 1, **head, "binary": path, "queries": queries}
-
-
-def with_readable(answers: Iterable[Answer]) -> Iterator[tuple[Answer, dict[str, str]]]:
-    """Each answer, and the readable forms of the mangled names in it."""
-    from weft.bcsd.read.demangle import demangle_safely
-
-    waiting = iter(answers)
-    while some := list(islice(waiting, _AT_ONCE)):
-        readable = demangle_safely([*(a.name for a in some), *(hit.name for a in some for hit in a.hits)])
-        yield from ((answer, readable) for answer in some)
-
-
-def named(fields: dict[str, Any], readable: dict[str, str]) -> dict[str, Any]:
-    """The fields, with the readable name where the name is mangled."""
-    text = readable.get(fields["name"])
-    return {**fields, "demangled": text} if text else fields
 
 
 def write_csv(answers: Iterable[Answer], file: TextIO) -> None:

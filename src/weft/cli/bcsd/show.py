@@ -30,7 +30,7 @@ def run(argv: list[str]) -> int:
     """Run ``weft bcsd show``."""
     arguments = parser().parse_args(argv)
     from weft.bcsd.select import parse_selector
-    from weft.bcsd.show import Detail, Request, detail_record, line_record, look
+    from weft.bcsd.show import Detail, Request, look, look_record
     from weft.cli.bcsd.remarks import say
     from weft.errors import ConfigError
 
@@ -38,16 +38,15 @@ def run(argv: list[str]) -> int:
     if selector.function is None and (arguments.svg or arguments.dot):
         raise ConfigError("--svg and --dot draw one function", hint="name it: FILE:FUNCTION")
     request = Request(selector.path, selector.function, arguments.disassembler)
-    found, remarks = look(request, limits_of(arguments))
+    seen = look(request, limits_of(arguments))
+    found, remarks = seen
     say(selector.path, remarks)
     if isinstance(found, Detail):
         draw(found, arguments.svg, arguments.dot)
-        print(json.dumps(detail_record(found)) if arguments.json else describe(found))
-    elif arguments.json:
-        listed = [line_record(line) for line in found]
-        print(json.dumps({"schema": 1, "functions": listed, "remarks": list(remarks)}))
+    if arguments.json:
+        print(json.dumps(look_record(seen)))
     else:
-        print(listing(found))
+        print(describe(found) if isinstance(found, Detail) else listing(found))
     return 0
 
 

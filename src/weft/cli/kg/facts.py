@@ -44,8 +44,8 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run ``weft kg facts``."""
     arguments = parser().parse_args(argv)
+    from weft.kg.extraction.chosen import chosen_facts
     from weft.kg.extraction.facts import Extractor
-    from weft.platform.confidence import threshold_at
     from weft.platform.models import find_model
 
     extractor = Extractor.load(find_model("kg", arguments.model), device_of(arguments))
@@ -57,22 +57,15 @@ def run(argv: list[str]) -> int:
     found = extractor.facts(arguments.file, beams=arguments.beams)
     if extractor.combiner is not None:
         report_tally(extractor.combiner.tally)
-    if arguments.relation:
-        found = [fact for fact in found if fact.relation in arguments.relation]
-    judged = [fact for fact in found if fact.agrees is not None]
+    asked = chosen_facts(found, arguments.relation or ())
+    judged = [fact for fact in asked if fact.agrees is not None]
     right = sum(fact.agrees is True for fact in judged)
-    least = arguments.at_least
-    if arguments.target_precision is not None:
-        least = max(least, threshold_at([fact.confidence for fact in found], arguments.target_precision))
-    shown = [fact for fact in found if fact.confidence >= least]
-    if arguments.limit is not None:
-        surest = sorted(shown, key=lambda fact: -fact.confidence)[: arguments.limit]
-        shown = [fact for fact in shown if fact in surest]
+    shown = chosen_facts(asked, (), arguments.at_least, arguments.target_precision, arguments.limit)
     if arguments.json:
         print(json.dumps([fact.record() for fact in shown], ensure_ascii=False))
         return 0
     print(listing(shown))
-    print(f"{len(found)} facts; the syntax tree judges {len(judged)} and agrees with {right}")
+    print(f"{len(asked)} facts; the syntax tree judges {len(judged)} and agrees with {right}")
     return 0
 
 

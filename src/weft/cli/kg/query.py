@@ -10,10 +10,9 @@ from urllib.parse import unquote
 from weft.cli.options import Parser, add_only, add_shapes, add_store
 from weft.cli.table import table
 from weft.errors import ConfigError, InputError
-from weft.platform.spreadsheet import write_rows
 
 if TYPE_CHECKING:
-    from weft.kg.storage.sparql import Answer, Term
+    from weft.kg.storage.sparql import Term
 
 
 def parser() -> Parser:
@@ -36,6 +35,7 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run ``weft kg query``."""
     arguments = parser().parse_args(argv)
+    from weft.kg.storage.results import sparql_csv, sparql_json
     from weft.kg.storage.sparql import answer, locate_index
 
     if arguments.timeout <= 0:
@@ -51,8 +51,7 @@ def run(argv: list[str]) -> int:
     elif found.truth is not None:
         print("yes" if found.truth else "no")
     elif arguments.csv:
-        write_rows(sys.stdout, [found.variables])
-        write_rows(sys.stdout, (["" if term is None else term.value for term in row] for row in found.rows))
+        print(sparql_csv(found), end="")
     else:
         rows = [["" if term is None else readable(term) for term in row] for row in found.rows]
         print(table(found.variables, rows))
@@ -60,26 +59,8 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def sparql_json(answer: Answer) -> dict[str, object]:
-    """The answer in the SPARQL 1.1 results format."""
-    if answer.truth is not None:
-        return {"head": {}, "boolean": answer.truth}
-    bindings = [
-        {name: _json(term) for name, term in zip(answer.variables, row, strict=True) if term is not None}
-        for row in answer.rows
-    ]
-    return {"head": {"vars": list(answer.variables)}, "results": {"bindings": bindings}}
-
-
 def readable(term: Term) -> str:
     """A term as a person reads it: the name behind an IRI of this store."""
     if term.kind == "uri" and term.value.startswith("urn:weft:"):
         return unquote(term.value.split(":", 3)[3])
     return term.value
-
-
-def _json(term: Term) -> dict[str, str]:
-    found = {"type": term.kind, "value": term.value}
-    if term.datatype is not None:
-        found["datatype"] = term.datatype
-    return found

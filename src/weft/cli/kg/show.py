@@ -36,6 +36,7 @@ def run(argv: list[str]) -> int:
     for name in ("limit", "places"):
         if getattr(arguments, name) < 1:
             raise ConfigError(f"--{name} is {getattr(arguments, name)}; it must be at least 1")
+    from weft.kg.storage.entity_record import entity_record, surest_facts
     from weft.kg.storage.graph import Graph
 
     graph = Graph.load(arguments.store, arguments.only)
@@ -48,18 +49,9 @@ def run(argv: list[str]) -> int:
         write_page(graph, around, arguments.html)
         print(f"{len(around.rings)} entities and {len(around.facts)} facts in {arguments.html}")
         return 0
-    facts = graph.facts(entity, arguments.limit)
-    if facts and facts[-1].origin == "tree":
-        # What a model inferred is less sure and of more interest than the last of what is written there.
-        facts += [fact for fact in graph.facts(entity)[len(facts) :] if fact.origin == "model"][
-            : arguments.limit
-        ]
+    facts = surest_facts(graph, entity, arguments.limit)
     if arguments.json:
-        from weft.kg.storage.export.rows import fact_record
-
-        names = {"entity": entity, "kind": graph.kind(entity), "also": graph.spellings(entity)}
-        records = [fact_record(graph, fact.row) for fact in facts]
-        print(json.dumps({**names, "facts": records}, ensure_ascii=False))
+        print(json.dumps(entity_record(graph, entity, facts), ensure_ascii=False))
         return 0
     _print(graph, entity, facts, arguments.places)
     return 0

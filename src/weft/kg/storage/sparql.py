@@ -50,11 +50,13 @@ class Answer:
         variables: Columns of a SELECT; ``subject``, ``predicate``, ``object`` of a CONSTRUCT or DESCRIBE.
         rows: A term or None for each column; none for an ASK.
         truth: The answer of an ASK; None otherwise.
+        graph: Whether the rows are the triples of a graph.
     """
 
     variables: tuple[str, ...]
     rows: list[tuple[Term | None, ...]]
     truth: bool | None = None
+    graph: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,11 +67,13 @@ class Term:
         kind: ``"uri"``, ``"literal"`` or ``"bnode"``, as in SPARQL's JSON.
         value: The IRI or the text.
         datatype: Of a literal that is no string.
+        language: Of a text in a language.
     """
 
     kind: str
     value: str
     datatype: str | None = None
+    language: str | None = None
 
 
 @contextmanager
@@ -193,7 +197,7 @@ def ask(store: ox.Store, query: str) -> Answer:
         rows = [(_term(item.subject), _term(item.predicate), _term(item.object)) for item in found]
     except (OSError, RuntimeError) as error:
         raise InputError(f"cannot be answered: {error}", where="query") from error
-    return Answer(("subject", "predicate", "object"), rows)
+    return Answer(("subject", "predicate", "object"), rows, graph=True)
 
 
 def _check_depth(query: str) -> None:
@@ -252,7 +256,7 @@ def _term(value: object) -> Term | None:
         return Term("uri", value.value)
     if isinstance(value, ox.Literal):
         plain = value.datatype.value.endswith("#string")
-        return Term("literal", value.value, None if plain else value.datatype.value)
+        return Term("literal", value.value, None if plain else value.datatype.value, value.language)
     return None if value is None else Term("bnode", str(value))
 
 

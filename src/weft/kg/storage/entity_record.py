@@ -1,0 +1,26 @@
+"""What a store knows of an entity as JSON values: the documented, stable form of ``weft kg show``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.kg.storage.export.rows import fact_record
+from weft.kg.storage.graph import Fact, Graph
+
+
+def surest_facts(graph: Graph, entity: str, limit: int) -> list[Fact]:
+    """The surest facts of an entity.
+
+    Where they are all stated, as many that a model inferred follow: they are less sure, and of more interest than the
+    last of what is written there.
+    """
+    facts = graph.facts(entity, limit)
+    if facts and facts[-1].origin == "tree":
+        facts += [fact for fact in graph.facts(entity)[len(facts) :] if fact.origin == "model"][:limit]
+    return facts
+
+
+def entity_record(graph: Graph, entity: str, facts: list[Fact]) -> dict[str, Any]:
+    """An entity with some of its facts; see ``docs/kg.md``."""
+    names = {"entity": entity, "kind": graph.kind(entity), "also": graph.spellings(entity)}
+    return {**names, "facts": [fact_record(graph, fact.row) for fact in facts]}

@@ -1,0 +1,152 @@
+"""The application: routes, errors, their description, and the gate around all."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from weft import __version__
+from weft.errors import WeftError
+from weft.serve.desk import Desk
+from weft.serve.guard.gate import App, Gate
+from weft.serve.guard.tokens import Tokens
+from weft.serve.problems import KINDS, MEDIA, Refusal, problem, record
+from weft.serve.routes import binaries, graphs, house, texts, work
+from weft.serve.routes.house import PAGES
+from weft.serve.settings import Settings
+from weft.serve.shapes.base import Problem
+from weft.serve.shapes.graphs import Sparql
+
+_UPLOADS = "/v1/uploads"
+_ABOUT = """Binaries, knowledge graphs and opinions over HTTP, with the answers of the `weft` commands.
+
+Files are sent to `/v1/uploads`, and named by their `id` from then on. What takes long is a job: a request waits for it
+as many seconds as `wait` says, and gets the job (202) where that is not enough. Errors are `application/problem+json`.
+"""
+
+
+def create_api(desk: Desk) -> FastAPI:
+    """The routes and their description, without the gate.
+
+    Args:
+        desk: What answers.
+    """
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        desk.start()
+        try:
+            yield
+        finally:
+            desk.stop()
+
+    api = FastAPI(
+        title="weft",
+        version=__version__,
+        description=_ABOUT,
+        openapi_url="/v1/openapi.json",
+        docs_url=None,  # its page loads scripts of another host
+        redoc_url=None,
+        lifespan=lifespan,
+        redirect_slashes=False,
+    )
+    api.state.desk = desk
+    for router in (house.router, work.router, binaries.router, graphs.router, texts.router, house.pages):
+        api.include_router(router)
+    api.add_exception_handler(WeftError, _weft_error)
+    api.add_exception_handler(Refusal, _refusal)
+    api.add_exception_handler(HTTPException, _http_error)
+    api.add_exception_handler(RequestValidationError, _invalid)
+    api.add_exception_handler(Exception, _unforeseen)
+    described = api.openapi
+
+    def openapi() -> dict[str, Any]:
+        if api.openapi_schema is None:
+            _complete(described())
+        return api.openapi_schema or {}
+
+    api.openapi = openapi  # type: ignore[method-assign]
+    return api
+
+
+def create_app(settings: Settings) -> tuple[Desk, App]:
+    """The service.
+
+    Args:
+        settings: What is served.
+
+    Returns:
+        What is to be started and stopped with it, and the ASGI application.
+
+    Raises:
+        WeftError: The settings cannot be met.
+    """
+    tokens = None if settings.token_file is None else Tokens.read(settings.token_file)
+    desk = Desk(settings)
+    bounds = settings.bounds
+
+    def limit_of(method: str, path: str) -> int:
+        return bounds.upload_bytes if method == "POST" and path == _UPLOADS else bounds.body_bytes
+
+    gate = Gate(
+        create_api(desk), settings, tokens, desk.measures, is_page=PAGES.__contains__, limit_of=limit_of
+    )
+    return desk, gate
+
+
+def _complete(schema: dict[str, Any]) -> None:
+    """Put in what the routes name: the shape of problems, and of SPARQL's answers; how one says who one is."""
+    parts = schema["components"]
+    template = "#/components/schemas/{model}"
+    for model in (Problem, Sparql):
+        parts["schemas"][model.__name__] = model.model_json_schema(ref_template=template)
+    for name in ("HTTPValidationError", "ValidationError"):
+        parts["schemas"].pop(name, None)
+    parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    schema["security"] = [{"token": []}, {}]
+
+
+async def _weft_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, WeftError)
+    told = record(error, request.app.state.desk.paths)
+    _, status, _ = next(KINDS[base] for base in type(error).__mro__ if base in KINDS)
+    return JSONResponse(told, status, media_type=MEDIA)
+
+
+async def _refusal(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refusal)
+    return error.response()
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    kind = {404: "not-found", 405: "method"}.get(error.status_code, "http")
+    headers = dict(error.headers or {})
+    return problem(error.status_code, kind, str(error.detail), str(error.detail), headers=headers)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    told = [
+        {"where": ".".join(str(part) for part in one["loc"])[:200], "what": str(one["msg"])[:300]}
+        for one in error.errors()[:20]
+    ]
+    first = told[0] if told else {"where": "request", "what": "is not as described"}
+    detail = f"{first['where']}: {first['what']}"
+    return problem(422, "request", "The request is not as described", detail, errors=told)
+
+
+async def _unforeseen(request: Request, error: Exception) -> Response:
+    return problem(
+        500,
+        "fault",
+        "A fault of weft's own",
+        type(error).__name__,
+        hint="its log has the number of this request",
+    )

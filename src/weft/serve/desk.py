@@ -1,0 +1,216 @@
+"""What the routes share: the crews, the ledger, the uploads, and how a request becomes a task."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from anyio import CapacityLimiter
+from starlette.responses import JSONResponse, Response
+
+from weft.errors import InputError, StoreError, WeftError
+from weft.platform.crew import Crew
+from weft.platform.lock import locked
+from weft.platform.processes import Limits
+from weft.serve.batches import Batches
+from weft.serve.guard.measures import Measures
+from weft.serve.guard.tokens import Caller
+from weft.serve.jobs.files import Files
+from weft.serve.jobs.ledger import DONE, ENDED, FAILED, Job, Ledger, Upload
+from weft.serve.jobs.runner import Runner, wait_for
+from weft.serve.problems import MEDIA, Paths, Refusal, not_here, record
+from weft.serve.settings import Settings
+from weft.serve.tasks.task import REMARKS, File, Served, Task, perform
+
+_SWEEP = 60.0
+
+
+class Desk:
+    """The service without its routes.
+
+    Args:
+        settings: What is served.
+
+    Raises:
+        StoreError: Another service keeps its state in the same folder, or the list of jobs is damaged.
+        OutputError: The folder cannot be written.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        bounds = settings.bounds
+        self.settings = settings
+        self.paths = Paths(
+            [settings.data, settings.index, settings.store, settings.token_file, Path(settings.absa)]
+        )
+        self.ledger = Ledger(settings.data)
+        self.files = Files(settings.data / "uploads", self.ledger, bounds)
+        self.measures = Measures(self.ledger.counts)
+        quick = Limits(bounds.quick_seconds, bounds.mebibytes)
+        long = Limits(bounds.job_seconds, bounds.mebibytes)
+        self.served = Served(settings.index, settings.store, settings.absa, long)
+        self._crews = {
+            "bcsd": Crew(perform, settings.workers, quick),
+            "kg": Crew(perform, settings.workers, quick),
+            "absa": Crew(perform, 1, quick),
+            "absa.explain": Crew(perform, 1, quick),  # slow: it must not hold up the batches
+        }
+        self.batches = Batches(lambda requests: self.ask("absa.predict", {"requests": requests}))
+        #: SPARQL makes a process for each query: no more at a time than there are workers.
+        self.asking = threading.BoundedSemaphore(settings.workers + 1)
+        #: Threads that only wait for jobs, apart from those that work.
+        self.patient = CapacityLimiter(bounds.connections)
+        self._runner = Runner(
+            self.ledger,
+            Crew(perform, settings.workers, long),
+            self._prepare,
+            lambda error: record(error, self.paths),
+            self.measures.job,
+            settings.workers,
+        )
+        self._stopped = threading.Event()
+        self._lock: Any = None
+
+    def start(self) -> None:
+        """Take the folder, and go on with the jobs that were accepted."""
+        self._lock = locked(self.settings.data / "lock", "is kept by {}", "name another --data", StoreError)
+        self._lock.__enter__()
+        self.files.sweep()
+        self._runner.start()
+        threading.Thread(target=self._sweep, name="sweep", daemon=True).start()
+
+    def stop(self) -> None:
+        """End all work; jobs that are under way go on after the next start."""
+        self._stopped.set()
+        self._runner.stop()
+        for crew in self._crews.values():
+            crew.close()
+        self.ledger.close()
+        self._lock.__exit__(None, None, None)
+
+    def ask(self, kind: str, request: dict[str, Any], files: Mapping[str, File] | None = None) -> bytes:
+        """Answer at once, in the crew of a tool; waits.
+
+        Raises:
+            WeftError: It cannot be answered.
+        """
+        with self.measures.waiting.track_inprogress():
+            task = Task(kind, request, self.served, files or {})
+            crew = self._crews.get(kind) or self._crews[kind.partition(".")[0]]
+            return crew.run(task)
+
+    def is_extracted(self, file: File) -> bool:
+        """Whether a file was read before, so that a question for one of its functions is answered at once."""
+        return any(file.path.parent.glob(f"{REMARKS}*"))
+
+    def upload(self, caller: Caller, name: str) -> Upload:
+        """An upload of the caller.
+
+        Raises:
+            Refusal: There is none of that name.
+        """
+        found = self.ledger.upload(name, caller.name)
+        if found is None:
+            raise not_here("no such upload")
+        return found
+
+    def file(self, caller: Caller, name: str) -> File:
+        """Where an upload lies; raises as :meth:`upload` does."""
+        found = self.upload(caller, name)
+        return File(self.files.path(found), found.name)
+
+    def submit(self, caller: Caller, kind: str, request: dict[str, Any], uploads: list[str]) -> Job:
+        """Accept a job: when this returns, it is on the disk.
+
+        Raises:
+            Refusal: An upload is not there, or too many jobs wait.
+        """
+        for name in uploads:
+            self.upload(caller, name)
+        most = self.settings.bounds.waiting_jobs
+        job = self.ledger.add(caller.name, kind, request, uploads, most)
+        if job is None:
+            raise Refusal(
+                429, "jobs", "Too many jobs wait", f"{most} of yours have not ended", Retry_After="30"
+            )
+        self._runner.wake()
+        return job
+
+    def job(self, caller: Caller, name: str) -> Job:
+        """A job of the caller.
+
+        Raises:
+            Refusal: There is none of that name.
+        """
+        found = self.ledger.job(name, caller.name)
+        if found is None:
+            raise not_here("no such job")
+        return found
+
+    def progress(self, job: Job) -> dict[str, Any] | None:
+        """How far a job is."""
+        return None if job.state in ENDED else self._runner.progress(job.id)
+
+    def cancel(self, job: Job) -> bool:
+        """End a job; False where it has ended."""
+        ended = self._runner.cancel(job.id)
+        if ended:
+            self.measures.job(job.kind, "cancelled")
+        return ended
+
+    def outcome(self, caller: Caller, job: Job, seconds: float) -> bytes | None:
+        """The result of a job that ends within some seconds; None where it does not.
+
+        Raises:
+            Refusal: It failed: the problem that it failed with.
+        """
+        if not wait_for(lambda: self.job(caller, job.id).state in ENDED, seconds):
+            return None
+        return self.result(self.job(caller, job.id))
+
+    def result(self, job: Job) -> bytes:
+        """What a job that has ended gave.
+
+        Raises:
+            Refusal: It failed, or was cancelled.
+        """
+        if job.state == FAILED and job.problem is not None:
+            raise Failed(job.problem)
+        content = self.ledger.result(job.id) if job.state == DONE else None
+        if content is None:
+            raise Refusal(409, "no-result", "There is no result", f"the job is {job.state}")
+        return content
+
+    def _prepare(self, job: Job) -> Task:
+        files: dict[str, File] = {}
+        for name in job.uploads:
+            upload = self.ledger.upload(name, job.owner)
+            if upload is None:
+                raise InputError("an upload of this job was removed")
+            files[name] = File(self.files.path(upload), upload.name)
+        return Task(job.kind, job.request, self.served, files)
+
+    def _sweep(self) -> None:
+        while not self._stopped.wait(_SWEEP):
+            try:
+                self.files.sweep()
+            except (WeftError, OSError):
+                continue  # the next minute is soon enough; a broken list of jobs is told by every request
+
+
+class Failed(Refusal):
+    """A job that failed, as the refusal that its request would have been."""
+
+    def __init__(self, problem: dict[str, Any]) -> None:
+        super().__init__(problem["status"], "", problem["title"], problem["detail"])
+        self.problem = problem
+
+    def response(self) -> Any:
+        """The answer."""
+        return JSONResponse(self.problem, self.status, media_type=MEDIA)
+
+
+def as_json(content: bytes, status: int = 200) -> Response:
+    """Bytes that are JSON already."""
+    return Response(content, status, media_type="application/json")

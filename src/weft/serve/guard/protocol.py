@@ -1,0 +1,40 @@
+"""Connections that send the head of a request slowly, or never, are closed: uvicorn waits for them without end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+
+def patient_protocol(patience: float) -> type[H11Protocol]:
+    """HTTP/1.1 that waits only so many seconds for the head of a request."""
+
+    class PatientProtocol(H11Protocol):
+        _watch: asyncio.TimerHandle | None = None
+        _since = 0.0
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._since = time.monotonic()
+            self._look()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            if self._watch is not None:
+                self._watch.cancel()
+            super().connection_lost(exc)
+
+        def _look(self) -> None:
+            if self.transport.is_closing():
+                return
+            if self.conn.their_state is not h11.IDLE:
+                self._since = time.monotonic()  # a request is under way: others watch its body
+            elif time.monotonic() - self._since > patience:
+                self.transport.close()
+                return
+            self._watch = self.loop.call_later(min(1.0, patience / 4), self._look)
+
+    return PatientProtocol

@@ -1,0 +1,61 @@
+"""The service as a process: one event loop, until it is told to stop."""
+
+from __future__ import annotations
+
+import multiprocessing
+import socket
+import sys
+
+import uvicorn
+
+from weft.errors import OutputError
+from weft.serve.app import create_app
+from weft.serve.guard.protocol import patient_protocol
+from weft.serve.settings import Settings
+
+#: Loaded once into the process that workers are forked from: each of them starts with it.
+_SHARED = ["weft.serve.tasks.task", "weft.kg.storage.sparql", "weft.bcsd.use.extract_files"]
+
+
+def serve(settings: Settings) -> None:
+    """Serve until a signal says stop.
+
+    Raises:
+        WeftError: It cannot start.
+    """
+    multiprocessing.set_forkserver_preload(_SHARED)
+    _, app = create_app(settings)
+    listening = _listen(settings.host, settings.port)
+    host, port = listening.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    print(f"weft serve: http://{shown}:{port}/", file=sys.stderr, flush=True)  # noqa: T201 - where it is
+    bounds = settings.bounds
+    config = uvicorn.Config(
+        app,  # pyright: ignore[reportArgumentType] - an ASGI application
+        http=patient_protocol(bounds.patience),
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        limit_concurrency=bounds.connections,
+        timeout_keep_alive=int(max(1, bounds.patience)),
+        timeout_graceful_shutdown=5,
+        h11_max_incomplete_event_size=64 << 10,
+        proxy_headers=False,
+    )
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        reason = error.strerror or str(error)
+        raise OutputError(
+            f"cannot listen: {reason}", where=f"{host}:{port}", hint="name another --port"
+        ) from error
+    return listening

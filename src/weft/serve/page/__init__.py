@@ -1,0 +1,1 @@
+"""The pages: plain HTML, styles and scripts, served as they are."""

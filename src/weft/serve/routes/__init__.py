@@ -1,0 +1,1 @@
+"""Every address of the service: read the request, ask the desk, answer."""

@@ -1,0 +1,60 @@
+"""``/v1/bcsd``: what ``weft bcsd`` does, on uploads."""
+
+from __future__ import annotations
+
+from anyio import to_thread
+from fastapi import APIRouter, Response
+
+from weft.serve.desk import as_json
+from weft.serve.problems import not_served
+from weft.serve.routes.needs import PROBLEMS, AnyCaller, AnyDesk, Wait, by_job, waited
+from weft.serve.shapes.binaries import (
+    AskExplain,
+    AskFunctions,
+    AskMatch,
+    AskSearch,
+    Detail,
+    Explanation,
+    Found,
+    Listing,
+    Matching,
+)
+
+router = APIRouter(prefix="/v1/bcsd", tags=["Binaries"], responses=PROBLEMS)
+
+
+@router.post(
+    "/functions", responses=waited(Listing | Detail, "The functions, or the one that was asked for.")
+)  # type: ignore[arg-type]
+async def functions(asked: AskFunctions, desk: AnyDesk, caller: AnyCaller, wait: Wait = 20) -> Response:
+    """The functions of a file, or one with its blocks, edges and tokens, as `weft bcsd show` tells them."""
+    return await by_job(desk, caller, "bcsd.functions", asked.model_dump(), [asked.file], wait)
+
+
+@router.post("/search", responses=waited(Found, "For each function, those of the index that are most alike."))
+async def search(asked: AskSearch, desk: AnyDesk, caller: AnyCaller, wait: Wait = 20) -> Response:
+    """The functions of the index that are most alike, as `weft bcsd search` tells them.
+
+    A file is read once. After that, a question for one of its functions is answered at once.
+    """
+    if desk.settings.index is None:
+        raise not_served("index of functions", "--index")
+    request = asked.model_dump()
+    if asked.function is not None:
+        file = await to_thread.run_sync(desk.file, caller, asked.file)
+        if await to_thread.run_sync(desk.is_extracted, file):
+            files = {asked.file: file}
+            return as_json(await to_thread.run_sync(desk.ask, "bcsd.search", request, files))
+    return await by_job(desk, caller, "bcsd.search", request, [asked.file], wait)
+
+
+@router.post("/match", responses=waited(Matching, "The pairs, the surest first."))
+async def match(asked: AskMatch, desk: AnyDesk, caller: AnyCaller, wait: Wait = 20) -> Response:
+    """The functions of two files, paired one to one, as `weft bcsd match` tells them."""
+    return await by_job(desk, caller, "bcsd.match", asked.model_dump(), [asked.a, asked.b], wait)
+
+
+@router.post("/explain", responses=waited(Explanation, "How far the similarity falls without each part."))
+async def explain(asked: AskExplain, desk: AnyDesk, caller: AnyCaller, wait: Wait = 20) -> Response:
+    """Which blocks, instructions and tokens carry the match of two functions, as `weft bcsd explain` tells them."""
+    return await by_job(desk, caller, "bcsd.explain", asked.model_dump(), [asked.a, asked.b], wait)

@@ -1,0 +1,89 @@
+"""What is served, whether it works, what it counted; and the pages."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from weft import __version__
+from weft.platform.models import describe_models
+from weft.serve.problems import not_here
+from weft.serve.routes.needs import PROBLEMS, AnyCaller, AnyDesk
+from weft.serve.shapes.base import Health, Models
+
+router = APIRouter(tags=["The service"])
+pages = APIRouter(include_in_schema=False)
+_MEDIA = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+_WIDE = "public, max-age=3600"
+
+
+@router.get("/healthz", response_model=Health)
+def health() -> Any:
+    """Whether the service works; open to all."""
+    return {"status": "ok", "version": __version__}
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={**PROBLEMS, 200: {"content": {"text/plain": {}}, "description": "Counts."}},
+)
+def metrics(desk: AnyDesk, caller: AnyCaller) -> Response:
+    """What Prometheus reads."""
+    return Response(desk.measures.text(), media_type=desk.measures.media)
+
+
+@router.get("/v1/models", response_model=Models, responses=PROBLEMS)
+def models(desk: AnyDesk, caller: AnyCaller) -> Any:
+    """What is served, and the models that come with weft."""
+    settings = desk.settings
+    return {
+        "shipped": describe_models(),
+        "absa": desk.paths.hidden(settings.absa),
+        "index": None if settings.index is None else settings.index.resolve().name,
+        "store": None if settings.store is None else settings.store.resolve().name,
+    }
+
+
+def page_files() -> dict[str, tuple[bytes, str]]:
+    """Every file of the pages by its address, with its media type: all are in memory, and no path leads elsewhere."""
+    found: dict[str, tuple[bytes, str]] = {}
+    root = files("weft.serve.page")
+    for folder, address in ((root, "/"), (root.joinpath("vendor"), "/vendor/")):
+        for file in folder.iterdir():
+            suffix = "." + file.name.rpartition(".")[2]
+            if suffix in _MEDIA and file.is_file():
+                found[address + file.name] = file.read_bytes(), _MEDIA[suffix]
+    base = files("weft.platform").joinpath("page.css").read_bytes()
+    found["/base.css"] = base, _MEDIA[".css"]
+    found["/"] = found["/index.html"]
+    return found
+
+
+PAGES = page_files()
+
+
+@pages.get("/")
+def start() -> Response:
+    """The pages."""
+    return page("")
+
+
+@pages.get("/{name:path}")
+def page(name: str) -> Response:
+    """A file of the pages."""
+    found = PAGES.get(f"/{name}")
+    if found is None:
+        raise not_here("no such address")
+    content, media = found
+    return Response(
+        content, media_type=media, headers={"cache-control": "no-cache" if "html" in media else _WIDE}
+    )

@@ -1,0 +1,118 @@
+"""Requests and answers about texts; the answers are those of ``weft absa … --json``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, RootModel, model_validator
+
+from weft.serve.shapes.base import Asked, Told, UploadId
+
+Text = Annotated[str, Field(min_length=1, max_length=100_000, pattern=r"\S")]
+Aspect = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
+_MOST = 1024
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class AskPredict(Asked):
+    """Texts, or a table of them, with what is asked of each."""
+
+    texts: list[Text] = Field([], max_length=256, examples=[["The food was great, the service slow."]])
+    file: UploadId | None = Field(
+        None, description="A table instead: CSV, JSON lines, Parquet, or plain lines."
+    )
+    aspects: list[Aspect] = Field([], max_length=64, examples=[["food", "service"]])
+    targets: list[Aspect] = Field(
+        [], max_length=64, description="Words of the text; the whole text where none."
+    )
+    threshold: Share | None = Field(
+        None, description="Report an opinion with more than this share; the model's."
+    )
+    abstain: Share | None = Field(
+        None, description="Answer `unsure` where the answer is less probable than this."
+    )
+    format: Literal["csv", "jsonl", "parquet", "lines"] | None = Field(
+        None, description="Of the table; by the ending of its name where null."
+    )
+    text_column: str = Field("text", max_length=200)
+    target_column: str | None = Field(None, max_length=200)
+    aspect_column: str | None = Field(None, max_length=200)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> AskPredict:
+        if bool(self.texts) == (self.file is not None):
+            raise ValueError("give texts, or the file that holds them")
+        if not self.aspects and (self.file is None or self.aspect_column is None):
+            raise ValueError("give aspects, or the column of the file that holds them")
+        questions = len(self.texts) * len(self.aspects) * max(1, len(self.targets))
+        if questions > _MOST:
+            raise ValueError(f"{questions} questions; one request may have {_MOST}: send the texts as a file")
+        return self
+
+
+class AskWords(Asked):
+    """A text, and the answers to explain."""
+
+    text: Text = Field(examples=["The food was great, the service slow."])
+    aspects: list[Aspect] = Field(min_length=1, max_length=16, examples=[["service"]])
+    targets: list[Aspect] = Field([], max_length=16)
+    method: Literal["occlusion", "search", "gradient", "integrated", "attention", "quasi"] | None = Field(
+        None, description="The one that the deletion test found best where null."
+    )
+    polarity: str | None = Field(None, max_length=40, description="Explain this answer; the most probable.")
+    model: Literal["absa-small", "absa-any"] | None = Field(None, description="`absa-small` where null.")
+
+
+class Opinion(Told):
+    """An answer."""
+
+    row: int | None = Field(None, description="Of a table, from 1.")
+    text: str
+    target: str | None
+    aspect: str
+    polarity: str
+    target_found: bool
+    probabilities: dict[str, float]
+    note: str | None
+
+
+class Opinions(RootModel[list[Opinion]]):
+    """As `weft absa predict TEXT --json`, for each text."""
+
+
+class TableOpinions(Told):
+    """The records that `weft absa predict FILE` writes, and the rows that could not be used."""
+
+    schema_: Literal[1] = Field(alias="schema")
+    records: list[Opinion]
+    problems: list[str]
+    unused: int
+
+
+class Word(Told):
+    """A word and its weight."""
+
+    text: str
+    start: int
+    end: int
+    score: float
+
+
+class Explained(Told):
+    """Which words made an answer."""
+
+    text: str
+    target: str | None
+    aspect: str
+    polarity: str
+    target_found: bool
+    probabilities: dict[str, float]
+    method: str
+    words: list[Word]
+
+
+class Explanations(RootModel[list[Explained]]):
+    """As `weft absa explain --json`."""
+
+
+__all__ = ["AskPredict", "AskWords", "Explanations", "Opinions", "TableOpinions"]

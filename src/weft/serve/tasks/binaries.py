@@ -1,0 +1,212 @@
+"""Tasks on binaries: the work of ``weft bcsd show``, ``search``, ``match`` and ``explain`` on uploads."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from weft.bcsd.explain.files import explain_files
+from weft.bcsd.explain.record import explanation_record
+from weft.bcsd.index.store import TABLE
+from weft.bcsd.index.update import in_step
+from weft.bcsd.lift.choose import lifter_named
+from weft.bcsd.matching.files import match as match_files
+from weft.bcsd.matching.record import matching_record
+from weft.bcsd.read.demangle import demangle_safely, is_mangled
+from weft.bcsd.select import find_function
+from weft.bcsd.show import Request, look, look_record
+from weft.bcsd.use.embed_files import Embedding, embedder_of
+from weft.bcsd.use.embedded import embed_table
+from weft.bcsd.use.extract_files import Job, work_on
+from weft.bcsd.use.remarks import NOT_LIFTED, processor_remarks
+from weft.bcsd.use.search import Answer, Searcher
+from weft.bcsd.use.search_record import search_record
+from weft.errors import InputError, StoreError, WeftError
+from weft.platform.crew import Tell
+from weft.platform.files import write_json
+from weft.platform.processes import Limits, run_bounded
+from weft.serve.tasks.task import REMARKS, File, Task
+
+_EXTRACTED, _REMARKS = "functions-{}.parquet", REMARKS + "{}.json"
+_EMBEDDED_AT_ONCE = 512
+_LISTED = ("name", "address", "size", "aliases")
+
+
+def functions(task: Task, tell: Tell) -> dict[str, Any]:
+    """A file's functions, or one with its graph and tokens."""
+    request = Request(str(task.file().path), task.request.get("function"), task.request["disassembler"])
+    return look_record(look(request, task.served.limits))
+
+
+def match(task: Task, tell: Tell) -> dict[str, Any]:
+    """Two files, one to one."""
+    a, b = task.file("a"), task.file("b")
+    tell({"what": "reading both files", "done": 0, "total": 2})
+    found = match_files(
+        a.path,
+        b.path,
+        model=task.served.bcsd,
+        disassembler=task.request["disassembler"],
+        min_blocks=task.request["min_blocks"],
+        floor=task.request["floor"],
+        limits=task.served.limits,
+    )
+    tell({"what": "writing the pairs", "done": 1, "total": 2})
+    matching = found.matching
+    named = replace(matching, a=replace(matching.a, path=a.name), b=replace(matching.b, path=b.name))
+    return matching_record(named, found.model, found.calibrated)
+
+
+def explain(task: Task, tell: Tell) -> dict[str, Any]:
+    """Which blocks and tokens carry the match of two functions."""
+    files = [task.file("a"), task.file("b")]
+    chosen = [
+        (str(file.path), task.request[f"function_{side}"]) for side, file in zip("ab", files, strict=True)
+    ]
+    found = explain_files(
+        chosen, model=task.served.bcsd, disassembler=task.request["disassembler"], limits=task.served.limits
+    )
+    halves = [replace(half, path=file.name) for half, file in zip((found.a, found.b), files, strict=True)]
+    return explanation_record(replace(found, a=halves[0], b=halves[1]))
+
+
+def search(task: Task, tell: Tell) -> dict[str, Any]:
+    """The functions of the index that are most alike."""
+    index, request, file = task.served.index, task.request, task.file()
+    if index is None:
+        raise StoreError("no index is served")
+    options = Embedding(model=task.served.bcsd, limits=task.served.limits)
+    opened = _opened(index, options.model, _stamp(index))
+    asked, options = options, in_step(index, options)
+    remarks = [] if asked.lifter == "none" or lifter_named(options.lifter) else [NOT_LIFTED]
+    tell({"what": "reading the file", "done": 0, "total": 0})
+    remarks += extracted(file, options.lifter, task.served.limits)
+    queries = _queries(file, options, request["function"], request["min_blocks"], tell)
+    embedder = embedder_of(options.model, options.precision)
+    remarks += processor_remarks(queries.architecture, embedder.trained)
+    answers = opened.searcher.search(queries.rows, request["hits"], request["min_blocks"])
+    told = _counted(opened.shown(answers), queries.rows.num_rows, tell)
+    head = {"index": index.name, "model": embedder.version, "rows": opened.searcher.rows, "remarks": remarks}
+    return search_record(told, file.name, head, readable)
+
+
+def extracted(file: File, lifter: str, limits: Limits) -> list[str]:
+    """Read a file into a table beside it, in a bounded process, unless that was done before; its remarks."""
+    table = file.path.with_name(_EXTRACTED.format(lifter))
+    told = file.path.with_name(_REMARKS.format(lifter))
+    if not told.exists():
+        job = Job(str(file.path), str(table), "auto", 0, lifter)
+        (outcome,) = run_bounded(work_on, [job], workers=1, limits=limits)
+        if outcome.error is not None or outcome.value is None:
+            raise outcome.error or WeftError("no answer")
+        write_json(told, list(outcome.value.remarks))
+    return json.loads(told.read_text(encoding="utf-8"))
+
+
+class _Queries(NamedTuple):
+    rows: pa.Table
+    architecture: str
+
+
+def _queries(file: File, options: Embedding, function: str | None, min_blocks: int, tell: Tell) -> _Queries:
+    """The embedded functions that are asked for; one alone is kept in mind for the next time."""
+    place = str(file.path.with_name(_EXTRACTED.format(options.lifter)))
+    if function is not None:
+        return _one(place, file.name, options, function)
+    table = _read(place)
+    parts = []
+    embedder = embedder_of(options.model, options.precision)
+    wanted = table.filter(pc.field("num_blocks") >= min_blocks)
+    for first in range(0, wanted.num_rows, _EMBEDDED_AT_ONCE):
+        tell({"what": "embedding functions", "done": first, "total": wanted.num_rows})
+        parts.append(embed_table(wanted.slice(first, _EMBEDDED_AT_ONCE), embedder))
+    if not parts:
+        raise InputError("no function found", where=file.name, hint="lower min_blocks")
+    return _Queries(pa.concat_tables(parts), table["architecture"][0].as_py())
+
+
+@lru_cache(maxsize=512)
+def _one(place: str, name: str, options: Embedding, function: str) -> _Queries:
+    table = _read(place)
+    listed = [_Listed(*row.values()) for row in table.select(_LISTED).to_pylist()]
+    row = table.slice(find_function(listed, function, name), 1)
+    rows = embed_table(row, embedder_of(options.model, options.precision))
+    return _Queries(rows, table["architecture"][0].as_py())
+
+
+class _Listed(NamedTuple):
+    name: str
+    address: int
+    size: int
+    aliases: list[str]
+
+
+@lru_cache(maxsize=4)
+def _read(place: str) -> pa.Table:
+    table = pq.read_table(place)
+    if not table.num_rows:
+        raise InputError("no function found")
+    return table
+
+
+class _Opened:
+    """An index that is open, and how its files are called: without the folders that all are in."""
+
+    def __init__(self, index: Path, model: str) -> None:
+        embedder = embedder_of(model, "auto")
+        self.searcher = Searcher.open(index, embedder.weights, embedder.version)
+        binaries = list(self.searcher.store.files())
+        folder = os.path.dirname(binaries[0]) if len(binaries) == 1 else os.path.commonpath(binaries)
+        self._root = len(folder.rstrip("/")) + 1
+
+    def shown(self, answers: Iterable[Answer]) -> Iterator[Answer]:
+        """The answers, no file named by the server's own path."""
+        for answer in answers:
+            yield answer._replace(hits=[hit._replace(binary=hit.binary[self._root :]) for hit in answer.hits])
+
+
+@lru_cache(maxsize=1)
+def _opened(index: Path, model: str, stamp: int) -> _Opened:
+    return _Opened(index, model)
+
+
+def _stamp(index: Path) -> int:
+    """Changes with every version of an index."""
+    place = index / f"{TABLE}.lance" / "_versions"
+    try:
+        return place.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _counted(answers: Iterable[Answer], total: int, tell: Tell) -> Iterator[Answer]:
+    for done, answer in enumerate(answers):
+        if done % 64 == 0:
+            tell({"what": "searching", "done": done, "total": total})
+        yield answer
+
+
+def readable(names: Iterable[str]) -> dict[str, str]:
+    """The readable forms of mangled names; a bounded process is asked for those alone that are new here."""
+    wanted = {name for name in names if is_mangled(name)}
+    unknown = wanted - _READABLE.keys()
+    if unknown:
+        if len(_READABLE) > _NAMES:
+            _READABLE.clear()
+            unknown = wanted
+        found = demangle_safely(unknown)
+        _READABLE.update({name: found.get(name, name) for name in unknown})
+    return {name: text for name in wanted if (text := _READABLE[name]) != name}
+
+
+_READABLE: dict[str, str] = {}
+_NAMES = 100_000

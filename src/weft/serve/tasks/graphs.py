@@ -1,0 +1,85 @@
+"""Tasks on graphs: the work of ``weft kg show`` and ``weft kg facts``."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from weft.errors import StoreError
+from weft.kg.extraction.chosen import chosen_facts
+from weft.kg.extraction.facts import Extractor
+from weft.kg.storage.entity_record import entity_record, surest_facts
+from weft.kg.storage.graph import Graph
+from weft.kg.storage.layout import Only
+from weft.kg.storage.manifest import read_manifest
+from weft.platform.crew import Tell
+from weft.platform.models import find_model
+from weft.serve.tasks.task import Task
+
+
+def entities(task: Task, tell: Tell) -> dict[str, Any]:
+    """Entities whose names begin with, hold, or come near what was typed; the most frequent where nothing was."""
+    graph = _graph(task, None)
+    typed, limit = task.request["q"], task.request["limit"]
+    found = _named(graph, typed, limit) if typed else _largest(graph)[:limit]
+    listed = [{"entity": name, "kind": graph.kind(name), "facts": graph.count(name)} for name in found]
+    return {"schema": 1, "entities": listed}
+
+
+def facts(task: Task, tell: Tell) -> dict[str, Any]:
+    """What the store knows of an entity."""
+    graph = _graph(task, task.request["only"])
+    entity = graph.entity(task.request["entity"])
+    return entity_record(graph, entity, surest_facts(graph, entity, task.request["limit"]))
+
+
+def extract(task: Task, tell: Tell) -> list[dict[str, Any]]:
+    """Facts of a source file."""
+    request = task.request
+    tell({"what": "reading facts", "done": 0, "total": 0})
+    extractor = _extractor(task.served.kg)
+    for name in request["relations"]:
+        extractor.language.schema.id_of(name)
+    found = extractor.facts(task.file().path)
+    shown = chosen_facts(
+        found, request["relations"], request["at_least"], request["target_precision"], request["limit"]
+    )
+    return [fact.record() for fact in shown]
+
+
+def _graph(task: Task, only: Only | None) -> Graph:
+    store = task.served.store
+    if store is None:
+        raise StoreError("no store is served")
+    return _loaded(store, only, read_manifest(store).generation)
+
+
+@lru_cache(maxsize=3)
+def _loaded(store: Path, only: Only | None, generation: int) -> Graph:
+    return Graph.load(store, only)
+
+
+@lru_cache(maxsize=1)
+def _extractor(model: str) -> Extractor:
+    return Extractor.load(find_model("kg", model))
+
+
+def _named(graph: Graph, typed: str, limit: int) -> list[str]:
+    exact = graph.find(typed)
+    small = typed.casefold()
+    first, inside = list[str](), list[str]()
+    for name in graph.entities:
+        folded = name.casefold()
+        if folded.startswith(small):
+            first.append(name)
+        elif small in folded:
+            inside.append(name)
+    sure = [exact] if exact is not None else []
+    found = dict.fromkeys([*sure, *graph.ending(typed), *first, *inside])
+    return list(found)[:limit] or graph.near(typed, limit)
+
+
+@lru_cache(maxsize=3)
+def _largest(graph: Graph) -> list[str]:
+    return sorted(graph.entities, key=lambda name: (-graph.count(name), name))[:1000]

@@ -1,0 +1,94 @@
+"""A task on its way to a worker, and the table of all tasks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from weft.errors import WeftError
+from weft.platform.crew import Tell
+from weft.platform.processes import Limits
+
+#: The module and the function of each kind of task.
+KINDS = {
+    "bcsd.functions": ("binaries", "functions"),
+    "bcsd.search": ("binaries", "search"),
+    "bcsd.match": ("binaries", "match"),
+    "bcsd.explain": ("binaries", "explain"),
+    "kg.entities": ("graphs", "entities"),
+    "kg.facts": ("graphs", "facts"),
+    "kg.extract": ("graphs", "extract"),
+    "absa.predict": ("texts", "predict"),
+    "absa.table": ("texts", "table"),
+    "absa.explain": ("texts", "explain"),
+}
+#: What the file of remarks begins with, which stands beside an upload whose functions were read.
+REMARKS = "remarks-"
+
+
+@dataclass(frozen=True)
+class Served:
+    """What a service was started with, as far as tasks need it."""
+
+    index: Path | None
+    store: Path | None
+    absa: str
+    limits: Limits
+    bcsd: str = "bcsd-small"
+    kg: str = "kg-python-small"
+
+
+class File(NamedTuple):
+    """An upload: where it lies, and what its sender calls it."""
+
+    path: Path
+    name: str
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be done.
+
+    Args:
+        kind: One of :data:`KINDS`.
+        request: As it came, checked.
+        served: What there is to ask.
+        files: The uploads that the request names.
+    """
+
+    kind: str
+    request: dict[str, Any]
+    served: Served
+    files: Mapping[str, File] = field(default_factory=dict[str, File])
+
+    def __str__(self) -> str:
+        return ", ".join(file.name for file in self.files.values()) or "the request"
+
+    def file(self, field_name: str = "file") -> File:
+        """The upload that a field of the request names."""
+        return self.files[self.request[field_name]]
+
+
+def perform(task: Task, tell: Tell) -> bytes:
+    """Do it, in a worker process.
+
+    Raises:
+        WeftError: It cannot be done; uploads are called what their senders call them.
+    """
+    module, name = KINDS[task.kind]
+    work: Callable[[Task, Tell], Any] = getattr(import_module(f"weft.serve.tasks.{module}"), name)
+    try:
+        return json.dumps(work(task, tell), ensure_ascii=False, allow_nan=False).encode(
+            "utf-8", "backslashreplace"
+        )
+    except WeftError as error:
+        for part in ("what", "where", "hint"):
+            text = getattr(error, part)
+            for file in task.files.values():
+                text = None if text is None else str(text).replace(str(file.path), file.name)
+            setattr(error, part, text)
+        raise

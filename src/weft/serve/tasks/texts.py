@@ -1,0 +1,104 @@
+"""Tasks on texts: the work of ``weft absa predict`` and ``weft absa explain``."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, cast
+
+from weft.absa.explain.attribution import DEFAULT_METHOD, Method
+from weft.absa.explain.attribution import explain as explain_one
+from weft.absa.read.table import Format, TableRow, format_of, read_rows
+from weft.absa.records import Context, Problems, Sentence
+from weft.absa.use.asker import Asker
+from weft.absa.use.predict import Asked, records, stream
+from weft.absa.use.store import load
+from weft.errors import InputError, LimitError
+from weft.platform.crew import Tell
+from weft.serve.tasks.task import Task
+
+_EXPLAINS = "absa-small"
+MOST_ROWS = 100_000
+
+
+@lru_cache(maxsize=2)
+def _asker(model: str) -> Asker:
+    return load(model)
+
+
+def predict(task: Task, tell: Tell) -> list[list[dict[str, Any]]]:
+    """The answers of several requests, one pass through the model for all."""
+    asker = _asker(task.served.absa)
+    sentences = [sentences_of(request) for request in task.request["requests"]]
+    answers = asker.answer([sentence for some in sentences for sentence in some])
+    found: list[list[dict[str, Any]]] = []
+    first = 0
+    for request, some in zip(task.request["requests"], sentences, strict=True):
+        own = answers[first : first + len(some)]
+        first += len(some)
+        found.append(records(asker, some, request["threshold"], request["abstain"], own))
+    return found
+
+
+def sentences_of(request: dict[str, Any]) -> list[Sentence]:
+    """The texts of a request with its questions.
+
+    Raises:
+        InputError: An empty text, or an empty aspect.
+    """
+    asked = Asked(tuple(request["aspects"]), tuple(request["targets"]))
+    return [
+        asked.sentence(TableRow(number, {"text": text}), f"text {number}")
+        for number, text in enumerate(request["texts"], 1)
+    ]
+
+
+def table(task: Task, tell: Tell) -> dict[str, Any]:
+    """The answers for each row of a table, and the rows that could not be used."""
+    request, file = task.request, task.file()
+    asker = _asker(task.served.absa)
+    asked = Asked(
+        tuple(request["aspects"]),
+        tuple(request["targets"]),
+        request["text_column"],
+        request["target_column"],
+        request["aspect_column"],
+    )
+    form = cast("Format | None", request["format"]) or format_of(str(file.path))
+    problems, found = Problems(), list[dict[str, Any]]()
+    rows = read_rows(str(file.path), asked.columns, form)
+    for some in stream(
+        asker,
+        rows,
+        asked,
+        problems,
+        source=file.name,
+        threshold=request["threshold"],
+        abstain=request["abstain"],
+        chunk=64,
+    ):
+        found += some
+        tell({"what": "answered questions", "done": len(found), "total": 0})
+        if len(found) > MOST_ROWS:
+            raise LimitError(
+                f"more than {MOST_ROWS:,} answers", where=file.name, hint="weft absa predict FILE"
+            )
+    return {"schema": 1, "records": found, "problems": list(problems.lines()), "unused": problems.count}
+
+
+def explain(task: Task, tell: Tell) -> list[dict[str, Any]]:
+    """Which words made the answers."""
+    request = task.request
+    if not request["text"].strip():
+        raise InputError("the text is empty")
+    asker = _asker(_EXPLAINS if request["model"] is None else request["model"])
+    method = cast("Method", request["method"] or DEFAULT_METHOD)
+    questions = [
+        Context(aspect, target) for target in request["targets"] or [None] for aspect in request["aspects"]
+    ]
+    found = []
+    for done, question in enumerate(questions):
+        tell({"what": "explaining", "done": done, "total": len(questions)})
+        found.append(
+            explain_one(asker, request["text"], question, method=method, polarity=request["polarity"])
+        )
+    return [explanation.record() for explanation in found]
