@@ -52,6 +52,9 @@ def parser() -> Parser:
     result.add_argument(
         "--rate", type=float, default=50.0, metavar="N", help="requests a second of a client (50)"
     )
+    result.add_argument(
+        "--patience", type=float, default=20.0, metavar="S", help="seconds for a slow client (20)"
+    )
     result.add_argument("--timeout", type=float, default=3600.0, metavar="S", help="seconds of a job (3600)")
     result.add_argument("--memory", type=int, default=8192, metavar="MIB", help="of a worker process (8192)")
     return result
@@ -80,6 +83,7 @@ def run(argv: list[str]) -> int:
         job_seconds=arguments.timeout,
         mebibytes=arguments.memory,
         keep_seconds=arguments.keep * 3600,
+        patience=arguments.patience,
     )
     settings = Settings(
         data=arguments.data or data_folder(),

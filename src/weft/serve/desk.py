@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +62,10 @@ class Desk:
         self.asking = threading.BoundedSemaphore(settings.workers + 1)
         #: Threads that only wait for jobs, apart from those that work.
         self.patient = CapacityLimiter(bounds.connections)
+        self._jobs = Crew(perform, settings.workers, long)
         self._runner = Runner(
             self.ledger,
-            Crew(perform, settings.workers, long),
+            self._jobs,
             self._prepare,
             lambda error: record(error, self.paths),
             self.measures.job,
@@ -79,6 +81,10 @@ class Desk:
         self.files.sweep()
         self._runner.start()
         threading.Thread(target=self._sweep, name="sweep", daemon=True).start()
+        warm = [(self._crews[tool], f"{tool}.warm") for tool in ("absa", "bcsd", "kg")]
+        warm += [(self._jobs, "jobs.warm")] * self.settings.workers
+        for crew, kind in warm:
+            threading.Thread(target=self._warm, args=(crew, kind), name=kind, daemon=True).start()
 
     def stop(self) -> None:
         """End all work; jobs that are under way go on after the next start."""
@@ -190,6 +196,11 @@ class Desk:
                 raise InputError("an upload of this job was removed")
             files[name] = File(self.files.path(upload), upload.name)
         return Task(job.kind, job.request, self.served, files)
+
+    def _warm(self, crew: Crew, kind: str) -> None:
+        """Load what the first question would wait for; where that fails, the question says why."""
+        with suppress(WeftError):
+            crew.run(Task(kind, {}, self.served))
 
     def _sweep(self) -> None:
         while not self._stopped.wait(_SWEEP):

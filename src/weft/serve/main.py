@@ -14,7 +14,7 @@ from weft.serve.guard.protocol import patient_protocol
 from weft.serve.settings import Settings
 
 #: Loaded once into the process that workers are forked from: each of them starts with it.
-_SHARED = ["weft.serve.tasks.task", "weft.kg.storage.sparql", "weft.bcsd.use.extract_files"]
+_SHARED = [f"weft.serve.tasks.{name}" for name in ("binaries", "graphs", "texts")]
 
 
 def serve(settings: Settings) -> None:

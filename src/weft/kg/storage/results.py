@@ -107,5 +107,7 @@ def _xml(term: Term) -> str:
 
 def _in_xml(letter: str) -> bool:
     return (
-        letter in "\t\n\r" or " " <= letter <= "\ud7ff" or (letter >= "\ue000" and letter not in "\ufffe\uffff")
+        letter in "\t\n\r"
+        or " " <= letter <= "\ud7ff"
+        or (letter >= "\ue000" and letter not in "\ufffe\uffff")
     )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import secrets
 import sys
 import time
+import traceback
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -86,6 +88,8 @@ class Gate:
                 await refusal.response()(scope, receive, answer)
         except (TimeoutError, ConnectionError):
             told["status"] = told["status"] or 499
+        except Exception as error:  # noqa: BLE001 - the last place: its kind and where it was go to the log, no content
+            told["fault"] = [type(error).__name__, *_places(error)]
         finally:
             self._note(scope, told, began, number)
 
@@ -153,7 +157,15 @@ class Gate:
             "bytes": told["bytes"],
             "caller": None if caller is None else caller.name,
         }
+        if "fault" in told:
+            line["fault"] = told["fault"]
         self._log(json.dumps(line, separators=(",", ":")))
+
+
+def _places(error: Exception) -> list[str]:
+    """Where an error came by, without what it was about."""
+    frames = traceback.extract_tb(error.__traceback__)[-6:]
+    return [f"{os.path.basename(frame.filename)}:{frame.lineno}" for frame in frames]
 
 
 class Rates:

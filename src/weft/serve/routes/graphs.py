@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from typing import Annotated, Any, Literal
+from urllib.parse import parse_qsl
 
 from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
-from starlette.datastructures import FormData
 
+from weft.errors import ConfigError, InputError, LimitError
 from weft.serve.desk import Desk, as_json
 from weft.serve.problems import Refusal, not_served
 from weft.serve.routes.needs import PROBLEMS, AnyCaller, AnyDesk, Wait, by_job, described, waited
@@ -116,23 +117,26 @@ async def sparql_post(request: Request, desk: AnyDesk, caller: AnyCaller) -> Res
     if media == _QUERY:
         query = (await request.body()).decode("utf-8", "replace")
     elif media == _FORM:
-        query = _of_form(await request.form(max_files=0, max_fields=20))
+        query = _of_form(await request.body())
     else:
         raise Refusal(415, "media", "The body is no query", f"send {_FORM} or {_QUERY}")
     return await to_thread.run_sync(_answer, request, desk, query)
 
 
-def _of_form(form: FormData) -> str:
-    values = form.getlist("query")
-    if "update" in form:
+def _of_form(body: bytes) -> str:
+    try:
+        fields = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=20)
+    except ValueError as error:
+        raise ConfigError("the form has too many fields") from error
+    if any(name == "update" for name, _ in fields):
         raise Refusal(403, "read-only", "The store is read only", "updates are not taken")
-    if len(values) != 1 or not isinstance(values[0], str):
-        raise Refusal(400, "config", "A setting breaks a rule", "the form has one field named query")
+    values = [value for name, value in fields if name == "query"]
+    if len(values) != 1:
+        raise ConfigError("the form has not one field named query")
     return values[0]
 
 
 def _answer(request: Request, desk: Desk, query: str) -> Response:
-    from weft.errors import InputError, LimitError
     from weft.kg.storage.results import GRAPHS, RESULTS, ntriples, sparql_json
     from weft.kg.storage.sparql import answer, locate_index
 
@@ -140,7 +144,7 @@ def _answer(request: Request, desk: Desk, query: str) -> Response:
     assert desk.settings.store is not None  # _need_store()
     for name in ("default-graph-uri", "named-graph-uri"):
         if name in request.query_params:
-            raise Refusal(400, "config", "A setting breaks a rule", f"there is one graph: leave {name} out")
+            raise ConfigError(f"there is one graph: leave {name} out")
     if not query.strip():
         raise InputError("an empty query", where="query")
     accepted = _accepted(request.headers.get("accept", ""))

@@ -62,8 +62,9 @@ def page_files() -> dict[str, tuple[bytes, str]]:
             suffix = "." + file.name.rpartition(".")[2]
             if suffix in _MEDIA and file.is_file():
                 found[address + file.name] = file.read_bytes(), _MEDIA[suffix]
-    base = files("weft.platform").joinpath("page.css").read_bytes()
-    found["/base.css"] = base, _MEDIA[".css"]
+    found["/base.css"] = files("weft.platform").joinpath("page.css").read_bytes(), _MEDIA[".css"]
+    graphs = files("weft.kg.page").joinpath("cytoscape.min.js")
+    found["/vendor/cytoscape.min.js"] = graphs.read_bytes(), _MEDIA[".js"]
     found["/"] = found["/index.html"]
     return found
 

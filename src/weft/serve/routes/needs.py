@@ -57,9 +57,7 @@ Wait = Annotated[
 ]
 
 
-def described(
-    model: Any, what: str = "The answer.", example: Any = None
-) -> dict[int | str, dict[str, Any]]:
+def described(model: Any, what: str = "The answer.", example: Any = None) -> dict[int | str, dict[str, Any]]:
     """How an answer of 200 is described."""
     found: dict[str, Any] = {"model": model, "description": what}
     if example is not None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,6 +47,18 @@ def functions(task: Task, tell: Tell) -> dict[str, Any]:
     """A file's functions, or one with its graph and tokens."""
     request = Request(str(task.file().path), task.request.get("function"), task.request["disassembler"])
     return look_record(look(request, task.served.limits))
+
+
+def warm(task: Task, tell: Tell) -> None:
+    """Load what questions need."""
+    if task.served.index is not None:
+        _opened(task.served.index, task.served.bcsd, _stamp(task.served.index))
+
+
+def warm_readers(task: Task, tell: Tell) -> None:
+    """Load what the processes that read untrusted files are forked from."""
+    multiprocessing.set_forkserver_preload(["weft.bcsd.matching.side", "weft.bcsd.use.extract_files"])
+    forkserver.ensure_running()
 
 
 def match(task: Task, tell: Tell) -> dict[str, Any]:

@@ -18,6 +18,12 @@ from weft.platform.models import find_model
 from weft.serve.tasks.task import Task
 
 
+def warm(task: Task, tell: Tell) -> None:
+    """Load what questions need."""
+    if task.served.store is not None:
+        _largest(_graph(task, None))
+
+
 def entities(task: Task, tell: Tell) -> dict[str, Any]:
     """Entities whose names begin with, hold, or come near what was typed; the most frequent where nothing was."""
     graph = _graph(task, None)

@@ -25,6 +25,10 @@ KINDS = {
     "absa.predict": ("texts", "predict"),
     "absa.table": ("texts", "table"),
     "absa.explain": ("texts", "explain"),
+    "jobs.warm": ("binaries", "warm_readers"),
+    "bcsd.warm": ("binaries", "warm"),
+    "kg.warm": ("graphs", "warm"),
+    "absa.warm": ("texts", "warm"),
 }
 #: What the file of remarks begins with, which stands beside an upload whose functions were read.
 REMARKS = "remarks-"

@@ -25,6 +25,11 @@ def _asker(model: str) -> Asker:
     return load(model)
 
 
+def warm(task: Task, tell: Tell) -> None:
+    """Load what questions need."""
+    _asker(task.served.absa)
+
+
 def predict(task: Task, tell: Tell) -> list[list[dict[str, Any]]]:
     """The answers of several requests, one pass through the model for all."""
     asker = _asker(task.served.absa)

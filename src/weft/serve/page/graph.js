@@ -1,0 +1,215 @@
+// Graph: search an entity, walk from it, read the sentence behind an edge, ask in SPARQL, take it along.
+import { ask, askJson, counted, csv, download, h, keep, say, state } from "/parts.js";
+
+const MOST = 150;
+const SHAPES = { class: "round-rectangle", module: "hexagon", function: "ellipse", method: "ellipse", parameter: "diamond", variable: "diamond", attribute: "diamond", external: "rectangle", constant: "rectangle", unresolved: "triangle" };
+const QUERY = "SELECT ?head ?relation ?tail WHERE {\n  ?fact rdf:subject ?head ; rdf:predicate ?relation ; rdf:object ?tail .\n} LIMIT 20";
+const KEYWORDS = "SELECT DISTINCT WHERE FILTER OPTIONAL UNION LIMIT OFFSET ORDER BY GROUP BY COUNT ASK CONSTRUCT DESCRIBE VALUES BIND REGEX CONTAINS".split(" ");
+const TERMS = "rdf:subject rdf:predicate rdf:object rdfs:label weft:confidence weft:origin weft:kind weft:source weft:document weft:start weft:end weft:line weft:sentence weft:model".split(" ");
+const short = (name) => { const tail = name.split(".").slice(-2).join("."); return tail.length > 30 ? `${tail.slice(0, 29)}…` : tail; };
+
+export function graph(main) {
+  const facts = new Map(); // id → fact
+  const known = new Set(); // entities whose facts were asked for
+  const search = h("input", { id: "entity", type: "search", autocomplete: "off", "aria-describedby": "entity-hint", oninput: () => suggest() });
+  const options = h("ul", { class: "options", "aria-label": "entities of that name" });
+  const panel = h("aside", { "aria-label": "facts", tabindex: "0" }, h("p", { class: "dim" }, "Search an entity to begin."));
+  const picture = h("div", { id: "picture", role: "img", "aria-label": "the graph; the list beside it says the same" });
+  const told = h("p", { class: "dim", role: "status" });
+  let drawn = null;
+  main.append(
+    h("h1", {}, "Graph"),
+    h("form", { role: "search", onsubmit: (event) => { event.preventDefault(); open(search.value.trim()); } },
+      h("div", { class: "row" },
+        h("div", { class: "grow" }, h("label", { for: "entity" }, "Entity"), " ", h("small", { class: "dim", id: "entity-hint" }, "a name, an alias, the end of a qualified name"), h("br"), search),
+        h("div", {}, h("button", { class: "main" }, "Show"))),
+      options),
+    h("div", { class: "beside" }, picture, panel),
+    told,
+    h("p", { class: "row" },
+      h("button", { type: "button", onclick: () => clear() }, "Begin anew"),
+      h("button", { type: "button", onclick: () => drawn?.fit(undefined, 30) }, "Fit"),
+      h("button", { type: "button", onclick: () => take() }, "Facts as JSON"),
+      h("button", { type: "button", onclick: async () => drawn && download("graph.png", "image/png", await drawn.png({ output: "blob-promise", full: true, scale: 2, bg: getComputedStyle(document.body).backgroundColor })) }, "Picture")),
+    sparql());
+  draw();
+
+  let waiting = 0;
+  function suggest() {
+    clearTimeout(waiting);
+    waiting = setTimeout(async () => {
+      try {
+        const { entities } = await askJson(`/v1/kg/entities?limit=12&q=${encodeURIComponent(search.value.trim())}`);
+        options.replaceChildren(...entities.map((entity) => h("li", {}, h("button", { type: "button", onclick: () => open(entity.entity) }, entity.entity, " ", h("small", { class: "dim" }, `${entity.kind} ${entity.facts}`)))));
+      } catch (error) {
+        say(error.message, true);
+      }
+    }, 150);
+  }
+
+  async function open(name) {
+    if (!name) return;
+    try {
+      say("");
+      const record = await askJson(`/v1/kg/facts?limit=24&entity=${encodeURIComponent(name)}`);
+      known.add(record.entity);
+      for (const fact of record.facts) facts.set(`${fact.head}\n${fact.relation}\n${fact.tail}`, fact);
+      keep({ entity: record.entity });
+      options.replaceChildren();
+      add();
+      list(record);
+    } catch (error) {
+      say(error.message, true);
+    }
+  }
+
+  function list(record) {
+    const also = record.also.length ? `, also ${record.also.slice(0, 6).join(", ")}` : "";
+    panel.replaceChildren(h("h2", {}, record.entity), h("p", { class: "dim" }, `${record.kind || "entity"}${also}: ${counted(record.facts.length, "fact")}`),
+      h("ul", { class: "facts" }, record.facts.map((fact) => h("li", {}, line(fact)))));
+    panel.scrollTop = 0;
+    choose(drawn?.getElementById(record.entity));
+  }
+
+  const line = (fact) => [
+    h("button", { class: "plain", type: "button", onclick: () => open(fact.head) }, short(fact.head)), " ",
+    h("button", { class: "plain", type: "button", "aria-label": `the sentences of ${fact.relation}`, onclick: () => behind(fact) }, h("b", {}, fact.relation)), " ",
+    h("button", { class: "plain", type: "button", onclick: () => open(fact.tail) }, short(fact.tail)), " ",
+    h("span", { class: "dim" }, fact.origin === "tree" ? "stated" : fact.confidence.toFixed(2)),
+  ];
+
+  function behind(fact) {
+    panel.replaceChildren(
+      h("h2", {}, `${fact.head} `, h("b", {}, fact.relation), ` ${fact.tail}`),
+      h("p", { class: "dim" }, `${fact.origin === "tree" ? "stated by the syntax" : `inferred, confidence ${fact.confidence.toFixed(2)}`}, at ${counted(fact.evidence.length, "place")}`),
+      ...fact.evidence.slice(0, 12).flatMap((place) => [h("blockquote", {}, ...marked(place.sentence, [place.head, place.tail])), h("p", { class: "dim" }, `${place.document}, line ${place.line}`)]),
+      h("p", {}, h("button", { type: "button", onclick: () => open(fact.head) }, `Facts of ${short(fact.head)}`), " ", h("button", { type: "button", onclick: () => open(fact.tail) }, `Facts of ${short(fact.tail)}`)));
+    panel.scrollTop = 0;
+    choose(drawn?.getElementById(`${fact.head}\n${fact.relation}\n${fact.tail}`));
+  }
+
+  function choose(element) {
+    drawn?.elements().removeClass("chosen");
+    element?.addClass("chosen");
+  }
+
+  function draw() {
+    drawn = cytoscape({ container: picture, style: looks(), wheelSensitivity: 0.3, minZoom: 0.2, maxZoom: 3 });
+    drawn.on("tap", "node", (event) => open(event.target.id()));
+    drawn.on("tap", "edge", (event) => behind(facts.get(event.target.id())));
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawn.style(looks()));
+  }
+
+  function add() {
+    const fresh = [];
+    let left = 0;
+    for (const [id, fact] of facts) {
+      if (drawn.getElementById(id).nonempty()) continue;
+      const ends = [[fact.head, fact.kinds[0]], [fact.tail, fact.kinds[1]]];
+      const absent = ends.filter(([name]) => drawn.getElementById(name).empty() && !fresh.some((one) => one.data.id === name));
+      if (drawn.nodes().length + fresh.length + absent.length > MOST) { left += 1; continue; }
+      for (const [name, kind] of new Map(absent)) fresh.push({ group: "nodes", data: { id: name, label: short(name), kind } });
+      fresh.push({ group: "edges", data: { id, source: fact.head, target: fact.tail, label: fact.relation, origin: fact.origin, confidence: fact.confidence } });
+    }
+    drawn.add(fresh);
+    drawn.nodes().forEach((node) => node.toggleClass("open", known.has(node.id())));
+    // Boxes of the size of their labels are laid out, so that no label lies on another.
+    drawn.layout({ name: "fcose", animate: false, randomize: drawn.nodes().length === fresh.filter((one) => one.group === "nodes").length, quality: "proof", nodeDimensionsIncludeLabels: true, nodeSeparation: 90, idealEdgeLength: 110, nodeRepulsion: 12000, padding: 30 }).run();
+    if (drawn.zoom() > 1.3) { drawn.zoom(1.3); drawn.center(); }
+    told.textContent = `${counted(drawn.nodes().length, "entity", "entities")}, ${counted(drawn.edges().length, "fact")}` + (left ? `; ${counted(left, "fact")} more than the picture holds` : "") + ". Filled: opened. Solid arrows are stated, dashed ones inferred; shapes are kinds.";
+    document.body.dataset.drawn = `${drawn.nodes().length} ${drawn.edges().length}`;
+  }
+
+  function clear() {
+    facts.clear();
+    known.clear();
+    drawn.elements().remove();
+    told.textContent = "";
+    keep({ entity: "" });
+    panel.replaceChildren(h("p", { class: "dim" }, "Search an entity to begin."));
+  }
+
+  const take = () => download("facts.json", "application/json", JSON.stringify([...facts.values()], null, 1));
+  const before = state().get.get("entity");
+  if (before) { search.value = before; open(before); } else suggest();
+}
+
+function* marked(sentence, names) {
+  let done = 0;
+  const places = names.filter(Boolean).map((name) => [sentence.indexOf(name), name.length]).filter(([start]) => start >= 0).sort((x, y) => x[0] - y[0]);
+  for (const [start, length] of places) {
+    if (start < done) continue;
+    yield sentence.slice(done, start);
+    yield h("mark", {}, sentence.slice(start, start + length));
+    done = start + length;
+  }
+  yield sentence.slice(done);
+}
+
+function looks() {
+  const sheet = getComputedStyle(document.documentElement);
+  const colour = (name) => sheet.getPropertyValue(`--${name}`).trim();
+  return [
+    { selector: "node", style: { label: "data(label)", "font-size": 11, width: 16, height: 16, color: colour("text"), "background-color": colour("ground"), "border-width": 2, "border-color": colour("near"), "text-valign": "bottom", "text-margin-y": 3, "text-outline-color": colour("soft"), "text-outline-width": 2, "min-zoomed-font-size": 5 } },
+    ...Object.entries(SHAPES).map(([kind, shape]) => ({ selector: `node[kind = "${kind}"]`, style: { shape } })),
+    { selector: "node.open", style: { "background-color": colour("near"), width: 22, height: 22, "font-weight": "bold" } },
+    { selector: "edge", style: { label: "data(label)", "font-size": 9, color: colour("blue"), width: 1.4, "line-color": colour("arrow"), "target-arrow-color": colour("arrow"), "target-arrow-shape": "triangle", "arrow-scale": 0.8, "curve-style": "bezier", "text-rotation": "autorotate", "text-outline-color": colour("soft"), "text-outline-width": 2, "min-zoomed-font-size": 7 } },
+    { selector: 'edge[origin = "model"]', style: { "line-style": "dashed" } },
+    { selector: ".chosen", style: { "line-color": colour("centre"), "target-arrow-color": colour("centre"), "border-color": colour("centre"), "border-width": 4, width: 3 } },
+    { selector: "node.chosen", style: { width: 26, height: 26 } },
+  ];
+}
+
+function sparql() {
+  const area = h("textarea", { id: "query", spellcheck: "false", value: state().get.get("query") ?? QUERY });
+  const out = h("div");
+  const box = h("section", { "aria-labelledby": "sparql" },
+    h("h2", { id: "sparql" }, "SPARQL"),
+    h("p", { class: "dim" }, "Known prefixes: e: entities, r: relations, d: documents, weft: rdf: rdfs: xsd:. Control-Space completes, Control-Enter runs; Escape and then Tab leave the editor."),
+    area,
+    h("p", { class: "row" }, h("button", { type: "button", class: "main", onclick: () => run() }, "Run")),
+    out);
+  let editor = null;
+  let words = [];
+  queueMicrotask(async () => {
+    editor = CodeMirror.fromTextArea(area, { mode: "application/sparql-query", lineNumbers: true, inputStyle: "contenteditable", screenReaderLabel: "SPARQL query", lineWrapping: true,
+      extraKeys: { "Ctrl-Space": "autocomplete", "Ctrl-Enter": () => run(), "Cmd-Enter": () => run(), Esc: () => box.querySelector("button").focus() }, hintOptions: { hint, completeSingle: false } });
+    try {
+      const answer = await askJson(`/v1/kg/sparql?query=${encodeURIComponent("SELECT DISTINCT ?p WHERE { ?s ?p ?o } LIMIT 300")}`);
+      const { entities } = await askJson("/v1/kg/entities?limit=200");
+      const relations = answer.results.bindings.map((row) => row.p.value).filter((value) => value.startsWith("urn:weft:relation:")).map((value) => `r:${value.slice(18)}`);
+      words = [...relations, ...entities.map((entity) => `e:${encodeURIComponent(entity.entity)}`)];
+    } catch { /* no store: the search above says so */ }
+  });
+  function hint(cm) {
+    const cursor = cm.getCursor(), line = cm.getLine(cursor.line);
+    let start = cursor.ch;
+    while (start > 0 && /[\w:.%?]/.test(line[start - 1])) start--;
+    const typed = line.slice(start, cursor.ch).toLowerCase();
+    const variables = [...new Set(cm.getValue().match(/\?\w+/g) ?? [])];
+    const found = [...variables, ...KEYWORDS, ...TERMS, ...words].filter((word) => word.toLowerCase().startsWith(typed) && word.toLowerCase() !== typed);
+    return { list: found.slice(0, 60), from: { line: cursor.line, ch: start }, to: cursor };
+  }
+  async function run() {
+    const query = editor ? editor.getValue() : area.value;
+    keep({ query: query === QUERY ? "" : query });
+    out.replaceChildren(h("p", { class: "dim" }, "asking …"));
+    try {
+      const answer = await ask("/v1/kg/sparql", { method: "POST", headers: { "content-type": "application/sparql-query", accept: "application/sparql-results+json" }, body: query });
+      const told = await answer.json();
+      if (told.boolean !== undefined) { out.replaceChildren(h("p", {}, told.boolean ? "yes" : "no")); return; }
+      const names = told.head.vars, rows = told.results.bindings;
+      const text = (term) => (term === undefined ? "" : term.type === "uri" && term.value.startsWith("urn:weft:") ? decodeURIComponent(term.value.split(":").slice(3).join(":")) : term.value);
+      out.replaceChildren(
+        h("p", { class: "row" }, counted(rows.length, "row"),
+          h("button", { type: "button", onclick: () => download("answer.csv", "text/csv", csv([names, ...rows.map((row) => names.map((name) => row[name]?.value ?? ""))])) }, "CSV"),
+          h("button", { type: "button", onclick: () => download("answer.json", "application/sparql-results+json", JSON.stringify(told)) }, "JSON")),
+        h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "the answer" }, h("table", { class: "grid" },
+          h("thead", {}, h("tr", {}, names.map((name) => h("th", { scope: "col" }, name)))),
+          h("tbody", {}, rows.slice(0, 1000).map((row) => h("tr", {}, names.map((name) => h("td", { class: "name" }, text(row[name])))))))));
+    } catch (error) {
+      out.replaceChildren(h("p", { class: "note", role: "alert" }, error.message));
+    }
+  }
+  return box;
+}

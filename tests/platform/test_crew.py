@@ -1,0 +1,99 @@
+"""Workers that stay: answers, news, limits, deaths, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from weft.errors import InputError, Interrupted, LimitError
+from weft.platform.crew import Crew, Tell
+from weft.platform.processes import Limits
+
+ROOM = 4096
+
+
+def work(item: Any, tell: Tell) -> Any:
+    """What the tests have done."""
+    kind, value = item
+    if kind == "sleep":
+        time.sleep(value)
+    elif kind == "count":
+        for number in range(value):
+            tell(number)
+    elif kind == "fail":
+        raise InputError("bad", where=value)
+    elif kind == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif kind == "child":
+        child = subprocess.Popen(["sleep", "60"])
+        tell(child.pid)
+        time.sleep(60)
+    elif kind == "memory":
+        return len(bytearray(value))
+    return os.getpid()
+
+
+def alive(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_one_worker_answers_again_and_again_and_tells_how_far_it_is():
+    crew = Crew(work, 1, Limits(60, ROOM))
+    news: list[int] = []
+    first = crew.run(("count", 3), news.append)
+    assert news == [0, 1, 2]
+    with pytest.raises(InputError, match="here: bad"):
+        crew.run(("fail", "here"))
+    assert crew.run(("count", 0)) == first
+    crew.close()
+    assert not alive(first)
+    with pytest.raises(Interrupted):
+        crew.run(("count", 0))
+
+
+def test_a_worker_that_dies_or_breaks_a_limit_is_replaced():
+    crew = Crew(work, 1, Limits(1.0, ROOM))
+    first = crew.run(("count", 0))
+    with pytest.raises(InputError, match=r"died \(SIGKILL\)"):
+        crew.run(("die", 0))
+    with pytest.raises(LimitError, match="took more than 1 s"):
+        crew.run(("sleep", 30))
+    with pytest.raises(LimitError, match="needs more than 4096 MiB"):
+        crew.run(("memory", 8 << 30))
+    assert crew.run(("count", 0)) != first
+    crew.close()
+
+
+def test_what_is_not_wanted_any_more_ends_with_all_that_it_started():
+    crew = Crew(work, 1, Limits(60, ROOM))
+    children: list[int] = []
+    with pytest.raises(Interrupted):
+        crew.run(("child", 0), children.append, lambda: not children)
+    for _ in range(100):
+        if not alive(children[0]):
+            break
+        time.sleep(0.05)
+    assert not alive(children[0])
+    crew.close()
+
+
+def test_two_workers_work_side_by_side():
+    crew = Crew(work, 2, Limits(60, ROOM))
+    found: list[int] = []
+    threads = [threading.Thread(target=lambda: found.append(crew.run(("sleep", 0.3)))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(found)) == 2
+    crew.close()

@@ -1,0 +1,149 @@
+"""A service that really runs, on a free port, with an index of committed binaries and a small store."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from weft.cli.main import main
+from weft.kg.schema import Relation, Schema
+from weft.kg.storage.layout import Evidence
+from weft.kg.storage.writer import create_store, open_writer
+
+FILES = Path(__file__).parents[1] / "bcsd" / "files"
+SOURCE = (
+    '"""A shape."""\n\n\nclass Shape:\n    """Has sides."""\n\n    def area(self, width: int) -> int:\n'
+    "        return width\n"
+)
+
+
+@dataclass
+class Service:
+    """A running service."""
+
+    url: str
+    process: subprocess.Popen[str]
+    data: Path
+    log: Path
+
+    def client(self, **headers: str) -> httpx.Client:
+        """A client of it, which waits as long as a busy machine needs."""
+        return httpx.Client(base_url=self.url, headers=headers, timeout=240, trust_env=False)
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """End it; its exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(60)
+
+    def lines(self) -> list[dict[str, object]]:
+        """The log."""
+        return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
+
+
+@contextmanager
+def serving(place: Path, *arguments: str) -> Iterator[Service]:
+    """Start `weft serve` and wait until it listens."""
+    log = place / "log"
+    command = [
+        sys.executable,
+        "-m",
+        "weft",
+        "serve",
+        "--port",
+        "0",
+        "--data",
+        str(place / "data"),
+        *arguments,
+    ]
+    with log.open("a") as errors:
+        process = subprocess.Popen(
+            command, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+        )
+        assert process.stderr is not None
+        first = process.stderr.readline()
+        assert first.startswith("weft serve: http://"), first + process.stderr.read()
+        drain = subprocess.Popen(["cat"], stdin=process.stderr, stdout=errors)
+    service = Service(first.split()[-1].rstrip("/"), process, place / "data", log)
+    try:
+        yield service
+    finally:
+        if process.poll() is None:
+            service.stop()
+        process.stderr.close()
+        drain.wait(60)
+
+
+@pytest.fixture(scope="session")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of two committed binaries, by the shipped model."""
+    place = tmp_path_factory.mktemp("serve") / "index"
+    names = ("gcc-O1-x86_64.so", "clang-O3-x86_64.so")
+    arguments = ["bcsd", "index", "add", *(str(FILES / name) for name in names), "--index", str(place)]
+    assert main([*arguments, "--workers", "1", "--quiet"]) == 0
+    return place
+
+
+def evidence(head: str, relation: str, tail: str, start: int = 0) -> Evidence:
+    """A place whose sentence says the fact."""
+    sentence = f"{head} {relation} {tail}."
+    end = start + len(head)
+    return Evidence(head, relation, tail, 0.9, start, end, start, start + len(sentence), 1, sentence)
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of a few people and places."""
+    place = tmp_path_factory.mktemp("serve") / "store"
+    schema = Schema(
+        (Relation("knows", "the head knows the tail"), Relation("born in", "the tail is a place"))
+    )
+    create_store(place, schema, "folded")
+    with open_writer(place) as writer:
+        writer.begin_run("model", "model-1")
+        facts = [
+            evidence("Ada", "knows", "Bo"),
+            evidence("Ada", "born in", "Oslo", 40),
+            evidence("Bo", "knows", "Cy", 80),
+        ]
+        writer.put("one.txt", "corpus", "00", "model-1", facts)
+        writer.finish()
+    return place
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory, index: Path, store: Path) -> Iterator[Service]:
+    """The service that most tests ask."""
+    place = tmp_path_factory.mktemp("service")
+    arguments = ["--index", str(index), "--store", str(store), "--rate", "0"]
+    with serving(place, *arguments) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def client(service: Service) -> Iterator[httpx.Client]:
+    """A client of it."""
+    with service.client() as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def send(client: httpx.Client) -> Callable[[str | Path, bytes | None], str]:
+    """Sends a file, and gives its id."""
+
+    def sent(name: str | Path, content: bytes | None = None) -> str:
+        body = Path(name).read_bytes() if content is None else content
+        answer = client.post("/v1/uploads", params={"name": Path(name).name}, content=body)
+        assert answer.status_code == 201, answer.text
+        return str(answer.json()["id"])
+
+    return sent

@@ -1,0 +1,173 @@
+"""Jobs: accepted once on the disk, done once, cancelled, kept, resumed; and the uploads beside them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.serve.conftest import FILES, serving
+from weft.errors import InputError, StoreError
+from weft.serve.jobs.files import Files, clean_name
+from weft.serve.jobs.ledger import CANCELLED, DONE, FAILED, QUEUED, RUNNING, Ledger
+from weft.serve.problems import Refusal
+from weft.serve.settings import Bounds
+
+A, B = FILES / "gcc-O2-x86_64.so", FILES / "clang-O2-x86_64.so"
+PROBLEM = {"type": "urn:weft:problem:stopped", "title": "t", "status": 409, "detail": "d"}
+
+
+def test_a_job_goes_through_its_states(tmp_path: Path):
+    ledger = Ledger(tmp_path)
+    job = ledger.add("ann", "bcsd.match", {"a": "x"}, ["x"], 2)
+    assert job is not None
+    assert ledger.in_use("x")
+    claimed = ledger.claim()
+    assert claimed is not None
+    assert (claimed.id, claimed.request, claimed.uploads) == (job.id, {"a": "x"}, ("x",))
+    assert ledger.claim() is None
+    assert ledger.finish(job.id, b"{}")
+    assert not ledger.finish(job.id, b"other"), "a job is done once"
+    assert ledger.result(job.id) == b"{}"
+    assert not ledger.in_use("x")
+    assert ledger.job(job.id, "bob") is None
+    assert not ledger.cancel(job.id)
+    assert ledger.counts() == {QUEUED: 0, RUNNING: 0, DONE: 1, FAILED: 0, CANCELLED: 0}
+    assert ledger.expired(time.time() + 1)[0] == [job.id]
+
+
+def test_no_more_wait_than_may(tmp_path: Path):
+    ledger = Ledger(tmp_path)
+    assert ledger.add("ann", "k", {}, [], 1) is not None
+    assert ledger.add("ann", "k", {}, [], 1) is None
+    assert ledger.add("bob", "k", {}, [], 1) is not None
+
+
+def test_what_was_under_way_waits_again_and_what_kills_fails_in_the_end(tmp_path: Path):
+    name = ""
+    for attempt in range(1, 4):
+        ledger = Ledger(tmp_path)
+        if attempt == 1:
+            job = ledger.add("ann", "k", {}, [], 9)
+            assert job is not None
+            name = job.id
+        assert ledger.resume(PROBLEM) == 1
+        claimed = ledger.claim()
+        assert claimed is not None
+        assert claimed.attempts == attempt - 1
+        ledger.close()  # the process dies
+    ledger = Ledger(tmp_path)
+    assert ledger.resume(PROBLEM) == 0
+    found = ledger.job(name, "ann")
+    assert found is not None
+    assert (found.state, found.problem) == (FAILED, PROBLEM)
+
+
+def test_a_damaged_list_of_jobs_is_told(tmp_path: Path):
+    (tmp_path / "jobs.sqlite").write_bytes(b"no database at all" * 100)
+    with pytest.raises(StoreError, match="the list of jobs cannot be used"):
+        Ledger(tmp_path)
+
+
+async def pieces(*parts: bytes) -> AsyncIterator[bytes]:
+    for part in parts:
+        yield part
+
+
+def test_an_upload_is_for_its_owner_alone_and_goes_with_what_was_made_of_it(tmp_path: Path):
+    ledger = Ledger(tmp_path)
+    files = Files(tmp_path / "uploads", ledger, Bounds(kept_bytes=10))
+    upload = asyncio.run(files.take("ann", "a/b/../x.CSV", pieces(b"abc", b"def")))
+    assert (upload.name, upload.size) == ("x.CSV", 6)
+    path = files.path(upload)
+    assert path.read_bytes() == b"abcdef"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.name == "content.csv"
+    with pytest.raises(Refusal, match="10 bytes together"):
+        asyncio.run(files.take("ann", "y", pieces(b"abcde")))
+    with pytest.raises(InputError, match="empty"):
+        asyncio.run(files.take("ann", "y", pieces()))
+    assert os.listdir(tmp_path / "uploads") == [upload.id]
+    (path.parent / "made of it").write_text("x")
+    files.remove(upload.id)
+    assert os.listdir(tmp_path / "uploads") == []
+
+
+def test_the_sweep_takes_what_is_old_and_what_nobody_knows(tmp_path: Path):
+    ledger = Ledger(tmp_path)
+    files = Files(tmp_path / "uploads", ledger, Bounds(keep_seconds=0.01, job_seconds=5))
+    needed = asyncio.run(files.take("ann", "a", pieces(b"a")))
+    old = asyncio.run(files.take("ann", "b", pieces(b"b")))
+    ledger.add("ann", "k", {}, [needed.id], 9)
+    stray = tmp_path / "uploads" / "stray"
+    stray.mkdir()
+    os.utime(stray, (1, 1))
+    time.sleep(0.05)
+    files.sweep()
+    assert os.listdir(tmp_path / "uploads") == [needed.id]
+    assert ledger.upload(old.id, "ann") is None
+
+
+def test_names(tmp_path: Path):
+    assert clean_name("a\x1b[31m.so") == "a�[31m.so"
+    assert clean_name("é" * 500) == "é" * 200
+
+
+def test_an_upload_that_a_job_needs_stays(client: httpx.Client, send: Callable[..., str]):
+    file = send(A)
+    job = client.post("/v1/bcsd/match?wait=0", json={"a": file, "b": file}).json()
+    assert (job["kind"], job["uploads"], job["result"]) == ("bcsd.match", [file, file], None)
+    refused = client.delete(f"/v1/uploads/{file}")
+    assert refused.status_code == 409 or client.get(f"/v1/jobs/{job['id']}").json()["state"] == "done"
+    assert client.delete(f"/v1/jobs/{job['id']}").status_code == 204
+    again = client.get(f"/v1/jobs/{job['id']}").json()
+    assert again["state"] in ("cancelled", "done")
+    if again["state"] == "cancelled":
+        told = client.get(f"/v1/jobs/{job['id']}/result")
+        assert (told.status_code, told.json()["detail"]) == (409, "the job is cancelled")
+    assert client.delete(f"/v1/uploads/{file}").status_code == 204
+    assert client.get(f"/v1/uploads/{file}").status_code == 404
+
+
+def test_events_end_with_the_job(client: httpx.Client, send: Callable[..., str]):
+    job = client.post("/v1/bcsd/functions?wait=0", json={"file": send(A)}).json()
+    seen = []
+    with client.stream("GET", f"/v1/jobs/{job['id']}/events") as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        seen += [json.loads(line[5:]) for line in answer.iter_lines() if line.startswith("data:")]
+    assert seen[-1]["state"] == "done"
+    assert seen[-1]["result"] == f"/v1/jobs/{job['id']}/result"
+    assert client.get(seen[-1]["result"]).json()["functions"]
+
+
+def test_no_accepted_job_is_lost_when_the_service_is_killed(tmp_path: Path):
+    accepted: dict[str, str] = {}
+    for _ in range(2):
+        with serving(tmp_path) as service, service.client() as client:
+            files = [
+                client.post("/v1/uploads", params={"name": path.name}, content=path.read_bytes()).json()["id"]
+                for path in (A, B)
+            ]
+            for file in files:
+                job = client.post("/v1/bcsd/functions?wait=0", json={"file": file}).json()
+                accepted[job["id"]] = file
+            assert service.stop(signal.SIGKILL) == -signal.SIGKILL
+    with serving(tmp_path) as service, service.client() as client:
+        found: dict[str, set[str]] = {}
+        for name in accepted:
+            with client.stream("GET", f"/v1/jobs/{name}/events") as events:
+                list(events.iter_lines())
+            job = client.get(f"/v1/jobs/{name}").json()
+            assert job["state"] == "done", job
+            content = client.get(job["result"]).text
+            size = client.get(f"/v1/uploads/{accepted[name]}").json()["sha256"]
+            found.setdefault(size, set()).add(content)
+        assert {len(texts) for texts in found.values()} == {1}
+        assert service.stop() == 0

@@ -1,0 +1,152 @@
+"""The service answers as the commands do: the same values, under one description for both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from pydantic import BaseModel
+
+from tests.serve.conftest import FILES, SOURCE
+from weft.cli.main import main
+from weft.serve.shapes.base import Models
+from weft.serve.shapes.binaries import Detail, Explanation, Found, Listing, Matching
+from weft.serve.shapes.graphs import Entities, EntityFacts, ModelFacts, Sparql
+from weft.serve.shapes.texts import Explanations, Opinions, TableOpinions
+
+A, B = FILES / "gcc-O2-x86_64.so", FILES / "clang-O2-x86_64.so"
+TEXT = "The food was great, the service slow."
+Send = Callable[..., str]
+
+
+def command(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
+    """What a command prints."""
+    capsys.readouterr()
+    assert main([str(argument) for argument in arguments]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def ask(client: httpx.Client, path: str, request: dict[str, Any], model: type[BaseModel]) -> Any:
+    """What the service answers, be it at once or by a job; it is as described."""
+    answer = client.post(path, json=request, params={} if path.endswith("absa/explain") else {"wait": 60})
+    if answer.status_code == 202:
+        place = answer.headers["location"]
+        with client.stream("GET", f"{place}/events") as events:
+            assert [line for line in events.iter_lines() if line][-1].startswith("data:")
+        answer = client.get(f"{place}/result")
+    assert answer.status_code == 200, answer.text
+    model.model_validate(answer.json())
+    return answer.json()
+
+
+def test_the_functions_of_a_file(client: httpx.Client, send: Send, capsys: pytest.CaptureFixture[str]):
+    file = send(A)
+    told = command(capsys, "bcsd", "show", A, "--json")
+    assert ask(client, "/v1/bcsd/functions", {"file": file}, Listing) == told
+    Listing.model_validate(told)
+    one = command(capsys, "bcsd", "show", f"{A}:checked", "--json")
+    assert ask(client, "/v1/bcsd/functions", {"file": file, "function": "checked"}, Detail) == one
+    Detail.model_validate(one)
+
+
+def test_a_search(client: httpx.Client, send: Send, index: Path, capsys: pytest.CaptureFixture[str]):
+    file = send(A)
+    for function in (None, "checked"):
+        selector = A if function is None else f"{A}:{function}"
+        told = command(capsys, "bcsd", "search", selector, "--index", index, "--json", "--quiet")
+        found = ask(client, "/v1/bcsd/search", {"file": file, "function": function}, Found)
+        Found.model_validate(told)
+        assert found["binary"] == A.name
+        told["binary"], told["index"] = A.name, "index"
+        for query in told["queries"]:
+            for hit in query["hits"]:
+                hit["binary"] = Path(hit["binary"]).name  # no path of the server
+        assert found == told
+        # A function of a file that was read is answered at once, the same.
+        if function is not None:
+            again = client.post("/v1/bcsd/search", json={"file": file, "function": function})
+            assert (again.status_code, again.json()) == (200, told)
+
+
+def test_a_matching_and_an_explanation(client: httpx.Client, send: Send, capsys: pytest.CaptureFixture[str]):
+    a, b = send(A), send(B)
+    told = command(capsys, "bcsd", "match", A, B, "--json", "--quiet")
+    found = ask(client, "/v1/bcsd/match", {"a": a, "b": b}, Matching)
+    Matching.model_validate(told)
+    told["a"]["path"], told["b"]["path"] = A.name, B.name
+    assert found == told
+    told = command(capsys, "bcsd", "explain", f"{A}:checked", f"{B}:checked", "--json")
+    request = {"a": a, "function_a": "checked", "b": b, "function_b": "checked"}
+    found = ask(client, "/v1/bcsd/explain", request, Explanation)
+    Explanation.model_validate(told)
+    told["a"]["path"], told["b"]["path"] = A.name, B.name
+    assert found == told
+
+
+def test_an_entity(client: httpx.Client, store: Path, capsys: pytest.CaptureFixture[str]):
+    told = command(capsys, "kg", "show", store, "ada", "--json")
+    found = client.get("/v1/kg/facts", params={"entity": "ada"}).json()
+    assert found == told
+    assert EntityFacts.model_validate(told).facts[0].evidence
+    listed = client.get("/v1/kg/entities", params={"q": "o"}).json()
+    assert [entry["entity"] for entry in Entities.model_validate(listed).model_dump()["entities"]] == [
+        "Oslo",
+        "Bo",
+    ]
+
+
+@pytest.mark.parametrize(
+    "query", ["SELECT ?s WHERE { ?s r:knows ?o } ORDER BY ?s", "ASK { e:Ada r:knows e:Bo }"]
+)
+def test_sparql(client: httpx.Client, store: Path, capsys: pytest.CaptureFixture[str], query: str):
+    told = command(capsys, "kg", "query", store, query, "--json")
+    Sparql.model_validate(told)
+    assert client.get("/v1/kg/sparql", params={"query": query}).json() == told
+    assert client.post("/v1/kg/sparql", data={"query": query}).json() == told
+    as_it_is = {"content-type": "application/sparql-query"}
+    assert client.post("/v1/kg/sparql", content=query, headers=as_it_is).json() == told
+
+
+def test_facts_of_a_source(
+    client: httpx.Client, send: Send, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    source = tmp_path / "shape.py"
+    source.write_text(SOURCE)
+    told = command(capsys, "kg", "facts", source, "--json", "--quiet", "--relation", "has_type")
+    ModelFacts.model_validate(told)
+    assert (
+        ask(client, "/v1/kg/extract", {"file": send(source), "relations": ["has_type"]}, ModelFacts) == told
+    )
+
+
+def test_opinions(client: httpx.Client, capsys: pytest.CaptureFixture[str]):
+    told = command(
+        capsys, "absa", "predict", TEXT, "--aspect", "food", "--aspect", "service", "--json", "--quiet"
+    )
+    Opinions.model_validate(told)
+    found = ask(client, "/v1/absa/predict", {"texts": [TEXT], "aspects": ["food", "service"]}, Opinions)
+    assert found == told
+    told = command(capsys, "absa", "explain", TEXT, "--aspect", "service", "--json", "--quiet")
+    Explanations.model_validate(told)
+    assert ask(client, "/v1/absa/explain", {"text": TEXT, "aspects": ["service"]}, Explanations) == told
+
+
+def test_a_table_of_texts(client: httpx.Client, send: Send, tmp_path: Path):
+    table, out = tmp_path / "reviews.csv", tmp_path / "out.jsonl"
+    table.write_text(f'text,note\n"{TEXT}",x\n,empty\n"Nice rooms",y\n')
+    assert main(["absa", "predict", str(table), "--aspect", "food", "--quiet", "-o", str(out)]) == 9
+    told = [json.loads(line) for line in out.read_text().splitlines()]
+    found = ask(client, "/v1/absa/predict", {"file": send(table), "aspects": ["food"]}, TableOpinions)
+    assert found["records"] == told
+    assert (found["unused"], found["problems"]) == (1, ["reviews.csv row 2: column 'text' is empty"])
+
+
+def test_models(client: httpx.Client, capsys: pytest.CaptureFixture[str]):
+    found = client.get("/v1/models").json()
+    Models.model_validate(found)
+    assert found["shipped"] == command(capsys, "models", "--json")
+    assert (found["index"], found["store"], found["absa"]) == ("index", "store", "absa-any")
