@@ -55,7 +55,7 @@ class Desk:
             "bcsd": Crew(perform, settings.workers, quick),
             "kg": Crew(perform, settings.workers, quick),
             "absa": Crew(perform, 1, quick),
-            "absa.explain": Crew(perform, 1, quick),  # slow: it must not hold up the batches
+            "absa.explain": Crew(perform, 1, Limits(10 * bounds.quick_seconds, bounds.mebibytes)),  # slow: it must not hold up the batches
         }
         self.batches = Batches(lambda requests: self.ask("absa.predict", {"requests": requests}))
         #: SPARQL makes a process for each query: no more at a time than there are workers.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 import socket
 import sys
 
@@ -43,6 +44,9 @@ def serve(settings: Settings) -> None:
         h11_max_incomplete_event_size=64 << 10,
         proxy_headers=False,
     )
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # uvicorn stops at them, and then sends itself what it got: by then there is nothing left to stop.
+        signal.signal(number, lambda *_: None)
     uvicorn.Server(config).run(sockets=[listening])
 
 

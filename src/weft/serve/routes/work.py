@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from anyio import to_thread
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from weft.serve.desk import Desk, as_json
 from weft.serve.guard.tokens import Caller
-from weft.serve.jobs.ledger import ENDED, Upload
+from weft.serve.jobs.ledger import ENDED, Job, Upload
 from weft.serve.problems import Refusal
 from weft.serve.routes.needs import PROBLEMS, AnyCaller, AnyDesk, job_record
 from weft.serve.shapes.base import JobRecord, Jobs, UploadRecord, Uploads
@@ -111,12 +111,19 @@ def result(name: Name, desk: AnyDesk, caller: AnyCaller) -> Response:
     return as_json(desk.result(desk.job(caller, name)))
 
 
+def own_job(name: Name, desk: AnyDesk, caller: AnyCaller) -> Job:
+    """The job that an address names; refused before an answer begins."""
+    return desk.job(caller, name)
+
+
 @router.get("/jobs/{name}/events", response_class=EventSourceResponse)
-async def events(name: Name, desk: AnyDesk, caller: AnyCaller) -> AsyncIterator[ServerSentEvent]:
+async def events(
+    desk: AnyDesk, caller: AnyCaller, begun: Annotated[Job, Depends(own_job)]
+) -> AsyncIterator[ServerSentEvent]:
     """The job each time that it changes, as server-sent events, until it has ended."""
     told: dict[str, Any] | None = None
     while True:
-        now = await to_thread.run_sync(_look, desk, caller, name)
+        now = await to_thread.run_sync(_look, desk, caller, begun.id)
         if now != told:
             told = now
             yield ServerSentEvent(data=now, event="job")
