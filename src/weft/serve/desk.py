@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,8 @@ class Desk:
             "bcsd": Crew(perform, settings.workers, quick),
             "kg": Crew(perform, settings.workers, quick),
             "absa": Crew(perform, 1, quick),
-            "absa.explain": Crew(perform, 1, Limits(10 * bounds.quick_seconds, bounds.mebibytes)),  # slow: it must not hold up the batches
+            # Slow: it must not hold up the batches.
+            "absa.explain": Crew(perform, 1, replace(quick, seconds=10 * bounds.quick_seconds)),
         }
         self.batches = Batches(lambda requests: self.ask("absa.predict", {"requests": requests}))
         #: SPARQL makes a process for each query: no more at a time than there are workers.
