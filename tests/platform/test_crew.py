@@ -62,16 +62,18 @@ def test_one_worker_answers_again_and_again_and_tells_how_far_it_is():
 
 
 def test_a_worker_that_dies_or_breaks_a_limit_is_replaced():
-    crew = Crew(work, 1, Limits(1.0, ROOM))
+    crew = Crew(work, 1, Limits(120, ROOM))
     first = crew.run(("count", 0))
     with pytest.raises(InputError, match=r"died \(SIGKILL\)"):
         crew.run(("die", 0))
-    with pytest.raises(LimitError, match="took more than 1 s"):
-        crew.run(("sleep", 30))
     with pytest.raises(LimitError, match="needs more than 4096 MiB"):
         crew.run(("memory", 8 << 30))
     assert crew.run(("count", 0)) != first
     crew.close()
+    short = Crew(work, 1, Limits(1, ROOM))
+    with pytest.raises(LimitError, match="took more than 1 s"):
+        short.run(("sleep", 60))
+    short.close()
 
 
 def test_what_is_not_wanted_any_more_ends_with_all_that_it_started():
