@@ -16,9 +16,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import yaml
 
@@ -27,9 +27,27 @@ SOURCE = ROOT / "src" / "weft"
 TABLE = ROOT / "tests" / "mutants.yaml"
 SECONDS = 300
 PASSED, FAILED = 0, 1  # exit codes of pytest; every other one means that it could not run the tests
+LIBRARIES = (
+    "capstone",
+    "libcst",
+    "lief",
+    "pyarrow.parquet",
+    "safetensors.torch",
+    "scipy.optimize",
+    "scipy.sparse.csgraph",
+    "tokenizers",
+    "torch.distributed.tensor",
+    "transformers",
+)
+"""What takes long to import and is no part of the source: imported once."""
 SERVER = """
-import json, os, signal, sys
-import pytest, numpy, pyarrow.parquet, safetensors.torch, scipy.optimize, scipy.sparse, tokenizers, torch
+import contextlib, gc, importlib, io, json, os, signal, sys
+import pytest
+with contextlib.redirect_stdout(io.StringIO()):
+    pytest.main(["--markers"])  # imports its plugins
+for name in sys.argv[2:]:
+    importlib.import_module(name)
+gc.freeze()
 class First:
     name = ""
     def pytest_runtest_logreport(self, report):
@@ -49,10 +67,26 @@ for line in sys.stdin:
     os.close(writes)
     with open(reads, "rb") as names:
         name = names.read().decode()
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    print(json.dumps([code, name]), flush=True)
+    _, status, used = os.wait4(child, 0)
+    print(json.dumps([os.waitstatus_to_exitcode(status), name, used.ru_utime + used.ru_stime]), flush=True)
+os._exit(0)
 """
 """What a tester runs: Python with all that takes long to import, copied for each run of pytest."""
+
+
+class Outcome(NamedTuple):
+    """What became of a run of tests: pytest's exit code, the first test that failed, seconds of the processor."""
+
+    code: int
+    test: str
+    seconds: float
+
+
+class Verdict(NamedTuple):
+    """``killed``, ``survived``, or ``broken`` where the tests could not even be run; and how."""
+
+    word: str
+    outcome: Outcome
 
 
 @dataclass(frozen=True)
@@ -98,29 +132,31 @@ class Tester:
 
     Args:
         source: The folder with the package.
+        cache: Keep the compiled source and tests for those that come after.
     """
 
-    def __init__(self, source: Path) -> None:
-        environment = {
-            **os.environ,
-            "PYTHONPATH": str(source),
-            "OMP_NUM_THREADS": "1",
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
-        command = [sys.executable, "-c", SERVER, str(SECONDS)]
+    def __init__(self, source: Path, *, cache: bool = False) -> None:
+        environment = {**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"}
+        if not cache:
+            environment["PYTHONDONTWRITEBYTECODE"] = "1"
         self._server = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", SERVER, str(SECONDS), *LIBRARIES],
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
-    def run(self, tests: tuple[str, ...]) -> tuple[int, str]:
-        """Pytest's exit code, FAILED where it outlives its time or dies, and the first test that failed."""
+    def run(self, tests: tuple[str, ...]) -> Outcome:
+        """Run tests up to the first that fails; FAILED where they outlive their time or the process dies."""
         asks, answers = self._server.stdin, self._server.stdout
         assert asks is not None
         assert answers is not None
         asks.write(json.dumps(tests) + "\n")
         asks.flush()
-        code, name = json.loads(answers.readline())
-        return (code if code >= 0 else FAILED), name
+        code, name, seconds = json.loads(answers.readline())
+        return Outcome(code if code >= 0 else FAILED, name, seconds)
 
     def close(self) -> None:
         """End it."""
@@ -128,31 +164,33 @@ class Tester:
 
 
 def copy_source(folder: Path) -> Path:
-    """The source in a folder of its own; the weights are only pointed to."""
+    """The source in a folder of its own, compiled as far as it is; the weights are only pointed to."""
     copy = folder / "weft"
-    shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("weights", "__pycache__"))
+    shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("weights"))
     (copy / "weights").symlink_to(SOURCE / "weights")
     return folder
 
 
-def verdict(source: Path, tester: Tester, fault: Fault) -> tuple[str, str]:
-    """``killed``, ``survived``, or ``broken`` where the tests could not even be run; and the test that noticed."""
+def judge_one(source: Path, tester: Tester, fault: Fault) -> Verdict:
+    """Put the fault in, run its tests, and take it out again."""
     place = source / "weft" / fault.file
-    before = place.read_text(encoding="utf-8")
+    before, times = place.read_text(encoding="utf-8"), place.stat()
     place.write_text(fault.applied(before), encoding="utf-8")
+    os.utime(place, (times.st_atime, times.st_mtime + 60))  # what was compiled before is not it
     try:
-        code, test = tester.run(fault.tests)
+        outcome = tester.run(fault.tests)
     finally:
         place.write_text(before, encoding="utf-8")
-    return {FAILED: "killed", PASSED: "survived"}.get(code, "broken"), test
+        os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))
+    return Verdict({FAILED: "killed", PASSED: "survived"}.get(outcome.code, "broken"), outcome)
 
 
-def judge(faults: list[Fault], workers: int) -> dict[Fault, tuple[str, str]]:
-    """Every fault's verdict and the test that noticed; each worker has a copy of the source."""
+def judge(faults: list[Fault], workers: int) -> dict[Fault, Verdict]:
+    """Every fault's verdict; each worker has a copy of the source."""
     waiting: queue.SimpleQueue[Fault] = queue.SimpleQueue()
     for fault in faults:
         waiting.put(fault)
-    verdicts: dict[Fault, tuple[str, str]] = {}
+    verdicts: dict[Fault, Verdict] = {}
 
     def work(folder: Path) -> None:
         source = copy_source(folder)
@@ -163,11 +201,9 @@ def judge(faults: list[Fault], workers: int) -> dict[Fault, tuple[str, str]]:
             except queue.Empty:
                 tester.close()
                 return
-            begun = time.monotonic()
-            verdicts[fault] = word, test = verdict(source, tester, fault)
+            verdicts[fault] = word, outcome = judge_one(source, tester, fault)
             print(
-                f"{word:<9}{time.monotonic() - begun:4.0f} s  {fault.file}: {fault.what}  {test}",
-                flush=True,
+                f"{word:<9}{outcome.seconds:5.1f} s  {fault.file}: {fault.what}  {outcome.test}", flush=True
             )
 
     with tempfile.TemporaryDirectory() as place:
@@ -180,12 +216,12 @@ def judge(faults: list[Fault], workers: int) -> dict[Fault, tuple[str, str]]:
     return verdicts
 
 
-def print_markdown(faults: list[Fault], verdicts: dict[Fault, tuple[str, str]]) -> None:
+def print_markdown(faults: list[Fault], verdicts: dict[Fault, Verdict]) -> None:
     """The table for docs/results.md."""
     print("| file | fault | | noticed by |\n|---|---|---|---|")
     for fault in faults:
-        word, test = verdicts[fault]
-        path, _, name = test.partition("::")
+        word, outcome = verdicts[fault]
+        path, _, name = outcome.test.removeprefix("tests/").partition("::")
         print(f"| `{fault.file}` | {fault.what} | {word} | `{path}` `{name.partition('[')[0]}` |")
 
 
@@ -208,8 +244,8 @@ def main() -> int:
     if not chosen:
         sys.exit(f"no fault's file or words contain {arguments.only!r}")
     named = tuple(sorted({test for fault in chosen for test in fault.tests}))
-    tester = Tester(SOURCE.parent)
-    code, test = tester.run(named)
+    tester = Tester(SOURCE.parent, cache=True)
+    code, test, whole = tester.run(named)
     tester.close()
     if code != PASSED:
         sys.exit(f"the named tests do not pass without a fault: {test or 'run them with pytest'}")
@@ -217,7 +253,11 @@ def main() -> int:
     if arguments.markdown:
         print_markdown(chosen, verdicts)
     killed = sum(word == "killed" for word, _ in verdicts.values())
-    print(f"{killed} of {len(chosen)} faults are killed")
+    seconds = sum(outcome.seconds for _, outcome in verdicts.values())
+    print(
+        f"{killed} of {len(chosen)} faults are killed, in {seconds:.0f} s of the processor; "
+        f"the {len(named)} tests without a fault take {whole:.0f} s"
+    )
     return 0 if killed == len(chosen) else 1
 
 
