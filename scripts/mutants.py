@@ -41,7 +41,7 @@ LIBRARIES = (
 )
 """What takes long to import and is no part of the source: imported once."""
 SERVER = """
-import contextlib, gc, importlib, io, json, os, signal, sys
+import contextlib, gc, importlib, io, json, os, signal, sys, tempfile
 import pytest
 with contextlib.redirect_stdout(io.StringIO()):
     pytest.main(["--markers"])  # imports its plugins
@@ -53,21 +53,23 @@ class First:
     def pytest_runtest_logreport(self, report):
         self.name = self.name or (report.nodeid if report.failed else "")
 for line in sys.stdin:
-    reads, writes = os.pipe()
-    child = os.fork()
-    if not child:
-        silent = os.open(os.devnull, os.O_RDWR)
-        for stream in range(3):
-            os.dup2(silent, stream)
-        signal.alarm(int(sys.argv[1]))
-        first = First()
-        code = pytest.main(["-q", "-x", "-p", "no:cacheprovider", *json.loads(line)], plugins=[first])
-        os.write(writes, first.name.encode())
-        os._exit(code)
-    os.close(writes)
-    with open(reads, "rb") as names:
+    with tempfile.TemporaryFile() as names:  # no pipe: a process that a test leaves behind would hold it open
+        child = os.fork()
+        if not child:
+            os.setsid()
+            silent = os.open(os.devnull, os.O_RDWR)
+            for stream in range(3):
+                os.dup2(silent, stream)
+            signal.alarm(int(sys.argv[1]))
+            first = First()
+            code = pytest.main(["-q", "-x", "-p", "no:cacheprovider", *json.loads(line)], plugins=[first])
+            os.write(names.fileno(), first.name.encode())
+            os._exit(code)
+        _, status, used = os.wait4(child, 0)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+        names.seek(0)
         name = names.read().decode()
-    _, status, used = os.wait4(child, 0)
     print(json.dumps([os.waitstatus_to_exitcode(status), name, used.ru_utime + used.ru_stime]), flush=True)
 os._exit(0)
 """

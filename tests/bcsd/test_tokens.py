@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from weft.bcsd.architectures import architecture_named
+from weft.bcsd.architectures.operands import signed
+from weft.bcsd.architectures.x86.operands import x86_parts
 from weft.bcsd.disassemble.interface import Block, Function, Reference, ReferenceKind
 from weft.bcsd.represent import NORMALISER_VERSION, SLOTS, Normaliser, load_vocabulary, token_digest
 from weft.bcsd.represent.vocabulary import MNEMONIC_BUCKETS, VOCABULARY_SIZE, log_bucket
@@ -41,12 +43,26 @@ def test_the_vocabulary_is_this_one():
         (("mov", "eax, dword ptr [rdi + 0x58]"), ("mov", "eax", "m32[rdi]", "none", "d:88")),
         (("lea", "rax, [rdi + rsi*4 + 0x1000]"), ("lea", "rax", "m[rdi+i]", "none", "d:+13")),
         (("mov", "rax, qword ptr fs:[0x28]"), ("mov", "rax", "m64fs[]", "none", "d:40")),
+        (("mov", "eax, dword ptr [rsp + rcx*4 + 8]"), ("mov", "eax", "m32[rsp+i]", "none", "d:8")),
         (("notrack jmp", "rax"), ("jmp", "rax", "none", "none", "none")),
         (("ret", ""), ("ret", "none", "none", "none", "none")),
     ],
 )
 def test_x86_operands_become_slots(line, slots):
     assert rows("x86_64", line) == [slots]
+
+
+def test_all_ones_are_small_negative_numbers():
+    words = (0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1 << 32, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)
+    found = (0x7FFFFFFF, -(1 << 31), -1, 1 << 32, (1 << 63) - 1, -(1 << 63), -1)
+    assert tuple(map(signed, words)) == found
+
+
+def test_an_address_replaces_the_operand_that_holds_it():
+    assert x86_parts("lea", "rax, [rip + 0x10]", "data").operands == ["rax", "mdata"]
+    assert x86_parts("mov", "eax, dword ptr [rcx*4 + 0x404000]", "data").operands == ["eax", "m32data+i"]
+    beside = x86_parts("mov", "dword ptr [rdi + 8], 0x404000", "data")
+    assert (beside.operands, beside.displacement) == (["m32[rdi]", "imm"], 8)
 
 
 @pytest.mark.parametrize(

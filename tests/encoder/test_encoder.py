@@ -263,6 +263,13 @@ def test_rotary_is_a_product_of_complex_numbers():
         torch.testing.assert_close(turned[..., i + 4], expected.imag, atol=1e-12, rtol=0)
 
 
+def test_half_precision_tells_far_positions_apart():
+    positions = torch.tensor([[1000, 1001, 1002]])
+    whole, half = (rotation(positions, 8, 10_000.0, dtype) for dtype in (torch.float32, torch.bfloat16))
+    torch.testing.assert_close(half.cos.float(), whole.cos, atol=0.01, rtol=0)
+    torch.testing.assert_close(half.sin.float(), whole.sin, atol=0.01, rtol=0)
+
+
 def test_without_positions_the_encoder_cannot_tell_reversed_text():
     encoder = Encoder(small(position="none")).eval()
     ids, _ = batch((5, 5, 5))

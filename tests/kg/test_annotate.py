@@ -10,11 +10,12 @@ import pytest
 
 from weft.cli.main import main
 from weft.kg.annotate.check import checked
-from weft.kg.annotate.plan import Candidate, missing
+from weft.kg.annotate.plan import Candidate, Missing, missing
 from weft.kg.annotate.tree import Annotated, Findings
 from weft.kg.annotate.write import annotated, stub
 from weft.kg.extraction.facts import Inferred
 from weft.kg.languages.python import LANGUAGE
+from weft.kg.languages.unit import End, Open
 
 SOURCE = '''"""Doc."""
 # A comment.
@@ -38,6 +39,8 @@ FILES = {
     "pkg/__init__.py": "",
     "pkg/a.py": SOURCE,
     "pkg/b.py": "def use(reader):\n    return reader.load('x')\n",
+    "pkg/c.py": "class Outer:\n    class Inner:\n        pass\n\n\nfrozenset = make()\n\n\n"
+    "def grün(innen, größe=None, *, menge, reader: int):\n    return innen\n",
 }
 GUESSES = {
     "path": "str",
@@ -48,6 +51,9 @@ GUESSES = {
     "things": "Iterable",
     "unknown": "Mystery",
     "a": "int",
+    "innen": "Inner",
+    "größe": "int",
+    "menge": "frozenset",
 }
 
 
@@ -85,6 +91,7 @@ def test_a_class_of_another_module_is_imported_for_the_checker_alone() -> None:
     file = planned("pkg/b.py")
     text = annotated(file.text, file.chosen(0.8), file.below)
     assert "if TYPE_CHECKING:\n    from pkg.a import Reader\n" in text
+    assert text.count("from pkg.a import Reader") == 1
     assert "from typing import TYPE_CHECKING\n" in text
     assert 'def use(reader: "Reader"):\n' in text
     compile(text, "b.py", "exec")
@@ -101,6 +108,33 @@ def test_a_name_that_no_one_can_import_is_no_candidate() -> None:
     found = {item.asked.name: item.candidates for item in file.missing}
     assert [candidate.text for candidate in found["unknown"]] == ["bytes"]
     assert found["things"][0] == Candidate("Iterable", 0.95, "model", "collections.abc")
+
+
+def test_names_that_mean_something_else_are_no_candidates() -> None:
+    file = planned("pkg/c.py")
+    found = {item.asked.name: [candidate.text for candidate in item.candidates] for item in file.missing}
+    # A class within a class cannot be imported; what the module calls frozenset is not the built-in one.
+    assert (found["innen"], found["menge"]) == (["bytes"], ["bytes"])
+    text = annotated(file.text, file.chosen(0.8), file.below)
+    assert "größe: int | None = None" in text
+    assert "reader: int)" in text
+
+
+def test_what_is_just_sure_enough_is_written() -> None:
+    file = planned("pkg/a.py", sure=0.8)
+    assert {candidate.evidence for _, candidate in file.chosen(0.8)} == {"syntax", "model"}
+
+
+def test_what_is_annotated_stays_even_where_it_is_asked_for() -> None:
+    text = "def f(a: int) -> int:\n    return a\n"
+    asked = [
+        Open(End("m.f.a", "parameter"), "has_type", "a", 6, 7),
+        Open(End("m.f", "function"), "returns", "f", 4, 5),
+    ]
+    chosen = [
+        (Missing(item, 1, item.start, False, ()), Candidate("str", 1.0, "model", "pathlib")) for item in asked
+    ]
+    assert text in annotated(text, chosen, "m.py")
 
 
 def test_a_stub_holds_signatures_alone() -> None:
@@ -138,6 +172,7 @@ def test_the_command_from_diff_to_files(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_a_checker_takes_back_what_it_refuses_and_tries_the_next(tmp_path: Path) -> None:
     text = "def half(number):\n    return number / 2\n\n\nhalf(3)\n\n\ndef shout(word):\n    return word.upper()\n"
+    text += "\n\nwrong: int = ''\n"  # an error that was there before is nobody's fault
     (tmp_path / "a.py").write_text(text, encoding="utf-8")
     tree = LANGUAGE.tree(tmp_path, ["a.py"])
     file = LANGUAGE.parse(text, "a.py")

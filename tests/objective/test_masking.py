@@ -159,7 +159,7 @@ def test_maskable_limits_every_strategy():
 def test_span_boundaries_equal_a_walk(lengths, seed):
     ids = batch_of(lengths, seed)[:, 1:]  # without [CLS]: a span may open the example
     units = mask_spans(ids, VOCABULARY, generator(seed), rate=0.4).units
-    real = ids != PAD
+    real = ids > SEP  # as if the text had no end mark: what stands behind its last token is no neighbour
     expected = []
     for row, column in (units >= 0).nonzero().tolist():
         first = last = column
@@ -172,6 +172,13 @@ def test_span_boundaries_equal_a_walk(lengths, seed):
         expected.append((row, column, left, right, column - first))
     found = span_boundaries(units, real)
     assert [tuple(entry) for entry in torch.stack(list(found), dim=1).tolist()] == expected
+
+
+def test_special_tokens_stay_whatever_may_be_hidden():
+    ids = batch_of([6, 2], 3)
+    everything = torch.ones_like(ids, dtype=torch.bool)
+    masked = mask_tokens(ids, VOCABULARY, generator(1), rate=1.0, maskable=everything)
+    assert torch.equal(masked.labels != IGNORED, ids > MASK)
 
 
 def test_span_boundaries_at_both_edges_and_none_at_all():

@@ -160,6 +160,11 @@ def test_calibration_error_equals_brute_force(items, bins):
     assert found == pytest.approx(total, abs=1e-12)
 
 
+def test_a_confidence_between_two_bins_is_in_the_lower_one():
+    assert expected_calibration_error([0.5, 0.6], [1, 0], bins=2) == pytest.approx((0.5 + 0.6) / 2)
+    assert expected_calibration_error([0.4, 0.5], [1, 0], bins=2) == pytest.approx((0.6 - 0.5) / 2)
+
+
 def test_bootstrap_covers_the_mean_and_narrows():
     draw = np.random.default_rng(0)
     inside = 0

@@ -62,6 +62,13 @@ def test_epochs_and_seeds_differ_and_lengths_are_alike():
     assert abs(torch.corrcoef(torch.stack([means, torch.arange(len(means)).float()]))[0, 1].item()) < 0.4
 
 
+def test_shares_are_of_similar_length():
+    lengths = list(range(1, 33))
+    plans = [LengthBuckets(lengths, 8, rank=rank, world_size=2, pool=4) for rank in (0, 1)]
+    for one, other in zip(plans[0].epoch(0), plans[1].epoch(0), strict=True):
+        assert all(other[place] - one[place] == 1 for place in range(4))
+
+
 @pytest.mark.parametrize("shuffle", [True, False])
 def test_drop_last(shuffle):
     plan = LengthBuckets([1] * 10, 4, drop_last=True, shuffle=shuffle)

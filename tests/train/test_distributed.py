@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from weft.errors import ConfigError
+from weft.train import fit
 from weft.train.distributed import World, join
 
 PROGRAM = Path(__file__).with_name("together.py")
@@ -128,3 +129,12 @@ def test_alone_nothing_is_joined(monkeypatch):
     assert world.from_first("x") == "x"
     with pytest.raises(ConfigError, match="cuda:7"):
         World().device("cuda:7")
+
+
+def test_every_process_draws_numbers_of_its_own(tiny, monkeypatch):
+    seeds = []
+    monkeypatch.setattr("weft.train.loop.join", lambda *_: (World(rank=3), torch.device("cpu")))
+    monkeypatch.setattr("weft.train.loop.seed_everything", seeds.append)
+    config = tiny.config(steps=1, seed=10)
+    fit(tiny.model(), tiny.batches(config), tiny.loss_step, config, quiet=True)
+    assert seeds == [13]

@@ -1,6 +1,7 @@
 import json
 import signal
 import threading
+from itertools import islice
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from weft.errors import (
     NonFiniteError,
 )
 from weft.train import History, fit
+from weft.train.optimizer import build_optimizer, set_learning_rate
 from weft.train.snapshot import model_tensors
 
 
@@ -142,6 +144,33 @@ def test_accumulation_equals_the_larger_batch(tiny):
     for other in results[1:]:
         for a, b in zip(results[0].parameters(), other.parameters(), strict=True):
             torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_a_step_equals_its_equation(tiny, tmp_path):
+    config = tiny.config(steps=3, accumulation=2, max_grad_norm=0.1, log_every=1)
+    model, history = train(
+        tiny, tmp_path, model=tiny.model(dropout=0.0), evaluate=False, steps=3, max_grad_norm=0.1, log_every=1
+    )
+    other = tiny.model(dropout=0.0)
+    optimizer = build_optimizer(other, config, torch.device("cpu"))
+    batches = tiny.batches(config).epoch(0)
+    losses, lengths = [], []
+    for step in range(3):
+        set_learning_rate(optimizer, config.learning_rate * config.factor(step, 3))
+        mean = sum(tiny.loss_step(other, batch)["loss"] for batch in islice(batches, 2)) / 2
+        gradients = torch.autograd.grad(mean, list(other.parameters()))
+        length = torch.cat([gradient.flatten() for gradient in gradients]).norm()
+        for parameter, gradient in zip(other.parameters(), gradients, strict=True):
+            parameter.grad = gradient * min(1.0, 0.1 / float(length))
+        optimizer.step()
+        losses.append(mean.item())
+        lengths.append(float(length))
+    assert min(lengths) > 0.1
+    assert history.losses == pytest.approx(losses, rel=1e-4)
+    logged = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [record["grad_norm"] for record in logged] == pytest.approx(lengths, rel=1e-4)
+    for a, b in zip(model.parameters(), other.parameters(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
 
 
 def test_an_epochs_last_step_takes_the_batches_that_are_left(tiny):

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from weft.errors import CheckpointError, ConfigError, InputError, Interrupted
+from weft.platform.files import make_folder
 from weft.platform.lock import locked
 from weft.train.batching import BatchSource, to_device
 from weft.train.config import TrainConfig
@@ -76,8 +77,9 @@ def fit(
         Interrupted: SIGINT or SIGTERM came; the step was finished and, with a directory, saved.
         ConfigError: A checkpoint made under another config, a metric that ``evaluate`` does not give, a
             number of processes other than expected.
-        CheckpointError: A damaged checkpoint (the one before it is named), a full disk, a directory in which
-            another process trains.
+        CheckpointError: A damaged checkpoint (the one before it is named), a directory in which another process
+            trains.
+        OutputError: A directory that cannot be written, a full disk.
         InputError: No batches, or fewer than promised; nothing to train.
     """
     if config.threads is not None:
@@ -157,10 +159,7 @@ def _alone(directory: Path | None, world: World) -> AbstractContextManager[None]
     """Two trainings in one directory would each throw the other's checkpoints and log away."""
     if directory is None or not world.first:
         return nullcontext()
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CheckpointError(f"cannot be made: {error.strerror}", where=str(directory)) from error
+    make_folder(directory)
     hint = "wait for it to end, or choose another directory"
     return locked(directory / "lock", "{} is training in it", hint, CheckpointError)
 

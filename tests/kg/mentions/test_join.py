@@ -26,6 +26,8 @@ def entities(text: str) -> list[tuple[str, str, int]]:
         ("[Curie|PER] is short for [Marie Curie|PER].", [("Marie Curie", "PER", 2)]),
         ("[Dr. Curie|PER] and [Curie|PER]", [("Dr. Curie", "PER", 2)]),
         ("[Marie|PER], born [Marie Curie|PER]", [("Marie Curie", "PER", 2)]),
+        ("[President Curie|PER] is [Marie Curie|PER]", [("President Curie", "PER", 2)]),
+        ("[World Health Organization|MISC] ([WHO|ORG])", [("World Health Organization", "MISC", 2)]),
         ("[the Alps|LOC] and [Alps|LOC]", [("the Alps", "LOC", 2)]),
         ("[Acme Corp.|ORG] and [ACME|ORG]", [("Acme Corp.", "ORG", 2)]),
         ("[World Health Organization|ORG] ([WHO|ORG])", [("World Health Organization", "ORG", 2)]),
@@ -43,6 +45,8 @@ def test_joined(text, expected):
     [
         "[Marie Curie|PER] and [Pierre Curie|PER]",
         "[Curie|PER] before [Marie Curie|PER] and [Pierre Curie|PER]",
+        "[John Quincy Adams|PER] and [Quincy|PER]",
+        "[World Health Organization|MISC], not the [WHO|ORG]",
         "[Washington|PER] in [Washington|LOC]",
         "[1990|TIME] and [1990s|TIME]",
         "[Rome|LOC] and [Romans|MISC]",
@@ -71,6 +75,8 @@ def test_the_type_is_the_surest_and_the_order_that_of_the_text():
     mentions = [Mention(12, 16, "ORG", 0.9), Mention(0, 4, "LOC", 0.5), Mention(6, 10, "LOC", 0.6)]
     (found,) = join_mentions(text, mentions)
     assert (found.type, found.mentions, found.probability) == ("LOC", (1, 2, 0), 0.9)
+    unsure = [mentions[0], *(item._replace(probability=0.4) for item in mentions[1:])]
+    assert join_mentions(text, unsure)[0].type == "ORG"
 
 
 def test_a_mention_without_letters_is_an_entity_of_its_own():

@@ -14,7 +14,8 @@ from weft.errors import OutputError, StoreError, WeftError
 
 #: What LanceDB raises. Its Rust side reports a full disk and a damaged file alike, told apart by their text.
 ENGINE_ERRORS = (OSError, RuntimeError, ValueError, KeyError, pa.ArrowException)
-_FULL = ("no space left", "disk quota exceeded", "storage full")
+_FULL = ("no space left", "disk quota exceeded", "storage full", "file too large")
+_FULL_CODES = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 #: Where in the engine's own source an error arose: no help to a user.
 _ORIGIN = re.compile(r",? ?/\S+\.rs:\d+(:\d+)?.*$")
 #: Panics of the Rust side, caught by PyO3 or by its futures; neither class can be imported.
@@ -50,7 +51,7 @@ def as_store_error(folder: Path, doing: str) -> Iterator[None]:
 def explain(error: BaseException, folder: Path, doing: str) -> WeftError:
     """The engine's error in words that say what to do."""
     text = str(error).lower()
-    if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or any(word in text for word in _FULL):
+    if getattr(error, "errno", None) in _FULL_CODES or any(word in text for word in _FULL):
         return OutputError(
             "cannot be written: the disk is full",
             where=str(folder),

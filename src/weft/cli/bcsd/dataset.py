@@ -47,6 +47,7 @@ def run(argv: list[str], action: str) -> int:
     from weft.bcsd.dataset.config import DatasetConfig
     from weft.bcsd.dataset.stats import dataset_stats
     from weft.errors import ConfigError, InputError, PartialFailure
+    from weft.platform.files import make_folder
     from weft.platform.settings import read_settings
 
     if action == "stats":
@@ -63,7 +64,7 @@ def run(argv: list[str], action: str) -> int:
     unknown = sorted(wanted - {package.name for package in config.packages})
     if unknown:
         raise ConfigError(f"--only: no package {unknown[0]!r}", where=str(arguments.config))
-    arguments.work.mkdir(parents=True, exist_ok=True)
+    make_folder(arguments.work)
     failed: list[BuildReport] = []
     if action == "build":
         chosen = replace(config, packages=tuple(p for p in config.packages if p.name in wanted))

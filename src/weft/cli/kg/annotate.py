@@ -48,7 +48,7 @@ def run(argv: list[str]) -> int:
     arguments = parser().parse_args(argv)
     share(sure=arguments.sure)
     from weft.kg.annotate.tree import find_missing
-    from weft.platform.files import write_text
+    from weft.platform.files import make_folder, write_text
     from weft.platform.models import find_model
 
     if arguments.json and (arguments.write or arguments.stubs):
@@ -72,7 +72,7 @@ def run(argv: list[str]) -> int:
 
         for file, text in texts:
             target = (arguments.stubs / file.below).with_suffix(".pyi")
-            target.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(target.parent)
             write_text(target, stub(text))
     else:
         for file, text in texts:

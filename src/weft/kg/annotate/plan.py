@@ -152,10 +152,8 @@ def _candidate(
         if name in bound:
             return [Candidate(name, confidence, evidence)]
         module = found.name.rpartition(".")[0]
-        # A class within a class or a function is no module's name.
-        return (
-            [Candidate(name, confidence, evidence, module, True)] if found.name == f"{module}.{name}" else []
-        )
+        same = found.name == f"{module}.{name}"  # not where another name is imported for it
+        return [Candidate(name, confidence, evidence, module, True)] if same else []
     if name in bound:
         return [Candidate(name, confidence, evidence)] if found.kind == "external" else []
     if name in IMPORTS:

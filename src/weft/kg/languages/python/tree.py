@@ -64,12 +64,14 @@ class PythonTree:
         return sorted(found, key=lambda item: item.start)
 
     def type_named(self, path: str, name: str) -> End:
-        """What a type's name stands for in a file; a class of the tree that alone has the name, else unresolved."""
+        """What a type's name stands for in a file; a class of a module that alone has the name, else unresolved."""
         scope = self.modules.by_name[self.names[path][0]].scope
         found = self.modules.name(name, scope)
         if found.kind != "unresolved":
             return End(*found)
         same = [item for item in self.modules.classes if item.rpartition(".")[2] == name]
+        # A class within a class or a function cannot be imported by its name.
+        same = [item for item in same if item.rpartition(".")[0] in self.modules.by_name]
         return End(same[0], "class") if len(same) == 1 else End(name, "unresolved")
 
     def _module(self, path: str, file: SourceFile) -> Module:

@@ -1,0 +1,61 @@
+"""Every command on a full disk: those that write are in the tables of their rooms, the others only print."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.absa.test_unwritable import WRITES as ABSA
+from tests.bcsd.test_unwritable import WRITES as BCSD
+from tests.kg.test_unwritable import WRITES as KG
+from tests.unwritable import full_disk
+from weft.cli.commands import walk
+from weft.cli.main import main
+
+BINARY = Path(__file__).parents[1] / "bcsd" / "files" / "clang-O2-x86_64.so"
+PRINTS = {
+    "absa eval",
+    "bcsd show",
+    "bcsd index ls",
+    "bcsd search",
+    "bcsd dataset stats",
+    "bcsd eval",
+    "kg facts",
+    "kg query",
+    "kg compare",
+    "kg moves",
+    "models",
+    "demo",
+    "completion",
+}
+"""Commands that write nothing but what they print."""
+
+
+def test_every_command_is_in_a_table() -> None:
+    tables = {"absa": ABSA, "bcsd": BCSD, "kg": KG}
+    written = {f"{tool} {name}" for tool, table in tables.items() for name in table}
+    commands = {" ".join(path) for path, _ in walk()}
+    known = written | PRINTS | {"bench"}
+    assert commands - known == set(), (
+        "what writes belongs in its room's test_unwritable.py, the rest in PRINTS here"
+    )
+    assert known - commands == set(), "no such commands any more"
+    assert not written & PRINTS
+
+
+def test_a_benchmark_says_it_before_it_measures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "hostile", "-o", str(tmp_path)]) == 8
+    assert "it is a folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["models"], ["completion", "bash"], ["bcsd", "show", str(BINARY)]])
+def test_what_is_printed_to_a_full_disk(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with (tmp_path / "out").open("w") as output, full_disk():
+        monkeypatch.setattr(sys, "stdout", output)
+        assert main(arguments) == 8
+    said = capsys.readouterr().err
+    assert ("cannot be written: File too large" in said, said.count("\n")) == (True, 1)
