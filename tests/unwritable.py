@@ -92,7 +92,7 @@ def refused(
             (shutil.copytree if old.is_dir() else shutil.copy)(old, out)
         elif writes.old is not None:
             out.write_text("old")
-    arguments = [tool, *shlex.split(f"{name} {writes.arguments}".format(out=out, **places))]
+    arguments = shlex.split(f"{tool} {name} {writes.arguments}".format(out=out, **places))
     before = contents(folder)
     capsys.readouterr()
     if full:

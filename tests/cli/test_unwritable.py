@@ -10,11 +10,12 @@ import pytest
 from tests.absa.test_unwritable import WRITES as ABSA
 from tests.bcsd.test_unwritable import WRITES as BCSD
 from tests.kg.test_unwritable import WRITES as KG
-from tests.unwritable import full_disk
+from tests.unwritable import Writes, cases, full_disk, refused
 from weft.cli.commands import walk
 from weft.cli.main import main
 
 BINARY = Path(__file__).parents[1] / "bcsd" / "files" / "clang-O2-x86_64.so"
+SERVE = {"serve": [Writes("--token-file {out} --new-token me", old="tokens", only_full=True)]}
 PRINTS = {
     "absa eval",
     "bcsd show",
@@ -34,8 +35,8 @@ PRINTS = {
 
 
 def test_every_command_is_in_a_table() -> None:
-    tables = {"absa": ABSA, "bcsd": BCSD, "kg": KG}
-    written = {f"{tool} {name}" for tool, table in tables.items() for name in table}
+    tables = {"absa": ABSA, "bcsd": BCSD, "kg": KG, "": SERVE}
+    written = {f"{tool} {name}".strip() for tool, table in tables.items() for name in table}
     commands = {" ".join(path) for path, _ in walk()}
     known = written | PRINTS | {"bench"}
     assert commands - known == set(), (
@@ -43,6 +44,20 @@ def test_every_command_is_in_a_table() -> None:
     )
     assert known - commands == set(), "no such commands any more"
     assert not written & PRINTS
+
+
+@pytest.fixture
+def tokens(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("tokens") / "tokens"
+    assert main(["serve", "--token-file", str(place), "--new-token", "another"]) == 0
+    return place
+
+
+@pytest.mark.parametrize(("name", "writes", "full"), cases(SERVE))
+def test_an_output_that_cannot_be_written(
+    name: str, writes: Writes, full: bool, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    refused("", name, writes, full, request, tmp_path)
 
 
 def test_a_benchmark_says_it_before_it_measures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
