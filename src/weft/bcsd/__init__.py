@@ -7,8 +7,9 @@ The rooms, in the order of the flow: :mod:`weft.bcsd.read` (a file becomes an im
 :mod:`weft.bcsd.dataset` (source packages become labelled functions), :mod:`weft.bcsd.model` (a batch of functions
 becomes embeddings), :mod:`weft.bcsd.learn` (training), :mod:`weft.bcsd.evaluate` (retrieval, against baselines),
 :mod:`weft.bcsd.use` (files are extracted, embedded, searched for), :mod:`weft.bcsd.index` (an index in step with
-files), :mod:`weft.bcsd.matching` (two files, one to one), :mod:`weft.bcsd.explain` and :mod:`weft.bcsd.report`
-(why, as pages and scripts).
+files), :mod:`weft.bcsd.presence` (whether what is asked for is in it), :mod:`weft.bcsd.libraries` (static libraries of
+packages put into it), :mod:`weft.bcsd.components` (a program explained by them), :mod:`weft.bcsd.matching`
+(two files, one to one), :mod:`weft.bcsd.explain` and :mod:`weft.bcsd.report` (why, as pages and scripts).
 """
 
 from typing import TYPE_CHECKING
@@ -16,12 +17,13 @@ from typing import TYPE_CHECKING
 from weft.platform.lazy import lazily
 
 if TYPE_CHECKING:
+    from weft.bcsd.components.identify import identify
     from weft.bcsd.matching.files import match
     from weft.bcsd.use.embed_files import Embedding
     from weft.bcsd.use.extract_files import Extraction, extract
     from weft.bcsd.use.search import search_file as search
 
-__all__ = ["Embedding", "Extraction", "extract", "match", "search"]
+__all__ = ["Embedding", "Extraction", "extract", "identify", "match", "search"]
 
 __getattr__, __dir__ = lazily(
     __name__,
@@ -29,6 +31,7 @@ __getattr__, __dir__ = lazily(
         "Embedding": "use.embed_files",
         "Extraction": "use.extract_files",
         "extract": "use.extract_files",
+        "identify": "components.identify",
         "match": "matching.files",
         "search": "use.search:search_file",
     },

@@ -17,6 +17,7 @@ BENCHES = {
     "bcsd-index-writers": "an index that is written to: one changed file of 200; writers that are killed",
     "bcsd-lift": "functions lifted per second; two thousand damaged functions of every processor",
     "bcsd-match": "one-to-one matching on the test packages: what is found, how sure it is, how long it takes",
+    "bcsd-open": "how sure searches are where nine of ten functions are not in the index",
     "bcsd-starts": "functions found in stripped libraries, for each processor that a cross compiler is installed for",
     "bcsd-model": "functions embedded per second; what half precision and the graph cost",
     "encoder": "the encoder against transformers' BERT, with and without a prefix",

@@ -51,6 +51,7 @@ _DATASET = {
 _INDEX = {
     "add": Command("put files in, or those that changed", "bcsd.index", ("add",)),
     "update": Command("embed what changed, take out what is gone", "bcsd.index", ("update",)),
+    "build": Command("static libraries of Debian packages, by their names", "bcsd.index_build"),
     "rm": Command("take files out", "bcsd.index", ("rm",)),
     "ls": Command("list the files", "bcsd.index", ("ls",)),
 }
@@ -59,10 +60,11 @@ _BCSD = {
     "show": Command("a file's functions, or one function's blocks, edges and tokens", "bcsd.show"),
     "match": Command("pair the functions of two binaries; report, rename scripts", "bcsd.match"),
     "explain": Command("which blocks and tokens carry the match of two functions", "bcsd.explain"),
-    "calibrate": Command("fit what match makes of a model's scores", "bcsd.calibrate"),
+    "calibrate": Command("fit what match and search make of a model's scores", "bcsd.calibrate"),
     "embed": Command("binaries to a table of embedded functions", "bcsd.embed"),
     "index": Command("keep an index of functions in step with files", commands=_INDEX),
     "search": Command("which functions of an index are those of a file", "bcsd.search"),
+    "identify": Command("which libraries a program was linked from; bill of materials", "bcsd.identify"),
     "dataset": Command("labelled functions from source packages", commands=_DATASET),
     "train": Command("train a model by a YAML file", "train", ("bcsd",)),
     "eval": Command("recall of a model and of the baselines on held-out packages", "bcsd.eval"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from weft.bcsd.index.store import FunctionStore
-from weft.bcsd.use.confidence import features_of
+from weft.bcsd.use.answers import sure_enough
 from weft.bcsd.use.embed_files import embed_one, embedder_of
 from weft.bcsd.use.embedded import embeddings_of, lexical_of
 from weft.bcsd.use.score import ScoreWeights, hybrid
@@ -104,12 +104,27 @@ def test_nothing_to_search_for(searcher, queries):
         list(searcher.search(queries.slice(0, 0)))
 
 
-def test_the_margin_is_to_other_code():
-    rows = [
-        {"token_digest": digest, "num_instructions": 64, "num_blocks": 9, "name": "f"} for digest in "aabc"
-    ]
-    query = {"num_instructions": 16, "num_blocks": 9}
-    features = features_of(query, rows, np.array([0.9, 0.8, 0.5, 0.1]))
-    np.testing.assert_allclose(features[:, 1], [0.4, 0.3, -0.4, -0.8])
-    np.testing.assert_allclose(features[:, 2], 4.0)
-    assert features_of(query, [], np.zeros(0)).shape == (0, 3)
+def test_what_is_less_sure_is_left_out(searcher, queries):
+    everything = list(searcher.search(queries, 5, 1))
+    least = float(np.median([hit.confidence for answer in everything for hit in answer.hits]))
+    some = list(sure_enough(everything, least))
+    assert [answer.name for answer in some] == [answer.name for answer in everything]
+    for answer, whole in zip(some, everything, strict=True):
+        assert answer.hits == [hit for hit in whole.hits if hit.confidence >= least]
+    assert sum(len(answer.hits) for answer in some) < sum(len(answer.hits) for answer in everything)
+
+
+def test_every_answer_says_how_sure_it_is_that_nothing_is_it(searcher, queries):
+    for answer in searcher.search(queries, 5, 1):
+        if answer.blocks < 5:
+            assert answer.not_here is None
+        else:
+            assert 0 <= answer.not_here <= 1 - answer.hits[0].confidence + 1e-3
+
+
+def test_a_function_alone_and_among_others_of_its_file(searcher, queries):
+    (alone,) = searcher.search(queries.slice(0, 1), 5, 1)
+    together = next(iter(searcher.search(queries, 5, 1)))
+    assert [hit.score for hit in alone.hits] == [hit.score for hit in together.hits]
+    assert [hit.name for hit in alone.hits] == [hit.name for hit in together.hits]
+    assert [hit.confidence for hit in alone.hits] != [hit.confidence for hit in together.hits]

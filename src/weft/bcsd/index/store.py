@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TABLE = "functions"
+#: Columns that say of which library a function is, and of which package; null where nobody said.
+ORIGIN = ("library", "version", "package")
 #: Up to so many rows a search compares with all of them.
 EXACT_ROWS = 200_000
 _PARTITIONS = 256
@@ -114,7 +116,7 @@ class FunctionStore:
             StoreError: They cannot be written; the table is as before.
         """
         stored = _to_store(rows)
-        # An index that was made before functions were lifted has no column for what they compute.
+        # An index that was made before functions were lifted, or libraries named, has no columns for either.
         stored = stored.select([name for name in stored.column_names if name in self._table.schema.names])
         replaced = _in("binary", gone)
         with as_store_error(self.folder, "written"):
@@ -128,6 +130,22 @@ class FunctionStore:
                 .when_not_matched_by_source_delete(replaced)
                 .execute(stored)
             )
+
+    @property
+    def names_libraries(self) -> bool:
+        """Whether it has columns for libraries: indices made before there were any have none."""
+        return set(ORIGIN) <= set(self._table.schema.names)
+
+    def libraries(self) -> pa.Table:
+        """The columns :data:`ORIGIN` and ``binary`` of each row.
+
+        Raises:
+            StoreError: The table is damaged, or names no libraries.
+        """
+        if not self.names_libraries:
+            what = "it does not say of which library a function is"
+            raise StoreError(what, where=str(self.folder), hint="`weft bcsd index build` makes one that does")
+        return self._scan([*ORIGIN, "binary"])
 
     def remove(self, binaries: Iterable[str]) -> None:
         """Take out all rows of these files, in one commit.
@@ -251,7 +269,8 @@ def _connect(folder: Path) -> Any:
 
 def _row_schema(dimension: int, model: str) -> pa.Schema:
     fields = embedded_schema(dimension, model)
-    return pa.schema([*fields, pa.field("ordinal", pa.int32()), pa.field("draw", pa.uint32())])
+    added = [pa.field("ordinal", pa.int32()), pa.field("draw", pa.uint32())]
+    return pa.schema([*fields, *added, *(pa.field(name, pa.string()) for name in ORIGIN)])
 
 
 def _to_store(rows: pa.Table) -> pa.Table:
@@ -265,7 +284,11 @@ def _to_store(rows: pa.Table) -> pa.Table:
         for digest in rows["token_digest"].to_pylist()
     ]
     stored = rows.append_column("ordinal", pa.array(ordinals))
-    return stored.append_column("draw", pa.array(draws, pa.uint32())).replace_schema_metadata(None)
+    stored = stored.append_column("draw", pa.array(draws, pa.uint32()))
+    for name in ORIGIN:
+        if name not in stored.column_names:
+            stored = stored.append_column(name, pa.nulls(stored.num_rows, pa.string()))
+    return stored.replace_schema_metadata(None)
 
 
 def _in(column: str, values: Iterable[str]) -> str:

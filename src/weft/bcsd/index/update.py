@@ -85,7 +85,7 @@ def add(paths: Sequence[str], folder: Path, options: Embedding, progress: Progre
         StoreError: The index cannot be used, another process writes to it, or the disk is full.
     """
     files = [os.path.abspath(path) for path in find_binaries(paths)]
-    with _writing(folder, options, create=True) as store:
+    with writing(folder, options, create=True) as store:
         return _embed_into(store, files, in_step(folder, options), progress)
 
 
@@ -110,7 +110,7 @@ def update(
         CheckpointError: The model cannot be loaded.
         StoreError: As for :func:`add`.
     """
-    with _writing(folder, options) as store:
+    with writing(folder, options) as store:
         known = store.files()
         watched = _below(known, paths) if paths else list(known)
         gone = [path for path in watched if is_gone(path)]
@@ -160,8 +160,17 @@ def contents(folder: Path, paths: Sequence[str] = ()) -> list[IndexedFile]:
 
 
 @contextmanager
-def _writing(folder: Path, options: Embedding, create: bool = False) -> Iterator[FunctionStore]:
-    """The store, locked, of the model that the options name; tidied afterwards."""
+def writing(folder: Path, options: Embedding, create: bool = False) -> Iterator[FunctionStore]:
+    """The store, locked, of the model that the options name; tidied afterwards.
+
+    Args:
+        folder: The index.
+        options: How to embed.
+        create: Make it where there is none.
+
+    Raises:
+        StoreError: It cannot be used, another process writes to it, or the disk is full.
+    """
     if not create:
         read_description(folder)
     embedder = embedder_of(options.model, options.precision)

@@ -12,6 +12,11 @@ NOT_LIFTED = (
     "what functions compute is not compared: the index was made without the lifter that is here, if one is"
 )
 
+NOT_FITTED = (
+    "how sure hits are was not fitted for this model: the numbers order hits, but are no probabilities "
+    "(`weft bcsd calibrate --search` fits them)"
+)
+
 
 def coverage(image: Image, spans: Iterable[tuple[int, int]]) -> float:
     """The share of executable bytes, import stubs left out, that lie in functions.

@@ -14,12 +14,16 @@ from scipy import sparse
 from weft.bcsd.index.store import EXACT_ROWS, FunctionStore
 from weft.bcsd.index.update import check_model, in_step
 from weft.bcsd.lift.choose import lifter_named
+from weft.bcsd.presence.features import Asked, Lead, Pool, Terms, crowd, lead
+from weft.bcsd.presence.model import Presence, presence_of, shipped_presence
+from weft.bcsd.read.members import split_member
 from weft.bcsd.represent.operations import operation_rows
-from weft.bcsd.use.confidence import Confidence
+from weft.bcsd.use.answers import SMALL, Answer, Draft
 from weft.bcsd.use.embed_files import Embedding, embed_one, embedder_of
 from weft.bcsd.use.embedded import VECTORS, embeddings_of, lexical_of
-from weft.bcsd.use.remarks import NOT_LIFTED
+from weft.bcsd.use.remarks import NOT_FITTED, NOT_LIFTED
 from weft.bcsd.use.score import ScoreWeights, combined, with_operations, without_hubs
+from weft.bcsd.use.store import find
 from weft.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,37 +33,9 @@ if TYPE_CHECKING:
 CANDIDATES = 200
 #: So many functions of the index stand for all that may be asked, for the hubness correction.
 REFERENCE = 512
-#: Functions with fewer blocks say too little about themselves.
-SMALL = 5
 #: The largest score of two functions whose bytes differ.
 HIGHEST = 0.9999
 _CHUNK = 64
-
-
-class Hit(NamedTuple):
-    """One function of the index."""
-
-    rank: int
-    score: float
-    confidence: float
-    name: str
-    address: int
-    size: int
-    blocks: int
-    binary: str
-    architecture: str
-    flags: list[str]
-
-
-class Answer(NamedTuple):
-    """One function that was asked for, and its hits, best first."""
-
-    name: str
-    address: int
-    size: int
-    blocks: int
-    flags: list[str]
-    hits: list[Hit]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +47,13 @@ class Reference:
         lexical: ``(features, references)``, dense: a sparse matrix times this is some ten times as fast as
             times a sparse one.
         operations: ``(references, features)``.
+        digests: Of their tokens.
     """
 
     embeddings: NDArray[np.float32]
     lexical: NDArray[np.float32]
     operations: sparse.csr_matrix
+    digests: NDArray[Any]
 
     def scores(self, base: NDArray[np.float32], lexical: sparse.csr_matrix, share: float) -> Any:
         """Combined scores of the references with ``base``, ``(references, base)``: s of :func:`hybrid`."""
@@ -99,6 +77,7 @@ class Searcher:
         store: The rows.
         weights: Of the hybrid score, of the model that made the rows.
         exact_rows: Up to so many rows all are compared.
+        presence: How sure its answers are.
 
     Raises:
         InputError: The index is empty.
@@ -108,7 +87,7 @@ class Searcher:
     store: FunctionStore
     weights: ScoreWeights
     exact_rows: int = EXACT_ROWS
-    confidence: Confidence = field(default_factory=Confidence)
+    presence: Presence = field(default_factory=shipped_presence)
 
     def __post_init__(self) -> None:
         self.rows = len(self.store)
@@ -122,26 +101,31 @@ class Searcher:
             embeddings_of(sample),
             np.ascontiguousarray(lexical_of(sample).T.toarray(), np.float32),
             operation_rows(sample),
+            np.array(sample["token_digest"].to_pylist(), dtype=object),
         )
 
     @staticmethod
-    def open(folder: Path, weights: ScoreWeights, version: str) -> Searcher:
+    def open(folder: Path, weights: ScoreWeights, version: str, presence: Presence | None = None) -> Searcher:
         """Open an index.
 
         Args:
             folder: The index.
             weights: Of the hybrid score.
             version: Of the model that makes the queries.
+            presence: How sure its answers are; as fitted with the shipped model where None.
 
         Raises:
             StoreError: There is none, it was made with another model, or it is damaged.
             InputError: It is empty.
         """
         check_model(folder, version)
-        return Searcher(FunctionStore.open(folder), weights)
+        return Searcher(FunctionStore.open(folder), weights, presence=presence or shipped_presence())
 
     def search(self, queries: pa.Table, count: int = 10, min_blocks: int = SMALL) -> Iterator[Answer]:
         """The best hits of each query.
+
+        How sure they are depends on all queries of the call, where these are :data:`~weft.bcsd.presence.model.TOGETHER`
+        or more: they are taken for the functions of one file. So no answer comes before all have been looked up.
 
         Args:
             queries: Of :func:`weft.bcsd.use.embedded.embedded_schema`.
@@ -156,6 +140,15 @@ class Searcher:
             InputError: There is no query.
             StoreError: The table is damaged.
         """
+        drafts = list(self._drafts(queries, count, min_blocks))
+        leads = [draft.lead for draft in drafts if draft.lead is not None]
+        lifted = self._reference.operations.nnz > 0 and operation_rows(queries).nnz > 0
+        sure = (self.presence.lifted if lifted else self.presence.tokens)(leads)
+        found = zip(*(part.tolist() for part in sure), strict=True)
+        for draft in drafts:
+            yield draft.answer(*(next(found) if draft.lead is not None else (0.0, 0.0)))
+
+    def _drafts(self, queries: pa.Table, count: int, min_blocks: int) -> Iterator[Draft]:
         if not queries.num_rows:
             raise InputError("no function to search for", hint="lower --min-blocks, or name a function")
         for first in range(0, queries.num_rows, _CHUNK):
@@ -168,8 +161,12 @@ class Searcher:
             found = _Rows(self.store, nearest)
             for index, row in enumerate(rows):
                 base = found.of(nearest[index])
-                scores = self._scores(embeddings[index : index + 1], lexical[index], operations[index], base)
-                yield self._answer(row, base, scores, count)
+                if not base.num_rows:
+                    yield Draft(row, [], np.zeros(0), np.zeros(0, bool), None)
+                    continue
+                one = (embeddings[index : index + 1], lexical[index], operations[index])
+                raw, terms = self._scores(*one, base)
+                yield _draft(row, base, nearest[index], raw, terms, count)
 
     def candidates(
         self, embeddings: NDArray[np.float32], least: NDArray[np.integer], count: int
@@ -201,51 +198,56 @@ class Searcher:
         lexical: sparse.csr_matrix,
         operations: sparse.csr_matrix,
         base: pa.Table,
-    ) -> NDArray[np.float32]:
-        """Hybrid scores of one query and its candidates, the reference asked beside it."""
-        if not base.num_rows:
-            return np.zeros(0, np.float32)
+    ) -> tuple[NDArray[np.float32], Terms]:
+        """Hybrid scores of one query and its candidates, the reference asked beside it; what they are made of."""
         vectors, held, share = embeddings_of(base), lexical_of(base), self.weights.lexical
         computed = operation_rows(base)
         own = combined(embedding, vectors, lexical, held, share)
         own = with_operations(own, operations, computed, self.weights)
         others = self._reference.scores(vectors, held, share)
         others = with_operations(others, self._reference.operations, computed, self.weights)
-        return without_hubs(np.concatenate([own, others]).astype(np.float32, copy=False), self.weights)[0]
-
-    def _answer(self, query: dict[str, Any], base: pa.Table, raw: NDArray[np.float32], count: int) -> Answer:
-        rows = _shown(base)
-        same = np.array([row["digest"] == query["digest"] for row in rows], bool)
-        scores = np.where(same, 1.0, np.minimum(raw, HIGHEST))
-        confidences = self.confidence.of(query, rows, scores)
-        order = sorted(
-            range(len(rows)),
-            key=lambda i: (-scores[i], rows[i]["binary"], rows[i]["address"], rows[i]["size"]),
-        )[:count]
-        hits = [
-            Hit(
-                rank,
-                round(float(scores[i]), 4),
-                round(float(confidences[i]), 3),
-                rows[i]["name"],
-                rows[i]["address"],
-                rows[i]["size"],
-                rows[i]["num_blocks"],
-                rows[i]["binary"],
-                rows[i]["architecture"],
-                [*rows[i]["flags"], *_remarks(query, rows[i])],
-            )
-            for rank, i in enumerate(order, 1)
-        ]
-        small = ["small"] if query["num_blocks"] < SMALL else []
-        return Answer(
-            query["name"],
-            query["address"],
-            query["size"],
-            query["num_blocks"],
-            [*query["flags"], *small],
-            hits,
+        digests = np.array(base["token_digest"].to_pylist(), dtype=object)
+        shared: tuple[Any, Any] = lexical @ held.T, operations @ computed.T
+        terms = Terms(
+            (embedding @ vectors.T)[0],
+            *(each.toarray()[0] for each in shared),
+            own[0],
+            crowd(others, self._reference.digests, digests),
         )
+        raw = without_hubs(np.concatenate([own, others]).astype(np.float32, copy=False), self.weights)[0]
+        return raw, terms
+
+
+def _draft(
+    query: dict[str, Any],
+    base: pa.Table,
+    ids: NDArray[np.uint64],
+    raw: NDArray[np.float32],
+    terms: Terms,
+    count: int,
+) -> Draft:
+    """The best candidates of a query, in order."""
+    texts = ("token_digest", "name", "architecture", "digest", "binary")
+    codes, names, processors, digests, binaries = (
+        np.array(base[name].to_pylist(), dtype=object) for name in texts
+    )
+    numbers = ("num_instructions", "num_blocks", "address", "size")
+    instructions, blocks, addresses, sizes = (base[name].to_numpy() for name in numbers)
+    scores = np.where(digests == query["digest"], 1.0, np.minimum(raw, HIGHEST))
+    order = sorted(range(len(ids)), key=lambda i: (-scores[i], binaries[i], addresses[i], sizes[i]))
+    best, shown = order[0], order[:count]
+    pool = Pool(codes, names, instructions, blocks, processors)
+    asked = Asked(query["num_instructions"], query["num_blocks"], query["architecture"])
+    found = Lead(
+        lead(asked, pool, terms, best),
+        int(ids[best]),
+        float(terms.plain[best]),
+        query["token_digest"],
+        split_member(binaries[best])[0],
+        ids,
+        terms.plain,
+    )
+    return Draft(query, _shown(base.take(pa.array(shown))), scores[shown], pool.same(best)[shown], found)
 
 
 class Found(NamedTuple):
@@ -282,8 +284,9 @@ def search_file(
         StoreError: There is no index, it was made with another model, or it is damaged.
     """
     embedder = embedder_of(options.model, options.precision)
-    searcher = Searcher.open(index, embedder.weights, embedder.version)
-    remarks: list[str] = []
+    presence, fitted = presence_of(find(options.model), embedder.version)
+    searcher = Searcher.open(index, embedder.weights, embedder.version, presence)
+    remarks: list[str] = [] if fitted else [NOT_FITTED]
     asked, options = options, in_step(index, options)
     if asked.lifter != "none" and not lifter_named(options.lifter):
         remarks.append(NOT_LIFTED)
@@ -309,15 +312,3 @@ class _Rows:
 def _shown(rows: pa.Table) -> list[dict[str, Any]]:
     """What is known of rows beside what they are compared by."""
     return rows.drop_columns([name for name in VECTORS if name in rows.column_names]).to_pylist()
-
-
-def _remarks(query: dict[str, Any], row: dict[str, Any]) -> list[str]:
-    """What is to be said of a pair, beside what is known of the function itself."""
-    remarks = []
-    if row["digest"] == query["digest"]:
-        remarks.append("same_bytes")
-    elif row["token_digest"] == query["token_digest"]:
-        remarks.append("same_tokens")
-    if min(row["num_blocks"], query["num_blocks"]) < SMALL:
-        remarks.append("low_confidence")
-    return remarks

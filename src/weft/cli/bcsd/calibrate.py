@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from dataclasses import asdict
+from pathlib import Path
 
 from weft.cli.options import Parser, add_json, add_machine, add_out, add_work, device_of
 from weft.errors import ConfigError
@@ -12,11 +14,18 @@ from weft.errors import ConfigError
 def parser() -> Parser:
     """The arguments of ``weft bcsd calibrate``."""
     result = Parser(
-        "bcsd calibrate", "Fit the matching rule of a model to the validation packages of a built data set."
+        "bcsd calibrate",
+        "Fit the matching rule of a model, or how sure searches with it are, to the validation packages of a data set.",
     )
     result.add_argument("model", metavar="NAME|DIR", help="a shipped model or a folder")
     add_work(result)
-    add_out(result, "FILE", "the rule", default="match.json beside the model")
+    result.add_argument(
+        "--search",
+        type=Path,
+        metavar="DATA",
+        help="fit how sure searches are instead, to the validation packages of this joined data set",
+    )
+    add_out(result, "FILE", "what was fitted", default="match.json or search.json beside the model")
     add_json(result)
     add_machine(result)
     return result
@@ -25,6 +34,8 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run ``weft bcsd calibrate``."""
     arguments = parser().parse_args(argv)
+    if arguments.search is not None:
+        return _search(arguments)
     from weft.bcsd.matching.evidence import KINDS
     from weft.bcsd.matching.fit import Lessons, fit_rule, held_out_error
     from weft.bcsd.matching.rule import RULE_FILE, save_rule
@@ -52,5 +63,33 @@ def run(argv: list[str]) -> int:
         error = held_out_error(lessons, rule)
         print(
             f"calibration error of a package's matches, the confidence fitted without it: {error:.3f} (mean)"
+        )
+    return 0
+
+
+def _search(arguments: argparse.Namespace) -> int:
+    from weft.bcsd.presence.fit import fit, judged, measure
+    from weft.bcsd.presence.model import FILE_NAME, Presence, save_presence
+    from weft.bcsd.presence.trial import embedded_rows, rounds
+    from weft.bcsd.table import read_table
+    from weft.bcsd.use.embedder import Embedder
+    from weft.bcsd.use.store import find
+    from weft.platform.files import check_output
+
+    folder = find(arguments.model)
+    output = arguments.out or folder / FILE_NAME
+    check_output(output)
+    embedder = Embedder.load(folder, device=device_of(arguments), precision="auto")
+    rows = embedded_rows(read_table(arguments.search), embedder, ("valid", "train"))
+    lifted, tokens = (list(rounds(rows, "valid", embedder.weights, lifted=known)) for known in (True, False))
+    presence = Presence(fit(lifted), fit(tokens), embedder.version)
+    save_presence(presence, output)
+    found = measure(lifted, *judged(lifted, presence.lifted), 0.8)
+    if arguments.json:
+        print(json.dumps(asdict(found)))
+    elif not arguments.quiet:
+        print(
+            f"{output}: of hits at least .8 sure {found.precision:.3f} are right, {found.recall:.3f} of what is there "
+            f"is found so, calibration error {found.error:.3f}, on what it was fitted to"
         )
     return 0

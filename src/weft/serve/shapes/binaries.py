@@ -135,6 +135,8 @@ class Hit(Told):
     binary: str
     architecture: str
     flags: list[str]
+    library: str | None = None
+    version: str | None = None
 
 
 class Query(Told):
@@ -146,6 +148,7 @@ class Query(Told):
     size: int
     blocks: int
     flags: list[str]
+    not_here: float | None
     hits: list[Hit]
 
 

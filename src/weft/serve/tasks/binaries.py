@@ -23,15 +23,18 @@ from weft.bcsd.index.update import in_step
 from weft.bcsd.lift.choose import lifter_named
 from weft.bcsd.matching.files import match as match_files
 from weft.bcsd.matching.record import matching_record
+from weft.bcsd.presence.model import presence_of
 from weft.bcsd.read.demangle import demangle_safely, is_mangled
 from weft.bcsd.select import find_function
 from weft.bcsd.show import Request, look, look_record
+from weft.bcsd.use.answers import Answer
 from weft.bcsd.use.embed_files import Embedding, embedder_of
 from weft.bcsd.use.embedded import embed_table
 from weft.bcsd.use.extract_files import Job, work_on
 from weft.bcsd.use.remarks import NOT_LIFTED, processor_remarks
-from weft.bcsd.use.search import Answer, Searcher
+from weft.bcsd.use.search import Searcher
 from weft.bcsd.use.search_record import search_record
+from weft.bcsd.use.store import find
 from weft.errors import InputError, StoreError, WeftError
 from weft.platform.crew import Tell
 from weft.platform.files import write_json
@@ -177,7 +180,8 @@ class _Opened:
 
     def __init__(self, index: Path, model: str) -> None:
         embedder = embedder_of(model, "auto")
-        self.searcher = Searcher.open(index, embedder.weights, embedder.version)
+        presence, _ = presence_of(find(model), embedder.version)
+        self.searcher = Searcher.open(index, embedder.weights, embedder.version, presence)
         binaries = list(self.searcher.store.files())
         folder = os.path.dirname(binaries[0]) if len(binaries) == 1 else os.path.commonpath(binaries)
         self._root = len(folder.rstrip("/")) + 1

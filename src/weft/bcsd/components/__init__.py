@@ -1,0 +1,1 @@
+"""Which libraries a program was linked from, in which versions, and what of it no library explains."""

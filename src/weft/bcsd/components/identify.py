@@ -1,0 +1,107 @@
+"""Identify the libraries in a program: a search of all its functions, explained by the libraries of an index."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from weft.bcsd.components.explain import Library, claims, explain
+from weft.bcsd.index.store import ORIGIN, FunctionStore
+from weft.bcsd.use.answers import SMALL, Answer
+from weft.bcsd.use.embed_files import Embedding
+from weft.bcsd.use.extract_files import hash_file
+from weft.bcsd.use.search import search_file
+
+#: Hits of each function: as many versions of a library can be told apart.
+HITS = 20
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of the program."""
+
+    name: str
+    address: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Identified:
+    """What a program consists of.
+
+    Args:
+        path: The program.
+        sha256: Of it.
+        model: Version of the model.
+        functions: Those that are large enough to be asked for, by address.
+        libraries: Found, the surest first; their ``functions`` are places in that list.
+        unexplained: Places of the functions that no library explains.
+        known: Libraries and versions of the index.
+        remarks: What a reader should know.
+    """
+
+    path: str
+    sha256: str
+    model: str
+    functions: tuple[Function, ...]
+    libraries: tuple[Library, ...]
+    unexplained: tuple[int, ...]
+    known: int
+    remarks: tuple[str, ...] = ()
+
+
+def identify(path: str, index: Path, options: Embedding | None = None, min_blocks: int = SMALL) -> Identified:
+    """Find the libraries that a program was linked from.
+
+    Args:
+        path: The program: an executable, a shared library, an object.
+        index: An index that names libraries, as ``weft bcsd index build`` makes them.
+        options: How to embed; the model must be the one that made the index.
+        min_blocks: Smaller functions say too little and are not asked for.
+
+    Raises:
+        InputError: The file cannot be used, or has no function of that size.
+        LimitError: It took too long or too much memory.
+        CheckpointError: The model cannot be loaded.
+        StoreError: There is no index, it names no libraries, was made with another model, or is damaged.
+    """
+    counts = library_sizes(index)
+    found = search_file(path, None, index, options or Embedding(), HITS, min_blocks)
+    answers = list(found.answers)
+    packages = {(library, version): package for library, version, package in counts}
+    sizes: Counter[tuple[str, str]] = Counter()
+    for (library, version, _), count in counts.items():
+        sizes[library, version] += count
+    libraries = explain(claims(answers, packages), sizes)
+    explained = {place for library in libraries for place in library.functions}
+    return Identified(
+        path,
+        hash_file(path),
+        found.model,
+        tuple(_function(answer) for answer in answers),
+        tuple(libraries),
+        tuple(place for place in range(len(answers)) if place not in explained),
+        len(sizes),
+        found.remarks,
+    )
+
+
+def library_sizes(index: Path) -> dict[tuple[str, str, str], int]:
+    """How many functions each library, version and package has in an index.
+
+    Raises:
+        StoreError: There is no index, it names no libraries, or it is damaged.
+    """
+    table = FunctionStore.open(index).libraries()
+    counted = table.group_by(list(ORIGIN)).aggregate([([], "count_all")])
+    rows = counted.select([*ORIGIN, "count_all"]).to_pylist()
+    return {
+        (row["library"], row["version"], row["package"]): row["count_all"]
+        for row in rows
+        if row["library"] is not None
+    }
+
+
+def _function(answer: Answer) -> Function:
+    return Function(answer.name, answer.address, answer.size)

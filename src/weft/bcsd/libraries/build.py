@@ -1,0 +1,207 @@
+"""An index of static libraries from Debian packages: fetch, unpack, embed, commit package by package."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from weft.bcsd.index.store import FunctionStore
+from weft.bcsd.index.update import in_step, writing
+from weft.bcsd.libraries.apt import Apt, parse_request
+from weft.bcsd.libraries.debian import Package, read_package, unpack_libraries
+from weft.bcsd.use.embed_files import Embedding, embed_each
+from weft.bcsd.use.extract_files import find_binaries
+from weft.errors import StoreError, WeftError
+from weft.platform.files import make_folder, write_json
+from weft.platform.reading import read_object
+
+#: In the folder of an index: the packages that are in it, whole.
+FILE_NAME = "packages.json"
+
+
+class Built(NamedTuple):
+    """What became of one package.
+
+    Args:
+        asked: As it was asked for.
+        status: ``added``, ``unchanged``, ``empty`` (it holds no static library) or ``failed``.
+        package: What it says of itself; None where it could not be read.
+        members: Objects of its libraries that hold code.
+        functions: That are in the index now.
+        failures: Members that could not be read, which are left out; of a package that failed, why.
+    """
+
+    asked: str
+    status: str
+    package: Package | None
+    members: int = 0
+    functions: int = 0
+    failures: tuple[WeftError, ...] = ()
+
+
+Progress = Callable[[Built], None]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where packages come from.
+
+    Args:
+        work: A folder for what is downloaded and unpacked.
+        apt: A ``sources.list`` instead of the system's; None for the system's.
+        fetch: Gets packages by name; made from the two others where None.
+    """
+
+    work: Path
+    apt: Path | None = None
+    fetch: Apt | None = None
+
+
+@dataclass
+class _Waiting:
+    """A package that is being worked on."""
+
+    asked: str
+    package: Package
+    members: list[str]
+    rows: list[pa.Table]
+    failures: list[WeftError]
+    left: int
+
+
+def build(
+    packages: Sequence[str],
+    index: Path,
+    sources: Sources,
+    options: Embedding,
+    progress: Progress = lambda built: None,
+) -> list[Built]:
+    """Put the static libraries of Debian packages into an index, which is made where there is none.
+
+    A package is committed whole. One that is in the index is passed over, so a stopped run goes on when it is
+    started again.
+
+    Args:
+        packages: Names as apt takes them (``NAME``, ``NAME:ARCHITECTURE``, ``NAME=VERSION``), or .deb files. Names
+            are downloaded; files need no network.
+        index: The index.
+        sources: Where packages come from.
+        options: How to embed; the model of an index that exists must be the same.
+        progress: Called with each package, when it is committed.
+
+    Returns:
+        One entry for each package, in the order in which they were done.
+
+    Raises:
+        InputError: A name that is none, no apt here, or no lists of packages.
+        CheckpointError: The model cannot be loaded.
+        StoreError: The index cannot be used, another process writes to it, or the disk is full.
+        OutputError: The work folder cannot be written.
+    """
+    asked = list(dict.fromkeys(packages))
+    named = [text for text in asked if not text.endswith(".deb")]
+    requests = [parse_request(text) for text in named]
+    unpacked = make_folder(sources.work / "libraries").resolve()
+    built: list[Built] = []
+
+    def tell(one: Built) -> None:
+        built.append(one)
+        progress(one)
+
+    with writing(index, options, create=True) as store:
+        if not store.names_libraries:
+            what = "made before an index knew libraries"
+            raise StoreError(what, where=str(index), hint="name a new folder")
+        done = _recorded(index)
+        files: list[tuple[str, Path]] = [(text, Path(text)) for text in asked if text.endswith(".deb")]
+        fetcher = sources.fetch or (Apt(sources.work, sources.apt) if requests else None)
+        for request, found in fetcher.fetch(requests) if fetcher is not None and requests else ():
+            if isinstance(found, Path):
+                files.append((request.text, found))
+            else:
+                tell(Built(request.text, "failed", None, failures=(found,)))
+        waiting: list[_Waiting] = []
+        for text, path in files:
+            ready = _unpack(text, path, unpacked, done)
+            if isinstance(ready, Built):
+                tell(ready)
+            else:
+                waiting.append(ready)
+        for one in _embed(waiting, store, in_step(index, options)):
+            if one.package is not None and one.status == "added":
+                done[one.package.key] = {
+                    **asdict(one.package),
+                    "members": one.members,
+                    "functions": one.functions,
+                }
+                write_json(index / FILE_NAME, {"schema": 1, "packages": done})
+            tell(one)
+    return built
+
+
+def _recorded(index: Path) -> dict[str, Any]:
+    """The packages that are in an index."""
+    place = index / FILE_NAME
+    return dict(read_object(place).get("packages", {})) if place.exists() else {}
+
+
+def _unpack(text: str, path: Path, folder: Path, done: dict[str, Any]) -> Built | _Waiting:
+    """A package's objects, unpacked; or what became of it without."""
+    try:
+        package = read_package(path)
+        if package.key in done:
+            known = done[package.key]
+            return Built(text, "unchanged", package, known["members"], known["functions"])
+        libraries = unpack_libraries(path, folder / package.key)
+        members = find_binaries([str(library) for library in libraries]) if libraries else []
+    except WeftError as error:
+        return Built(text, "failed", None, failures=(error,))
+    if not members:
+        return Built(text, "empty", package)
+    return _Waiting(text, package, members, [], [], len(members))
+
+
+def _embed(waiting: Sequence[_Waiting], store: FunctionStore, options: Embedding) -> Iterator[Built]:
+    """Embed the objects of all packages by the same processes; commit each package when its last one is done."""
+    known = store.files()
+    owners = [owner for owner in waiting for _ in owner.members]
+    paths = [member for owner in waiting for member in owner.members]
+    with tempfile.TemporaryDirectory(prefix="weft-index-") as scratch:
+        for owner, (report, rows) in zip(owners, embed_each(paths, options, Path(scratch)), strict=True):
+            owner.left -= 1
+            if report.error is not None:
+                owner.failures.append(report.error)
+            elif rows is not None and rows.num_rows:
+                owner.rows.append(rows)
+            if not owner.left:
+                yield _commit(owner, store, [member for member in owner.members if member in known])
+
+
+def _commit(owner: _Waiting, store: FunctionStore, again: Sequence[str]) -> Built:
+    functions = sum(rows.num_rows for rows in owner.rows)
+    package = owner.package
+    if functions:
+        table = pa.concat_tables(owner.rows)
+        for column, value in (
+            ("library", package.library),
+            ("version", package.version),
+            ("package", package.name),
+        ):
+            table = table.append_column(column, pa.array([value] * functions, pa.string()))
+        # Where a run was killed between the commit and its record, its rows are there already.
+        store.replace(table, again)
+        owner.rows.clear()
+    failed = len(owner.failures) == len(owner.members)
+    return Built(
+        owner.asked,
+        "failed" if failed else "added",
+        package,
+        len(owner.members),
+        functions,
+        tuple(owner.failures),
+    )

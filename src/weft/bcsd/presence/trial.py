@@ -1,0 +1,243 @@
+"""Searches whose answers are known: nine of ten functions that are asked for are not in the index.
+
+Functions of the packages of one role are asked for, a build at a time. The index holds their gcc -O2 functions in part,
+and functions of other roles' packages beside them. It is thinned in three ways:
+
+| way | what is left of the packages that are asked for |
+|---|---|
+| ``scattered`` | a tenth of their functions, each in one of ten rounds |
+| ``halved`` | half of them |
+| ``gone`` | nothing: the library is not there |
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from weft.bcsd.presence.features import Asked, Lead, Pool, Terms, crowd, lead
+from weft.bcsd.represent.operations import COLUMN, operation_rows
+from weft.bcsd.use.embedded import embed_table, embeddings_of, lexical_of
+from weft.bcsd.use.score import ScoreWeights, combined, with_operations, without_hubs
+from weft.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from weft.bcsd.use.embedder import Embedder
+
+INDEXED = "gcc-O2-x86_64"
+#: What is asked for, of these as many as there are.
+ASKED = (
+    "gcc-O0-x86_64",
+    "gcc-O1-x86_64",
+    "gcc-O3-x86_64",
+    "clang-O2-x86_64",
+    "gcc-O2-aarch64",
+    "clang-O3-aarch64",
+    "gcc-O2-i386",
+    "gcc-O2-arm",
+    "gcc-O2-mips",
+)
+#: Rounds of each way, and the share of the other packages' functions that stands beside, round by round.
+ROUNDS = {"scattered": 10, "halved": 3, "gone": 5}
+BESIDE = (1.0, 0.6, 0.3, 0.15, 0.05)
+LABELS = ("package", "role", "group", "build")
+_CANDIDATES, _REFERENCE, _BLOCKS = 200, 512, 5
+
+
+class Known(NamedTuple):
+    """Leads of one file, and the truth about them.
+
+    Args:
+        way: How the index was thinned.
+        package: The file's.
+        build: The file's.
+        leads: Of its functions.
+        here: Whether each function is in the index.
+        right: Whether its best hit is that function.
+    """
+
+    way: str
+    package: str
+    build: str
+    leads: list[Lead]
+    here: NDArray[np.bool_]
+    right: NDArray[np.bool_]
+
+
+def embedded_rows(data: pa.Table, embedder: Embedder, roles: Sequence[str]) -> pa.Table:
+    """The rows that trials need, embedded.
+
+    Args:
+        data: A joined data set: see :mod:`weft.bcsd.dataset`.
+        embedder: The model.
+        roles: Whose packages are asked for (all builds) and whose stand beside (the indexed build).
+
+    Raises:
+        InputError: A column is missing.
+    """
+    missing = [name for name in (*LABELS, "duplicate") if name not in data.column_names]
+    if missing:
+        raise InputError(f"no column {missing[0]!r}", hint="is it a table that `weft bcsd dataset` made?")
+    build, role = (np.array(data[name].to_pylist(), dtype=object) for name in ("build", "role"))
+    first = (role == roles[0]) & np.isin(build, (INDEXED, *ASKED))
+    kept = first | (np.isin(role, roles[1:]) & (build == INDEXED))
+    kept &= (np.asarray(data["num_blocks"]) >= _BLOCKS) & ~np.asarray(
+        data["duplicate"].to_pylist(), dtype=bool
+    )
+    rows = data.filter(pa.array(kept)).combine_chunks()
+    parts = [
+        embed_table(rows.slice(at, 2000).combine_chunks(), embedder) for at in range(0, rows.num_rows, 2000)
+    ]
+    table = pa.concat_tables(parts)
+    for name in (*LABELS, *(() if COLUMN in table.column_names else (COLUMN,))):
+        if name in rows.column_names:
+            table = table.append_column(name, rows[name])
+    return table
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows as arrays."""
+
+    vectors: NDArray[np.float32]
+    tokens: sparse.csr_matrix
+    operations: sparse.csr_matrix
+    pool: Pool
+    groups: NDArray[Any]
+    packages: NDArray[Any]
+
+    @staticmethod
+    def of(table: pa.Table, lifted: bool) -> _Rows:
+        texts = ("token_digest", "group", "architecture", "package")
+        digests, groups, processors, packages = (
+            np.array(table[name].to_pylist(), dtype=object) for name in texts
+        )
+        counts = (table[name].to_numpy() for name in ("num_instructions", "num_blocks"))
+        bare = table if lifted or COLUMN not in table.column_names else table.drop_columns([COLUMN])
+        # A function's name in an index of libraries is its symbol.
+        pool = Pool(digests, groups, *counts, processors)
+        return _Rows(embeddings_of(table), lexical_of(table), operation_rows(bare), pool, groups, packages)
+
+
+def rounds(
+    table: pa.Table, role: str, weights: ScoreWeights, *, lifted: bool = True, quick: bool = False
+) -> Iterator[Known]:
+    """Every file in every round.
+
+    Args:
+        table: Of :func:`embedded_rows`.
+        role: Whose packages are asked for.
+        weights: Of the hybrid score.
+        lifted: Whether it is known what functions compute.
+        quick: One round of each way.
+
+    Raises:
+        InputError: There is no package of that role in the indexed build and another one.
+    """
+    build, roles = (np.array(table[name].to_pylist(), dtype=object) for name in ("build", "role"))
+    own, beside = (build == INDEXED) & (roles == role), (build == INDEXED) & (roles != role)
+    asked = [name for name in ASKED if ((build == name) & (roles == role)).any()]
+    if not own.any() or not asked:
+        raise InputError(f"no functions of role {role!r} in {INDEXED} and another build")
+    order = np.concatenate([np.flatnonzero(own), np.flatnonzero(beside)])
+    base = _Rows.of(table.take(pa.array(order)), lifted)
+    mine = np.arange(len(order)) < own.sum()
+    scores = _terms(base, base, weights)[3]
+    draw = np.random.default_rng(0)
+    marks = np.array([zlib.crc32(group.encode()) % 10 for group in base.groups])
+    known = np.isin(np.array(table["group"].to_pylist(), dtype=object), base.groups[mine])
+    for name in asked:
+        rows = _Rows.of(table.filter(pa.array((build == name) & (roles == role) & known)), lifted)
+        terms = _terms(rows, base, weights)
+        for way, count in ROUNDS.items():
+            for number in range(1 if quick else count):
+                left = _left(way, number, marks) & mine
+                left |= ~mine & (draw.random(len(mine)) < BESIDE[number % len(BESIDE)])
+                chosen = np.flatnonzero(left)
+                reference = draw.permutation(len(chosen))[:_REFERENCE]
+                index = _Index(
+                    Pool(*(field[chosen] for field in base.pool)),
+                    base.packages[chosen],
+                    base.groups[chosen],
+                    scores[np.ix_(chosen[reference], chosen)],
+                    reference,
+                )
+                yield from _round(way, name, rows, index, [term[:, chosen] for term in terms], weights)
+
+
+class _Index(NamedTuple):
+    """A thinned index.
+
+    Args:
+        pool: Its functions.
+        packages: Of each.
+        groups: Of each.
+        references: Plain scores of some of them with all, ``(references, functions)``.
+        chosen: Which they are.
+    """
+
+    pool: Pool
+    packages: NDArray[Any]
+    groups: NDArray[Any]
+    references: NDArray[Any]
+    chosen: NDArray[np.int64]
+
+
+def _left(way: str, number: int, marks: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which functions of the packages that are asked for are left in one round of a way."""
+    if way == "scattered":
+        return marks == number
+    return (marks + number) % 10 < 5 if way == "halved" else np.zeros(len(marks), bool)
+
+
+def _terms(rows: _Rows, base: _Rows, weights: ScoreWeights) -> tuple[NDArray[Any], ...]:
+    """The three cosines and the plain score, each ``(rows, base)``."""
+    learned = rows.vectors @ base.vectors.T
+    tokens: Any = rows.tokens @ base.tokens.T
+    operations: Any = rows.operations @ base.operations.T
+    plain = combined(rows.vectors, base.vectors, rows.tokens, base.tokens, weights.lexical)
+    plain = with_operations(plain, rows.operations, base.operations, weights)
+    return learned, tokens.toarray(), operations.toarray(), plain
+
+
+def _round(
+    way: str, build: str, rows: _Rows, index: _Index, terms: Sequence[NDArray[Any]], weights: ScoreWeights
+) -> Iterator[Known]:
+    pool, scores = index.pool, index.references
+    crowds = crowd(scores, pool.digests[index.chosen], pool.digests)
+    # The correction for hubs sees of each candidate its nearest references alone.
+    nearest = min(weights.neighbours, len(scores))
+    tops = np.partition(scores, len(scores) - nearest, axis=0)[-nearest:]
+    count = min(_CANDIDATES, len(pool.digests))
+    leads: list[Lead] = []
+    for number, candidates in enumerate(np.argpartition(-terms[0], count - 1, axis=1)[:, :count]):
+        some = Pool(*(field[candidates] for field in pool))
+        found = Terms(*(term[number, candidates] for term in terms), crowds[candidates])
+        beside = np.concatenate([found.plain[None], tops[:, candidates]])
+        best = int(np.argmax(without_hubs(beside, weights)[0]))
+        facts = (rows.pool.instructions[number], rows.pool.blocks[number], rows.pool.processors[number])
+        row = int(candidates[best])
+        leads.append(
+            Lead(
+                lead(Asked(*facts), some, found, best),
+                row,
+                float(found.plain[best]),
+                rows.pool.digests[number],
+                index.packages[row],
+                candidates,
+                found.plain,
+            )
+        )
+    here = np.isin(rows.groups, index.groups)
+    right = index.groups[[one.row for one in leads]] == rows.groups
+    for package in dict.fromkeys(rows.packages.tolist()):
+        inside = np.flatnonzero(rows.packages == package)
+        yield Known(way, package, build, [leads[i] for i in inside], here[inside], right[inside])

@@ -1,0 +1,101 @@
+"""``weft bcsd identify``: which libraries a program was linked from."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from weft.cli.bcsd.embedding import add_embedding, embedding_of
+from weft.cli.options import Parser, add_index, add_min_blocks, add_quiet, at_least
+from weft.cli.table import table
+
+if TYPE_CHECKING:
+    from weft.bcsd.components.explain import Library
+    from weft.bcsd.components.identify import Identified
+
+
+def parser() -> Parser:
+    """The arguments of ``weft bcsd identify``."""
+    result = Parser(
+        "bcsd identify",
+        "Which libraries of an index a program holds, in which versions, and what of it none of them explains.",
+    )
+    result.add_argument("file", metavar="FILE", help="an executable, a shared library, an object")
+    add_index(result)
+    add_min_blocks(result, 5)
+    add_embedding(result, workers=False)
+    shape = result.add_mutually_exclusive_group()
+    shape.add_argument("--json", action="store_true", help="print JSON")
+    shape.add_argument("--cyclonedx", action="store_true", help="print a CycloneDX 1.6 bill of materials")
+    add_quiet(result)
+    return result
+
+
+def run(argv: list[str]) -> int:
+    """Run ``weft bcsd identify``."""
+    arguments = parser().parse_args(argv)
+    at_least(1, min_blocks=arguments.min_blocks)
+    options = embedding_of(arguments, arguments.min_blocks)
+    from weft.bcsd.components.cyclonedx import bill
+    from weft.bcsd.components.identify import identify
+    from weft.cli.bcsd.remarks import say
+
+    found = identify(arguments.file, arguments.index, options, arguments.min_blocks)
+    say(found.path, found.remarks)
+    if arguments.cyclonedx:
+        print(json.dumps(bill(found), indent=1))
+    elif arguments.json:
+        print(json.dumps(record(found)))
+    else:
+        print(describe(found))
+    return 0
+
+
+def record(found: Identified) -> dict[str, Any]:
+    """The object that ``--json`` prints; see ``docs/bcsd.md``."""
+    functions = [function.__dict__ for function in found.functions]
+    return {
+        "schema": 1,
+        "binary": found.path,
+        "sha256": found.sha256,
+        "model": found.model,
+        "functions": len(functions),
+        "libraries": [_library(library, functions) for library in found.libraries],
+        "unexplained": [functions[place] for place in found.unexplained],
+        "remarks": list(found.remarks),
+    }
+
+
+def _library(library: Library, functions: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "name": library.name,
+        "sure": round(library.sure, 3),
+        "versions": [{"version": name, "share": round(share, 3)} for name, share in library.versions],
+        "packages": list(library.packages),
+        "functions_in_index": library.of,
+        "functions": [functions[place] for place in library.functions],
+    }
+
+
+def describe(found: Identified) -> str:
+    """For a person."""
+    rows = [
+        (
+            library.name,
+            f"{library.sure:.2f}",
+            library.versions[0][0],
+            f"{library.versions[0][1]:.2f}",
+            library.versions[1][0] if len(library.versions) > 1 else "",
+            len(library.functions),
+            library.of,
+        )
+        for library in found.libraries
+    ]
+    heads = ("library", ">sure", "version", ">share", "or", ">functions", ">of")
+    explained = len(found.functions) - len(found.unexplained)
+    size = sum(found.functions[place].size for place in found.unexplained)
+    told = (
+        f"{explained} of {len(found.functions)} functions are explained; the other {len(found.unexplained)} "
+        f"have {size:,} bytes. The index knows {found.known} libraries and versions."
+    )
+    return "\n".join([table(heads, rows), told] if rows else [f"no library of the index was found. {told}"])

@@ -1,0 +1,74 @@
+"""An index of packages: named by library and version, whole packages, resumable, failures listed."""
+
+import json
+
+import pytest
+
+from weft.bcsd.index.store import FunctionStore
+from weft.bcsd.index.update import contents
+from weft.bcsd.libraries.build import FILE_NAME, Sources, build
+from weft.bcsd.use.embed_files import Embedding
+from weft.cli.main import main
+from weft.errors import InputError, StoreError
+
+OPTIONS = Embedding(precision="fp32")
+
+
+def packages(deb, library):
+    return [
+        str(deb("libtiny-dev", "1.0-1", library("-O1"), source="tiny")),
+        str(deb("libtiny-dev", "2.0-1", library("-O2"), source="tiny")),
+        str(deb("libnone-dev", "1", {"./usr/include/x.h": b""})),
+    ]
+
+
+def test_every_function_knows_its_library_and_version(deb, library, tmp_path, capsys):
+    index, work = tmp_path / "index", tmp_path / "work"
+    broken = tmp_path / "broken.deb"
+    broken.write_bytes(b"!<arch>\n")
+    asked = [*packages(deb, library), str(broken)]
+    told = []
+    done = build(asked, index, Sources(work), OPTIONS, told.append)
+    assert told == done
+    assert {one.asked: one.status for one in done} == dict(
+        zip(asked, ["added", "added", "empty", "failed"], strict=True)
+    )
+    rows = FunctionStore.open(index).libraries().to_pylist()
+    assert {(row["library"], row["version"], row["package"]) for row in rows} == {
+        ("tiny", "1.0-1", "libtiny-dev"),
+        ("tiny", "2.0-1", "libtiny-dev"),
+    }
+    assert len(rows) == sum(one.functions for one in done) == 6
+    assert all(row["binary"].endswith("libtiny.a(a.o)") for row in rows)
+    assert set(json.loads((index / FILE_NAME).read_text())["packages"]) == {
+        "libtiny-dev_1.0-1_amd64",
+        "libtiny-dev_2.0-1_amd64",
+    }
+    again = build(asked[:2], index, Sources(work), OPTIONS)
+    assert [one.status for one in again] == ["unchanged"] * 2
+    # A run that was killed between a commit and its record does the package again, and doubles nothing.
+    (index / FILE_NAME).unlink()
+    assert [one.status for one in build(asked[:1], index, Sources(work), OPTIONS)] == ["added"]
+    assert len(FunctionStore.open(index)) == 6
+    assert len(contents(index)) == 2
+    # The command says which library a hit is of, and what failed.
+    command = ["bcsd", "index", "build", asked[0], str(broken), "--index", str(index), "--work", str(work)]
+    assert main([*command, "--precision", "fp32", "--json"]) == 9
+    printed = capsys.readouterr()
+    assert [one["status"] for one in json.loads(printed.out)["packages"]] == ["failed", "unchanged"]
+    assert "broken.deb" in printed.err
+
+
+def test_a_name_that_is_none_is_refused_before_anything_is_made(tmp_path):
+    with pytest.raises(InputError, match="neither a package"):
+        build(["--option"], tmp_path / "index", Sources(tmp_path / "work"), OPTIONS)
+    assert not (tmp_path / "index").exists()
+
+
+def test_an_index_of_files_names_no_libraries(files, tmp_path):
+    from weft.bcsd.index import update
+
+    update.add([str(files / "gcc-O2-x86_64.so")], tmp_path / "index", OPTIONS)
+    assert FunctionStore.open(tmp_path / "index").libraries()["library"].null_count > 0
+    with pytest.raises(StoreError, match="not an index"):
+        build(["x.deb"], files, Sources(tmp_path / "work"), OPTIONS)
