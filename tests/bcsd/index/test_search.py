@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from weft.bcsd.index.store import FunctionStore
+from weft.bcsd.represent.operations import operation_rows
 from weft.bcsd.use.answers import sure_enough
 from weft.bcsd.use.embed_files import embed_one, embedder_of
 from weft.bcsd.use.embedded import embeddings_of, lexical_of
@@ -128,3 +129,10 @@ def test_a_function_alone_and_among_others_of_its_file(searcher, queries):
     assert [hit.score for hit in alone.hits] == [hit.score for hit in together.hits]
     assert [hit.name for hit in alone.hits] == [hit.name for hit in together.hits]
     assert [hit.confidence for hit in alone.hits] != [hit.confidence for hit in together.hits]
+
+
+def test_rows_of_an_index_hold_what_functions_compute(built, queries):
+    store = FunctionStore.open(built / "index")
+    rows = store.take(store.sample(50, 1))
+    assert operation_rows(rows).getnnz(axis=1).min() > 0
+    assert operation_rows(queries).getnnz(axis=1).min() > 0

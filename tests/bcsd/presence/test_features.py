@@ -20,7 +20,7 @@ from weft.bcsd.presence.features import (
 
 def pool(digests, names=None):
     names = names or [f"sub_{number}" for number in range(len(digests))]
-    columns = (digests, names, [16] * len(digests), [8] * len(digests), ["arm"] * len(digests))
+    columns = (list(digests), list(names), [16] * len(digests), [8] * len(digests), ["arm"] * len(digests))
     return Pool(*(np.array(column, dtype=object) for column in columns))
 
 

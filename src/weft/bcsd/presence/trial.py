@@ -97,9 +97,8 @@ def embedded_rows(data: pa.Table, embedder: Embedder, roles: Sequence[str]) -> p
         embed_table(rows.slice(at, 2000).combine_chunks(), embedder) for at in range(0, rows.num_rows, 2000)
     ]
     table = pa.concat_tables(parts)
-    for name in (*LABELS, *(() if COLUMN in table.column_names else (COLUMN,))):
-        if name in rows.column_names:
-            table = table.append_column(name, rows[name])
+    for name in LABELS:
+        table = table.append_column(name, rows[name])
     return table
 
 

@@ -40,12 +40,14 @@ def embedded_schema(dimension: int, model: str, lifter: str = "") -> pa.Schema:
         pa.field("embedding", pa.list_(pa.float32(), dimension)),
         pa.field("lexical_tokens", pa.list_(pa.uint16())),
         pa.field("lexical_values", pa.list_(pa.float16())),
+        pa.field(OPERATIONS, pa.list_(pa.uint16())),
     ]
     metadata = {
         "weft.embedded": str(EMBEDDED_SCHEMA),
         "weft.model": model,
         "weft.normaliser": str(NORMALISER_VERSION),
         "weft.vocabulary": load_vocabulary().digest,
+        "weft.lifter": lifter,
     }
     return pa.schema([*_FACTS, *vectors], metadata=metadata)
 
@@ -63,7 +65,8 @@ def embed_table(functions: pa.Table, embedder: Embedder) -> pa.Table:
     Raises:
         InputError: A column is missing, or a function is empty.
     """
-    schema = embedded_schema(embedder.dimension, embedder.version)
+    lifter = (functions.schema.metadata or {}).get(b"weft.lifter", b"").decode()
+    schema = embedded_schema(embedder.dimension, embedder.version, lifter)
     if not functions.num_rows:
         return schema.empty_table()
     arrays = FunctionArrays.from_table(functions)
@@ -77,6 +80,9 @@ def embed_table(functions: pa.Table, embedder: Embedder) -> pa.Table:
         pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), embedder.dimension),
         pa.ListArray.from_arrays(ends, pa.array(lexical.indices.astype(np.uint16))),
         pa.ListArray.from_arrays(ends, pa.array(lexical.data.astype(np.float16))),
+        functions.column(OPERATIONS).combine_chunks()
+        if OPERATIONS in functions.column_names
+        else pa.nulls(functions.num_rows, schema.field(OPERATIONS).type),
     ]
     return pa.Table.from_arrays(columns, schema=schema)
 

@@ -1,0 +1,67 @@
+"""From hits to libraries and versions."""
+
+import math
+
+import pytest
+
+from weft.bcsd.components.explain import AHEAD, CHANCE, LEAST, RATE, Claim, claims, explain, version_shares
+from weft.bcsd.use.answers import Answer, Hit
+
+
+def hit(library, version, confidence, score=0.5, flags=()):
+    return Hit(1, score, confidence, "f", 0, 9, 9, "/x", "x86_64", list(flags), library, version)
+
+
+def answer(*hits):
+    return Answer("sub_1", 16, 99, 9, [], 0.1, list(hits))
+
+
+PACKAGES = {("z", "1"): "z-dev", ("z", "2"): "z-dev", ("p", "1"): "p-dev"}
+
+
+def test_copies_of_the_first_hit_speak_and_others_do_not():
+    found = claims(
+        [
+            answer(hit("z", "1", 0.9, 0.4), hit("z", "2", 0.9, 0.3, ["same_tokens"]), hit("p", "1", 0.2)),
+            answer(hit("p", "1", LEAST - 0.01)),
+            answer(),
+            answer(hit(None, None, 0.9)),
+        ],
+        PACKAGES,
+    )
+    assert found == {"z": [Claim(0, 0.9, {"1": 0.4, "2": 1.0}, "z-dev")]}
+
+
+def claim(function, sure, package="z-dev", **versions):
+    return Claim(function, sure, {name[1:]: value for name, value in versions.items()}, package)
+
+
+def test_a_library_must_say_more_than_chance():
+    found = {"z": [claim(n, 0.9, v1=1.0) for n in range(9)], "p": [claim(20, 0.9, "p-dev", v1=1.0)]}
+    (only,) = explain(found, {("z", "1"): 40})
+    assert (only.name, only.functions, only.of, only.packages) == ("z", tuple(range(9)), 40, ("z-dev",))
+    assert only.sure == pytest.approx(1 - math.exp(-RATE * (9 * 0.9 - CHANCE)))
+    assert only.versions == (("1", 1.0),)
+
+
+def test_what_one_library_explains_does_not_speak_for_its_copy_in_another():
+    copied = [claim(n, 0.9, "p-dev", v1=1.0) for n in range(5)]
+    own = [claim(n, 0.9, v1=1.0) for n in range(9)]
+    assert [one.name for one in explain({"p": copied, "z": own}, {})] == ["z"]
+    more = copied + [claim(n, 0.9, "p-dev", v1=1.0) for n in range(30, 39)]
+    both = explain({"p": more, "z": own}, {})
+    assert {one.name: one.functions for one in both} == {
+        "p": (*range(5), *range(30, 39)),
+        "z": tuple(range(5, 9)),
+    }
+
+
+def test_versions_are_as_likely_as_their_code_is_near():
+    equal = version_shares([claim(0, 0.9, v1=1.0, v2=1.0)])
+    assert equal == (("1", 0.5), ("2", 0.5))
+    (first, share), (second, rest) = version_shares([claim(0, 1.0, v1=1.0, v2=1.0 - AHEAD)])
+    assert (first, second) == ("1", "2")
+    assert share / rest == pytest.approx(math.e)
+    # A version that lacks the function is one step behind.
+    (first, _), (second, rest) = version_shares([claim(0, 1.0, v1=0.7), claim(1, 1.0, v1=0.7, v2=0.7)])
+    assert (first, rest) == ("1", pytest.approx(1 / (1 + math.e)))
