@@ -157,7 +157,9 @@ def _unpack(text: str, path: Path, folder: Path, done: dict[str, Any]) -> Built 
         if package.key in done:
             known = done[package.key]
             return Built(text, "unchanged", package, known["members"], known["functions"])
-        libraries = unpack_libraries(path, folder / package.key)
+        place = folder / package.key
+        # Unpacked whole or not at all: a run that goes on need not do it again.
+        libraries = sorted(place.rglob("*.a")) if place.is_dir() else unpack_libraries(path, place)
         members = find_binaries([str(library) for library in libraries]) if libraries else []
     except WeftError as error:
         return Built(text, "failed", None, failures=(error,))
