@@ -151,7 +151,7 @@ def _expanded(content: memoryview, ending: str) -> IO[bytes]:
     if ending == ".xz":
         return lzma.open(io.BytesIO(content))
     if ending == ".gz":
-        return gzip.open(io.BytesIO(content))
+        return io.BufferedReader(gzip.GzipFile(fileobj=io.BytesIO(content)))
     if ending == ".zst":
         stream: Any = pa.CompressedInputStream(pa.BufferReader(content), "zstd")
         return stream

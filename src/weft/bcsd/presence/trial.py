@@ -119,10 +119,10 @@ class _Rows:
         digests, groups, processors, packages = (
             np.array(table[name].to_pylist(), dtype=object) for name in texts
         )
-        counts = (table[name].to_numpy() for name in ("num_instructions", "num_blocks"))
+        instructions, blocks = (table[name].to_numpy() for name in ("num_instructions", "num_blocks"))
         bare = table if lifted or COLUMN not in table.column_names else table.drop_columns([COLUMN])
         # A function's name in an index of libraries is its symbol.
-        pool = Pool(digests, groups, *counts, processors)
+        pool = Pool(digests, groups, instructions, blocks, processors)
         return _Rows(embeddings_of(table), lexical_of(table), operation_rows(bare), pool, groups, packages)
 
 
@@ -219,7 +219,8 @@ def _round(
     leads: list[Lead] = []
     for number, candidates in enumerate(np.argpartition(-terms[0], count - 1, axis=1)[:, :count]):
         some = Pool(*(field[candidates] for field in pool))
-        found = Terms(*(term[number, candidates] for term in terms), crowds[candidates])
+        learned, tokens, operations, plain = (term[number, candidates] for term in terms)
+        found = Terms(learned, tokens, operations, plain, crowds[candidates])
         beside = np.concatenate([found.plain[None], tops[:, candidates]])
         best = int(np.argmax(without_hubs(beside, weights)[0]))
         facts = (rows.pool.instructions[number], rows.pool.blocks[number], rows.pool.processors[number])

@@ -207,13 +207,11 @@ class Searcher:
         others = self._reference.scores(vectors, held, share)
         others = with_operations(others, self._reference.operations, computed, self.weights)
         digests = np.array(base["token_digest"].to_pylist(), dtype=object)
-        shared: tuple[Any, Any] = lexical @ held.T, operations @ computed.T
-        terms = Terms(
-            (embedding @ vectors.T)[0],
-            *(each.toarray()[0] for each in shared),
-            own[0],
-            crowd(others, self._reference.digests, digests),
-        )
+        by_tokens: Any = lexical @ held.T
+        by_operations: Any = operations @ computed.T
+        crowds = crowd(others, self._reference.digests, digests)
+        learned = (embedding @ vectors.T)[0]
+        terms = Terms(learned, by_tokens.toarray()[0], by_operations.toarray()[0], own[0], crowds)
         raw = without_hubs(np.concatenate([own, others]).astype(np.float32, copy=False), self.weights)[0]
         return raw, terms
 

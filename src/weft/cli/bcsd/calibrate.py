@@ -68,10 +68,8 @@ def run(argv: list[str]) -> int:
 
 
 def _search(arguments: argparse.Namespace) -> int:
-    from weft.bcsd.presence.fit import fit, judged, measure
-    from weft.bcsd.presence.model import FILE_NAME, Presence, save_presence
-    from weft.bcsd.presence.trial import embedded_rows, rounds
-    from weft.bcsd.table import read_table
+    from weft.bcsd.presence.calibrate import SURE, calibrate_search
+    from weft.bcsd.presence.model import FILE_NAME
     from weft.bcsd.use.embedder import Embedder
     from weft.bcsd.use.store import find
     from weft.platform.files import check_output
@@ -80,16 +78,12 @@ def _search(arguments: argparse.Namespace) -> int:
     output = arguments.out or folder / FILE_NAME
     check_output(output)
     embedder = Embedder.load(folder, device=device_of(arguments), precision="auto")
-    rows = embedded_rows(read_table(arguments.search), embedder, ("valid", "train"))
-    lifted, tokens = (list(rounds(rows, "valid", embedder.weights, lifted=known)) for known in (True, False))
-    presence = Presence(fit(lifted), fit(tokens), embedder.version)
-    save_presence(presence, output)
-    found = measure(lifted, *judged(lifted, presence.lifted), 0.8)
+    found = calibrate_search(arguments.search, embedder, output)
     if arguments.json:
         print(json.dumps(asdict(found)))
     elif not arguments.quiet:
         print(
-            f"{output}: of hits at least .8 sure {found.precision:.3f} are right, {found.recall:.3f} of what is there "
-            f"is found so, calibration error {found.error:.3f}, on what it was fitted to"
+            f"{output}: of hits at least {SURE} sure {found.precision:.3f} are right, {found.recall:.3f} of what is there is "
+            f"found so, calibration error {found.error:.3f}, on what it was fitted to"
         )
     return 0
