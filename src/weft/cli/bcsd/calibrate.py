@@ -83,7 +83,7 @@ def _search(arguments: argparse.Namespace) -> int:
         print(json.dumps(asdict(found)))
     elif not arguments.quiet:
         print(
-            f"{output}: of hits at least {SURE} sure {found.precision:.3f} are right, {found.recall:.3f} of what is there is "
-            f"found so, calibration error {found.error:.3f}, on what it was fitted to"
+            f"{output}: of hits at least {SURE} sure {found.precision:.3f} are right, {found.recall:.3f} of what is "
+            f"there is found so, calibration error {found.error:.3f}, on what it was fitted to"
         )
     return 0
