@@ -50,11 +50,11 @@ def rows(quick: bool = False) -> Iterator[Row]:
         if not lifted:
             continue
         scattered = [one for one in known if one.way == "scattered"]
-        far = [one for one in scattered if one.build.rpartition("-")[2] in _CROSS]
-        if far:
-            yield from _measured(
-                far, judged(far, fitted), "a tenth there, i386, ARM32, MIPS32 asked for", False
-            )
+        for cross, asked in ((False, "x86-64, AArch64"), (True, "i386, ARM32, MIPS32")):
+            some = [one for one in scattered if (one.build.rpartition("-")[2] in _CROSS) == cross]
+            if some:
+                name = f"a tenth there, {asked} asked for"
+                yield from _measured(some, judged(some, fitted), name, not cross)
         features = [stacked(one.leads) for one in scattered]
         alone = (
             np.concatenate([fitted.alone_right(part) for part in features]),
