@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "weft"
 TABLE = ROOT / "tests" / "mutants.yaml"
 SECONDS = 300
-PASSED, FAILED = 0, 1  # exit codes of pytest; every other one means that it could not run the tests
+PASSED, FAILED, NOT_THERE = 0, 1, 4  # exit codes of pytest; all but the first two: it could not run the tests
 LIBRARIES = (
     "capstone",
     "libcst",
@@ -250,7 +250,10 @@ def main() -> int:
     code, test, whole = tester.run(named)
     tester.close()
     if code != PASSED:
-        sys.exit(f"the named tests do not pass without a fault: {test or 'run them with pytest'}")
+        reason = test or f"pytest ends with {code}" + (
+            ": one of them is not there" if code == NOT_THERE else ""
+        )
+        sys.exit(f"the named tests do not pass without a fault: {reason}")
     verdicts = judge(chosen, arguments.workers)
     if arguments.markdown:
         print_markdown(chosen, verdicts)
