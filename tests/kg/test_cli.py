@@ -109,6 +109,40 @@ def test_train_eval_facts(
     assert "the syntax tree judges 1" in printed
 
 
+@pytest.mark.parametrize("kind", ["graphmert", "graphmert-official"])
+def test_the_documents_own_models_answer_every_command(
+    kind: str, dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, tree = tmp_path / "model", write_tree(tmp_path / "tree", ["unseen"])
+    assert train(dataset, model, "--model.kind", kind) == 0
+    use = ["--model", str(model), "--device", "cpu"]
+    evaluate = ["kg", "eval", str(dataset), "--limit", "4", *use, "--json"]
+    capsys.readouterr()
+    assert main([*evaluate, "--calibrate"]) == 0
+    assert set(json.loads(capsys.readouterr().out)["model"]) == {"visible", "hidden", "absent", "natural"}
+    assert main([*evaluate, "--asked"]) == 0
+    assert json.loads(capsys.readouterr().out)["all"]["questions"] >= 4
+    assert main(["kg", "facts", str(tree / "unseen.py"), "--json", *use]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {fact["head"] for fact in found} >= {"Shape1", "grow", "path"}
+    store = [
+        "kg",
+        "extract",
+        str(tree),
+        "-o",
+        str(tmp_path / "store"),
+        "--least-confidence",
+        "0",
+        "--workers",
+        "1",
+    ]
+    assert main([*store, "--quiet", *use]) == 0
+    assert main(["kg", "show", str(tmp_path / "store"), "grow.factor", "--only", "inferred", "--json"]) == 0
+    capsys.readouterr()
+    assert main([*store, "--llm", "http://127.0.0.1:9/v1", "--llm-model", "m", *use]) == 2
+    assert "an endpoint needs a model that spells" in capsys.readouterr().err
+
+
 def test_a_run_goes_on_where_it_stopped(
     dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

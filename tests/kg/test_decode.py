@@ -12,7 +12,7 @@ from weft.errors import ConfigError, ShapeError
 from weft.kg.config import graphmert, weft_kg
 from weft.kg.learn.code import named_config
 from weft.kg.model import decode
-from weft.kg.model.decode import Queries, mask_predict, score_tails, spell
+from weft.kg.model.decode import Queries, find_tails, mask_predict, score_tails, spell
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.model.memory import encode_leaves, remember
 from weft.kg.model.spelling import Leaves, Spelling, can_spell_by_leaf
@@ -223,6 +223,31 @@ def test_the_surest_tokens_stay_and_the_others_are_asked_again(monkeypatch: pyte
     assert shown == [[MASK, MASK, MASK], [MASK, 6, MASK], [MASK, 6, 7]]
     assert found.tail(1, 2, 0) == (5, 6, 7)
     assert float(found.log_probability[1, 2, 0]) == -6.0
+
+
+@pytest.mark.parametrize("official", [False, True])
+def test_masked_tails_are_found_one_by_one_with_the_length_that_is_surest(official: bool) -> None:
+    config = graphmert(30, 4, official=official, hidden_size=16, num_hidden_layers=1, num_attention_heads=2)
+    model = LeafyChainModel(config).eval()
+    asked = queries()
+    asked.there[1, 1] = False
+    found = find_tails(model, asked)
+    assert found.tokens.shape == (2, 3, 1, 7)
+    assert float(found.log_probability[1, 1, 0]) < -1e8
+    for row, query in ((0, 0), (0, 2), (1, 2)):
+        parts = [getattr(asked, name)[row : row + 1, query : query + 1] for name in list(vars(asked))[1:]]
+        alone = Queries(asked.roots[row : row + 1], *parts)
+        tries = {
+            length: mask_predict(model, alone, length) for length in ([*range(1, 8)] if official else [7])
+        }
+        best = max(tries, key=lambda length: float(tries[length].log_probability) / length)
+        assert found.tail(row, query, 0) == tries[best].tail(0, 0, 0)
+        torch.testing.assert_close(found.log_probability[row, query, 0], tries[best].log_probability[0, 0, 0])
+
+
+def test_a_model_that_spells_is_asked_to_spell() -> None:
+    model = tiny()
+    assert torch.equal(find_tails(model, queries(), 2).tokens, spell(model, queries(), 2).tokens)
 
 
 def test_decoding_fits_the_model() -> None:

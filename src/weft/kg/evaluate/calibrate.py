@@ -13,7 +13,7 @@ import torch
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.evaluate.scores import TARGET
 from weft.kg.evaluate.views import GUESSED, View, make_views
-from weft.kg.model.decode import Answers, Queries, mask_predict, spell
+from weft.kg.model.decode import Queries, find_tails
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.read.tokens import PAD
 from weft.kg.represent.dataset import Corpus, Dataset
@@ -183,7 +183,7 @@ def _ask(
     # Places of questions that do not exist belong to other chunks: they point at the first root instead.
     start = torch.where(there.to(device), corpus.head_start[index], 0)
     queries = Queries(roots, there.to(device), corpus.relation[index], start, corpus.head_length[index])
-    answers = _answers(model, queries, beams)
+    answers = find_tails(model, queries, beams)
     result = []
     for row, (_, items) in enumerate(part):
         for column, (view, number) in enumerate(items):
@@ -192,27 +192,3 @@ def _ask(
             right = answers.tail(row, column, 0) in view.gold[number]
             result.append(Outcome(relation, probability, right, view.name in GUESSED))
     return result
-
-
-def _answers(model: LeafyChainModel, queries: Queries, beams: int) -> Answers:
-    """All questions in one pass where leaf groups ignore each other, one after the other where they do not."""
-    if model.config.decoding == "causal":
-        return spell(model, queries, beams)
-    columns = [slice(number, number + 1) for number in range(queries.there.shape[1])]
-    found = [
-        mask_predict(
-            model,
-            Queries(
-                queries.roots,
-                queries.there[:, column],
-                queries.relation[:, column],
-                queries.head_start[:, column],
-                queries.head_length[:, column],
-            ),
-        )
-        for column in columns
-    ]
-    return Answers(
-        torch.cat([item.tokens for item in found], dim=1),
-        torch.cat([item.log_probability for item in found], dim=1),
-    )

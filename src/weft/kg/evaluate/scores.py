@@ -12,7 +12,7 @@ from torch import Tensor
 
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.evaluate.views import GUESSED, Tail, View
-from weft.kg.model.decode import mask_predict, spell
+from weft.kg.model.decode import find_tails
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.represent.dataset import Corpus
 from weft.objective.intervals import Interval, bootstrap_interval
@@ -100,11 +100,7 @@ def answer(
     """
     rankings: list[Ranking] = [[] for _ in range(len(view))]
     for index, queries in view.batches(corpus, batch_size, relation):
-        found = (
-            spell(model, queries, beams)
-            if model.config.decoding == "causal"
-            else mask_predict(model, queries)
-        )
+        found = find_tails(model, queries, beams)
         tokens, log_p = found.tokens[:, 0].tolist(), found.log_probability[:, 0].tolist()
         for row, query in enumerate(index.tolist()):
             seen: dict[Tail, float] = {}

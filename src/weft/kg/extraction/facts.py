@@ -11,14 +11,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from weft.errors import CheckpointError, InputError
+from weft.errors import CheckpointError, ConfigError, InputError
 from weft.kg.combine.combine import Choice, Combiner
 from weft.kg.combine.endpoint import Endpoint
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.languages import find_language
 from weft.kg.languages.language import Language
 from weft.kg.languages.unit import Open
-from weft.kg.model.decode import Answers, Queries, score_tails, spell
+from weft.kg.model.decode import Answers, Queries, find_tails, score_tails
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.read.build import BuildConfig, unit_chunks
 from weft.kg.read.chunks import Chunk
@@ -121,7 +121,9 @@ class Extractor:
         return Extractor(model, tokenizer, Confidence.load(folder), spoken)
 
     def with_endpoint(self, endpoint: Endpoint) -> Extractor:
-        """The same, with tails that an endpoint puts together."""
+        """The same, with tails that an endpoint puts together; a ConfigError where the model does not spell."""
+        if self.model.config.decoding != "causal":  # it cannot say how likely another's tail is
+            raise ConfigError("an endpoint needs a model that spells its tails; this one fills masks")
         combiner = Combiner(endpoint, self.tokenizer, self.model.config.leaves, endpoint.model)
         return replace(self, combiner=combiner)
 
@@ -234,11 +236,8 @@ class Extractor:
     ) -> tuple[tuple[str, float], ...]:
         found: dict[str, float] = {}
         for rank in range(answers.tokens.shape[2]):
-            tail, log_probability = (
-                answers.tail(row, number, rank),
-                answers.log_probability[row, number, rank],
-            )
-            for name, sure in self._candidate(relation, tail, log_probability):
+            log_probability = answers.log_probability[row, number, rank]
+            for name, sure in self._candidate(relation, answers.tail(row, number, rank), log_probability):
                 found.setdefault(name, sure)
         return tuple(found.items())
 
@@ -275,7 +274,7 @@ class Extractor:
                 )
         there, relation, head_start, head_length = columns.to(device)
         queries = Queries(roots.to(device), there.bool(), relation, head_start, head_length)
-        return queries, spell(self.model, queries, beams, first_only=first_only)
+        return queries, find_tails(self.model, queries, beams, first_only=first_only)
 
     def _facts(
         self, text: str, part: Sequence[tuple[Chunk, list[Question]]], beams: int

@@ -1,6 +1,7 @@
 """From queries to tails: beam search that spells them, scores of given tails, iterative mask-predict.
 
-All queries of a chunk run as isolated leaf groups beside one encoding of its roots.
+Where leaf groups ignore each other, all queries of a chunk run beside one encoding of its roots; elsewhere each runs
+alone. :func:`find_tails` asks a model in its own manner.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from weft.kg.represent.batch import IGNORED, ChainBatch
 from weft.kg.represent.sampling import LeafRows, assemble, group_lengths, prompts
 
 _LOWEST = -1e9
+_AT_ONCE = 64
+"""Queries of a pass where each runs alone."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,49 @@ class Answers:
             list(dict.fromkeys(tail[place] for tail in tails if place < len(tail)))
             for place in range(longest)
         ]
+
+
+def find_tails(
+    model: LeafyChainModel, queries: Queries, beams: int = 10, *, first_only: bool = False
+) -> Answers:
+    """Tails in the model's own manner: spelled left to right, or masked and filled in rounds.
+
+    A model with masked decoding gives one answer to each query, and its probability is that of its tokens. One
+    without slots knows no end of a tail: every length is tried, and the one whose tokens are the surest stands,
+
+        argmax_n 1/n · Σ_{k<n} log p(t_k)
+
+    Args:
+        model: In eval mode.
+        queries: What to ask.
+        beams: Hypotheses of each query, where it spells.
+        first_only: As for :func:`spell`.
+
+    Raises:
+        ConfigError: ``beams`` is below 1.
+    """
+    if model.config.decoding == "causal":
+        return spell(model, queries, beams, first_only=first_only)
+    B, Q = queries.there.shape
+    tokens = torch.full((B, Q, 1, model.config.leaves), PAD, dtype=torch.int64, device=queries.roots.device)
+    score = torch.full((B, Q, 1), _LOWEST, device=queries.roots.device)
+    for row, column in zip(
+        *(part.split(_AT_ONCE) for part in queries.there.nonzero(as_tuple=True)), strict=True
+    ):
+        one = Queries(
+            queries.roots[row],
+            *(
+                getattr(queries, name)[row, column][:, None]
+                for name in ("there", "relation", "head_start", "head_length")
+            ),
+        )
+        lengths = [model.config.leaves] if model.config.slots else range(1, model.config.leaves + 1)
+        found = [mask_predict(model, one, length) for length in lengths]
+        means = [item.log_probability[:, 0, 0] / length for item, length in zip(found, lengths, strict=True)]
+        best, here = torch.stack(means).argmax(dim=0), torch.arange(len(row), device=row.device)
+        tokens[row, column] = torch.stack([item.tokens[:, 0] for item in found])[best, here]
+        score[row, column] = torch.stack([item.log_probability[:, 0] for item in found])[best, here]
+    return Answers(tokens, score)
 
 
 @torch.no_grad()
