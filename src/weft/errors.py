@@ -26,6 +26,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 
+def with_article(noun: str) -> str:
+    """A noun that a message is told, with its article: ``a list``, ``an int``."""
+    return f"{'an' if noun[:1].lower() in tuple('aeiou') else 'a'} {noun}"
+
+
 class WeftError(Exception):
     """A failure that names the thing, the place and the way out.
 

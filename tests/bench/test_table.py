@@ -63,7 +63,7 @@ def test_the_literal_forms_equal_ours():
 
 
 def test_the_command_refuses_what_it_cannot_do(tmp_path):
-    with pytest.raises(ConfigError, match="--threads is 0"):
+    with pytest.raises(ConfigError, match="threads is 0"):
         command.run(["gnn", "--threads", "0"])
     with pytest.raises(OutputError, match="make its folder first"):
         command.run(["gnn", "-o", str(tmp_path / "none" / "rows.json")])

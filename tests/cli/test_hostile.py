@@ -22,6 +22,7 @@ FILES = {
     "deep.yaml": "[" * 100_000,
     "digits.yaml": "train:\n  steps: " + "9" * 5_000,
     "deep.json": "[" * 100_000,
+    "deep/config.json": "[" * 100_000,
     "digits.json": '{"a": ' + "9" * 5_000 + "}",
     "literal.py": "x = [" + "1, " * 1_300_000 + "]\n",
     "name.py": "x" * 2_000_000 + " = 1\n",
@@ -39,6 +40,13 @@ CASES = [
         3,
         "no file but a device",
     ),
+    (("absa", "explain", "/dev/zero", "--aspect", "food"), 3, "is a file of an unknown kind"),
+    (("bcsd", "extract", "/dev/zero", "-o", "o.parquet"), 3, "/dev/zero: not a regular file"),
+    (("bcsd", "embed", "/dev/zero", "-o", "o.parquet"), 3, "/dev/zero: not a regular file"),
+    (("bcsd", "show", "/dev/zero"), 3, "/dev/zero: not a regular file"),
+    (("bcsd", "eval", "/dev/zero"), 3, "/dev/zero: not a readable Parquet file"),
+    (("kg", "facts", "/dev/zero"), 3, "/dev/zero: is no file but a device"),
+    (("kg", "extract", "fine.py", "-o", "o", "--model", "deep"), 4, "nested too deeply"),
     (("absa", "predict", "word.csv", "--aspect", "food"), 3, "line 2: is longer than"),
     (("absa", "predict", "fine", "--aspect", "food", "--model", "m" * 5_000), 4, "no such model"),
     (("absa", "predict", "a/b.doc", "--aspect", "food"), 3, "a/b.doc: is not there"),
@@ -59,6 +67,7 @@ CASES = [
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("hostile")
     for name, text in FILES.items():
+        (place / name).parent.mkdir(exist_ok=True)
         (place / name).write_text(text)
     return place
 
@@ -78,7 +87,7 @@ def test_one_line_one_code_and_nothing_written(
     error = capsys.readouterr().err
     assert (found, message in error, error.count("\n")) == (code, True, 1), error[:500]
     assert time.process_time() - began < 20
-    assert sorted(os.listdir(folder)) == sorted(FILES)
+    assert sorted(os.listdir(folder)) == sorted({name.partition("/")[0] for name in FILES})
 
 
 def test_a_disk_that_fills_up_leaves_the_old_table(tmp_path: Path) -> None:

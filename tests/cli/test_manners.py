@@ -108,7 +108,7 @@ def test_a_group_lists_its_commands(name: str, capsys):
         ("bcsd show f --timeout fast", "weft bcsd show: argument --timeout: invalid float value: 'fast'"),
         (
             "absa predict text --aspect a --threads 0",
-            "weft absa predict: --threads is 0; it must be at least 1",
+            "weft absa predict: threads is 0; it must be at least 1 and at most 1,024",
         ),
         ("completion tcsh", "weft completion: argument shell: invalid choice"),
     ],

@@ -7,7 +7,7 @@ import json
 import sys
 from importlib import import_module
 
-from weft.cli.options import Parser, add_json, add_out, add_quiet, add_threads, at_least
+from weft.cli.options import Parser, add_json, add_out, add_quiet, add_threads
 
 BENCHES = {
     "absa": "many questions in one pass against sentence pairs; a long table as a stream",
@@ -59,13 +59,12 @@ def run(argv: list[str]) -> int:
     from weft.bench.table import Row, print_rows
     from weft.errors import ConfigError
     from weft.platform.files import check_output, write_json
+    from weft.platform.machine import use_threads
     from weft.platform.memory import keep_freed_memory
 
     if arguments.keep_memory and not keep_freed_memory():
         raise ConfigError("--keep-memory: this system's malloc cannot be told to", hint="it needs glibc")
-    at_least(1, threads=arguments.threads)
-    if arguments.threads is not None:
-        torch.set_num_threads(arguments.threads)
+    use_threads(arguments.threads)
     if arguments.out is not None:
         check_output(arguments.out)
     names = list(BENCHES) if "all" in arguments.name else list(dict.fromkeys(arguments.name))

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from weft import __version__
 from weft.cli.commands import find, usage
-from weft.errors import ConfigError, Interrupted, WeftError
+from weft.errors import ConfigError, Interrupted, LimitError, WeftError
 from weft.platform.files import cannot_write
-from weft.platform.memory import keep_freed_memory
+from weft.platform.memory import keep_freed_memory, lacks_memory
 from weft.platform.reading import cannot_read
 
 UNFORESEEN = 70
@@ -62,7 +62,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         _drop_output()
         return told.exit_code
     except Exception as error:  # noqa: BLE001 - see _unforeseen
-        return _unforeseen(name, error)
+        if not lacks_memory(error):
+            return _unforeseen(name, error)
+        said = str(error).strip().splitlines()[-1:]
+        told = LimitError(
+            " ".join(["needs more memory than there is", *said])[:_LONGEST], hint="ask for less at once"
+        )
+        print(f"{name}: {told}", file=sys.stderr)
+        return told.exit_code
     except BaseException as error:
         # A panic in a library written in Rust, which is no Exception and has no class that can be imported.
         if type(error).__name__ != "PanicException":

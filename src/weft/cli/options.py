@@ -262,18 +262,7 @@ def device_of(arguments: argparse.Namespace) -> torch.device:
     Raises:
         ConfigError: Fewer than one thread, or no such device.
     """
-    import torch
+    from weft.platform.machine import device_named, use_threads
 
-    at_least(1, threads=arguments.threads)
-    if arguments.threads is not None:
-        torch.set_num_threads(arguments.threads)
-    name = arguments.device
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        device = torch.device(name)
-    except RuntimeError as error:
-        raise ConfigError(f"--device is {name!r}; no such device", hint="cpu or cuda") from error
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise ConfigError(f"--device is {name!r}; there is no CUDA device here", hint="use --device cpu")
-    return device
+    use_threads(arguments.threads)
+    return device_named(arguments.device)

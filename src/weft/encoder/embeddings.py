@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from weft.encoder.checks import check_ids
 from weft.encoder.config import EncoderConfig
 from weft.encoder.initialisation import initialise
-from weft.errors import InputError
+from weft.errors import InputError, with_article
 
 
 @dataclass(frozen=True)
@@ -162,5 +162,7 @@ class TokenEmbeddings(Embeddings):
 def _ids(inputs: Tensor | TokenInputs) -> Tensor:
     ids = inputs.input_ids if isinstance(inputs, TokenInputs) else inputs
     if not isinstance(ids, Tensor):
-        raise InputError(f"inputs are a {type(ids).__name__}; token ids or TokenInputs are needed")
+        raise InputError(
+            f"inputs are {with_article(type(ids).__name__)}; token ids or TokenInputs are needed"
+        )
     return ids

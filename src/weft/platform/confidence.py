@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from weft.errors import CheckpointError, ConfigError, InputError, NonFiniteError, ShapeError
+from weft.errors import CheckpointError, ConfigError, InputError, NonFiniteError, ShapeError, with_article
 
 Floats = NDArray[np.float64]
 _COLDEST, _HOTTEST = 0.02, 50.0
@@ -56,7 +56,7 @@ class Calibration:
             }
             return kind(**numbers)
         except (TypeError, ValueError, OverflowError) as error:
-            raise CheckpointError(f"not a {name} calibration: {error}", where=where) from error
+            raise CheckpointError(f"not {with_article(name)} calibration: {error}", where=where) from error
 
 
 @dataclass(frozen=True)

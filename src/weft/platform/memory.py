@@ -1,4 +1,4 @@
-"""Memory that the process keeps instead of giving it back and faulting it in again."""
+"""Memory: kept instead of given back and faulted in again, and what it looks like when there is not enough."""
 
 from __future__ import annotations
 
@@ -24,3 +24,12 @@ def keep_freed_memory() -> bool:
         return False
     applied = [mallopt(name, value) == 1 for name, value in _SETTINGS]
     return all(applied)
+
+
+def lacks_memory(error: Exception) -> bool:
+    """Whether an allocation failed: torch has a class for accelerators, and says it in words for the CPU."""
+    return (
+        isinstance(error, MemoryError)
+        or type(error).__name__ == "OutOfMemoryError"
+        or (isinstance(error, RuntimeError) and "allocate memory" in str(error))
+    )

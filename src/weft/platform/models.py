@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Mapping
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from weft.errors import CheckpointError, InputError
+from weft.errors import CheckpointError, InputError, LimitError, with_article
+from weft.platform.memory import lacks_memory
 from weft.platform.reading import open_input, parse_json
 
 if TYPE_CHECKING:
@@ -21,6 +25,8 @@ _HEADER_BYTES = 100_000_000
 """What safetensors itself allows a header."""
 _SHOWN = 200
 _SPARE = 64
+_MOST_TENSORS = 10_000
+_SMALLER = "fewer layers, or smaller ones"
 _Shapes = Mapping[str, tuple[int, ...]]
 _Module = TypeVar("_Module", bound="nn.Module")
 
@@ -115,8 +121,8 @@ def build_within(build: Callable[[], _Module], shapes: _Shapes, where: str) -> _
             )
         if parameter is not None and parameter.numel() > largest:
             raise CheckpointError(
-                f"its configuration asks for a {name} of {tuple(parameter.shape)}; the largest of its weights' "
-                f"tensors holds {largest:,} numbers",
+                f"its configuration asks for {with_article(name)} of {tuple(parameter.shape)}; the largest of its "
+                f"weights' tensors holds {largest:,} numbers",
                 where=where,
             )
 
@@ -127,6 +133,49 @@ def build_within(build: Callable[[], _Module], shapes: _Shapes, where: str) -> _
     except RuntimeError as error:  # sizes whose product no machine word holds
         raise CheckpointError(
             f"its configuration's sizes are beyond all bounds: {str(error).splitlines()[0]}", where=where
+        ) from error
+    finally:
+        hook.remove()
+
+
+@contextmanager
+def within_memory() -> Iterator[None]:
+    """Stop the making of modules that this machine cannot train, before their parameters are written to.
+
+    AdamW holds a parameter, its gradient and two moments: four numbers for each. A configuration of a million layers
+    ends after the first few thousand.
+
+    Raises:
+        LimitError: There are more or larger parameters.
+    """
+    from torch.nn.modules.module import register_module_parameter_registration_hook
+
+    most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    made = size = 0
+
+    def count(_module: nn.Module, _name: str, parameter: Any) -> None:
+        nonlocal made, size
+        made += 1
+        size += 0 if parameter is None else parameter.numel() * parameter.element_size()
+        if made > _MOST_TENSORS:
+            raise LimitError(f"the settings ask for more than {_MOST_TENSORS:,} tensors", hint=_SMALLER)
+        if 4 * size > most:
+            raise LimitError(
+                f"the settings ask for more than {size / 1e9:,.1f} GB of parameters; training takes four times as "
+                f"much, and this machine has {most / 1e9:,.1f} GB",
+                hint=_SMALLER,
+            )
+
+    hook = register_module_parameter_registration_hook(count)
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if not lacks_memory(error):
+            raise
+        asked = re.search(r"allocate (\d+) bytes", str(error))
+        told = f"one tensor of {int(asked[1]) / 1e9:,.1f} GB" if asked else "tensors"
+        raise LimitError(
+            f"the settings ask for {told} that this machine cannot hold", hint=_SMALLER
         ) from error
     finally:
         hook.remove()

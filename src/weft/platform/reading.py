@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-from weft.errors import InputError, WeftError
+from weft.errors import InputError, WeftError, with_article
 
 MEBIBYTE = 1 << 20
 FILE_BYTES = 1024 * MEBIBYTE
@@ -130,7 +130,9 @@ def read_object(path: str | Path, limit: int = FILE_BYTES) -> dict[str, Any]:
     """
     values = read_json(path, limit)
     if not isinstance(values, dict):
-        raise InputError(f"holds a {type(values).__name__}; a JSON object is needed", where=str(path))
+        raise InputError(
+            f"holds {with_article(type(values).__name__)}; a JSON object is needed", where=str(path)
+        )
     return values
 
 

@@ -7,12 +7,14 @@ it from YAML and flags and hands it to :func:`run_setup`. All else is here.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from torch import nn
 
+from weft.errors import ConfigError
+from weft.platform.models import within_memory
 from weft.train.batching import BatchSource
 from weft.train.config import TrainConfig
 from weft.train.distributed import World
@@ -22,6 +24,10 @@ from weft.train.run import History
 Model = TypeVar("Model", bound=nn.Module)
 Batch = TypeVar("Batch")
 Figures = Mapping[str, float]
+
+_MOST = 1 << 20
+"""Of anything that settings give the size of: a width, a number of layers, of examples in a batch, of tokens."""
+_AMOUNTS = frozenset({"epochs", "steps", "patience", "log_every", "eval_every", "save_every", "seed"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,5 +104,23 @@ class Setup(Protocol):
 
 
 def run_setup(setup: Setup, *, quiet: bool = True) -> Outcome:
-    """Train as a tool's settings say; one that was interrupted goes on where it stopped."""
-    return setup.course().run(setup.out / "run", quiet=quiet)
+    """Train as a tool's settings say; one that was interrupted goes on where it stopped.
+
+    Raises:
+        ConfigError: A size that nobody means.
+        LimitError: A model that does not fit into this machine's memory.
+    """
+    _check_sizes(setup)
+    with within_memory():
+        course = setup.course()
+    return course.run(setup.out / "run", quiet=quiet)
+
+
+def _check_sizes(settings: Any, before: str = "") -> None:
+    """Refuse what nobody means, before anything is allocated; how long a run takes is for its user to say."""
+    for each in fields(settings):
+        value = getattr(settings, each.name)
+        if is_dataclass(value):
+            _check_sizes(value, f"{before}{each.name}.")
+        elif type(value) is int and value > _MOST and each.name not in _AMOUNTS:
+            raise ConfigError(f"{before}{each.name} is {value}; it must be at most {_MOST:,}")

@@ -29,6 +29,7 @@ import torch.distributed.nn.functional
 from torch import Tensor
 
 from weft.errors import ConfigError
+from weft.platform.machine import device_named
 
 _LOOPBACK = "lo0" if sys.platform == "darwin" else "lo"
 
@@ -78,23 +79,7 @@ class World:
         Raises:
             ConfigError: A device that torch does not know or that this machine lacks.
         """
-        if name == "auto":
-            name = "cuda" if torch.cuda.is_available() else "cpu"
-        try:
-            device = torch.device(name)
-        except RuntimeError:
-            raise ConfigError(
-                f"device is {name!r}; it must be 'auto' or a torch device such as 'cpu'"
-            ) from None
-        if device.type == "cuda":
-            index = self.local_rank if device.index is None else device.index
-            if index >= torch.cuda.device_count():
-                raise ConfigError(
-                    f"device is {name!r}, process {self.local_rank} of this machine needs cuda:{index}, "
-                    f"and torch sees {torch.cuda.device_count()}"
-                )
-            return torch.device("cuda", index)
-        return device
+        return device_named(name, self.local_rank)
 
     def mean(self, values: Tensor) -> Tensor:
         """The mean over the processes, in every process."""

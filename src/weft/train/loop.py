@@ -19,6 +19,7 @@ from torch.nn.parallel import DistributedDataParallel
 from weft.errors import CheckpointError, ConfigError, InputError, Interrupted
 from weft.platform.files import make_folder
 from weft.platform.lock import locked
+from weft.platform.machine import use_threads
 from weft.train.batching import BatchSource, to_device
 from weft.train.config import TrainConfig
 from weft.train.distributed import World, join
@@ -82,8 +83,7 @@ def fit(
         OutputError: A directory that cannot be written, a full disk.
         InputError: No batches, or fewer than promised; nothing to train.
     """
-    if config.threads is not None:
-        torch.set_num_threads(config.threads)
+    use_threads(config.threads)
     place = None if directory is None else Path(directory)
     world, device = join(config.device, config.processes)
     steps_per_epoch = _steps_per_epoch(batches, config, world)

@@ -7,7 +7,6 @@ Opinions"; Wu et al. 2025, "M-ABSA: A Multilingual Dataset for Aspect-Based Sent
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from weft.absa.read.reviews import Opinion, Review, Reviews, category_words, polarity_of, read_lines
 from weft.absa.records import Problems
 from weft.errors import InputError
+from weft.platform.reading import parse_json
 
 
 def read_acos(path: Path, domain: str) -> Reviews:
@@ -25,10 +25,7 @@ def read_acos(path: Path, domain: str) -> Reviews:
     """
 
     def parse(line: str) -> tuple[str, list[Opinion]]:
-        try:
-            entry = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InputError(f"not JSON: {error.msg}") from error
+        entry = parse_json(line, "the line")
         if not isinstance(entry, dict) or not isinstance(entry.get("labels"), list):
             raise InputError("not an object with labels")
         labels = [label if isinstance(label, dict) else {} for label in entry["labels"]]
@@ -53,7 +50,7 @@ def read_mabsa(path: Path, domain: str | None = None) -> Reviews:
             raise InputError("no #### between text and labels")
         try:
             entries: Any = ast.literal_eval(labels.strip())
-        except (ValueError, SyntaxError) as error:
+        except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
             raise InputError("the labels are no list") from error
         if not isinstance(entries, list) or not all(isinstance(e, list) and len(e) == 3 for e in entries):
             raise InputError("the labels are no list of [term, category, polarity]")

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from weft.absa.records import NONE, Context, Corpus, Problems, Sentence
 from weft.errors import InputError
+from weft.platform.reading import read_text
 
 POLARITIES = (NONE, "positive", "negative", "neutral")
 """The classes of reviews. A text that says both of one thing answers no question about it: no class, no label."""
@@ -142,12 +143,7 @@ def read_lines(path: Path) -> list[str]:
     Raises:
         InputError: It cannot be read, or is not UTF-8.
     """
-    try:
-        return path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise InputError(f"cannot read it: {error.strerror}", where=str(path)) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"byte {error.start} is not UTF-8", where=str(path)) from error
+    return read_text(path).splitlines()
 
 
 _POLARITY = {name: full for full in POLARITIES[1:] for name in (full, full[:3])}

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.absa.records import SENTIHOOD_POLARITIES, Context, Corpus, Problems, Sentence
-from weft.errors import InputError
+from weft.errors import InputError, with_article
 from weft.platform.reading import read_json
 
 TARGETS = ("LOCATION1", "LOCATION2")
@@ -50,7 +50,9 @@ def read_sentihood(path: Path, aspects: Sequence[str] = FREQUENT_ASPECTS) -> Cor
     """
     entries = read_json(path)
     if not isinstance(entries, list):
-        raise InputError(f"a {type(entries).__name__} at the top, not a list of sentences", where=str(path))
+        raise InputError(
+            f"{with_article(type(entries).__name__)} at the top, not a list of sentences", where=str(path)
+        )
     problems = Problems()
     sentences: list[Sentence] = []
     for number, entry in enumerate(entries, start=1):
@@ -66,7 +68,7 @@ def read_sentihood(path: Path, aspects: Sequence[str] = FREQUENT_ASPECTS) -> Cor
 
 def _sentence(entry: Any, aspects: Sequence[str], where: str) -> Sentence:
     if not isinstance(entry, dict):
-        raise InputError(f"a {type(entry).__name__}, not an object")
+        raise InputError(f"{with_article(type(entry).__name__)}, not an object")
     text, opinions = entry.get("text"), entry.get("opinions")
     if not isinstance(text, str):
         raise InputError("no text")

@@ -23,7 +23,7 @@ from weft.platform.reading import FIELD_CHARACTERS, bounded, open_input, parse_j
 from weft.platform.spreadsheet import write_rows
 
 Format = Literal["csv", "jsonl", "parquet", "lines"]
-_SUFFIXES: dict[str, Format] = {
+SUFFIXES: dict[str, Format] = {
     ".csv": "csv",
     ".tsv": "csv",
     ".jsonl": "jsonl",
@@ -50,10 +50,10 @@ def format_of(path: str) -> Format:
         ConfigError: The suffix is not known.
     """
     suffix = Path(path).suffix.lower()
-    if suffix not in _SUFFIXES:
-        known = ", ".join(sorted(_SUFFIXES))
+    if suffix not in SUFFIXES:
+        known = ", ".join(sorted(SUFFIXES))
         raise ConfigError(f"cannot tell the format of {path!r} by its suffix", hint=f"known are {known}")
-    return _SUFFIXES[suffix]
+    return SUFFIXES[suffix]
 
 
 def read_rows(path: str, columns: Sequence[str], form: Format | None = None) -> Iterator[TableRow]:

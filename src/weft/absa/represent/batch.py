@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from weft.absa.records import Sentence
-from weft.errors import CheckpointError, ConfigError, InputError
+from weft.errors import ConfigError, InputError
 from weft.train.batching import pad
 
 _SEPARATORS = re.compile(r"[-_/]+")
@@ -354,15 +354,3 @@ def _target_forms(target: str) -> tuple[str, str]:
         )
     whole = r"(?<!\w){}(?!\w)"
     return whole.format(exact), whole.format(stem + ending)
-
-
-def read_tokenizer(data: bytes, where: str) -> Tokenizer:
-    """A tokenizer from the bytes of a ``tokenizer.json``.
-
-    Raises:
-        CheckpointError: They are not one.
-    """
-    try:
-        return Tokenizer.from_str(data.decode("utf-8"))
-    except Exception as error:
-        raise CheckpointError(f"not a tokenizer: {error}", where=where) from error

@@ -24,7 +24,7 @@ from weft.absa.represent.batch import Pairs, Questions, Representation, aspect_w
 from weft.absa.use.answering import for_answers
 from weft.absa.use.product import cpu_multiplies_int8
 from weft.attention.operation import cpu_multiplies_bf16
-from weft.errors import ConfigError, InputError
+from weft.errors import ConfigError, InputError, with_article
 
 Floats = NDArray[np.float64]
 Question: TypeAlias = Context | str | tuple[str, str]
@@ -339,5 +339,5 @@ def as_context(question: Question) -> Context:
 
 def _sentence(text: str, contexts: tuple[Context, ...], where: str) -> Sentence:
     if not isinstance(text, str):
-        raise InputError(f"a {type(text).__name__}, not a text", where=where)
+        raise InputError(f"{with_article(type(text).__name__)}, not a text", where=where)
     return Sentence(text, contexts, (), where)

@@ -239,7 +239,7 @@ def _embed_into(
     for path in files:
         try:
             same = path in known and known[path].sha256 == hash_file(path)
-        except OSError:
+        except (OSError, InputError):
             same = False  # its worker will say why it cannot be read
         if same:
             changes.append(Change(path, "unchanged", known[path].functions))

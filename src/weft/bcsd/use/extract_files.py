@@ -31,10 +31,10 @@ from weft.bcsd.use.remarks import file_remarks
 from weft.errors import InputError, WeftError
 from weft.platform.files import check_output, scratch
 from weft.platform.processes import Limits, Outcome, run_bounded
+from weft.platform.reading import open_input
 
 # Extraction makes many small tuples and hardly any cycles: the collector finds nothing, often.
 _COLLECT_EVERY = 200_000
-_HASH_STEP = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def is_gone(path: str) -> bool:
 def _with_members(path: str) -> list[str]:
     """A file, or the binaries among its members where it is made of them."""
     try:
-        with open(path, "rb") as file:
+        with open_input(path) as file:
             if not holds_members(file.read(8)):
                 return [path]
         content = map_file(path)
@@ -154,10 +154,10 @@ def _is_binary(path: str) -> bool:
     if os.path.islink(path) or not os.path.isfile(path):
         return False
     try:
-        with open(path, "rb") as file:
+        with open_input(path) as file:
             head = file.read(8)
             return sniff_format(head) is not None or holds_members(head)
-    except OSError:
+    except InputError:
         # Listed as a binary, it will be reported as unreadable.
         return True
 
@@ -166,11 +166,8 @@ def hash_file(path: str) -> str:
     """SHA-256 of a file or of a member, in hex."""
     if split_member(path)[1] is not None:
         return hashlib.sha256(content_of(path)).hexdigest()
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while chunk := file.read(_HASH_STEP):
-            digest.update(chunk)
-    return digest.hexdigest()
+    with open_input(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def build_table(

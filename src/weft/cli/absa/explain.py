@@ -38,6 +38,10 @@ def run(argv: list[str]) -> int:
     arguments = parser().parse_args(argv)
     if not arguments.text.strip():
         raise InputError("the text is empty")
+    from weft.absa.read.given import is_table
+
+    if is_table(arguments.text):
+        raise InputError("is a table", where=arguments.text, hint="one text is explained at a time")
     if arguments.maps and not arguments.json:
         raise ConfigError("--maps are matrices for programs", hint="give --json as well")
     if arguments.html is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -20,10 +19,6 @@ if TYPE_CHECKING:
     from weft.absa.read.table import Format
     from weft.absa.use.asker import Asker
     from weft.absa.use.predict import Asked
-
-_PATH = re.compile(r"(?:\.{0,2}/)?(?:[^\s/]+/)*[^\s/]*\.[A-Za-z0-9]{1,8}|(?:\.{0,2}/)[^\s]*|\S+/")
-"""One word with a suffix, or that begins or ends as a path does."""
-_SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".txt")
 
 
 def parser() -> Parser:
@@ -66,6 +61,7 @@ def run(argv: list[str]) -> int:
     """Run the command."""
     arguments = parser().parse_args(argv)
     from weft.absa.checks import check_threshold
+    from weft.absa.read.given import is_table
 
     aspects = [*arguments.aspect, *_lines(arguments.aspects)]
     if arguments.threshold is not None:
@@ -79,32 +75,6 @@ def run(argv: list[str]) -> int:
         if is_table(arguments.input, arguments.input_format)
         else _one(arguments, aspects)
     )
-
-
-def is_table(given: str, form: str | None = None) -> bool:
-    """Whether an argument names a table; otherwise it is a text.
-
-    Args:
-        given: A text, a path, or ``-``.
-        form: The format that was named, if one was.
-
-    Raises:
-        InputError: It is a path, and not of a table: a folder, a file of an unknown kind or one that is not there.
-    """
-    if given == "-" or form is not None or Path(given).suffix.lower() in _SUFFIXES:
-        return True
-    try:
-        there = bool(given.strip()) and Path(given).exists()
-    except (OSError, ValueError):  # too long for a path, or no path at all
-        there = False
-    if there:
-        what = "is a folder" if Path(given).is_dir() else "is a file of an unknown kind"
-        raise InputError(what, where=given, hint=f"--input-format, or one of {', '.join(_SUFFIXES)}")
-    if _PATH.fullmatch(given):
-        raise InputError(
-            "is not there", where=given, hint="a text that looks like a path comes by standard input"
-        )
-    return False
 
 
 def _lines(path: Path | None) -> list[str]:

@@ -21,7 +21,6 @@ from weft.cli.options import (
     add_out,
     add_ray,
     add_workers,
-    device_of,
     limits_of,
 )
 from weft.errors import PartialFailure
@@ -104,7 +103,7 @@ def run(argv: list[str]) -> int:
         workers=os.cpu_count() or 1 if workers is None and arguments.ray is None else workers,
         ray=arguments.ray,
         limits=limits_of(arguments),
-        device=str(device_of(arguments)),
+        device=arguments.device,
         threads=arguments.threads or 1,
     )
     report = extract(arguments.corpus, arguments.out, options, _Progress(arguments.quiet))

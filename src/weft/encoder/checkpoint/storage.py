@@ -29,7 +29,7 @@ from weft.encoder.checkpoint.tensors import (
     write_safetensors,
 )
 from weft.encoder.checkpoint.tokenizer import TOKENIZER
-from weft.errors import CheckpointError, ConfigError
+from weft.errors import CheckpointError, ConfigError, with_article
 from weft.platform import files
 from weft.platform.models import build_within, read_shapes
 
@@ -117,7 +117,9 @@ def read_config(directory: str | Path, kind: str | None = None) -> dict[str, Any
     """
     record = _record(Path(directory))
     if kind is not None and record["kind"] != kind:
-        raise CheckpointError(f"holds a {record['kind']}; a {kind} is needed", where=str(directory))
+        raise CheckpointError(
+            f"holds {with_article(str(record['kind']))}; {with_article(kind)} is needed", where=str(directory)
+        )
     return record["config"]
 
 

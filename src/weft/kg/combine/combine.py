@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 from weft.kg.combine.endpoint import Reply
 from weft.kg.combine.tally import Tally
 from weft.kg.read.tokens import SPECIALS, CodeTokenizer
+from weft.platform.reading import parse_json
 
 ACCEPTED = "accepted"
 NOT_ASKED = "not asked: the endpoint does not answer"
@@ -119,7 +120,7 @@ class Combiner:
 def _tail(text: str) -> object:
     """The tail in a reply: its JSON object may stand among other words. False where there is none."""
     try:
-        record = json.loads(text[text.index("{") : text.rindex("}") + 1])
+        record = parse_json(text[text.index("{") : text.rindex("}") + 1], "the reply")
     except ValueError:
         return False
     if not isinstance(record, dict) or "tail" not in record:

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from weft.errors import ConfigError
+from weft.platform.reading import parse_json
 
 _MOST = 1 << 20
 """Bytes of a reply that are read: more is no answer to a question for a few words."""
@@ -105,7 +106,7 @@ def _read(response: HTTPResponse) -> Reply:
     if response.status != 200:
         return Reply(None, f"status {response.status}")
     try:
-        record: Any = json.loads(content)
+        record: Any = parse_json(content.decode("utf-8"), "the reply")
         text = record["choices"][0]["message"]["content"]
     except (ValueError, KeyError, IndexError, TypeError):
         return Reply(None, "no chat reply")

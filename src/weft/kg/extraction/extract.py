@@ -15,6 +15,7 @@ from weft.kg.extraction.model import model_kind, model_language
 from weft.kg.extraction.text import TextLoader, text_sources
 from weft.kg.model.leafy_chain import KIND as CODE_KIND
 from weft.platform.cluster import Cluster
+from weft.platform.machine import device_named
 from weft.platform.models import find_model
 from weft.platform.processes import Limits
 
@@ -90,6 +91,7 @@ def extract(
         ConfigError: An option that the model's kind does not take, or an impossible one.
         WeftError: A process died.
     """
+    options = replace(options, device=str(device_named(options.device)))
     name = options.name or Path(corpus).resolve().name
     failures: list[tuple[str, str]] = []
     sources, loader = _sources(Path(corpus), name, options, failures)

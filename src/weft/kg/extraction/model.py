@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
+from typing import Any
 
 from weft.errors import CheckpointError
 from weft.kg.languages import find_language
 from weft.kg.languages.language import Language
+from weft.platform.reading import SETTINGS_BYTES, raising, read_object
 
 _FILES = ("config.json", "model.safetensors", "tokenizer.json", "schema.json", "calibration.json")
 
@@ -19,11 +20,7 @@ def model_kind(folder: Path) -> str:
     Raises:
         CheckpointError: Its ``config.json`` cannot be read.
     """
-    path = folder / "config.json"
-    try:
-        return str(json.loads(path.read_text(encoding="utf-8"))["kind"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(f"no model's configuration: {error!r}", where=str(path)) from error
+    return str(_config(folder).get("kind"))
 
 
 def model_language(folder: Path) -> Language:
@@ -33,12 +30,15 @@ def model_language(folder: Path) -> Language:
         CheckpointError: Its ``config.json`` cannot be read.
         ConfigError: No such language.
     """
-    path = folder / "config.json"
-    try:
-        name = json.loads(path.read_text(encoding="utf-8"))["config"].get("language", "python")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CheckpointError(f"no model's configuration: {error!r}", where=str(path)) from error
-    return find_language(str(name))
+    config = _config(folder).get("config")
+    if not isinstance(config, dict):
+        raise CheckpointError("no model's configuration: it lacks config", where=str(folder / "config.json"))
+    return find_language(str(config.get("language", "python")))
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    with raising(CheckpointError):
+        return read_object(folder / "config.json", SETTINGS_BYTES)
 
 
 def model_version(folder: Path, *settings: object) -> str:

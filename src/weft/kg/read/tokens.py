@@ -22,9 +22,10 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel, PreTokenizer, Sequence, Split
 from tokenizers.trainers import BpeTrainer
 
+from weft.encoder.checkpoint.tokenizer import parse_tokenizer
 from weft.errors import CheckpointError
 from weft.platform.files import write_text
-from weft.platform.reading import read_text
+from weft.platform.reading import raising, read_text
 
 PAD, UNKNOWN, MASK, START, END = range(5)
 SPECIALS = ("<pad>", "<unk>", "<mask>", "<tail>", "<end>")
@@ -94,13 +95,9 @@ class CodeTokenizer:
         Raises:
             CheckpointError: The file is no tokenizer.
         """
-        try:
+        with raising(CheckpointError):
             text = read_text(path)
-            return CodeTokenizer(Tokenizer.from_str(text))
-        except CheckpointError:
-            raise
-        except Exception as error:  # the library raises no narrower one for bad JSON
-            raise CheckpointError(f"no tokenizer can be read: {error}", where=str(path)) from error
+        return CodeTokenizer(parse_tokenizer(text, str(path), (_PIECES,)))
 
     def save(self, path: Path) -> None:
         """Write a ``tokenizer.json``."""

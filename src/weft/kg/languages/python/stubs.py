@@ -16,6 +16,7 @@ from weft.kg.languages.language import ParsedFile
 from weft.kg.languages.python.facts import type_name
 from weft.kg.languages.python.units import Function, SourceFile
 from weft.kg.languages.unit import Fact, Unit
+from weft.platform.reading import SOURCE_BYTES, read_text
 
 _RUNNING = (3, 11)
 """The Python whose branches of the stubs count; the source trees measured here are of this version."""
@@ -52,7 +53,7 @@ class Typeshed:
         for path in (base.with_suffix(".pyi"), base / "__init__.pyi"):
             if path.is_file():
                 found: dict[str, list[Function]] = {}
-                for qualified, node in _functions(ast.parse(path.read_text(encoding="utf-8")).body, ""):
+                for qualified, node in _functions(ast.parse(read_text(path, SOURCE_BYTES)).body, ""):
                     found.setdefault(qualified, []).append(node)
                 return {qualified: nodes[0] for qualified, nodes in found.items() if len(nodes) == 1}
         return {}
