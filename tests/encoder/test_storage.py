@@ -177,7 +177,7 @@ def test_damaged_files(saved):
 
 def test_another_model(saved, config):
     directory, _ = saved
-    with pytest.raises(CheckpointError, match="holds a Encoder; a BCSModel is needed"):
+    with pytest.raises(CheckpointError, match="holds an Encoder; a BCSModel is needed"):
         read_config(directory, "BCSModel")
     smaller = {**config.to_dict(), "num_hidden_layers": 2}
     with pytest.raises(CheckpointError, match=r"16 unexpected: layers\.2\..* and 4 more"):

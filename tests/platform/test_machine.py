@@ -33,9 +33,10 @@ def test_threads_are_set_or_left():
     assert torch.get_num_threads() == before
 
 
-def test_an_allocation_that_fails_is_known_by_its_words():
+@pytest.mark.parametrize("size", [1 << 50, 1 << 60])
+def test_an_allocation_that_fails_is_known_by_its_words(size):
     with pytest.raises(RuntimeError) as found:
-        torch.empty(1 << 60, dtype=torch.float64)
+        torch.empty(size, dtype=torch.float64)
     assert lacks_memory(found.value)
     assert lacks_memory(MemoryError())
     assert not lacks_memory(RuntimeError("something else"))

@@ -8,6 +8,8 @@ import sys
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
 _SETTINGS = ((_M_MMAP_THRESHOLD, 1 << 30), (_M_TRIM_THRESHOLD, (1 << 31) - 1), (_M_TOP_PAD, 1 << 28))
 
+_IN_WORDS = ("allocate memory", "size calculation overflowed")
+
 
 def keep_freed_memory() -> bool:
     """Let glibc's malloc reuse large blocks, for the rest of the process; True where it does.
@@ -31,5 +33,5 @@ def lacks_memory(error: Exception) -> bool:
     return (
         isinstance(error, MemoryError)
         or type(error).__name__ == "OutOfMemoryError"
-        or (isinstance(error, RuntimeError) and "allocate memory" in str(error))
+        or (isinstance(error, RuntimeError) and any(words in str(error) for words in _IN_WORDS))
     )
