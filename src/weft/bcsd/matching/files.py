@@ -76,7 +76,7 @@ def match(
     folder = find(model)
     requests = [SideRequest(str(path), disassembler, min_blocks, listings, lifter) for path in (a, b)]
     one, other = read_sides(requests, workers=2, limits=limits)
-    embedder = Embedder.load(folder, device=device_named(device), precision="auto")
+    embedder = Embedder.load(folder, device=device_named(str(device)), precision="auto")
     one, other = (with_processor(side, embedder.trained) for side in (one, other))
     rule, calibrated = rule_of(folder, embedder.version)
     return FileMatch(match_sides(one, other, embedder, rule, floor), embedder.version, calibrated)

@@ -35,6 +35,7 @@ from weft.platform.reading import open_input
 
 # Extraction makes many small tuples and hardly any cycles: the collector finds nothing, often.
 _COLLECT_EVERY = 200_000
+_HASH_STEP = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -166,8 +167,11 @@ def hash_file(path: str) -> str:
     """SHA-256 of a file or of a member, in hex."""
     if split_member(path)[1] is not None:
         return hashlib.sha256(content_of(path)).hexdigest()
+    digest = hashlib.sha256()
     with open_input(path) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        while chunk := file.read(_HASH_STEP):
+            digest.update(chunk)
+    return digest.hexdigest()
 
 
 def build_table(
