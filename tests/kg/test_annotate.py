@@ -110,6 +110,61 @@ def test_a_name_that_no_one_can_import_is_no_candidate() -> None:
     assert found["things"][0] == Candidate("Iterable", 0.95, "model", "collections.abc")
 
 
+ATTRIBUTES = """\
+class Plain:
+    count = 0
+    name: str = ""
+    both = left = 1
+
+    def __init__(self, size, *, other=None):
+        self.size = size
+        self.seen = set(); self.best = None
+        self.table = {}
+        self.pair = 1, 2
+        self.filled = [1]
+        if size:
+            self.path = f"{size}"  # kept
+        else:
+            self.path = "none"
+        self.changed = 1
+        self.helper = Helper()
+
+    def run(self, lines):
+        self.best = Helper()
+        self.changed = "x"
+        for self.line in lines:
+            self.late = 3
+
+
+class Helper(Plain):
+    member = 1
+"""
+
+
+def test_attributes_whose_type_is_plain() -> None:
+    file = LANGUAGE.parse(ATTRIBUTES, "a.py")
+    tree = LANGUAGE.tree(Path("nowhere"), ["a.py"])
+    tree.add("a.py", file)
+    asked = tree.open_attributes("a.py", file)
+    text = annotated(ATTRIBUTES, _chosen(missing("a.py", ATTRIBUTES, tree, asked, [], 0.9, 0.93)), "a.py")
+    changed = [line.strip() for line in text.splitlines() if line not in ATTRIBUTES.splitlines()]
+    assert changed == [
+        "count: int = 0",
+        "self.seen: set = set(); self.best: Helper | None = None",
+        "self.table: dict = {}",
+        'self.path: str = f"{size}"  # kept',
+        "self.helper: Helper = Helper()",
+    ]
+    # A base may make of an annotated name a field or a member: what Helper holds stays as it is.
+    assert text.endswith("    member = 1\n")
+    assert {(item.head.name, item.optional) for item in asked if item.optional} == {("a.Plain.best", True)}
+    compile(text, "a.py", "exec")
+
+
+def _chosen(found: list[Missing]) -> list[tuple[Missing, Candidate]]:
+    return [(item, item.candidates[0]) for item in found if item.candidates]
+
+
 def test_names_that_mean_something_else_are_no_candidates() -> None:
     file = planned("pkg/c.py")
     found = {item.asked.name: [candidate.text for candidate in item.candidates] for item in file.missing}

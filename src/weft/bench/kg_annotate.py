@@ -68,6 +68,10 @@ def rows(quick: bool = False) -> Iterator[Row]:
     yield Row(
         "kg: return types that are plain", f"{variant}, {len(plain)} of these", "–", "P", share, 1.0, "higher"
     )
+    attributes = plain_attributes(MEASURED)
+    variant_of = f"{len(MEASURED)} packages, {len(attributes)} attributes"
+    share = float(np.mean(attributes))
+    yield Row("kg: attribute types that are plain", variant_of, "–", "P", share, 1.0, "higher")
     confidence = Confidence.load(shipped_models("kg")["kg-python-small"])
     assert confidence is not None
     for name, items in parts.items():
@@ -174,6 +178,40 @@ def _types(node: ast.AST, prefix: str) -> Iterator[tuple[tuple[str, str], str | 
             yield from _types(child, f"{prefix}{child.name}.")
         elif not isinstance(child, ast.expr):
             yield from _types(child, prefix)
+
+
+def plain_attributes(packages: tuple[str, ...]) -> list[bool]:
+    """Whether the types of attributes that are plain from the code are those that were annotated."""
+    result: list[bool] = []
+    for name in packages:
+        folder = package(name)
+        texts = dict(_sources(folder))
+        bare = {path: LANGUAGE.parse(stripped(text), path) for path, text in texts.items()}
+        tree = LANGUAGE.tree(folder, texts)
+        for path, file in bare.items():
+            tree.add(path, file)
+        for path, text in texts.items():
+            gold = dict(_of_classes(ast.parse(text), f"{tree.names[path][0]}."))
+            asked = tree.open_attributes(path, bare[path])
+            result += [item.plain == gold[item.head.name] for item in asked if gold.get(item.head.name)]
+    return result
+
+
+def _of_classes(node: ast.AST, prefix: str) -> Iterator[tuple[str, str | None]]:
+    """Every annotated attribute with its one class."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ClassDef):
+            name = f"{prefix}{child.name}"
+            yield from _of_classes(child, f"{name}.")
+            for inner in ast.walk(child):
+                if isinstance(inner, ast.AnnAssign):
+                    target = inner.target
+                    if isinstance(target, ast.Attribute) and getattr(target.value, "id", "") == "self":
+                        yield f"{name}.{target.attr}", type_name(inner.annotation)
+                    elif isinstance(target, ast.Name) and inner in child.body:
+                        yield f"{name}.{target.id}", type_name(inner.annotation)
+        elif not isinstance(child, ast.expr | Function):
+            yield from _of_classes(child, prefix)
 
 
 def fit(files: int = _FILES) -> Confidence:

@@ -19,8 +19,9 @@ def parser() -> Parser:
     """The arguments of ``weft kg annotate``."""
     result = Parser(
         "kg annotate",
-        "Write the missing annotations of parameters and returns: what is plain from the code, what a checker infers "
-        "with --check, and what the model is sure of. What is annotated already, and the format of the code, stay.",
+        "Write the missing annotations of parameters, returns and attributes: what is plain from the code, what a "
+        "checker infers with --check, and what the model is sure of. What is annotated already, and the format of the "
+        "code, stay.",
     )
     result.add_argument("path", type=Path, metavar="PATH", help="a Python file, or a folder of them")
     add_model(result, "kg-python-small")
@@ -116,7 +117,7 @@ def _record(file: Annotated, least: float) -> dict[str, object]:
         "annotations": [
             {
                 "name": item.asked.head.name,
-                "what": "return" if item.asked.relation == "returns" else "parameter",
+                "what": "return" if item.asked.relation == "returns" else item.asked.head.kind,
                 "line": item.line,
                 "written": item.best(least) is not None,
                 "candidates": [vars(candidate) for candidate in item.candidates],

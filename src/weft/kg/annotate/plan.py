@@ -85,13 +85,13 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Missing:
-    """A parameter or a function without annotation.
+    """A parameter, a function or an attribute without annotation.
 
     Args:
         asked: The question.
         line: Line of its name, from 1.
         column: Characters before its name in the line.
-        optional: Whether its default is None.
+        optional: Whether its default is None, or an attribute is None at times.
         candidates: The likeliest first; none where nothing can be written.
     """
 
@@ -108,7 +108,13 @@ class Missing:
 
 
 def missing(
-    path: str, text: str, tree: SourceTree, asked: Sequence[Open], inferred: Sequence[Inferred], plain: float
+    path: str,
+    text: str,
+    tree: SourceTree,
+    asked: Sequence[Open],
+    inferred: Sequence[Inferred],
+    plain: float,
+    attribute: float = 1.0,
 ) -> list[Missing]:
     """The missing annotations of a file with their candidates.
 
@@ -118,7 +124,8 @@ def missing(
         tree: Knows where names come from.
         asked: Its open questions.
         inferred: A model's answers to some of them.
-        plain: Confidence of a type that is plain from the code.
+        plain: Confidence of a return type that is plain from the code.
+        attribute: Likewise of an attribute's.
     """
     answers = {item.asked: item for item in inferred}
     bound = _bound_at_top(text)
@@ -127,7 +134,8 @@ def missing(
     for item in asked:
         candidates: list[Candidate] = []
         if item.plain:
-            candidates += _candidate(path, item.plain, plain, "syntax", tree, bound)
+            sure = attribute if item.head.kind == "attribute" else plain
+            candidates += _candidate(path, item.plain, sure, "syntax", tree, bound)
         for name, confidence in answers[item].candidates if item in answers else ():
             candidates += _candidate(path, name, confidence, "model", tree, bound)
         once = {candidate.text: candidate for candidate in reversed(candidates)}
@@ -135,7 +143,8 @@ def missing(
         before = text.rfind("\n", 0, item.start) + 1
         line = text.count("\n", 0, item.start) + 1
         column = item.start - before
-        result.append(Missing(item, line, column, (line, column) in optional, tuple(ordered)))
+        none = item.optional or (line, column) in optional
+        result.append(Missing(item, line, column, none, tuple(ordered)))
     return result
 
 

@@ -101,6 +101,23 @@ class _Annotator(cst.CSTTransformer):
             return updated_node
         return updated_node.with_changes(returns=cst.Annotation(_expression(found)))
 
+    def leave_Assign(  # noqa: N802 - libcst calls it
+        self, original_node: cst.Assign, updated_node: cst.Assign
+    ) -> cst.Assign | cst.AnnAssign:
+        if len(original_node.targets) != 1:
+            return updated_node
+        target = original_node.targets[0].target
+        name = target.attr if isinstance(target, cst.Attribute) else target
+        found = self._at(name) if isinstance(name, cst.Name) else None
+        if found is None:
+            return updated_node
+        return cst.AnnAssign(
+            target=updated_node.targets[0].target,
+            annotation=cst.Annotation(_expression(found)),
+            value=updated_node.value,
+            semicolon=updated_node.semicolon,
+        )
+
 
 def _expression(written: _Written) -> cst.BaseExpression:
     return cst.parse_expression(f'"{written.text}"' if written.quoted else written.text)

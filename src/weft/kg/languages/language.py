@@ -52,6 +52,10 @@ class SourceTree(Protocol):
         """What has a type in a file that nothing states."""
         ...
 
+    def open_attributes(self, path: str, file: ParsedFile) -> list[Open]:
+        """Attributes whose type nothing states, and the code makes plain."""
+        ...
+
     def type_named(self, path: str, name: str) -> End:
         """What the name of a type stands for in a file."""
         ...

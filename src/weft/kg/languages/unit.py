@@ -131,6 +131,7 @@ class Open(NamedTuple):
         start: Where it is defined.
         end: The character after its name.
         plain: A type that is plain from the code, though nobody wrote it down; empty where none is.
+        optional: Whether it is ``None`` at times, beside that type.
     """
 
     head: End
@@ -139,3 +140,4 @@ class Open(NamedTuple):
     start: int
     end: int
     plain: str = ""
+    optional: bool = False

@@ -9,6 +9,7 @@ from typing import cast
 
 from weft.errors import InputError
 from weft.kg.languages.language import ParsedFile
+from weft.kg.languages.python.attributes import open_attributes
 from weft.kg.languages.python.facts import plain_return
 from weft.kg.languages.python.resolve import Module, Modules
 from weft.kg.languages.python.scopes import Scope, module_scope
@@ -61,6 +62,12 @@ class PythonTree:
         """Parameters and functions whose types nothing states, in the order of the text."""
         source = cast(SourceFile, file)
         found = _open(source, source.tree, self._module(path, source).scope)
+        return sorted(found, key=lambda item: item.start)
+
+    def open_attributes(self, path: str, file: ParsedFile) -> list[Open]:
+        """Attributes whose types nothing states and the code makes plain, in the order of the text."""
+        source = cast(SourceFile, file)
+        found = open_attributes(source, source.tree, self._module(path, source).scope)
         return sorted(found, key=lambda item: item.start)
 
     def type_named(self, path: str, name: str) -> End:
