@@ -113,11 +113,16 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     places = list(read_sentihood(arguments.data / "sentihood/sentihood-train.json", ALL_ASPECTS).sentences)
     many = min(len(places), round(arguments.places * arguments.share * len(places)))
     places = [] if "places" in arguments.without else Random(arguments.seed).sample(places, many)
+    places *= arguments.repeat
     aspects, names = read_aspects(), read_names()
     made = round(arguments.made * (len(reviews) + len(places)))
-    lessons = Lessons(reviews, places, made, aspects, names, Maker(aspects, names))
+    pairs = round(arguments.pairs * len(reviews))
+    lessons = Lessons(reviews, places, made, pairs, aspects, names, Maker(aspects, names))
     corpus = Corpus(lessons.sentences, POLARITIES)
-    print(f"{len(reviews)} reviews, {len(places)} of places, {made} made", flush=True)
+    print(
+        f"{len(reviews)} reviews, {len(places)} of places, {made} made, {pairs} pairs; {len(lessons.sentences)} rows",
+        flush=True,
+    )
     options = {"target_layers": 2, "frozen_layers": 3, "similarity_layers": 6, "pooler_blocks": 2}
     settings = {
         "schedule": "linear",
@@ -128,16 +133,18 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     }
     settings |= json.loads(arguments.train)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    begin = None if arguments.begin is None else load(arguments.begin)
+    chosen = ModelOptions(
+        **{"open_aspects": True, "aspect_dropout": 0.0, **options, **json.loads(arguments.options)}
+    )
+    begin = None if arguments.begin is None else under_options(arguments.begin, chosen)
+    length = {"steps": arguments.steps} if arguments.steps else {"epochs": arguments.epochs}
     begun = time.process_time()
     trained = train(
         corpus,
-        prune_vocabulary(load_pretrained(arguments.start)),
-        ModelOptions(
-            **{"open_aspects": True, "aspect_dropout": 0.0, **options, **json.loads(arguments.options)}
-        ),
+        without_dropout(prune_vocabulary(load_pretrained(arguments.start))),
+        chosen,
         TrainConfig(
-            **{"epochs": arguments.epochs, "save_every": 300, **settings},
+            **{**length, "save_every": 100, **settings},
             seed=arguments.seed,
             precision="bf16" if device == "cuda" else "fp32",
             device=device,
@@ -156,6 +163,32 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     results = {"processor_seconds": round(seconds), **measure(load(arguments.out / "model"), arguments.data)}
     (arguments.out / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     return results
+
+
+def without_dropout(start: Any) -> Any:
+    """The start with no dropout in its encoder: a row is seen once or twice."""
+    from torch import nn
+
+    from weft.encoder.layer import SelfAttention
+
+    for module in start.encoder.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+        elif isinstance(module, SelfAttention):
+            module.dropout_p = 0.0
+    return start
+
+
+def under_options(name: str | Path, options: Any) -> Any:
+    """A model to go on from, its weights under other options of the same sizes."""
+    from weft.absa.model.build import build_model
+    from weft.absa.use.asker import Asker
+    from weft.absa.use.store import load
+
+    asker = load(name)
+    module = build_model(replace(asker.config, options=options))
+    module.load_state_dict(asker.module.state_dict())
+    return Asker(module, asker.tokenizer)
 
 
 def measure(asker: Any, data: Path, part: str = "dev") -> dict[str, Any]:
@@ -206,8 +239,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--start", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--begin", type=Path, help="a model to go on from, of the same options")
+    parser.add_argument("--begin", help="a model to go on from, of the same sizes")
     parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--steps", type=int, help="batches, in place of epochs")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--without", action="append", default=[], help="a domain to leave out")
@@ -215,6 +249,10 @@ def main() -> None:
     parser.add_argument("--tweets", type=float, default=0.15, help="share of the tweets")
     parser.add_argument("--places", type=float, default=2.0, help="of SentiHood, times --share")
     parser.add_argument("--made", type=float, default=0.5, help="made sentences per text")
+    parser.add_argument(
+        "--repeat", type=int, default=2, help="SentiHood's texts in an epoch, with other names each"
+    )
+    parser.add_argument("--pairs", type=float, default=0.3, help="two reviews in one text, per review")
     parser.add_argument("--contrast", type=float, default=2.0)
     parser.add_argument("--balance", type=float, default=0.0)
     parser.add_argument("--options", default="{}", help="of ModelOptions, JSON")

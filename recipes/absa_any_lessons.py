@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
 
 import torch
 from absa_any_lists import GENERAL, Aspect, words_of
 from absa_any_made import Maker
+from absa_any_pairs import OPPOSITE
 
 from weft.absa.learn.augment import join, rename
 from weft.absa.read.reviews import Review, agreed
@@ -36,7 +38,8 @@ _OPENINGS = (
     "First {A}. {1} Then {B}. {2}",
 )
 _TERM_ASPECTS = ("general", "general", "opinion", "overall")
-_LONG = 160
+_JOINTS = (", but ", ", while ", ". ", ", whereas ", "; ", ", and ", " - ", ", yet ", "! ", " . ")
+_LONG = 130
 """Characters of a text that is joined with another."""
 
 
@@ -58,6 +61,7 @@ class Lessons:
         reviews: Reviews of all sources.
         places: SentiHood's sentences.
         made: How many rows of an epoch are made sentences.
+        pairs: How many are two reviews in one text.
         aspects: The list of aspects.
         names: Names by kind.
         maker: Makes sentences.
@@ -68,6 +72,7 @@ class Lessons:
         reviews: Sequence[Review],
         places: Sequence[Sentence],
         made: int,
+        pairs: int,
         aspects: Sequence[Aspect],
         names: dict[str, list[str]],
         maker: Maker,
@@ -77,50 +82,40 @@ class Lessons:
         self._found: dict[tuple[str, str, bool], int | None] = {}
         self.known = [self._know(review) for review in reviews]
         self.places = places
-        self.made = made
+        self.single: dict[tuple[str, int, str], list[Known]] = {}
+        for known in self.known:
+            if _joinable(known):
+                for number, polarity in known.aspects.items():
+                    key = (known.review.domain, number, polarity)
+                    self.single.setdefault(key, []).append(known)
         every = Random(0)
         self.terms = {domain: self._common(domain, "terms") for domain in KINDS}
         self.categories = {domain: self._common(domain, "categories") for domain in KINDS}
+        able = [known for known in self.known if _joinable(known)]
+        firsts = [every.choice(able) for _ in range(pairs if able else 0)]
+        single = [place for place in places if len({c.target for c in place.contexts}) == 1]
+        every.shuffle(single)
+        made_sentences = [maker(every) for _ in range(made)]
+        # A row is what its batch is padded to: two texts in one are rows of their own.
+        self._rows: list[Callable[[Random], Sentence]] = [
+            *(partial(self._of_review, known) for known in self.known),
+            *(partial(self._of_place, place) for place in places),
+            *(partial(self._two_places, *two) for two in zip(single[::2], single[1::2], strict=False)),
+            *(partial(_as_it_is, sentence) for sentence in made_sentences),
+            *(partial(self._two_reviews, first) for first in firsts),
+        ]
         self.sentences = (
-            *(Sentence(review.text, (Context(GENERAL),), (NONE,), review.where) for review in reviews),
+            *(_stand_in(known.review.text) for known in self.known),
             *places,
-            *(maker(every) for _ in range(made)),
+            *(_stand_in(one.text + two.text) for one, two in zip(single[::2], single[1::2], strict=False)),
+            *made_sentences,
+            *(_stand_in(2 * first.review.text) for first in firsts),
         )
 
     def __call__(self, indices: Sequence[int], generator: torch.Generator) -> list[Sentence]:
         """The sentences at these rows."""
         random = Random(int(torch.randint(2**31, (), generator=generator)))
-        drawn: list[Sentence] = []
-        waiting: dict[str, Known] = {}
-        place: Sentence | None = None
-        for index in indices:
-            if index < len(self.known):
-                known = self.known[index]
-                domain = known.review.domain
-                short = domain in KINDS and len(known.review.text) < _LONG
-                if short and random.random() < 0.3:
-                    if domain in waiting:
-                        drawn.append(self._joined(waiting.pop(domain), known, random))
-                    else:
-                        waiting[domain] = known
-                    continue
-                drawn.append(self._of_review(known, random))
-            elif index < len(self.known) + len(self.places):
-                sentence = self.places[index - len(self.known)]
-                single = len({context.target for context in sentence.contexts}) == 1
-                if single and place is None and random.random() < 0.5:
-                    place = sentence
-                    continue
-                if single and place is not None:
-                    drawn.append(self._two_places(place, sentence, random))
-                    place = None
-                else:
-                    drawn.append(self._of_place(sentence, random))
-            else:
-                drawn.append(self.maker(random))
-        drawn += [self._of_review(known, random) for known in waiting.values()]
-        if place is not None:
-            drawn.append(self._of_place(place, random))
+        drawn = [self._rows[index](random) for index in indices]
         return [sentence for sentence in drawn if sentence.contexts]
 
     def _know(self, review: Review) -> Known:
@@ -182,18 +177,18 @@ class Lessons:
         own = [self.aspects[number] for number in (*known.aspects, *(known.unclear - {self.general}))]
         far = [a for i, a in enumerate(self.aspects) if a.kinds & kinds and i not in known.unclear]
         far = [aspect for aspect in far if not any(aspect is other or aspect.near(other) for other in own)]
-        wrong += [aspect.asked(random) for aspect in random.sample(far, min(len(far), 3))]
+        wrong += [aspect.asked(random) for aspect in random.sample(far, min(len(far), 4))]
         if review.complete and self.categories.get(domain):
             said = {opinion.category for opinion in review.opinions}
             others = [name for name in self.categories[domain] if name not in said]
             wrong += [
-                _shortened(name, random, keep=True) for name in random.sample(others, min(len(others), 2))
+                _shortened(name, random, keep=True) for name in random.sample(others, min(len(others), 6))
             ]
         terms = [term for term in self.terms.get(domain, ()) if words_of(term).isdisjoint(text)]
         owned = {*known.aspects, *known.unclear}
         terms = [term for term in terms if self._aspect(term, domain, True) not in owned]
         wrong += random.sample(terms, min(len(terms), 1))
-        for name in random.sample(wrong, min(len(wrong), 4)):
+        for name in random.sample(wrong, min(len(wrong), 8)):
             answers.setdefault(name, NONE)
         return answers
 
@@ -203,33 +198,57 @@ class Lessons:
         questions: dict[Context, str] = {}
         if review.domain in KINDS:
             questions |= {Context(name): answer for name, answer in self._answers(known, random).items()}
-        if targets and (not questions or random.random() < 0.3):
-            for term in random.sample(targets, min(len(targets), 2)):
-                questions[Context(random.choice(_TERM_ASPECTS), term)] = known.terms[term]
+        split = len({known.terms[term] for term in targets}) > 1
+        if targets and (not questions or random.random() < (0.7 if split else 0.3)):
+            aspect = random.choice(_TERM_ASPECTS)
+            for term in random.sample(targets, min(len(targets), 3 if split else 2)):
+                questions[Context(aspect, term)] = known.terms[term]
         return Sentence(review.text, tuple(questions), tuple(questions.values()), review.where)
 
-    def _joined(self, first: Known, second: Known, random: Random) -> Sentence:
-        """Two reviews of two named things as one text: each name is asked about its own and about the other's."""
+    def _two_reviews(self, first: Known, random: Random) -> Sentence:
+        """With another short review of the same domain that judges the same aspect, mostly the other way."""
+        number = random.choice(list(first.aspects))
+        polarity = first.aspects[number]
+        if random.random() < 0.8:
+            polarity = (
+                OPPOSITE[polarity] if polarity != "neutral" else random.choice(("positive", "negative"))
+            )
+        found = self.single.get((first.review.domain, number, polarity), ())
+        second = random.choice(found) if found else first
+        if second is first:
+            return self._of_review(first, random)
+        if random.random() < 0.5:
+            first, second = second, first
+        return self._joined(first, second, number, random)
+
+    def _joined(self, first: Known, second: Known, number: int, random: Random) -> Sentence:
+        """Two reviews of two named things as one text; what both judge is asked of both, in the same words."""
         kind = random.choice(KINDS[first.review.domain])
         one, two = random.sample(self.names[kind], 2)
-        pattern = random.choice(_OPENINGS)
-        text = pattern.replace("{A}", one).replace("{B}", two)
-        text = text.replace("{1}", first.review.text.rstrip()).replace("{2}", second.review.text.rstrip())
-        mine, theirs = self._answers(first, random, 2), self._answers(second, random, 2)
+        if one.lower() in two.lower() or two.lower() in one.lower():
+            return self._of_review(first, random)
+        named = random.random() < 0.6
+        texts = [_with_name(first, one, random), _with_name(second, two, random)] if named else [None, None]
+        if texts[0] is not None and texts[1] is not None:
+            text = texts[0].rstrip(" .!") + random.choice(_JOINTS) + texts[1]
+        else:
+            text = random.choice(_OPENINGS).replace("{A}", one).replace("{B}", two)
+            text = text.replace("{1}", first.review.text.rstrip()).replace("{2}", second.review.text.rstrip())
+        asked = self.aspects[number].asked(random)
         questions: dict[Context, str] = {}
-        for target, answers, known, others in ((one, mine, first, theirs), (two, theirs, second, mine)):
-            own = words_of(known.review.text)
-            kept = [name for name in others if others[name] != NONE and name not in answers]
-            kept = [
-                name for name in kept if words_of(name).isdisjoint(own) and not self._touches(name, known)
-            ]
-            for name, answer in (*answers.items(), *((name, NONE) for name in kept[:1])):
-                questions[Context(name, target)] = answer
+        for target, known, other in ((one, first, second), (two, second, first)):
+            questions[Context(asked, target)] = known.aspects[number]
+            answers = self._answers(known, random, 1)
+            # An aspect of the other one's, of which this one says nothing.
+            for theirs, _ in list(other.aspects.items())[:2]:
+                aspect = self.aspects[theirs]
+                mine = [self.aspects[n] for n in (*known.aspects, *(known.unclear - {self.general}))]
+                if theirs not in known.unclear and not any(aspect is a or aspect.near(a) for a in mine):
+                    questions.setdefault(Context(aspect.asked(random), target), NONE)
+            for name, answer in answers.items():
+                if answer == NONE or name.split(":")[0] not in self.aspects[number].names:
+                    questions.setdefault(Context(name, target), answer)
         return Sentence(text, tuple(questions), tuple(questions.values()), first.review.where)
-
-    def _touches(self, name: str, known: Known) -> bool:
-        number = self._aspect(name.split(":")[0], known.review.domain, True)
-        return number is None or number in known.aspects or number in known.unclear
 
     def _two_places(self, first: Sentence, second: Sentence, random: Random) -> Sentence:
         names = dict(zip(TARGETS, reversed(TARGETS), strict=True))
@@ -273,3 +292,31 @@ def _shortened(name: str, random: Random, keep: bool = False) -> str:
     if keep or len(words) == 1 or words[0] not in ("laptop", "restaurant", "food") or random.random() < 0.5:
         return name
     return " ".join(words[1:])
+
+
+def _joinable(known: Known) -> bool:
+    return known.review.domain in KINDS and bool(known.aspects) and len(known.review.text) < _LONG
+
+
+def _with_name(known: Known, name: str, random: Random) -> str | None:
+    """The text with the thing's name beside the term that it judges; None where it judges none by name."""
+    text = known.review.text
+    term = next(iter(known.terms), None)
+    if term is None:
+        return None
+    found = re.search(
+        rf"(?<!\w)(?:(?:the|its|their|this|our|my)\s+)?({re.escape(term)})(?!\w)", text, re.IGNORECASE
+    )
+    if found is None:
+        return None
+    word = found.group(1)
+    said = random.choice((f"{name}'s {word}", f"the {word} of {name}", f"the {word} at {name}"))
+    return text[: found.start()] + said + text[found.end() :]
+
+
+def _as_it_is(sentence: Sentence, _random: Random) -> Sentence:
+    return sentence
+
+
+def _stand_in(text: str) -> Sentence:
+    return Sentence(text, (Context(GENERAL),), (NONE,))

@@ -98,8 +98,32 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-def read_names(path: Path = LISTS / "names.txt") -> dict[str, list[str]]:
-    """The names of things, by kind."""
+def read_names(path: Path = LISTS / "names.txt", frames: Path = LISTS / "frames.txt") -> dict[str, list[str]]:
+    """The names of things, by kind: as many made up by frames as are listed, three times over."""
+    names, parts, random = _listed(path), _listed(frames), Random(0)
+    for kind, listed in names.items():
+        fillers = {letter: parts[letter] for letter in "wsft"}
+        wanted, made = 3 * len(listed), dict.fromkeys(listed)
+        while len(made) < len(listed) + wanted:
+            name = random.choice(parts[kind])
+            for letter, words in fillers.items():
+                while "{" + letter + "}" in name:
+                    word = random.choice(words) if letter != "w" or random.random() < 0.5 else _coined(random)
+                    name = name.replace("{" + letter + "}", word, 1)
+            made[name.replace("{n}", str(random.randint(2, 99)))] = None
+        names[kind] = list(made)
+    return names
+
+
+def _coined(random: Random) -> str:
+    """A word that does not exist."""
+    syllables = (
+        random.choice("bdfgklmnprstvz") + random.choice("aeiou") for _ in range(random.randint(2, 3))
+    )
+    return ("".join(syllables) + random.choice(("", "", "n", "r", "x", "s"))).capitalize()
+
+
+def _listed(path: Path) -> dict[str, list[str]]:
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
     pairs = [line.split(":", 1) for line in lines]
     return {kind: [name.strip() for name in names.split(";")] for kind, names in pairs}
