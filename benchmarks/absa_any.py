@@ -27,7 +27,9 @@ from weft.absa.read.reviews import POLARITIES, questions
 from weft.absa.records import Context, Corpus
 
 DOMAINS = ("hotel", "phone", "food", "laptop", "restaurant", "coursera", "sight")
-QUESTIONS = Path(__file__).parents[1] / "examples/absa/questions.csv"
+EXAMPLES = Path(__file__).parents[1] / "examples/absa"
+QUESTIONS = {"": "questions-unseen.csv", " (seen)": "questions.csv"}
+"""Own questions, and what is written behind their kinds: the second set was looked at before."""
 _CLAUSES = re.compile(r"[.!?;,:]|\b(?:but|while|whereas|although|though|however|yet|and)\b", re.IGNORECASE)
 Answers = Callable[[Corpus], NDArray[np.float64]]
 
@@ -101,19 +103,22 @@ def main() -> None:
     for domain in DOMAINS:
         reviews = read_mabsa(arguments.data / f"absa/mabsa/{domain}-dev.txt").reviews
         parts[domain] = questions(reviews, 10, 250)
-    own = replace(read_labelled(str(QUESTIONS), Columns(target="target")), polarities=POLARITIES)
-    with QUESTIONS.open(encoding="utf-8", newline="") as file:
-        kinds = {row["text"]: row["kind"] for row in csv.DictReader(file)}
-    for kind in dict.fromkeys(kinds.values()):
-        parts[kind] = own.subset([i for i, s in enumerate(own.sentences) if kinds[s.text] == kind])
+    for mark, name in QUESTIONS.items():
+        path = EXAMPLES / name
+        own = replace(read_labelled(str(path), Columns(target="target")), polarities=POLARITIES)
+        with path.open(encoding="utf-8", newline="") as file:
+            kinds = {row["text"]: row["kind"] for row in csv.DictReader(file)}
+        for kind in dict.fromkeys(kinds.values()):
+            picked = [i for i, s in enumerate(own.sentences) if kinds[s.text] == kind]
+            parts[kind + mark] = own.subset(picked)
     rows: list[dict[str, object]] = []
     shown = ("found", "precision", "accuracy", "macro_f1", "aspect_auc", "sentiment", "all_right", "ece")
-    print(f"{'':34}" + "".join(f"{name:>11}" for name in shown))
+    print(f"{'':40}" + "".join(f"{name:>11}" for name in shown))
     for name, answer in systems.items():
         for part, corpus in parts.items():
             values = opinions_report(corpus, answer(corpus), getattr(answer, "threshold", 0.5))
             rows.append({"system": name, "part": part, **values})
-            print(f"{Path(name).name:20}{part:14}" + "".join(f"{values[n]:11.3f}" for n in shown), flush=True)
+            print(f"{Path(name).name:20}{part:20}" + "".join(f"{values[n]:11.3f}" for n in shown), flush=True)
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 

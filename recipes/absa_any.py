@@ -58,9 +58,7 @@ def reviews_of(
     data: Path, without: set[str], share: float, tweets: float, seed: int
 ) -> tuple[list[Review], list[Review]]:
     """The reviews to train on, and those left over: none whose text is measured on, a part of the tweets."""
-    measured = {
-        _plain(r.text) for p in (data / "absa/mabsa").glob("*-dev.txt") for r in read_mabsa(p).reviews
-    }
+    measured = {plain(r.text) for p in (data / "absa/mabsa").glob("*-dev.txt") for r in read_mabsa(p).reviews}
     random = Random(seed)
     found: list[Review] = []
     left: list[Review] = []
@@ -68,7 +66,7 @@ def reviews_of(
         for line in source.problems.lines():
             print(line, flush=True)
         usable = [r for r in source.reviews if r.domain not in without and len(r.text) < LONG]
-        kept = [r for r in usable if _plain(r.text) not in measured]
+        kept = [r for r in usable if plain(r.text) not in measured]
         part = share * (tweets if source.reviews[0].domain == "tweets" else 1)
         random.shuffle(kept)
         found += kept[: round(part * len(kept))]
@@ -91,7 +89,8 @@ def calibrated(asker: Any, data: Path, left: list[Review]) -> Any:
     return asker.calibrated(fit_temperature(logits_of(answers), gold).value * asker.config.temperature)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """The letters and digits of a text: two sources may space and quote it otherwise."""
     return "".join(character for character in text.lower() if character.isalnum())
 
 

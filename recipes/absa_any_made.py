@@ -34,7 +34,8 @@ _MIDDLING = (
 )
 _NOT = (
     "is not", "isn't", "was not", "wasn't", "is anything but", "is hardly", "was never", "is far from",
-    "is by no means", "is never", "isn't exactly", "can't be called", "cannot be called", "does not seem", "didn't strike me as",
+    "is by no means", "is never", "isn't exactly", "can't be called", "cannot be called", "does not seem",
+    "didn't strike me as",
     "is not in the least", "is no longer", "was not at all", "isn't very", "is not too",
 )  # fmt: skip
 _HERE = re.compile(r" (?:of|at|in|with|from) \{X\}|^(?:at|in|with) \{X\},? ")

@@ -200,7 +200,8 @@ def test_a_failed_table_leaves_no_output(absa, tmp_path):
 BAD = [
     (("predict", "", "--aspect", "price"), 3, "the text is empty"),
     (("predict", "  ", "--aspect", "price"), 3, "the text is empty"),
-    (("predict", TEXT), 2, "give aspects"),
+    (("predict", TEXT), 2, "finds no terms by itself"),
+    (("predict", EXAMPLES / "reviews.csv"), 2, "give aspects"),
     (("predict", TEXT, "--aspect", " "), 3, "the aspect is ' '"),
     (("predict", TEXT, "--aspect", "price", "--target", ""), 3, "the target is ''"),
     (("predict", "absent.csv", "--aspect", "price"), 3, "absent.csv: is not there"),

@@ -54,6 +54,7 @@ class ModelOptions(Settings):
         pooling: How the models other than ``weft-absa`` pool: the ``[CLS]`` token or a learnt gate; ``"auto"`` is the
             gate for ``qacg-official``, as its review has it, and ``[CLS]`` for the others.
         text_pair: ``qacg-official`` and ``cg``: whether the question is also given as a second text.
+        term_layers: Layers of the tagger of terms, above the frozen ones; 0 is a model that finds no terms.
         classifier_dropout: Dropout before the classifier.
 
     Raises:
@@ -76,6 +77,7 @@ class ModelOptions(Settings):
     gate: Gate = "row"
     pooling: Pooling = "auto"
     text_pair: bool = True
+    term_layers: int = 0
     classifier_dropout: float = 0.1
 
     def __post_init__(self) -> None:
@@ -84,7 +86,7 @@ class ModelOptions(Settings):
         self._require("gate", self.gate in get_args(Gate), "'row' or 'pair'")
         self._require("max_length", self.max_length >= 8, "at least 8")
         self._require("pooler_blocks", self.pooler_blocks >= 1, "at least 1")
-        for name in ("target_layers", "context_from"):
+        for name in ("target_layers", "context_from", "term_layers"):
             self._require(name, getattr(self, name) >= 0, "at least 0")
         for name in ("frozen_layers", "similarity_layers"):
             self._require(name, getattr(self, name) >= -1, "at least -1")
@@ -105,6 +107,7 @@ class ModelOptions(Settings):
             not (self.open_aspects and self.aspect_dropout),
             "0 where open_aspects knows no unseen aspect",
         )
+        self._require("term_layers", self.kind == "weft-absa" or not self.term_layers, f"0 for a {self.kind}")
         self._require("unseen_share", 0 <= self.unseen_share <= 1, "in [0, 1]")
 
     @property
@@ -158,6 +161,11 @@ class AbsaConfig(Settings):
             raise ConfigError(
                 f"ModelOptions.frozen_layers is {self.options.frozen_layers} and target_layers is "
                 f"{self.options.target_layers}; the encoder has {layers} layers"
+            )
+        if self.options.frozen_layers + self.options.term_layers > layers:
+            raise ConfigError(
+                f"ModelOptions.term_layers is {self.options.term_layers} above {self.options.frozen_layers} frozen "
+                f"ones; the encoder has {layers} layers"
             )
         if longest is not None and self.options.max_length > longest:
             raise ConfigError(

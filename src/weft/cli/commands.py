@@ -38,6 +38,7 @@ class Command:
 
 _ABSA = {
     "predict": Command("what texts feel about aspects of targets", "absa.predict"),
+    "find": Command("what texts judge, and how, without being asked", "absa.find"),
     "explain": Command("which words made the answer", "absa.explain"),
     "train": Command("train a model by a YAML file", "train", ("absa",)),
     "calibrate": Command("fit temperature and threshold on labelled texts", "absa.calibrate"),

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from weft.absa.config import AbsaConfig
 from weft.absa.model.context_pooling import ContextBlock, ContextVector, TargetDistance
+from weft.absa.model.terms import TermTagger
 from weft.absa.represent.batch import Questions
 from weft.attention.operation import Maps
 from weft.encoder.encoder import Encoder
@@ -122,6 +123,8 @@ class WeftAbsa(nn.Module):
         self.anchor = nn.ModuleList(copy.deepcopy(layer) for layer in above)
         for part in self._frozen():
             part.requires_grad_(False)
+        own = self.encoder.layers[first : first + options.term_layers]
+        self.terms = TermTagger(shape, [*own]) if options.term_layers else None
         self._told: dict[tuple[int, ...], Tensor] = {}
 
     def _frozen(self) -> list[nn.Module]:
@@ -195,6 +198,25 @@ class WeftAbsa(nn.Module):
             none = torch.where(unseen, opinion - odds, logits[..., 0])
             logits = torch.cat([none[..., None], logits[..., 1:]], dim=-1)
         return Answer(logits[questions.context_view, questions.context_slot], tuple(maps))
+
+    def tag(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """Logits ``(texts, seq, tags)`` of :data:`weft.absa.model.terms.TAGS`.
+
+        Raises:
+            ConfigError: The model has no ``term_layers``.
+        """
+        if self.terms is None:
+            raise ConfigError("a model with term_layers = 0 finds no terms")
+        depth = slice(0, max(0, self.options.frozen_layers))
+        hidden = self.encoder(input_ids, attention_mask, layers=depth).last_hidden_state
+        return self.terms(hidden, attention_mask)
+
+    @torch.no_grad()
+    def read_words(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """``(rows, hidden)``, what the frozen stack makes of words, as of an aspect's."""
+        depth = slice(0, max(0, self.options.frozen_layers))
+        hidden = self.encoder(input_ids, attention_mask, layers=depth).last_hidden_state
+        return self._frozen_mean(hidden, attention_mask)
 
     def embed(self, questions: Questions) -> Tensor:
         """The embeddings ``(texts, seq, hidden)`` that :meth:`forward` takes as ``embedded``."""
@@ -278,8 +300,7 @@ class WeftAbsa(nn.Module):
         fresh = [number for number, row in enumerate(rows) if not self.training or row not in self._told]
         if fresh:
             ids, mask = questions.aspect_ids[fresh], questions.aspect_mask[fresh]
-            depth = slice(0, max(0, self.options.frozen_layers))
-            found = self._frozen_mean(self.encoder(ids, mask, layers=depth).last_hidden_state, mask)
+            found = self.read_words(ids, mask)
             if not self.training:
                 return found
             self._told.update((rows[number], state) for number, state in zip(fresh, found, strict=True))

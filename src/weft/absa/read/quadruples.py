@@ -30,7 +30,8 @@ def read_acos(path: Path, domain: str) -> Reviews:
             raise InputError("not an object with labels")
         labels = [label if isinstance(label, dict) else {} for label in entry["labels"]]
         found = [
-            _opinion(label.get("aspect"), label.get("category"), label.get("polarity")) for label in labels
+            _opinion(*(label.get(name) for name in ("aspect", "category", "polarity", "opinion")))
+            for label in labels
         ]
         return entry.get("text", ""), found
 
@@ -79,9 +80,13 @@ def _read(path: Path, domain: str, parse: Callable[[str], tuple[str, list[Opinio
     return Reviews(tuple(reviews), problems)
 
 
-def _opinion(term: object, category: object, polarity: object) -> Opinion:
+def _opinion(term: object, category: object, polarity: object, judging: object = None) -> Opinion:
     if not isinstance(category, str) or not category.strip():
         raise InputError(f"category {category!r}; it must be words")
-    words = term.strip() if isinstance(term, str) else ""
-    named = None if words in ("", "NULL") else words
-    return Opinion(polarity_of(polarity), named, category_words(category))
+    return Opinion(polarity_of(polarity), _words(term), category_words(category), _words(judging))
+
+
+def _words(found: object) -> str | None:
+    """Words of the text; None where the source says that it is not named."""
+    words = found.strip() if isinstance(found, str) else ""
+    return None if words in ("", "NULL") else words

@@ -33,11 +33,13 @@ class Opinion:
         polarity: ``positive``, ``negative`` or ``neutral``.
         term: The words of the text that are judged; None where it is said without naming it.
         category: What they belong to, in words; None where the source has no categories.
+        words: The words of the text that judge; None where the source does not mark them, or there are none.
     """
 
     polarity: str
     term: str | None = None
     category: str | None = None
+    words: str | None = None
 
 
 @dataclass(frozen=True)

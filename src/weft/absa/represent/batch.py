@@ -276,6 +276,10 @@ class Representation:
             pieces.offsets[: self.max_length - 1] + pieces.offsets[-1:],
         )
 
+    def rows(self, texts: Sequence[str]) -> tuple[Tensor, Tensor]:
+        """Ids and mask ``(texts, seq)`` of texts without questions, cut to what the model reads at once."""
+        return self._pad([self.cut(self.pieces(text)).ids for text in texts])
+
     def _pad(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         return pad(rows, self.pad_id)
 

@@ -94,7 +94,9 @@ def for_answers(model: WeftAbsa | PairBert, arithmetic: Arithmetic) -> WeftAbsa 
     """
     shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
     found = copy.deepcopy(model, shared)
-    stacks = [found.encoder.layers, *([found.anchor] if isinstance(found, WeftAbsa) else [])]
+    stacks = [found.encoder.layers]
+    if isinstance(found, WeftAbsa):
+        stacks += [found.anchor, *([] if found.terms is None else [found.terms.layers])]
     for stack in stacks:
         for index, layer in enumerate(stack):
             stack[index] = AnsweringLayer(cast(EncoderLayer, layer), arithmetic)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -27,6 +27,9 @@ from weft.attention.operation import cpu_multiplies_bf16
 from weft.errors import ConfigError, InputError, with_article
 
 Floats = NDArray[np.float64]
+Offsets: TypeAlias = Sequence[tuple[int, int]]
+Given = TypeVar("Given")
+Made = TypeVar("Made")
 Question: TypeAlias = Context | str | tuple[str, str]
 """A context; or an aspect alone; or (target, aspect)."""
 
@@ -186,7 +189,7 @@ class Asker:
         self._answering.eval()
         batches = list(self._batches([window for _, window in windows], batch_contexts))
         passes = [[windows[i][1] for i in batch] for batch in batches]
-        for batch, sentences_of, rows in zip(batches, passes, self._passes(passes), strict=True):
+        for batch, sentences_of, rows in zip(batches, passes, self._passes(passes, self._pass), strict=True):
             ends = np.cumsum([len(sentence.contexts) for sentence in sentences_of])
             for i, part in zip(batch, np.split(rows, ends[:-1]), strict=True):
                 results[i] = part
@@ -195,16 +198,54 @@ class Asker:
             found[number].append((window, part))
         return [parts[0][1] if len(parts) == 1 else self._most_telling(parts) for parts in found]
 
-    def _passes(self, batches: Sequence[Sequence[Sentence]]) -> Iterator[Floats]:
-        """Probabilities of each batch, in order; on a CPU a thread for each batch beats all for one."""
+    def tags(self, texts: Sequence[str]) -> list[list[tuple[Offsets, NDArray[np.int64]]]]:
+        """For each text its windows, each with the characters of its tokens and their tags.
+
+        The tags are numbers of :data:`weft.absa.model.terms.TAGS`.
+
+        Raises:
+            ConfigError: The model finds no terms.
+        """
+        self._answering.eval()
+        windows = [
+            (number, window.text, begin)
+            for number, text in enumerate(texts)
+            for begin, window in self._placed(Sentence(text, (Context("general"),)))
+        ]
+        batches = list(
+            self._batches([Sentence(text, (Context("general"),)) for _, text, _ in windows], 1 << 30)
+        )
+        rows: dict[int, NDArray[np.int64]] = {}
+        passes = self._passes([[windows[i][1] for i in batch] for batch in batches], self._tag_pass)
+        for batch, found in zip(batches, passes, strict=True):
+            rows.update(zip(batch, found, strict=True))
+        tagged: list[list[tuple[Offsets, NDArray[np.int64]]]] = [[] for _ in texts]
+        for i, (number, text, begin) in enumerate(windows):
+            inner = self.representation.cut(self.representation.pieces(text)).offsets
+            shifted = [(start + begin, stop + begin) if stop > start else (0, 0) for start, stop in inner]
+            tagged[number].append((shifted, rows[i][: len(shifted)]))
+        return tagged
+
+    def _tag_pass(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        if not isinstance(self._answering, WeftAbsa):
+            raise ConfigError(f"a {self.config.kind} finds no terms")
+        arithmetic = torch.autocast(self.device.type, torch.bfloat16) if self._autocast else nullcontext()
+        ids, mask = self.representation.rows(texts)
+        with torch.no_grad(), arithmetic:
+            return self._answering.tag(ids.to(self.device), mask.to(self.device)).argmax(dim=-1).cpu().numpy()
+
+    def _passes(
+        self, batches: Sequence[Sequence[Given]], work: Callable[[Sequence[Given]], Made]
+    ) -> Iterator[Made]:
+        """What is made of each batch, in order; on a CPU a thread for each batch beats all for one."""
         threads = torch.get_num_threads() if self.device.type == "cpu" else 1
         if threads == 1 or len(batches) == 1:
-            yield from map(self._pass, batches)
+            yield from map(work, batches)
             return
         workers = min(threads, len(batches))
         try:
             with ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-                yield from pool.map(self._pass, batches)
+                yield from pool.map(work, batches)
         finally:
             torch.set_num_threads(threads)
 
@@ -242,16 +283,23 @@ class Asker:
             yield batch
 
     def _windows(self, sentence: Sentence) -> list[Sentence]:
+        return [window for _, window in self._placed(sentence)]
+
+    def _placed(self, sentence: Sentence) -> list[tuple[int, Sentence]]:
+        """The windows, each with its first character's place in the text."""
         pieces = self.representation.pieces(sentence.text)
         room = self.config.options.max_length - 2
         if len(pieces.ids) - 2 <= room:
-            return [sentence]
+            return [(0, sentence)]
         inner = pieces.offsets[1:-1]
         cuts = [
             (inner[first][0], inner[last - 1][1]) for first, last in cut_windows(sentence.text, inner, room)
         ]
-        texts = [sentence.text[begin:end] for begin, end in cuts]
-        return [Sentence(text, sentence.contexts, (), sentence.where) for text in texts if text.strip()]
+        return [
+            (begin, Sentence(sentence.text[begin:end], sentence.contexts, (), sentence.where))
+            for begin, end in cuts
+            if sentence.text[begin:end].strip()
+        ]
 
     def _most_telling(self, parts: Sequence[tuple[Sentence, Floats]]) -> Floats:
         contexts = parts[0][0].contexts

@@ -43,7 +43,8 @@ class Asked:
     def __post_init__(self) -> None:
         if bool(self.aspects) == (self.aspect_column is not None):
             raise ConfigError(
-                "give aspects, or the column that holds them", hint="--aspect price, for instance"
+                "give aspects, or the column that holds them",
+                hint="--aspect price, for instance; find looks itself",
             )
         if self.targets and self.target_column is not None:
             raise ConfigError("give targets, or the column that holds them, not both")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.cli.absa.arguments import add_answers, add_columns, add_questions, load_asker
+from weft.cli.absa.tables import add_input_format, is_table
 from weft.cli.options import Parser, add_out
 from weft.cli.table import table
 from weft.errors import ConfigError, InputError, PartialFailure
@@ -30,13 +31,14 @@ def parser() -> Parser:
         help="a text; a .csv, .tsv, .jsonl, .parquet or .txt file; - for standard input",
     )
     add_questions(result)
-    result.add_argument("--aspects", type=Path, metavar="FILE", help="a file with one aspect per line")
-    add_columns(result)
     result.add_argument(
-        "--input-format",
-        choices=("csv", "jsonl", "parquet", "lines"),
-        help="what the input is (by its suffix)",
+        "--aspects",
+        type=Path,
+        metavar="FILE",
+        help="a file with one aspect per line (a text is asked for its own)",
     )
+    add_columns(result)
+    add_input_format(result)
     result.add_argument(
         "--threshold",
         type=float,
@@ -64,6 +66,12 @@ def run(argv: list[str]) -> int:
     from weft.absa.read.given import is_table
 
     aspects = [*arguments.aspect, *_lines(arguments.aspects)]
+    if (
+        not aspects
+        and arguments.aspect_column is None
+        and not is_table(arguments.input, arguments.input_format)
+    ):
+        return _found(arguments)
     if arguments.threshold is not None:
         check_threshold("--threshold", arguments.threshold)
     if arguments.abstain is not None:
@@ -111,6 +119,18 @@ def _one(arguments: argparse.Namespace, aspects: list[str]) -> int:
         table([*targets, "aspect", "answer", *(f">{name}" for name in found[0]["probabilities"]), ""], rows)
     )
     return 0
+
+
+def _found(arguments: argparse.Namespace) -> int:
+    """What a text judges by itself, where nothing is asked of it."""
+    from weft.cli.absa.find import one
+
+    for name in ("target", "threshold", "abstain"):
+        if getattr(arguments, name):
+            raise ConfigError(
+                f"--{name} is about an aspect that is asked", hint="--aspect price, for instance"
+            )
+    return one(arguments)
 
 
 def _write(found: list[dict[str, Any]], output: str | None) -> None:

@@ -1,0 +1,145 @@
+"""Categories in words, and which of them a term belongs to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.absa.model.weft_absa import WeftAbsa
+from weft.absa.use.asker import Asker
+from weft.errors import InputError
+from weft.platform.reading import lines
+
+_WORDS = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
+_LEAST = 0.5
+"""Cosine from which on words that share nothing with a category may belong to it."""
+
+
+@dataclass(frozen=True)
+class Category:
+    """One category.
+
+    Args:
+        name: What it is called.
+        words: Words that belong to it.
+    """
+
+    name: str
+    words: tuple[str, ...] = ()
+
+    @property
+    def question(self) -> str:
+        """As an aspect that a text is asked about."""
+        return f"{self.name}: {', '.join(self.words[:4])}" if self.words else self.name
+
+
+def read_domain(path: Path) -> list[Category]:
+    """The user's categories: a line each, ``name`` or ``name: word, word``; ``#`` begins a comment.
+
+    Raises:
+        InputError: It cannot be read, names none, or one twice.
+    """
+    found = _parsed(lines(path))
+    names = [category.name.lower() for category in found]
+    if not found:
+        raise InputError("names no category", where=str(path), hint="a line each: battery: charge, power")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"names the category {twice!r} twice", where=str(path))
+    return found
+
+
+def common_categories() -> list[Category]:
+    """Categories of reviews at large: restaurants, hotels, devices, apps, shops, courses, clinics, places."""
+    text = files("weft.absa.find").joinpath("categories.txt").read_text(encoding="utf-8")
+    return _parsed(text.splitlines())
+
+
+def _parsed(found: Iterable[str]) -> list[Category]:
+    categories: list[Category] = []
+    for line in found:
+        name, _, words = line.split("#", 1)[0].partition(":")
+        if name.strip():
+            told = tuple(word.strip() for word in words.split(",") if word.strip())
+            categories.append(Category(name.strip(), told))
+    return categories
+
+
+class Grouping:
+    """Puts terms into categories: by a word that both have, else by what the frozen layers make of them.
+
+    Args:
+        asker: The model whose frozen layers read terms and categories.
+        categories: The categories; the first that fits best wins.
+    """
+
+    def __init__(self, asker: Asker, categories: Sequence[Category]) -> None:
+        self.categories = list(categories)
+        self._asker = asker
+        self._stems = [
+            frozenset(_stem(word) for words in (category.name, *category.words) for word in _split(words))
+            for category in self.categories
+        ]
+        phrases = [(number, text) for number, c in enumerate(self.categories) for text in (c.name, *c.words)]
+        self._owner = np.array([number for number, _ in phrases])
+        self._vectors = self._read([text for _, text in phrases])
+        self._known: dict[str, str | None] = {}
+
+    def __call__(self, terms: Iterable[str]) -> dict[str, str | None]:
+        """The category's name of each term, None where none fits."""
+        asked = list(dict.fromkeys(terms))
+        fresh = [term for term in asked if term not in self._known]
+        unclear: list[str] = []
+        for term in fresh:
+            number = self._by_words(term)
+            if number is None:
+                unclear.append(term)
+            else:
+                self._known[term] = self.categories[number].name
+        if unclear:
+            likeness = self._read(unclear) @ self._vectors.T
+            for term, row in zip(unclear, likeness, strict=True):
+                best = int(row.argmax())
+                fits = row[best] >= _LEAST
+                self._known[term] = self.categories[self._owner[best]].name if fits else None
+        return {term: self._known[term] for term in asked}
+
+    def _by_words(self, term: str) -> int | None:
+        """The category that has the last of the term's words that any has."""
+        for word in reversed(_split(term)):
+            for number, stems in enumerate(self._stems):
+                if _stem(word) in stems:
+                    return number
+        return None
+
+    def _read(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        module = self._asker.module
+        assert isinstance(module, WeftAbsa)  # a Finder has no other
+        ids, mask = self._asker.representation.rows(texts)
+        vectors = module.read_words(ids.to(self._asker.device), mask.to(self._asker.device)).cpu().numpy()
+        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+
+
+def _split(words: str) -> list[str]:
+    return _WORDS.findall(words.lower())
+
+
+def _stem(word: str) -> str:
+    """Without the ending of a plural."""
+    for ending, instead in (
+        ("ies", "y"),
+        ("sses", "ss"),
+        ("ches", "ch"),
+        ("shes", "sh"),
+        ("ss", "ss"),
+        ("s", ""),
+    ):
+        if word.endswith(ending) and len(word) > len(ending) + 2:
+            return word[: -len(ending)] + instead
+    return word

@@ -1,0 +1,150 @@
+"""Finds what texts judge: the tagger's terms, asked about one by one, put into categories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.absa.find.domain import Category, Grouping
+from weft.absa.find.spans import Span, nearest, spans_of
+from weft.absa.model.weft_absa import WeftAbsa
+from weft.absa.records import NONE, Context, Sentence
+from weft.absa.use.asker import Asker
+from weft.absa.use.decide import decide
+from weft.errors import ConfigError
+
+GENERAL = "general"
+"""The aspect that a term, and a text without any, is asked about."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that a text judges.
+
+    Args:
+        term: The words that name it; None where it is judged without being named.
+        span: Where they stand; None without a term.
+        category: What it belongs to; None where nothing fits.
+        polarity: One of the model's opinions.
+        confidence: Its probability among the opinions for a term, among all answers for what is not named.
+        words: The words that judge it, where they were found.
+        places: Where these stand.
+    """
+
+    term: str | None
+    span: tuple[int, int] | None
+    category: str | None
+    polarity: str
+    confidence: float
+    words: tuple[str, ...] = ()
+    places: tuple[tuple[int, int], ...] = ()
+
+
+class Finder:
+    """Finds what texts judge.
+
+    Args:
+        asker: A model with a tagger.
+        categories: What terms are grouped by; without any, findings have no category.
+        ask: Whether each text is also asked about every category, so that a judgement is found that names nothing.
+
+    Raises:
+        ConfigError: The model finds no terms.
+    """
+
+    def __init__(self, asker: Asker, categories: Sequence[Category] = (), ask: bool = False) -> None:
+        module = asker.module
+        if not isinstance(module, WeftAbsa) or module.terms is None:
+            raise ConfigError(
+                "this model finds no terms by itself", hint="name an aspect, or take the model absa-any"
+            )
+        self.asker = asker
+        self.group = Grouping(asker, categories) if categories else None
+        self._asked = list(categories) if ask else []
+
+    def find(self, texts: Sequence[str]) -> list[list[Finding]]:
+        """What each text judges, in the order of the text; what is not named comes last."""
+        spans = [self._spans(text, rows) for text, rows in zip(texts, self.asker.tags(texts), strict=True)]
+        terms = [[span for span in found if span.kind == "term"] for found in spans]
+        named = {
+            text[t.start : t.stop].lower() for text, found in zip(texts, terms, strict=True) for t in found
+        }
+        groups = self.group(sorted(named)) if self.group is not None and named else {}
+        sentences = [self._questions(text, found) for text, found in zip(texts, terms, strict=True)]
+        asked = [sentence for sentence in sentences if sentence.contexts]
+        answers = iter(self.asker.answer(asked) if asked else [])
+        results: list[list[Finding]] = []
+        for sentence, found, all_spans in zip(sentences, terms, spans, strict=True):
+            rows = next(answers) if sentence.contexts else np.zeros((0, len(self.asker.classes_)))
+            results.append(list(self._findings(sentence, found, all_spans, rows, groups)))
+        return results
+
+    def _spans(
+        self, text: str, windows: Sequence[tuple[Sequence[tuple[int, int]], NDArray[np.int64]]]
+    ) -> list[Span]:
+        """Of the windows of a text; what two windows share counts once, the longer where they differ."""
+        found: list[Span] = []
+        every = {span for offsets, tags in windows for span in spans_of(text, offsets, tags.tolist())}
+        for span in sorted(every, key=lambda s: (s.start - s.stop, s.start)):
+            if all(span.stop <= other.start or span.start >= other.stop for other in found):
+                found.append(span)
+        return sorted(found)
+
+    def _questions(self, text: str, terms: Sequence[Span]) -> Sentence:
+        contexts = [Context(GENERAL, text[term.start : term.stop]) for term in terms]
+        contexts += [Context(category.question) for category in self._asked]
+        if not contexts:
+            contexts = [Context(GENERAL)]
+        return Sentence(text, tuple(dict.fromkeys(contexts)))
+
+    def _findings(
+        self,
+        sentence: Sentence,
+        terms: Sequence[Span],
+        spans: Sequence[Span],
+        rows: NDArray[np.float64],
+        groups: dict[str, str | None],
+    ) -> Iterator[Finding]:
+        text, number = sentence.text, {context: n for n, context in enumerate(sentence.contexts)}
+        judging: dict[int | None, list[Span]] = {}
+        for span in spans:
+            if span.kind == "opinion":
+                judging.setdefault(nearest(text, span, terms), []).append(span)
+        covered: set[str] = set()
+        classes = self.asker.classes_
+        for place, term in enumerate(terms):
+            words = text[term.start : term.stop]
+            opinions = rows[number[Context(GENERAL, words)], 1:]
+            best = int(opinions.argmax())
+            category = groups.get(words.lower())
+            covered.add(category or "")
+            own = judging.get(place, [])
+            yield Finding(
+                words,
+                (term.start, term.stop),
+                category,
+                classes[best + 1],
+                float(opinions[best] / opinions.sum()),
+                tuple(text[s.start : s.stop] for s in own),
+                tuple((s.start, s.stop) for s in own),
+            )
+        loose = judging.get(None, [])
+        unnamed = [(Context(c.question), c.name) for c in self._asked if c.name not in covered]
+        if not terms and not self._asked:
+            unnamed = [(Context(GENERAL), GENERAL)]
+        for context, name in unnamed:
+            row = rows[number[context]]
+            answer = int(decide(row[None], self.asker.config.threshold)[0])
+            if classes[answer] != NONE:
+                yield Finding(
+                    None,
+                    None,
+                    name,
+                    classes[answer],
+                    float(row[answer]),
+                    tuple(text[s.start : s.stop] for s in loose),
+                    tuple((s.start, s.stop) for s in loose),
+                )

@@ -1,0 +1,72 @@
+"""Findings as records: of one text, of a table in a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from weft.absa.find.finder import Finder, Finding
+from weft.absa.read.labelled import text_cell
+from weft.absa.read.table import TableRow
+from weft.absa.records import Problems
+from weft.absa.use.language import foreign
+from weft.errors import InputError
+
+COLUMNS = ("row", "text", "term", "start", "stop", "category", "polarity", "confidence", "words", "note")
+TYPES: dict[str, type] = {"row": int, "start": int, "stop": int, "confidence": float}
+"""Of the columns that hold no text."""
+
+
+def record(text: str, finding: Finding, note: str | None = None) -> dict[str, Any]:
+    """One finding as it is written: the judging words stand in one field, with semicolons between."""
+    start, stop = finding.span or (None, None)
+    return {
+        "text": text,
+        "term": finding.term,
+        "start": start,
+        "stop": stop,
+        "category": finding.category,
+        "polarity": finding.polarity,
+        "confidence": round(finding.confidence, 4),
+        "words": "; ".join(finding.words) or None,
+        "note": note,
+    }
+
+
+def found_in(
+    finder: Finder,
+    rows: Iterable[TableRow],
+    column: str,
+    problems: Problems,
+    source: str = "",
+    chunk: int = 512,
+) -> Iterator[list[tuple[int, str, list[Finding]]]]:
+    """The findings of a table's rows, chunk after chunk: number, text, findings.
+
+    Args:
+        finder: What finds.
+        rows: The table's rows.
+        column: Of the text.
+        problems: Takes the rows that cannot be used.
+        source: The table's name, for messages.
+        chunk: Rows that are in memory at once.
+    """
+    upcoming = iter(rows)
+    while taken := list(islice(upcoming, chunk)):
+        usable: list[tuple[int, str]] = []
+        for row in taken:
+            try:
+                if row.problem is not None:
+                    raise InputError(row.problem)
+                usable.append((row.number, text_cell(row.cells, column)))
+            except InputError as error:
+                problems.add(f"{source} row {row.number}".strip(), error.what)
+        found = finder.find([text for _, text in usable]) if usable else []
+        yield [(number, text, findings) for (number, text), findings in zip(usable, found, strict=True)]
+
+
+def noted(text: str) -> str | None:
+    """What there is to say about a text: that it seems to be in a language that the models do not read."""
+    language = foreign(text)
+    return None if language is None else f"the text seems to be in another language than English: {language}"

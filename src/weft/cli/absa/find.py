@@ -1,0 +1,181 @@
+"""``weft absa find``: what a text, or a table of texts, judges, without being asked."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from weft.cli.absa.arguments import add_answers, load_asker
+from weft.cli.absa.tables import add_input_format, is_table
+from weft.cli.options import Parser, add_out
+from weft.cli.table import table
+from weft.errors import ConfigError, InputError, PartialFailure
+from weft.platform.files import check_output
+
+if TYPE_CHECKING:
+    from weft.absa.find.finder import Finder
+    from weft.absa.find.summary import Summary
+    from weft.absa.read.table import Format, TableRow, TableWriter
+
+_SHOWN = 30
+"""Aspects of a summary that a terminal is shown."""
+
+
+def parser() -> Parser:
+    """The arguments of ``weft absa find``."""
+    result = Parser(
+        "absa find", "Find what a text, or a table of texts, judges: terms, polarity, judging words."
+    )
+    result.add_argument(
+        "input",
+        metavar="TEXT|FILE",
+        help="a text; a .csv, .tsv, .jsonl, .parquet or .txt file; - for standard input",
+    )
+    result.add_argument(
+        "--domain",
+        type=Path,
+        metavar="FILE",
+        help="your categories, a line each: 'battery: charge, power'; each text is also asked about each of them "
+        "(common ones, and no questions)",
+    )
+    result.add_argument("--text-column", default="text", metavar="NAME", help="column of the text (text)")
+    add_input_format(result)
+    result.add_argument(
+        "--html", type=Path, metavar="FILE", help="write a page: a bar for each aspect, sentences"
+    )
+    add_out(result, "FILE", "every finding, as .csv, .jsonl or .parquet", default="none is written")
+    add_answers(result)
+    return result
+
+
+def run(argv: list[str]) -> int:
+    """Run the command."""
+    arguments = parser().parse_args(argv)
+    for path in (arguments.out, arguments.html):
+        if path is not None:
+            check_output(path)
+            if path.resolve() == Path(arguments.input).resolve():
+                raise ConfigError("the output is the input", hint="give another file")
+    if is_table(arguments.input, arguments.input_format):
+        return _table(arguments)
+    if arguments.html is not None:
+        raise ConfigError("--html is a page about a table", hint="give a file of texts")
+    return one(arguments)
+
+
+def one(arguments: argparse.Namespace) -> int:
+    """What one text judges, printed, or written where an output is named."""
+    text = arguments.input
+    if not text.strip():
+        raise InputError("the text is empty")
+    from weft.absa.find.records import COLUMNS, TYPES, noted, record
+    from weft.absa.read.table import TableWriter
+
+    found = _finder(arguments).find([text])[0]
+    note = noted(text)
+    records = [record(text, finding, note) for finding in found]
+    if arguments.out is not None:
+        columns = [name for name in COLUMNS if name != "row"]
+        with TableWriter(str(arguments.out), columns, TYPES) as writer:
+            writer.write(records)
+    elif arguments.json:
+        print(json.dumps(records, ensure_ascii=False, indent=1))
+    elif not records:
+        print("nothing is judged" + (f"; {note}" if note else ""))
+    else:
+        heads = ["term", "category", "answer", ">confidence", "words", ""]
+        names = ("term", "category", "polarity", "confidence", "words", "note")
+        print(table(heads, [[_shown(entry[name]) for name in names] for entry in records]))
+    return 0
+
+
+def _shown(value: object) -> str:
+    return "–" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def _finder(arguments: argparse.Namespace) -> Finder:
+    from weft.absa.find.domain import common_categories, read_domain
+    from weft.absa.find.finder import Finder
+
+    own = getattr(arguments, "domain", None)
+    categories = common_categories() if own is None else read_domain(own)
+    return Finder(load_asker(arguments), categories, ask=own is not None)
+
+
+def _table(arguments: argparse.Namespace) -> int:
+    from weft.absa.find.summary import Summary
+    from weft.absa.read.table import read_rows
+    from weft.absa.records import Problems
+
+    rows = read_rows(arguments.input, [arguments.text_column], cast("Format | None", arguments.input_format))
+    # The first row is read before the model is loaded: a missing file or column is told at once.
+    first = next(rows, None)
+    problems, summary = Problems(), Summary()
+    given = rows if first is None else chain([first], rows)
+    if arguments.out is None:
+        _read(arguments, given, problems, summary, None)
+    else:
+        from weft.absa.find.records import COLUMNS, TYPES
+        from weft.absa.read.table import TableWriter
+
+        with TableWriter(str(arguments.out), COLUMNS, TYPES) as writer:
+            _read(arguments, given, problems, summary, writer)
+    if arguments.html is not None:
+        from weft.absa.find.page import page
+        from weft.platform.files import write_text
+
+        write_text(arguments.html, page(summary))
+    if arguments.json:
+        print(json.dumps(summary.as_json(), ensure_ascii=False, indent=1))
+    elif not arguments.quiet:
+        print(_told(summary))
+    if problems.count:
+        for line in problems.lines():
+            print(f"weft absa find: {line}", file=sys.stderr)
+        raise PartialFailure(f"{problems.count} rows could not be used; the others went through")
+    return 0
+
+
+def _read(
+    arguments: argparse.Namespace, rows: Any, problems: Any, summary: Summary, writer: TableWriter | None
+) -> None:
+    from weft.absa.find.records import found_in, noted, record
+
+    source = "standard input" if arguments.input == "-" else arguments.input
+    given = cast("list[TableRow]", rows)
+    for found in found_in(_finder(arguments), given, arguments.text_column, problems, source):
+        for number, text, findings in found:
+            summary.add(number, text, findings)
+            if writer is not None:
+                note = noted(text)
+                writer.write([{"row": number, **record(text, finding, note)} for finding in findings])
+
+
+def _told(summary: Summary) -> str:
+    aspects = summary.aspects()
+    rows = [
+        [
+            aspect.name,
+            aspect.total,
+            *(aspect.polarities[name] for name in ("positive", "neutral", "negative")),
+            ", ".join(term for term, _ in aspect.terms.most_common(3)),
+            _example(aspect.examples(aspect.polarities.most_common(1)[0][0], 1)[0].text),
+        ]
+        for aspect in aspects[:_SHOWN]
+    ]
+    heads = ["aspect", ">judged", ">positive", ">neutral", ">negative", "as", "for example"]
+    lines = [f"{summary.texts:,} texts, {summary.silent:,} without a judgement"]
+    if rows:
+        lines.append(table(heads, rows))
+    if len(aspects) > _SHOWN:
+        lines.append(f"… and {len(aspects) - _SHOWN:,} rarer aspects")
+    return "\n".join(lines)
+
+
+def _example(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 80 else line[:79] + "…"

@@ -1,0 +1,94 @@
+"""``weft absa find``: a text, a table, its summary and page; and what it refuses."""
+
+import csv
+import json
+
+import pytest
+
+from weft.absa.use.store import save
+from weft.cli.main import main
+
+
+@pytest.fixture
+def find(tagging, tmp_path, capfd):
+    save(tmp_path / "model", tagging)
+    (tmp_path / "shop.csv").write_text(
+        "id,text\n1,the rent is dear\n2,the location is good\n3,\n4,the very in\n5,the rent is bad\n",
+        encoding="utf-8",
+    )
+
+    def command(*arguments, name="find"):
+        known = ["--model", str(tmp_path / "model"), "--device", "cpu"]
+        code = main(["absa", name, *map(str, arguments), *known])
+        out, err = capfd.readouterr()
+        assert "Traceback" not in err
+        return code, out, err
+
+    return command
+
+
+def test_one_text_as_a_table_and_as_json(find):
+    code, out, _ = find("the rent is dear")
+    assert code == 0
+    assert out.splitlines()[0].split() == ["term", "category", "answer", "confidence", "words"]
+    assert out.splitlines()[1].split()[0] == "rent"
+    code, out, _ = find("the rent is dear", "--json")
+    (record,) = json.loads(out)
+    assert (record["term"], record["start"], record["stop"], record["words"]) == ("rent", 4, 8, "dear")
+
+
+def test_predict_without_an_aspect_finds(find):
+    assert find("the rent is dear", name="predict")[:2] == find("the rent is dear")[:2]
+    code, _, err = find("the rent is dear", "--target", "rent", name="predict")
+    assert (code, "--target is about an aspect" in err) == (2, True)
+
+
+def test_a_table_gives_every_finding_a_summary_and_a_page(find, tmp_path):
+    out, page = tmp_path / "found.csv", tmp_path / "page.html"
+    code, shown, err = find(tmp_path / "shop.csv", "-o", out, "--html", page)
+    assert code == 9
+    assert "row 3: column 'text' is empty" in err or "row 3" in err
+    assert "4 texts" in shown
+    with out.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["row"], row["term"]) for row in rows if row["term"]] == [
+        ("1", "rent"),
+        ("2", "location"),
+        ("5", "rent"),
+    ]
+    assert "4 texts" in page.read_text()
+    code, shown, _ = find(tmp_path / "shop.csv", "--json")
+    told = json.loads(shown)
+    assert sum(aspect["terms"].get("rent", 0) for aspect in told["aspects"]) == 2
+
+
+def test_categories_of_the_user_name_the_aspects(find, tmp_path):
+    (tmp_path / "mine.txt").write_text("money: rent\nwhere: location\n")
+    _, shown, _ = find(tmp_path / "shop.csv", "--domain", tmp_path / "mine.txt", "--json")
+    told = {aspect["aspect"]: aspect["terms"] for aspect in json.loads(shown)["aspects"]}
+    assert told["money"]["rent"] == 2
+    assert told["where"]["location"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "what"),
+    [
+        ((" ",), 3, "the text is empty"),
+        (("a good rent", "--html", "{}/x.html"), 2, "--html is a page about a table"),
+        (("{}/absent.csv",), 3, "is not there"),
+        (("{}/shop.csv", "-o", "{}/shop.csv"), 2, "the output is the input"),
+        (("{}/shop.csv", "--text-column", "review"), 3, "no column 'review'"),
+        (("{}/shop.csv", "--domain", "{}/none.txt"), 3, "none.txt"),
+        (("{}/shop.csv", "--html", "{}/no/x.html"), 8, "make its folder first"),
+    ],
+)
+def test_what_it_refuses(find, tmp_path, arguments, code, what):
+    found, _, err = find(*(argument.format(tmp_path) for argument in arguments))
+    assert found == code
+    assert what in err
+
+
+def test_a_model_without_a_tagger_says_so(make, tmp_path, capfd):
+    save(tmp_path / "plain", make())
+    assert main(["absa", "find", "a text", "--model", str(tmp_path / "plain"), "--device", "cpu"]) == 2
+    assert "finds no terms by itself" in capfd.readouterr().err

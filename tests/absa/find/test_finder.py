@@ -1,0 +1,113 @@
+"""Findings: which terms, in which category, judged how and by which words."""
+
+import numpy as np
+import pytest
+
+from weft.absa.find.domain import Category, Grouping, common_categories, read_domain
+from weft.absa.find.finder import Finder
+from weft.errors import InputError
+
+CATEGORIES = [Category("price", ("rent",)), Category("place", ("location",))]
+
+
+def test_a_text_gives_terms_with_category_polarity_and_words(tagging):
+    (found,) = Finder(tagging, CATEGORIES).find(["the rent is dear , the location is good"])
+    assert [(f.term, f.category) for f in found] == [("rent", "price"), ("location", "place")]
+    assert [f.words for f in found] == [("dear",), ("good",)]
+    text = "the rent is dear , the location is good"
+    for finding in found:
+        assert text[slice(*finding.span)] == finding.term
+        assert [text[a:b] for a, b in finding.places] == list(finding.words)
+        assert finding.polarity in tagging.classes_[1:]
+        assert 0.5 <= finding.confidence <= 1
+
+
+def test_the_answer_for_a_term_is_the_one_that_predict_gives(tagging):
+    text = "the rent is cheap"
+    ((finding,),) = Finder(tagging).find([text])
+    shares = tagging.predict([text], [("rent", "general")])[0, 0, 1:]
+    assert finding.polarity == tagging.classes_[1 + int(shares.argmax())]
+    assert np.isclose(finding.confidence, shares.max() / shares.sum())
+    assert finding.category is None
+
+
+def test_a_text_that_names_nothing_is_asked_in_the_whole(tagging):
+    (found,) = Finder(tagging).find(["the very in"])
+    assert [f.category for f in found] in ([], ["general"])
+    assert all(f.term is None and f.span is None for f in found)
+
+
+def test_categories_of_the_user_are_asked_of_every_text(tagging):
+    finder = Finder(tagging, CATEGORIES, ask=True)
+    (found,) = finder.find(["the rent is dear"])
+    assert found[0].term == "rent"
+    answer = tagging.predict(["the rent is dear"], ["place: location"])[0, 0]
+    expected = [] if answer.argmax() == 0 else ["place"]
+    assert [f.category for f in found if f.term is None] == expected
+
+
+def test_many_texts_are_answered_like_each_alone(tagging):
+    texts = ["the rent is dear", "the location is good", "a", "the transit is bad ."]
+    finder = Finder(tagging, CATEGORIES)
+    together = finder.find(texts)
+    for text, found in zip(texts, together, strict=True):
+        (alone,) = finder.find([text])
+        assert [(f.term, f.category, f.polarity, f.words) for f in alone] == [
+            (f.term, f.category, f.polarity, f.words) for f in found
+        ]
+    assert finder.find([]) == []
+
+
+def test_a_long_text_is_read_in_windows_and_its_places_are_its_own(tagging):
+    text = " , ".join(["the rent is dear"] * 12)
+    windows = tagging.tags([text])[0]
+    assert len(windows) > 1
+    for offsets, tags in windows:
+        assert {text[start:stop] for start, stop in offsets if stop > start} == {
+            "the",
+            "rent",
+            "is",
+            "dear",
+            ",",
+        }
+        assert len(tags) == len(offsets)
+    (found,) = Finder(tagging).find([text])
+    spans = [finding.span for finding in found]
+    assert spans == sorted(set(spans))
+    assert spans[0][0] < 20
+    assert spans[-1][1] > len(text) - 20
+    assert all(text[slice(*finding.span)] == finding.term for finding in found)
+
+
+def test_a_word_of_a_category_decides_and_endings_do_not(tagging):
+    group = Grouping(tagging, [Category("battery", ("charge",)), Category("people", ("waitress", "staff"))])
+    terms = ["Battery life", "charges", "waitresses", "the staff"]
+    assert group(terms) == dict(zip(terms, ("battery", "battery", "people", "people"), strict=True))
+    assert group(terms) == group(list(reversed(terms)))
+
+
+def test_the_last_word_that_is_known_decides(tagging):
+    group = Grouping(tagging, [Category("price"), Category("food")])
+    assert group(["price of the food", "food price"]) == {"price of the food": "food", "food price": "price"}
+
+
+def test_common_categories_are_distinct():
+    names = [category.name for category in common_categories()]
+    assert len(names) == len(set(names)) > 30
+
+
+def test_a_domain_is_read(tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_text("# mine\nbattery: charge, power\n\nwaiting time\n")
+    battery, waiting = read_domain(path)
+    assert battery == Category("battery", ("charge", "power"))
+    assert battery.question == "battery: charge, power"
+    assert waiting.question == "waiting time"
+
+
+@pytest.mark.parametrize(("text", "what"), [("# nothing\n", "names no category"), ("a\nA: b\n", "'a' twice")])
+def test_a_domain_that_is_none_is_told(tmp_path, text, what):
+    path = tmp_path / "mine.txt"
+    path.write_text(text)
+    with pytest.raises(InputError, match=what):
+        read_domain(path)

@@ -1,0 +1,81 @@
+"""The summary of a table, and its page."""
+
+import re
+
+from weft.absa.find.finder import Finding
+from weft.absa.find.page import page
+from weft.absa.find.summary import Summary
+
+
+def finding(term="soup", polarity="positive", confidence=0.9, category="food", span=(4, 8), **rest):
+    return Finding(term, span if term else None, category, polarity, confidence, **rest)
+
+
+def some():
+    summary = Summary()
+    summary.add(1, "The soup was hot", [finding(words=("hot",), places=((13, 16),))])
+    summary.add(2, "The soup was <b>cold</b>", [finding(polarity="negative", confidence=0.7)])
+    summary.add(3, "The Soup!", [finding(term="Soup", confidence=0.95)])
+    summary.add(4, "dear", [finding(term=None, category="price", polarity="negative")])
+    summary.add(5, "we went there", [])
+    return summary
+
+
+def test_aspects_by_frequency_and_polarity():
+    summary = some()
+    assert (summary.texts, summary.silent) == (5, 1)
+    food, price = summary.aspects()
+    assert (food.name, food.total, dict(food.polarities)) == ("food", 3, {"positive": 2, "negative": 1})
+    assert food.terms.most_common() == [("soup", 3)]
+    assert (price.name, price.total, price.terms.total()) == ("price", 1, 0)
+    assert [e.row for e in food.examples("positive")] == [3, 1]
+    assert summary.aspects(least=2) == [food]
+
+
+def test_without_a_category_the_term_is_the_aspect():
+    summary = Summary()
+    summary.add(1, "The Soup", [finding(term="Soup", category=None)])
+    assert [aspect.name for aspect in summary.aspects()] == ["soup"]
+
+
+def test_examples_are_bounded_and_the_surest_stay():
+    summary = Summary()
+    for row in range(200):
+        summary.add(row, f"The soup {row}", [finding(confidence=row / 200)])
+    rows = [example.row for example in summary.aspects()[0].examples("positive", 5)]
+    assert rows == [199, 198, 197, 196, 195]
+    assert len(summary.aspects()[0].kept["positive"]) == 25
+
+
+def test_of_a_long_text_what_is_judged_is_shown():
+    summary = Summary()
+    text = "x" * 1000 + " soup good " + "y" * 1000
+    summary.add(1, text, [finding(span=(1001, 1005), words=("good",), places=((1006, 1010),))])
+    (example,) = summary.aspects()[0].examples("positive")
+    assert example.text[slice(*example.term)] == "soup"
+    assert [example.text[a:b] for a, b in example.words] == ["good"]
+    assert len(example.text) < 400
+
+
+def test_as_plain_data():
+    told = some().as_json(examples=1)
+    assert told["texts"] == 5
+    assert told["aspects"][0]["examples"] == {
+        "positive": ["The Soup!"],
+        "negative": ["The soup was <b>cold</b>"],
+    }
+
+
+def test_the_page_shows_bars_and_sentences_and_trusts_no_text():
+    shown = page(some())
+    assert "<b>cold" not in shown
+    assert "&lt;b&gt;cold" in shown
+    assert '<mark class="for18">soup</mark> was <u>hot</u>' in shown
+    widths = [float(width) for width in re.findall(r'<rect class="\w+" x="[\d.]+" width="([\d.]+)"', shown)]
+    assert widths == [66.67, 33.33, 33.33]
+    assert "http" not in re.sub(r"http-equiv", "", shown)
+    assert shown.count("<details>") == 2
+
+
+def test_an_empty_table_has_a_page():
+    assert "0 texts" in page(Summary())
