@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     found = texts(arguments.data, set(arguments.without), arguments.seed)
     print(f"{len(found)} texts", flush=True)
     settings = {
-        "epochs": arguments.epochs,
+        "steps": arguments.steps,
         "batch_size": 24,
         "learning_rate": 3e-4,
         "schedule": "linear",
@@ -86,11 +86,27 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     )
     temperature, threshold = asker.config.temperature, asker.config.threshold
     asker = with_tagger(asker, arguments.layers).calibrated(temperature, threshold)
-    train_tagger(asker, found, config, arguments.out / "run")
+    if arguments.tagger is None:
+        train_tagger(asker, found, config, arguments.out / "run")
+    else:
+        take_tagger(asker, load(arguments.tagger))
     save(arguments.out / "model", asker, int8=True)
     results = measure(load(arguments.out / "model"), arguments.data)
     (arguments.out / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     return results
+
+
+def take_tagger(asker: Any, other: Any) -> None:
+    """Another model's tagger, where both have frozen the same layers."""
+    import torch
+
+    mine, theirs = asker.module.state_dict(), other.module.state_dict()
+    depth = asker.config.options.frozen_layers
+    shared = ("encoder.embeddings.", *(f"encoder.layers.{number}." for number in range(depth)))
+    unlike = [n for n in mine if n.startswith(shared) and not torch.equal(mine[n], theirs[n])]
+    if unlike:
+        raise SystemExit(f"the tagger was trained on other frozen layers: {unlike[0]} differs")
+    asker.module.terms.load_state_dict(other.module.terms.state_dict())
 
 
 def main() -> None:
@@ -99,8 +115,11 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--model", required=True, help="the model that gets a tagger")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--layers", type=int, default=3)
-    parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument(
+        "--tagger", help="a model whose tagger is taken over, trained on the same frozen layers"
+    )
+    parser.add_argument("--layers", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=1000, help="batches of 24 texts")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--without", action="append", default=[], help="a domain to leave out")
