@@ -78,7 +78,7 @@ def test_acos_quadruples(tmp_path):
     )
     path = written(tmp_path, "a.jsonl", "\n".join([good, "{", '{"text": "x", "labels": 3}', "[]"]))
     found = read_acos(path, "laptops")
-    assert found.reviews[0].opinions == (Opinion("negative", None, "laptop design features"),)
+    assert found.reviews[0].opinions == (Opinion("negative", None, "laptop design features", "dear"),)
     assert found.reviews[0].complete
     assert found.problems.count == 3
 

@@ -88,8 +88,9 @@ def one(arguments: argparse.Namespace) -> int:
         print("nothing is judged" + (f"; {note}" if note else ""))
     else:
         heads = ["term", "category", "answer", ">confidence", "words", ""]
-        names = ("term", "category", "polarity", "confidence", "words", "note")
-        print(table(heads, [[_shown(entry[name]) for name in names] for entry in records]))
+        names = ("term", "category", "polarity", "confidence", "words")
+        shown = [[*(_shown(entry[name]) for name in names), note or ""] for entry in records]
+        print(table(heads, shown))
     return 0
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.cli.absa.arguments import add_answers, add_columns, add_questions, load_asker
-from weft.cli.absa.tables import add_input_format, is_table
+from weft.cli.absa.tables import add_input_format
 from weft.cli.options import Parser, add_out
 from weft.cli.table import table
 from weft.errors import ConfigError, InputError, PartialFailure
