@@ -238,26 +238,18 @@ def bounded(stream: IO[str], where: str, limit: int = LINE_CHARACTERS) -> Iterat
         yield line
 
 
-def csv_rows(
-    rows: Iterable[str], where: str, delimiter: str = ",", limit: int = FIELD_CHARACTERS
+def csv_reader(
+    rows: Iterable[str], delimiter: str = ",", limit: int = FIELD_CHARACTERS
 ) -> Iterator[list[str]]:
-    """The records of a CSV text.
+    """The records of a CSV text; what breaks its rules, or holds a longer field, is a ``csv.Error`` of its record.
 
     Args:
         rows: Its lines, as of :func:`lines` with ``newline=""``.
-        where: What to call it.
         delimiter: Between fields.
         limit: The most characters of a field.
-
-    Raises:
-        InputError: A record breaks the rules of CSV, or a field is longer.
     """
     csv.field_size_limit(limit)
-    reader = csv.reader(rows, delimiter=delimiter, strict=True)
-    try:
-        yield from reader
-    except csv.Error as error:
-        raise InputError(f"is not CSV: {error}", where=f"{where}, line {reader.line_num}") from error
+    return csv.reader(rows, delimiter=delimiter, strict=True)
 
 
 class _TooLongError(Exception):

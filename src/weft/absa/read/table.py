@@ -19,7 +19,7 @@ from typing import IO, Any, Literal, Self
 
 from weft.errors import ConfigError, InputError, MissingExtraError
 from weft.platform.files import replaced, writer
-from weft.platform.reading import FIELD_CHARACTERS, bounded, open_input, parse_json, text_stream
+from weft.platform.reading import bounded, csv_reader, open_input, parse_json, text_stream
 from weft.platform.spreadsheet import write_rows
 
 Format = Literal["csv", "jsonl", "parquet", "lines"]
@@ -106,8 +106,7 @@ def _require(header: Sequence[str], columns: Sequence[str], path: str) -> None:
 
 
 def _csv(stream: Iterator[str], path: str, columns: Sequence[str], delimiter: str) -> Iterator[TableRow]:
-    csv.field_size_limit(FIELD_CHARACTERS)
-    reader = csv.reader(stream, delimiter=delimiter, strict=True)
+    reader = csv_reader(stream, delimiter)
     try:
         header = next(reader, [])
     except csv.Error as error:

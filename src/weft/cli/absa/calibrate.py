@@ -12,8 +12,6 @@ from weft.cli.options import Parser, add_out
 if TYPE_CHECKING:
     from weft.absa.evaluate.threshold import Criterion
 
-_CRITERIA = ("mean", "macro-f1", "strict")
-
 
 def parser() -> Parser:
     """The arguments of ``weft absa calibrate``."""

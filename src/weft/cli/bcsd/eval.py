@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.cli.options import Parser, add_json, add_machine, add_model, add_precision, device_of
+from weft.cli.table import table
 
 if TYPE_CHECKING:
     from weft.bcsd.evaluate.report import Cell
@@ -64,23 +66,25 @@ def run(argv: list[str]) -> int:
 
 
 def listing(cells: list[Cell]) -> str:
-    """The table: a block for each setting, filter and pool, a line for each system."""
-    lines: list[str] = []
-    previous = None
-    for cell in cells:
-        result = cell.result
-        head = (cell.setting, cell.min_blocks, cell.pool)
-        if head != previous:
-            pool = f"all {result.pool}" if cell.pool is None else f"{result.pool}"
-            title = f"{cell.setting}, ≥ {cell.min_blocks} blocks, pool {pool}, {result.queries} queries"
-            lines += ["", f"{title:<58}{'R@1':>6}{'interval':>15}{'R@10':>7}{'MRR':>7}"]
-            previous = head
-        first = result.recall_1
-        interval = f"{first.low:.3f}–{first.high:.3f}"
-        lines.append(
-            f"  {cell.system:<56}{first.estimate:>6.3f}{interval:>15}{result.recall_10:>7.3f}{result.mrr:>7.3f}"
-        )
-    return "\n".join(lines[1:])
+    """A table for each setting, filter and pool, a row for each system."""
+    blocks: list[str] = []
+    for _, group in groupby(cells, lambda cell: (cell.setting, cell.min_blocks, cell.pool)):
+        found = list(group)
+        first, result = found[0], found[0].result
+        pool = f"all {result.pool}" if first.pool is None else f"{result.pool}"
+        title = f"{first.setting}, ≥ {first.min_blocks} blocks, pool {pool}, {result.queries} queries"
+        rows = [
+            (
+                cell.system,
+                f"{cell.result.recall_1.estimate:.3f}",
+                f"{cell.result.recall_1.low:.3f}–{cell.result.recall_1.high:.3f}",
+                f"{cell.result.recall_10:.3f}",
+                f"{cell.result.mrr:.3f}",
+            )
+            for cell in found
+        ]
+        blocks.append(f"{title}\n{table(('system', '>R@1', '>interval', '>R@10', '>MRR'), rows)}")
+    return "\n\n".join(blocks)
 
 
 def _numbers(flag: str, text: str) -> list[int]:

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from weft.bcsd.matching.match import Matching
 
 _SHOWN = 40
-#: Characters of a function's column on the narrowest terminal.
-_NARROWEST = 24
 
 
 def parser() -> Parser:

@@ -13,7 +13,7 @@ from weft.kg.read.funnel import Funnel
 from weft.kg.read.ntriples import Labels, last_part, read_ntriples
 from weft.kg.schema import Schema
 from weft.platform.files import write_json
-from weft.platform.reading import parse_json, read_json, read_text
+from weft.platform.reading import csv_reader, parse_json, read_json, read_text
 
 COLUMNS = ("head", "relation", "tail", "head_type", "tail_type", "head_aliases", "tail_aliases")
 _UNREADABLE = "seed lines that cannot be read"
@@ -154,7 +154,7 @@ def _csv_rows(text: str, name: str, delimiter: str, funnel: Funnel) -> Iterator[
         if not line.strip() or line.startswith("#"):
             continue
         try:
-            cells = [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter, strict=True))]
+            cells = [cell.strip() for cell in next(csv_reader([line], delimiter))]
         except csv.Error as error:
             funnel.fail(_UNREADABLE, f"{where}: {error}")
             continue
