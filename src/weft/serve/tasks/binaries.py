@@ -31,7 +31,7 @@ from weft.bcsd.use.answers import Answer
 from weft.bcsd.use.embed_files import Embedding, embedder_of
 from weft.bcsd.use.embedded import embed_table
 from weft.bcsd.use.extract_files import Job, work_on
-from weft.bcsd.use.remarks import NOT_LIFTED, processor_remarks
+from weft.bcsd.use.remarks import NOT_FITTED, NOT_LIFTED, processor_remarks
 from weft.bcsd.use.search import Searcher
 from weft.bcsd.use.search_record import search_record
 from weft.bcsd.use.store import find
@@ -104,7 +104,8 @@ def search(task: Task, tell: Tell) -> dict[str, Any]:
     options = Embedding(model=task.served.bcsd, limits=task.served.limits)
     opened = _opened(index, options.model, _stamp(index))
     asked, options = options, in_step(index, options)
-    remarks = [] if asked.lifter == "none" or lifter_named(options.lifter) else [NOT_LIFTED]
+    remarks = [] if opened.fitted else [NOT_FITTED]
+    remarks += [] if asked.lifter == "none" or lifter_named(options.lifter) else [NOT_LIFTED]
     tell({"what": "reading the file", "done": 0, "total": 0})
     remarks += extracted(file, options.lifter, task.served.limits)
     queries = _queries(file, options, request["function"], request["min_blocks"], tell)
@@ -180,7 +181,7 @@ class _Opened:
 
     def __init__(self, index: Path, model: str) -> None:
         embedder = embedder_of(model, "auto")
-        presence, _ = presence_of(find(model), embedder.version)
+        presence, self.fitted = presence_of(find(model), embedder.version)
         self.searcher = Searcher.open(index, embedder.weights, embedder.version, presence)
         binaries = list(self.searcher.store.files())
         folder = os.path.dirname(binaries[0]) if len(binaries) == 1 else os.path.commonpath(binaries)
