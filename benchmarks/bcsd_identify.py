@@ -93,28 +93,32 @@ def symbols(archives: tuple[str, ...]) -> list[str]:
     )
 
 
-def programs(index: Path, work: Path, part: str, count: int, seed: int, folder: Path) -> Iterator[Program]:
-    """Link programs."""
+def programs(
+    index: Path, work: Path, part: str, count: int, seed: int, folder: Path, bare: bool = False
+) -> Iterator[Program]:
+    """Link programs; bare ones without the compiler's own libraries."""
     draw = random.Random(f"{part} {seed}")
     inside, outside = held(index, work)
     versions: dict[str, list[Held]] = defaultdict(list)
     for one in inside:
         if part_of(one.library) == part:
             versions[one.library].append(one)
-    in_index = {one.library for one in inside}
+    in_index = {package["name"] for package in read_object(index / "packages.json")["packages"].values()}
     beside = [one for one in outside if one.library.split("_")[0] not in in_index]
     names = sorted(versions)
     made = 0
     while made < count:
         chosen = [draw.choice(versions[name]) for name in draw.sample(names, draw.choice((2, 3)))]
         other = draw.choice(beside) if beside else None
-        program = _link(folder / f"program{made}", chosen, other, draw)
+        program = _link(folder / f"program{made}", chosen, other, draw, bare)
         if program is not None:
             made += 1
             yield program
 
 
-def _link(path: Path, chosen: list[Held], other: Held | None, draw: random.Random) -> Program | None:
+def _link(
+    path: Path, chosen: list[Held], other: Held | None, draw: random.Random, bare: bool
+) -> Program | None:
     wanted: list[str] = []
     archives: list[str] = []
     for one in [*chosen, *([other] if other is not None else [])]:
@@ -128,9 +132,11 @@ def _link(path: Path, chosen: list[Held], other: Held | None, draw: random.Rando
     source, linked = path.with_suffix(".c"), path.with_suffix(".map")
     source.write_text("\n".join(lines) + "\n")
     command = ["gcc", "-w", "-fno-builtin", "-static", "-s", str(source), "-o", str(path)]
+    command += ["-nostdlib", "-Wl,-e,main"] if bare else []
     command += [f"-Wl,-Map={linked},--unresolved-symbols=ignore-all,--allow-multiple-definition"]
     done = subprocess.run(
-        [*command, "-Wl,--start-group", *archives, "-Wl,--end-group", "-lm"], capture_output=True
+        [*command, "-Wl,--start-group", *archives, "-Wl,--end-group", *([] if bare else ["-lm"])],
+        capture_output=True,
     )
     if done.returncode:
         return None
@@ -190,6 +196,7 @@ def main() -> None:
     parser.add_argument("--part", choices=("development", "measured"), default="measured")
     parser.add_argument("--programs", type=int, default=_PROGRAMS)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--bare", action="store_true", help="programs without libc: a fifth of the time")
     parser.add_argument("--keep", type=Path, help="a folder for the programs")
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
@@ -205,6 +212,7 @@ def main() -> None:
                 arguments.programs,
                 arguments.seed,
                 folder,
+                arguments.bare,
             )
         )
         for program in made:
