@@ -115,3 +115,10 @@ def test_hits_share_what_the_first_leaves():
     assert shares[2] > shares[3]
     assert spread(0.1, 0.9, scores, copies)[2:].max() <= 0.1
     assert spread(0.3, 0.3, scores, copies)[2:].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_hit_without_others_has_nothing_to_share(kind):
+    assert spread(0.6, 0.9, np.array([0.5], kind), np.array([True])).tolist() == [0.6]
+    assert spread(0.6, 0.9, np.array([0.5, -40.0], kind), np.array([True, False])).tolist() == [0.6, 0.0]
+    assert spread(0.0, 0.0, np.zeros(0, kind), np.zeros(0, bool)).tolist() == []

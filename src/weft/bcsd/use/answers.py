@@ -123,8 +123,9 @@ def spread(
         scores: s, ``(hits,)``.
         copies: Which of them are the first again.
     """
-    others = np.where(copies, 0.0, np.exp((scores - scores.max(initial=0.0)) / _SPREAD))
-    left = max(here - right, 0.0) * others / max(float(others.sum()), 1e-300)
+    ahead = scores.astype(np.float64) - scores.max(initial=0.0)
+    others = np.where(copies, 0.0, np.exp(ahead / _SPREAD))
+    left = max(here - right, 0.0) * others / (others.sum() or 1.0)
     return np.where(copies, right, np.minimum(left, right))
 
 
