@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from weft.encoder.config import EncoderConfig
 from weft.errors import ConfigError
-from weft.kg.read.letter_cases import CASES
 from weft.platform.settings import Settings
 
 
@@ -30,8 +29,8 @@ class EntityGraphConfig(Settings):
         distances: Whether a pair knows how far apart its entities stand.
         dropout: Dropout of the pairs' states.
         relation_dropout: Dropout of H-GAT's parameters.
-        finds_mentions: Whether it tags the mentions of entities itself, after the shared layers, told the letter
-            case of every word as the encoder's token type.
+        mention_layers: Layers of its own above the embeddings that find the mentions of entities; without, mentions
+            must be given.
 
     Raises:
         ConfigError: A field breaks its rule.
@@ -51,7 +50,7 @@ class EntityGraphConfig(Settings):
     distances: bool = True
     dropout: float = 0.1
     relation_dropout: float = 0.1
-    finds_mentions: bool = False
+    mention_layers: int = 0
 
     def __post_init__(self) -> None:
         for name, least in (("num_relations", 2), ("pair_size", 1)):
@@ -70,13 +69,12 @@ class EntityGraphConfig(Settings):
                 f"EntityGraphConfig.shared_layers is {self.shared_layers}; it must lie in "
                 f"[0, {self.encoder.num_hidden_layers})"
             )
-        if self.finds_mentions and not (
-            self.encoder.type_vocab_size >= CASES and len(self.types) > 1 and self.shared_layers
-        ):
+        if self.mention_layers < 0:
             raise ConfigError(
-                "EntityGraphConfig.finds_mentions needs a type to find, shared layers, and encoder.type_vocab_size of "
-                f"at least {CASES}, one for each letter case; it is {self.encoder.type_vocab_size}"
+                f"EntityGraphConfig.mention_layers is {self.mention_layers}; it must be at least 0"
             )
+        if self.mention_layers and len(self.types) < 2:
+            raise ConfigError("EntityGraphConfig.mention_layers needs a type of entity to find")
         if self.pair_layers < 0:
             raise ConfigError(f"EntityGraphConfig.pair_layers is {self.pair_layers}; it must be at least 0")
         if self.context and not self.leaves:
@@ -86,6 +84,11 @@ class EntityGraphConfig(Settings):
         for name in ("dropout", "relation_dropout"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ConfigError(f"EntityGraphConfig.{name} is {getattr(self, name)}; it must be in [0, 1)")
+
+    @property
+    def finds_mentions(self) -> bool:
+        """Whether it reads texts that come without mentions."""
+        return self.mention_layers > 0
 
 
 PAIR_HEADS = 4

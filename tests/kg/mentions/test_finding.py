@@ -43,15 +43,15 @@ def dataset(corpus: Path) -> TextDataset:
 def fresh(dataset: TextDataset) -> EntityGraphModel:
     torch.manual_seed(0)
     sizes = {"hidden_size": 32, "layers": 2, "heads": 2, "pair_size": 16}
-    return from_scratch(dataset, **sizes, shared_layers=1, finds_mentions=True)
+    return from_scratch(dataset, **sizes, shared_layers=1, mention_layers=1)
 
 
 @pytest.fixture(scope="module")
 def trained(dataset: TextDataset) -> EntityGraphModel:
     model = fresh(dataset)
-    train = TrainConfig(steps=60, batch_size=8, learning_rate=1e-2, restore_best=False)
-    train_mentions(model, dataset.passages_of("train"), train, quiet=True)
+    train = TrainConfig(steps=100, batch_size=8, learning_rate=1e-2, restore_best=False)
     course(model, dataset, replace(train, steps=40)).run()
+    train_mentions(model, dataset.passages_of("train"), train, quiet=True)
     return model.eval()
 
 
@@ -80,13 +80,13 @@ def test_finding_looks_at_no_given_mention(dataset: TextDataset, trained: Entity
         assert one.probability == pytest.approx(other.probability, rel=1e-4)
 
 
-def test_training_mentions_changes_nothing_above_them(dataset: TextDataset) -> None:
+def test_training_mentions_changes_nothing_else(dataset: TextDataset) -> None:
     model, before = fresh(dataset), fresh(dataset).state_dict()
     train = TrainConfig(steps=2, batch_size=4, restore_best=False)
     train_mentions(model, dataset.passages_of("train"), train, quiet=True)
     changed = {name for name, tensor in model.state_dict().items() if not torch.equal(tensor, before[name])}
     assert changed
-    assert all(name.startswith(("encoder.embeddings.", "encoder.layers.0.", "mentions.")) for name in changed)
+    assert all(name.startswith("mentions.") for name in changed)
     assert all(parameter.requires_grad for parameter in model.parameters())
 
 
@@ -132,8 +132,10 @@ def test_what_cannot_be_is_refused(dataset: TextDataset) -> None:
     plain = from_scratch(dataset, hidden_size=32, layers=2, heads=2, pair_size=16)
     with pytest.raises(ConfigError, match="finds no mentions"):
         find_spans(plain, dataset.passages_of("test"))
-    with pytest.raises(ConfigError, match="finds_mentions needs"):
-        from_scratch(dataset, hidden_size=32, layers=2, heads=2, pair_size=16, finds_mentions=True)
+    with pytest.raises(ConfigError, match="finds no mentions"):
+        train_mentions(plain, dataset.passages_of("train"), TrainConfig(steps=1))
+    with pytest.raises(ConfigError, match="mention_layers is -1"):
+        from_scratch(dataset, hidden_size=32, layers=2, heads=2, pair_size=16, mention_layers=-1)
     without = [replace(item, cases=None) for item in dataset.passages_of("test")]
     with pytest.raises(InputError, match="letter cases"):
         find_spans(fresh(dataset), without)

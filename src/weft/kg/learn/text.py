@@ -15,7 +15,6 @@ from weft.encoder.config import EncoderConfig
 from weft.errors import CheckpointError, InputError
 from weft.kg.entity_config import EntityGraphConfig
 from weft.kg.model.entity_graph import EntityGraphModel, threshold_loss
-from weft.kg.read.letter_cases import CASES
 from weft.kg.read.tokens import MASK, UNKNOWN
 from weft.kg.represent.entities import EntityBatch, EntityExample, entity_batch
 from weft.kg.represent.passages import TextDataset
@@ -25,7 +24,6 @@ from weft.train.batching import Batches, LengthBuckets, to_device
 WITHOUT_GRAPH: Mapping[str, Any] = {"leaves": False, "context": False, "distances": False, "pair_layers": 0}
 """Choices that leave the encoder, the pooling of mentions, types and products: the control."""
 _CACHED_AT_ONCE = 8
-_TYPES = "embeddings.token_type_embeddings.weight"
 
 
 def from_scratch(
@@ -46,7 +44,6 @@ def from_scratch(
         num_hidden_layers=layers,
         num_attention_heads=heads,
         intermediate_size=3 * hidden_size,
-        type_vocab_size=CASES if choices.get("finds_mentions") else 2,
         max_position_embeddings=max(512, max(len(passage.ids) for passage in dataset.passages)),
         attention_probs_dropout_prob=0.0,
     )
@@ -83,13 +80,11 @@ def from_pretrained(
         **choices,
     }
     encoder = replace(encoder, attention_probs_dropout_prob=0.0)
-    weights = start.encoder.state_dict()
-    if settings.get("finds_mentions") and encoder.type_vocab_size < CASES:
-        encoder = replace(encoder, type_vocab_size=CASES)
-        # Every letter case begins as what a text without types is to BERT.
-        weights[_TYPES] = weights[_TYPES][:1].repeat(CASES, 1)
     model = EntityGraphModel(_config(encoder, dataset, settings))
-    model.encoder.load_state_dict(weights)
+    model.encoder.load_state_dict(start.encoder.state_dict())
+    if model.mentions is not None:
+        for own, theirs in zip(model.mentions.encoder.layers, start.encoder.layers, strict=False):
+            own.load_state_dict(theirs.state_dict())
     _name_specials(model, start)
     return model
 

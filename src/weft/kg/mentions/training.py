@@ -1,4 +1,4 @@
-"""Training the part of a model of texts that finds mentions: the shared layers and the tags above them."""
+"""Training the part of a model of texts that finds mentions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from weft.errors import InputError
+from weft.errors import ConfigError, InputError
 from weft.kg.mentions.tags import Span, tags_of
 from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.represent.entities import EntityBatch, EntityExample, entity_batch
@@ -54,7 +54,9 @@ def train_mentions(
     directory: Path | None = None,
     quiet: bool = False,
 ) -> History:
-    """Train the embeddings, the shared layers and the tags on given mentions; nothing else changes.
+    """Train the layers that find mentions on given ones; nothing else changes.
+
+    They read the model's embeddings: where those are not frozen, train what moves them first.
 
     Args:
         model: One that finds mentions; trained in place.
@@ -82,23 +84,15 @@ def train_mentions(
         batch, tags = data
         return {"loss": mention_loss(tagger(batch), tags)}
 
-    before = {parameter: parameter.requires_grad for parameter in model.parameters()}
-    try:
-        model.requires_grad_(False)
-        for part in tagger.parts():
-            part.requires_grad_(True)
-        return fit(
-            tagger,
-            Batches(plan, collate, seed=config.seed),
-            loss,
-            config,
-            evaluate=None if evaluate is None else lambda tagger: evaluate(tagger.model),
-            directory=directory,
-            quiet=quiet,
-        )
-    finally:
-        for parameter, trainable in before.items():
-            parameter.requires_grad_(trainable)
+    return fit(
+        tagger,
+        Batches(plan, collate, seed=config.seed),
+        loss,
+        config,
+        evaluate=None if evaluate is None else lambda tagger: evaluate(tagger.model),
+        directory=directory,
+        quiet=quiet,
+    )
 
 
 class Tagger(nn.Module):
@@ -106,25 +100,28 @@ class Tagger(nn.Module):
 
     Args:
         model: One that finds mentions.
+
+    Raises:
+        ConfigError: It finds none.
     """
 
     def __init__(self, model: EntityGraphModel) -> None:
         super().__init__()
-        self.model = model
-        self.dropout = nn.Dropout(model.config.dropout)
-        head = {name for name, _ in self.named_parameters() if name.startswith("model.mentions.")}
-        rate = model.config.encoder_rate
-        self.learning_rate_scales = {name: rate for name, _ in self.named_parameters() if name not in head}
+        if model.mentions is None:
+            raise ConfigError("this model finds no mentions", hint="train one with mention_layers")
+        self.reader = model.mentions
+        self._whole = (model,)
+        self.learning_rate_scales = {
+            name: model.config.encoder_rate
+            for name, _ in self.named_parameters()
+            if name.startswith("reader.encoder.layers.")
+        }
 
-    def parts(self) -> list[nn.Module]:
-        """What is trained."""
-        encoder, shared = self.model.encoder, self.model.config.shared_layers
-        head = [] if self.model.mentions is None else [self.model.mentions]
-        return [encoder.embeddings, *list(encoder.layers)[:shared], *head]
+    @property
+    def model(self) -> EntityGraphModel:
+        """The whole model, whose other parts stay as they are."""
+        return self._whole[0]
 
     def forward(self, batch: EntityBatch) -> Tensor:
         """Scores of the tags, ``(B, R, tags)``."""
-        model = self.model
-        layers = slice(0, model.config.shared_layers)
-        hidden = model.encoder(model.inputs(batch), batch.real, layers=layers).last_hidden_state
-        return model.tag_scores(batch, self.dropout(hidden))
+        return self.model.tag_scores(batch)

@@ -14,13 +14,13 @@ from weft.condition.hgat import HGAT
 from weft.encoder.checkpoint.int8 import Int8Storage
 from weft.encoder.checkpoint.storage import load_model, save_model
 from weft.encoder.checkpoint.tensors import own_tensors
-from weft.encoder.embeddings import TokenInputs
 from weft.encoder.encoder import Encoder
 from weft.encoder.layer import EncoderLayer
 from weft.errors import ConfigError, InputError
 from weft.graph.triples import NO_TOKEN, Triples
 from weft.kg.entity_config import EntityGraphConfig
 from weft.kg.mentions.tags import number_of_tags
+from weft.kg.model.mention_reader import CasedWords, MentionReader
 from weft.kg.model.pairs import PairLayer, PairStates, SharedContext, distance_buckets
 from weft.kg.represent.entities import EntityBatch
 
@@ -72,7 +72,11 @@ class EntityGraphModel(nn.Module):
         )
         self.relations = nn.Linear(config.pair_size, config.num_relations)
         tags = number_of_tags(len(config.types) - 1)
-        self.mentions = nn.Linear(width, tags) if config.finds_mentions else None
+        self.mentions = (
+            MentionReader(config.encoder, config.mention_layers, tags, config.dropout)
+            if config.mention_layers
+            else None
+        )
         if self.leaf is not None:
             nn.init.normal_(self.leaf.weight, std=0.02)
         self.learning_rate_scales = {
@@ -85,45 +89,38 @@ class EntityGraphModel(nn.Module):
     def lower(self, batch: EntityBatch) -> Tensor:
         """The roots after the shared layers, ``(B, R, hidden)``; without dropout where those are frozen."""
         if batch.hidden is not None:
-            return batch.hidden
+            return batch.hidden.to(self.relations.weight.dtype)
         layers = slice(0, self.config.shared_layers)
-        inputs = self.inputs(batch)
         if not self.config.frozen:
-            return self.encoder(inputs, batch.real, layers=layers).last_hidden_state
-        training = self.encoder.training
-        with torch.no_grad():
-            self.encoder.eval()
-            hidden = self.encoder(inputs, batch.real, layers=layers).last_hidden_state
-            self.encoder.train(training)
-        return hidden
+            return self.encoder(batch.input_ids, batch.real, layers=layers).last_hidden_state
+        return self._without_change(batch, layers)
 
-    def inputs(self, batch: EntityBatch) -> TokenInputs:
-        """What the encoder reads: token ids, and letter cases where mentions are to be found.
-
-        Raises:
-            InputError: There are no letter cases.
-        """
-        if not self.config.finds_mentions:
-            return TokenInputs(batch.input_ids)
-        if batch.cases is None:
-            raise InputError(
-                "texts without letter cases for a model that reads them", hint="run `weft kg build` again"
-            )
-        return TokenInputs(batch.input_ids, batch.cases)
-
-    def tag_scores(self, batch: EntityBatch, hidden: Tensor | None = None) -> Tensor:
+    def tag_scores(self, batch: EntityBatch) -> Tensor:
         """Scores of the tags of mentions, ``(B, R, tags)`` float32; see :mod:`weft.kg.mentions.tags`.
 
         Args:
             batch: Texts; their mentions are not looked at.
-            hidden: The roots after the shared layers, where they are there already.
 
         Raises:
             ConfigError: The model does not find mentions.
+            InputError: There are no letter cases.
         """
         if self.mentions is None:
-            raise ConfigError("this model finds no mentions", hint="train one with finds_mentions")
-        return self.mentions(self.lower(batch) if hidden is None else hidden).float()
+            raise ConfigError("this model finds no mentions", hint="train one with mention_layers")
+        if batch.cases is None:
+            raise InputError(
+                "texts without letter cases for a model that reads them", hint="run `weft kg build` again"
+            )
+        return self.mentions(CasedWords(self._without_change(batch, slice(0, 0)), batch.cases), batch.real)
+
+    def _without_change(self, batch: EntityBatch, layers: slice) -> Tensor:
+        """A part of the encoder without dropout and without gradients."""
+        training = self.encoder.training
+        with torch.no_grad():
+            self.encoder.eval()
+            hidden = self.encoder(batch.input_ids, batch.real, layers=layers).last_hidden_state
+            self.encoder.train(training)
+        return hidden
 
     def forward(self, batch: EntityBatch) -> Tensor:
         """Scores ``(B, N, N, num_relations)`` float32; column 0 is the pair's threshold."""
