@@ -135,7 +135,9 @@ class Maker:
             text += between if text else ""
             first = max((mention.entity for mention in mentions), default=-1) + 1
             mentions += [
-                item._replace(start=item.start + len(text), end=item.end + len(text), entity=item.entity + first)
+                item._replace(
+                    start=item.start + len(text), end=item.end + len(text), entity=item.entity + first
+                )
                 for item in part.mentions
             ]
             facts += [GivenFact(fact.head + first, fact.relation, fact.tail + first) for fact in part.facts]
@@ -145,7 +147,9 @@ class Maker:
     def _part(self, name: str) -> TextDocument:
         random = self.random
         scene = random.choice(self.scenes)
-        sentences = [random.choice(group) for group in scene.groups for _ in range(random.choice((1, 1, 2, 2)))]
+        sentences = [
+            random.choice(group) for group in scene.groups for _ in range(random.choice((1, 1, 2, 2)))
+        ]
         sentences = list(dict.fromkeys(sentences))
         if random.random() < 0.3:
             random.shuffle(sentences)
@@ -180,8 +184,7 @@ class Maker:
             written.text,
             tuple(
                 sorted(
-                    Mention(start, end, keys[key], *written.names[key])
-                    for start, end, key in written.places
+                    Mention(start, end, keys[key], *written.names[key]) for start, end, key in written.places
                 )
             ),
             tuple(
@@ -234,7 +237,6 @@ class Maker:
         written.text += sentence[at:]
 
     def _thing(self, kind: str) -> Thing:
-        random = self.random
         made: dict[str, Callable[[], Thing]] = {
             "person": self._person, "politician": self._person, "character": self._person,
             "city": self._city, "company": self._company, "team": self._team,
@@ -299,7 +301,9 @@ class Maker:
 
     def _team(self) -> Thing:
         city = self._pick("city").split(",")[0]
-        after = self.random.choice(("United", "FC", "City", "Rovers", "Wolves", "Hawks", "Tigers", "Athletic"))
+        after = self.random.choice(
+            ("United", "FC", "City", "Rovers", "Wolves", "Hawks", "Tigers", "Athletic")
+        )
         return Thing(f"{city} {after}", "ORG")
 
     def _university(self) -> Thing:
@@ -326,11 +330,25 @@ class Maker:
         if kind == "year":
             return Thing(str(year), "TIME")
         if kind == "number":
-            words = ("two", "three", "four", "twelve", f"{random.randint(2, 900)}", f"{random.randint(2, 90)},000")
+            words = (
+                "two",
+                "three",
+                "four",
+                "twelve",
+                f"{random.randint(2, 900)}",
+                f"{random.randint(2, 90)},000",
+            )
             return Thing(random.choice((*words, f"{random.randint(2, 99)} million")), "NUM")
         day, month = random.randint(1, 28), self._pick("month")
-        forms = (f"{day} {month} {year}", f"{month} {day}, {year}", f"{month} {year}", f"{year}-0{day % 9 + 1}-{day:02}")
-        return Thing(random.choice((*forms, f"{day} {month}", random.choice(("Monday", "Tuesday", "Friday")))), "TIME")
+        forms = (
+            f"{day} {month} {year}",
+            f"{month} {day}, {year}",
+            f"{month} {year}",
+            f"{year}-0{day % 9 + 1}-{day:02}",
+        )
+        return Thing(
+            random.choice((*forms, f"{day} {month}", random.choice(("Monday", "Tuesday", "Friday")))), "TIME"
+        )
 
     def _title(self) -> str:
         noun, other, adjective = self._pick("noun"), self._pick("noun"), self._pick("adjective")
@@ -344,10 +362,21 @@ class Maker:
         city = self._pick("city").split(",")[0]
         year = self.random.randint(1950, 2030)
         choices = {
-            "software": (f"{word}{tail.title()}", f"Lib{tail}", f"{word} {number % 12}", f"Open{word}", f"{word}DB"),
+            "software": (
+                f"{word}{tail.title()}",
+                f"Lib{tail}",
+                f"{word} {number % 12}",
+                f"Open{word}",
+                f"{word}DB",
+            ),
             "goods": (f"{word} {number}", f"{word}{tail} Pro", f"Model {word[0]}{number}", f"{word} Mini"),
             "medal": (f"Order of {self._pick('noun')}", f"{word} Star", "Distinguished Service Cross"),
-            "summit": (f"{city} Summit", f"{word} Conference", f"{city} Climate Conference", f"G{number % 20 + 3} summit"),
+            "summit": (
+                f"{city} Summit",
+                f"{word} Conference",
+                f"{city} Climate Conference",
+                f"G{number % 20} summit",
+            ),
             "games": (f"{year} Summer Olympics", f"{year} Winter Olympics", f"{year} European Championships"),
         }
         return self.random.choice(choices[kind])
@@ -356,11 +385,11 @@ class Maker:
         city, last, word = self._pick("city").split(",")[0], self._pick("last"), self._pick("word")
         choices = {
             "bank": (f"Bank of {city}", f"{last} Bank", f"{word} Capital", f"{last} & {self._pick('last')}"),
-            "party": (f"{word} Party", "Labour Party", "Liberal Democrats", "Social Democratic Party", "People's Party"),
+            "party": (f"{word} Party", "Labour Party", "Liberal Democrats", "Social Democrats", "People's Party"),
             "newspaper": (f"The {city} Times", f"{city} Herald", f"{city} Post", f"Daily {word}", f"The {word} Review"),
             "journal": (f"Journal of {self._pick('subject')}", f"{self._pick('subject')} Letters", "Nature", "Science"),
             "hospital": (f"{city} General Hospital", f"St. {last} Hospital", f"{city} Medical Centre"),
-            "publisher": (f"{last} Press", f"{word} Books", f"{last} & {self._pick('last')}", f"{city} University Press"),
+            "publisher": (f"{last} Press", f"{word} Books", f"{last} Verlag", f"{city} University Press"),
             "studio": (f"{word} Pictures", f"{last} Films", f"{word} Studios"),
             "network": (f"{word} TV", "".join(self.random.choice("ABCNTVS") for _ in range(3)), f"Channel {last}"),
             "band": (f"The {self._pick('noun')}s", f"{word} {self._pick('noun')}", f"The {word} {self._pick('noun')}s"),

@@ -18,6 +18,7 @@ class EntityGraphConfig(Settings):
         num_relations: Relation ids with 0, "none".
         types: Names of the entity types; the first is "", "not known".
         shared_layers: Lower layers that read roots alone; leaves enter above them.
+        mean_layers: Roots are the mean of what the last so many shared layers make of them.
         frozen: Whether embeddings and shared layers keep their weights.
         moving_roots: Whether roots pass through the upper layers as well; without, they stay what the shared
             layers make of them, and leaves alone learn to read them.
@@ -40,6 +41,7 @@ class EntityGraphConfig(Settings):
     num_relations: int = 2
     types: tuple[str, ...] = ("",)
     shared_layers: int = 0
+    mean_layers: int = 1
     frozen: bool = False
     moving_roots: bool = True
     encoder_rate: float = 1.0
@@ -68,6 +70,11 @@ class EntityGraphConfig(Settings):
             raise ConfigError(
                 f"EntityGraphConfig.shared_layers is {self.shared_layers}; it must lie in "
                 f"[0, {self.encoder.num_hidden_layers})"
+            )
+        most = max(self.shared_layers, 1)
+        if not 1 <= self.mean_layers <= most:
+            raise ConfigError(
+                f"EntityGraphConfig.mean_layers is {self.mean_layers}; it must lie in [1, {most}], the shared layers"
             )
         if self.mention_layers < 0:
             raise ConfigError(

@@ -12,8 +12,9 @@ from weft.platform.files import write_json
 from weft.platform.reading import SETTINGS_BYTES, read_json, read_yaml
 
 NONE = "none"
-_KEYS = ("definition", "direction", "head", "tail", "also")
+_KEYS = ("definition", "direction", "head", "tail", "also", "inverse", "tails")
 _ONE_WAY, _BOTH_WAYS = "one way", "both ways"
+_MANY, _ONE = "many", "one"
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Relation:
         head_types: Types that a head may have; any where empty.
         tail_types: Types that a tail may have; any where empty.
         also: Other names that a seed or a corpus gives it: a Wikidata number, an IRI.
+        inverse: The relation that then holds from tail to head; ``""`` where there is none.
+        one_tail: Whether a head has one tail at most, as a person has one place of birth.
     """
 
     name: str
@@ -35,6 +38,8 @@ class Relation:
     head_types: tuple[str, ...] = ()
     tail_types: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
+    inverse: str = ""
+    one_tail: bool = False
 
     def allows(self, head_type: str | None, tail_type: str | None) -> bool:
         """Whether the types fit; a type that is not known (None) always does."""
@@ -48,6 +53,8 @@ class Relation:
             "head": list(self.head_types),
             "tail": list(self.tail_types),
             "also": list(self.also),
+            "inverse": self.inverse,
+            "tails": _ONE if self.one_tail else None,
         }
         said = {key: value for key, value in values.items() if value}
         return self.definition if said.keys() <= {"definition"} else said
@@ -70,6 +77,11 @@ class Schema:
         if len(names) > 255:
             raise ConfigError(f"a schema of {len(names)} relations; it may have 255")
         repeated = sorted({name for name in names if names.count(name) > 1})
+        for relation in self.relations:
+            if relation.inverse and relation.inverse not in names:
+                raise ConfigError(
+                    f"the inverse of {relation.name!r} is {relation.inverse!r}, which is no relation"
+                )
         if repeated or NONE in names:
             raise ConfigError(f"relation names must be unique and none of them {NONE!r}: {repeated or NONE}")
 
@@ -96,6 +108,11 @@ class Schema:
                 f"no relation {name!r} in the schema", hint=f"one of {', '.join(self.names[1:])}"
             ) from None
 
+    def inverses(self) -> dict[int, int]:
+        """The id of a relation to that of its inverse: of those that have one, and of those that hold both ways."""
+        turned = {item.name: item.name if item.both_ways else item.inverse for item in self.relations}
+        return {self.id_of(name): self.id_of(other) for name, other in turned.items() if other}
+
     def ids(self) -> dict[str, int]:
         """Every name of every relation to its id; a relation's own name before another's further name."""
         further = {other: number for number, item in enumerate(self.relations, 1) for other in item.also}
@@ -115,7 +132,8 @@ class Schema:
         """Read a schema file, JSON or YAML: an object of relation names.
 
         The value of a name is its definition, or an object of ``definition``, ``direction`` (``one way``,
-        ``both ways``), ``head`` and ``tail`` (types), ``also`` (other names).
+        ``both ways``), ``head`` and ``tail`` (types), ``also`` (other names), ``inverse`` (a relation), ``tails``
+        (``many``, or ``one`` where a head has no second tail).
 
         Raises:
             InputError: The file cannot be read, or says what no schema says.
@@ -140,22 +158,28 @@ def _relation(name: str, value: Any, where: str) -> Relation:
         raise InputError(
             f"relation {name!r} has no key {unknown[0]!r}", where=where, hint=f"one of {', '.join(_KEYS)}"
         )
-    direction = value.get("direction", _ONE_WAY)
-    if direction not in (_ONE_WAY, _BOTH_WAYS):
-        raise InputError(
-            f"direction {direction!r} of relation {name!r}",
-            where=where,
-            hint=f"{_ONE_WAY!r} or {_BOTH_WAYS!r}",
-        )
-    return Relation(
-        name,
-        str(value.get("definition", "")),
-        direction == _BOTH_WAYS,
-        *(
-            _strings(value.get(key, ()), f"{key!r} of relation {name!r}", where)
-            for key in ("head", "tail", "also")
-        ),
+    both_ways = _choice(value, "direction", (_ONE_WAY, _BOTH_WAYS), name, where) == _BOTH_WAYS
+    one_tail = _choice(value, "tails", (_MANY, _ONE), name, where) == _ONE
+    heads, tails, also = (
+        _strings(value.get(key, ()), f"{key!r} of relation {name!r}", where)
+        for key in ("head", "tail", "also")
     )
+    inverse = value.get("inverse", "")
+    if not isinstance(inverse, str):
+        raise InputError(f"the inverse of relation {name!r} is no string", where=where)
+    return Relation(name, str(value.get("definition", "")), both_ways, heads, tails, also, inverse, one_tail)
+
+
+def _choice(value: Mapping[str, Any], key: str, choices: tuple[str, str], name: str, where: str) -> str:
+    """One of two words; the first where it is not said."""
+    found = value.get(key, choices[0])
+    if found not in choices:
+        raise InputError(
+            f"{key} {found!r} of relation {name!r}",
+            where=where,
+            hint=f"{choices[0]!r} or {choices[1]!r}",
+        )
+    return found
 
 
 def _strings(value: Any, what: str, where: str) -> tuple[str, ...]:

@@ -11,15 +11,15 @@ import torch
 from weft.errors import CheckpointError
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.evaluate.triples import LEAST
-from weft.kg.mentions.document import CHUNK, with_mentions
+from weft.kg.extraction.agree import with_inverses, without_contradictions
+from weft.kg.mentions.document import with_mentions
 from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.read.chunks import Chunk, ChunkMention
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
-from weft.kg.read.text_chunks import text_chunks
 from weft.kg.read.tokens import CodeTokenizer
+from weft.kg.represent.document import document_passages
 from weft.kg.represent.entities import EntityExample, entity_batch
-from weft.kg.represent.passages import passage, sentence_edges, windows
 from weft.kg.schema import Schema
 from weft.train.batching import to_device
 
@@ -106,46 +106,27 @@ class EntityExtractor:
         """
         if not document.mentions and self.model.config.finds_mentions:
             document = with_mentions(self.model, self.tokenizer, document)
-        tokens = self.tokenizer.encode(document.text)
-        if not len(tokens):
-            return []
-        chunks = text_chunks(document, tokens, CHUNK, funnel or Funnel())
-        edges = sentence_edges(self.tokenizer)
-        most = self.model.config.encoder.max_position_embeddings
-        room = most - sum(edge is not None for edge in edges)
-        kinds = {kind: number for number, kind in enumerate(self.model.config.types)}
-        asked: list[tuple[EntityExample, list[Chunk]]] = []
-        for first, stop in windows([len(chunk.ids) for chunk in chunks], room):
-            part = chunks[first:stop]
-            types = {
-                mention.entity: kinds.get(mention.type, 0) for chunk in part for mention in chunk.mentions
-            }
-            standing = [
-                [
-                    (mention.entity, mention.first, mention.first + mention.length)
-                    for mention in chunk.mentions
-                ]
-                for chunk in part
-            ]
-            ids = [chunk.ids.tolist() for chunk in part]
-            cases = [chunk.cases.tolist() for chunk in part if chunk.cases is not None]
-            example = passage(0, ids, standing, types, set(), edges, most, cases)
-            if len(example.types) > 1:
-                asked.append((example, part))
+        config = self.model.config
+        passages = document_passages(
+            document, self.tokenizer, config.types, config.encoder.max_position_embeddings, funnel=funnel
+        )
+        asked = [item for item in passages if len(item[0].types) > 1]
         best: dict[tuple[str, str, str], EntityFact] = {}
         for start in range(0, len(asked), batch_size):
             for fact in self._ask(asked[start : start + batch_size], least):
                 key = fact.head, fact.relation, fact.tail
                 if key not in best or fact.confidence > best[key].confidence:
                     best[key] = fact
-        return sorted(best.values(), key=lambda fact: (fact.place, fact.relation, fact.tail_place))
+        agreed = without_contradictions(list(best.values()), self.schema)
+        return sorted(agreed, key=lambda fact: (fact.place, fact.relation, fact.tail_place))
 
     @torch.no_grad()
     def _ask(self, part: Sequence[tuple[EntityExample, list[Chunk]]], least: float) -> Iterator[EntityFact]:
         device = next(self.model.parameters()).device
         batch = to_device(entity_batch([example for example, _ in part]), device)
         scores = self.model(batch)
-        margin = (scores[..., 1:] - scores[..., :1]).masked_fill(~batch.pairs()[..., None], float("-inf"))
+        margin = with_inverses(scores[..., 1:] - scores[..., :1], self.schema.inverses())
+        margin = margin.masked_fill(~batch.pairs()[..., None], float("-inf"))
         probability = margin.sigmoid().cpu()
         for row, head, tail, number in torch.nonzero(margin.cpu() >= LEAST).tolist():
             example, chunks = part[row]

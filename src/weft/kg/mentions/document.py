@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from weft.kg.mentions import join
 from weft.kg.mentions.find import find_spans
 from weft.kg.mentions.join import join_mentions
 from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.read.documents import Mention, TextDocument
-from weft.kg.read.funnel import Funnel
-from weft.kg.read.text_chunks import text_chunks
 from weft.kg.read.tokens import CodeTokenizer, Tokens
-from weft.kg.represent.passages import passage, sentence_edges, windows
-
-CHUNK = 128
-"""Tokens of a chunk; the model reads as many chunks at once as its positions allow."""
+from weft.kg.represent.document import document_passages
+from weft.kg.represent.passages import sentence_edges
 
 
 def with_mentions(model: EntityGraphModel, tokenizer: CodeTokenizer, document: TextDocument) -> TextDocument:
@@ -58,33 +56,20 @@ def mentions_in(
     model: EntityGraphModel, tokenizer: CodeTokenizer, document: TextDocument
 ) -> list[join.Mention]:
     """The mentions that a model finds in a document, in order; given ones are not looked at."""
-    tokens = tokenizer.encode(document.text)
-    if not len(tokens):
-        return []
     bare = replace(document, mentions=(), facts=())
-    chunks = text_chunks(bare, tokens, CHUNK, Funnel())
-    edges = sentence_edges(tokenizer)
     most = model.config.encoder.max_position_embeddings
-    lengths = [len(chunk.ids) for chunk in chunks]
-    parts = windows(lengths, most - sum(edge is not None for edge in edges))
-    passages = [
-        passage(
-            0,
-            [chunk.ids.tolist() for chunk in chunks[first:stop]],
-            [[] for _ in chunks[first:stop]],
-            {},
-            set(),
-            edges,
-            most,
-            [chunk.cases.tolist() for chunk in chunks[first:stop] if chunk.cases is not None],
-        )
-        for first, stop in parts
+    passages = document_passages(bare, tokenizer, model.config.types, most)
+    if not passages:
+        return []
+    tokens = tokenizer.encode(document.text)
+    before = int(sentence_edges(tokenizer)[0] is not None)
+    begins = [int(np.searchsorted(tokens.starts, chunks[0].starts[0])) for _, chunks in passages]
+    ends = [
+        begin + sum(len(chunk.ids) for chunk in chunks)
+        for begin, (_, chunks) in zip(begins, passages, strict=True)
     ]
-    before = int(edges[0] is not None)
-    begins = [sum(lengths[:first]) for first, _ in parts]
-    ends = [sum(lengths[:stop]) for _, stop in parts]
     found: list[join.Mention] = []
-    for number, spans in enumerate(find_spans(model, passages)):
+    for number, spans in enumerate(find_spans(model, [example for example, _ in passages])):
         for span in spans:
             first, stop = (place - before + begins[number] for place in span[:2])
             # A mention of the marks around a text is none.

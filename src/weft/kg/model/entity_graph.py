@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -31,7 +31,7 @@ _INT8 = "int8"
 class EntityGraphModel(nn.Module):
     """Scores every fact (head, relation, tail) between the entities of a text.
 
-        h        = lower layers(text)
+        h        = mean of the last shared layers(text)
         z_i      = LN(type_i + mean of i's mention tokens), fused with those tokens by H-GAT, one relation a type
         [h ; z]  = upper layers([h ; z]), in which roots ignore leaves
         e_i      = [logsumexp over i's mentions of the mean of their tokens ; z_i]
@@ -90,10 +90,22 @@ class EntityGraphModel(nn.Module):
         """The roots after the shared layers, ``(B, R, hidden)``; without dropout where those are frozen."""
         if batch.hidden is not None:
             return batch.hidden.to(self.relations.weight.dtype)
-        layers = slice(0, self.config.shared_layers)
-        if not self.config.frozen:
-            return self.encoder(batch.input_ids, batch.real, layers=layers).last_hidden_state
-        return self._without_change(batch, layers)
+        return self._without_change(batch, self._mean) if self.config.frozen else self._mean(batch)
+
+    def _mean(self, batch: EntityBatch) -> Tensor:
+        """The mean of the roots after each of the last shared layers."""
+        shared = self.config.shared_layers
+        first = shared - self.config.mean_layers + 1
+        hidden = self.encoder(batch.input_ids, batch.real, layers=slice(0, first)).last_hidden_state
+        total = hidden
+        for layer in range(first, shared):
+            hidden = self.encoder(hidden, batch.real, layers=slice(layer, layer + 1)).last_hidden_state
+            total = total + hidden
+        return total / self.config.mean_layers
+
+    def _embedded(self, batch: EntityBatch) -> Tensor:
+        """The roots before the first layer."""
+        return self.encoder(batch.input_ids, batch.real, layers=slice(0, 0)).last_hidden_state
 
     def tag_scores(self, batch: EntityBatch) -> Tensor:
         """Scores of the tags of mentions, ``(B, R, tags)`` float32; see :mod:`weft.kg.mentions.tags`.
@@ -111,14 +123,14 @@ class EntityGraphModel(nn.Module):
             raise InputError(
                 "texts without letter cases for a model that reads them", hint="run `weft kg build` again"
             )
-        return self.mentions(CasedWords(self._without_change(batch, slice(0, 0)), batch.cases), batch.real)
+        return self.mentions(CasedWords(self._without_change(batch, self._embedded), batch.cases), batch.real)
 
-    def _without_change(self, batch: EntityBatch, layers: slice) -> Tensor:
-        """A part of the encoder without dropout and without gradients."""
+    def _without_change(self, batch: EntityBatch, part: Callable[[EntityBatch], Tensor]) -> Tensor:
+        """What a part of the encoder makes of texts, without dropout and without gradients."""
         training = self.encoder.training
         with torch.no_grad():
             self.encoder.eval()
-            hidden = self.encoder(batch.input_ids, batch.real, layers=layers).last_hidden_state
+            hidden = part(batch)
             self.encoder.train(training)
         return hidden
 

@@ -1,0 +1,78 @@
+"""Facts that must agree with each other: a relation with its inverse, a head's only tail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, TypeVar
+
+from torch import Tensor
+
+from weft.kg.schema import Schema
+
+
+class Stated(Protocol):
+    """A fact with its confidence."""
+
+    @property
+    def head(self) -> str:
+        """Name of the head."""
+        ...
+
+    @property
+    def relation(self) -> str:
+        """Name of the relation."""
+        ...
+
+    @property
+    def tail(self) -> str:
+        """Name of the tail."""
+        ...
+
+    @property
+    def confidence(self) -> float:
+        """How sure."""
+        ...
+
+
+Fact = TypeVar("Fact", bound=Stated)
+
+
+def with_inverses(margin: Tensor, inverses: Mapping[int, int]) -> Tensor:
+    """Scores that say the same of a pair read either way.
+
+        l_ijr ← (l_ijr + l_jis) / 2        s the inverse of r
+
+    Args:
+        margin: ``(B, N, N, relations)``, without a column for "none".
+        inverses: Relation id, from 1, to the inverse's id.
+    """
+    result, turned = margin.clone(), margin.transpose(1, 2)
+    for relation, other in inverses.items():
+        result[..., relation - 1] = (margin[..., relation - 1] + turned[..., other - 1]) / 2
+    return result
+
+
+def without_contradictions(facts: Sequence[Fact], schema: Schema) -> list[Fact]:
+    """Facts of one document, in order, without those that a surer one rules out.
+
+    A relation that has an inverse other than itself holds one way alone. Of the tails of a relation with ``one_tail``
+    the surest stays, and those that another fact connects with it, as the country of a place of birth.
+
+    Args:
+        facts: Each once.
+        schema: Names all of their relations.
+    """
+    rules = {relation.name: relation for relation in schema.relations}
+    connected = {frozenset((fact.head, fact.tail)) for fact in facts}
+    only: dict[tuple[str, str], str] = {}
+    kept: set[tuple[str, str, str]] = set()
+    for fact in sorted(facts, key=lambda item: (-item.confidence, item.head, item.relation, item.tail)):
+        rule = rules[fact.relation]
+        if rule.inverse and (fact.tail, fact.relation, fact.head) in kept:
+            continue
+        if rule.one_tail:
+            first = only.setdefault((fact.head, fact.relation), fact.tail)
+            if first != fact.tail and frozenset((first, fact.tail)) not in connected:
+                continue
+        kept.add((fact.head, fact.relation, fact.tail))
+    return [fact for fact in facts if (fact.head, fact.relation, fact.tail) in kept]
