@@ -16,14 +16,14 @@ from weft.kg.read.split import part_of, read_split
 
 def test_a_folder_of_text(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
-    (tmp_path / "b" / "two.md").write_bytes("\ufeffZwei\r\n".encode())
+    (tmp_path / "b" / "two.rst").write_bytes("\ufeffZwei\r\n".encode())
     (tmp_path / "one.txt").write_bytes(b"One\x00.")
     (tmp_path / "wide.txt").write_bytes("Weit".encode("utf-16"))
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
     funnel = Funnel()
     found = {document.id: document.text for document in read_corpus([tmp_path], funnel)}
     # Every character stays: marks, line ends, NUL.
-    assert found == {"b/two.md": "\ufeffZwei\r\n", "one.txt": "One\x00.", "wide.txt": "Weit"}
+    assert found == {"b/two.rst": "\ufeffZwei\r\n", "one.txt": "One\x00.", "wide.txt": "Weit"}
     assert funnel.failures == 0
 
 

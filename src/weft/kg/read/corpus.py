@@ -1,4 +1,4 @@
-"""Documents from plain text, folders of it, and JSONL."""
+"""Documents from plain text, Markdown, HTML, PDF, folders of them, and JSONL."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from typing import Any
 from weft.errors import InputError
 from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.read.funnel import Funnel
+from weft.kg.read.markup import html_text, markdown_text, pdf_text
 from weft.platform.reading import WORD_CHARACTERS, parse_json, read_bytes
 
-SUFFIXES = (".txt", ".text", ".md", ".rst", ".jsonl")
+MARKDOWN, HTML, PDF = (".md", ".markdown"), (".html", ".htm", ".xhtml"), ".pdf"
+SUFFIXES = (".txt", ".text", ".rst", ".jsonl", *MARKDOWN, *HTML, PDF)
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -21,7 +23,8 @@ def read_corpus(places: Iterable[Path], funnel: Funnel) -> Iterator[TextDocument
     """The documents of files and folders, in order of their names.
 
     A folder stands for all files below it with one of :data:`SUFFIXES`; a document's id is then its path
-    below the folder. A file named itself may have any suffix; ``.jsonl`` holds a document in each line.
+    below the folder. A file named itself may have any suffix; ``.jsonl`` holds a document in each line. Of Markdown,
+    HTML and PDF the prose is the document, and its places are counted there.
 
     Args:
         places: Files and folders.
@@ -105,7 +108,7 @@ def _read_file(path: Path, name: str, funnel: Funnel) -> Iterator[TextDocument]:
     try:
         data = read_bytes(path)
         if path.suffix.lower() != ".jsonl":
-            text = decode_text(data)
+            text = _prose(data, path.suffix.lower())
             check_words(text)
             yield TextDocument(name, text)
             return
@@ -121,3 +124,13 @@ def _read_file(path: Path, name: str, funnel: Funnel) -> Iterator[TextDocument]:
             yield parse_line(decode_text(line), where, funnel)
         except InputError as error:
             funnel.fail("lines that cannot be read", f"{where}: {error.what}")
+
+
+def _prose(data: bytes, suffix: str) -> str:
+    """What a file says, by its kind."""
+    if suffix == PDF:
+        return pdf_text(data)
+    text = decode_text(data)
+    if suffix in MARKDOWN:
+        return markdown_text(text)
+    return html_text(text) if suffix in HTML else text
