@@ -237,6 +237,7 @@ class Maker:
         written.text += sentence[at:]
 
     def _thing(self, kind: str) -> Thing:
+        random = self.random
         made: dict[str, Callable[[], Thing]] = {
             "person": self._person, "politician": self._person, "character": self._person,
             "city": self._city, "company": self._company, "team": self._team,
@@ -375,7 +376,7 @@ class Maker:
                 f"{city} Summit",
                 f"{word} Conference",
                 f"{city} Climate Conference",
-                f"G{number % 20} summit",
+                f"G{number % 20 + 3} summit",
             ),
             "games": (f"{year} Summer Olympics", f"{year} Winter Olympics", f"{year} European Championships"),
         }
@@ -385,11 +386,11 @@ class Maker:
         city, last, word = self._pick("city").split(",")[0], self._pick("last"), self._pick("word")
         choices = {
             "bank": (f"Bank of {city}", f"{last} Bank", f"{word} Capital", f"{last} & {self._pick('last')}"),
-            "party": (f"{word} Party", "Labour Party", "Liberal Democrats", "Social Democrats", "People's Party"),
+            "party": (f"{word} Party", "Labour Party", "Liberal Democrats", "Social Democratic Party", "People's Party"),
             "newspaper": (f"The {city} Times", f"{city} Herald", f"{city} Post", f"Daily {word}", f"The {word} Review"),
             "journal": (f"Journal of {self._pick('subject')}", f"{self._pick('subject')} Letters", "Nature", "Science"),
             "hospital": (f"{city} General Hospital", f"St. {last} Hospital", f"{city} Medical Centre"),
-            "publisher": (f"{last} Press", f"{word} Books", f"{last} Verlag", f"{city} University Press"),
+            "publisher": (f"{last} Press", f"{word} Books", f"{last} & {self._pick('last')}", f"{city} University Press"),
             "studio": (f"{word} Pictures", f"{last} Films", f"{word} Studios"),
             "network": (f"{word} TV", "".join(self.random.choice("ABCNTVS") for _ in range(3)), f"Channel {last}"),
             "band": (f"The {self._pick('noun')}s", f"{word} {self._pick('noun')}", f"The {word} {self._pick('noun')}s"),

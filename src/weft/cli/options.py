@@ -77,9 +77,9 @@ def add_threads(parser: Parser) -> None:
     parser.add_argument("--threads", type=int, metavar="N", help="threads of the CPU (all)")
 
 
-def add_model(parser: Parser, default: str | None) -> None:
-    """Which model; without a default the baselines alone are measured."""
-    told = default or "baselines alone"
+def add_model(parser: Parser, default: str | None, told: str = "baselines alone") -> None:
+    """Which model; ``told`` is what happens without one where there is no default."""
+    told = default or told
     parser.add_argument(
         "--model", default=default, metavar="NAME|DIR", help=f"a shipped model or a folder ({told})"
     )

@@ -11,7 +11,7 @@ from weft.kg.combine.endpoint import Endpoint
 from weft.kg.extraction.cluster import ClusterReadings
 from weft.kg.extraction.code import CodeCorpus, CodeLoader
 from weft.kg.extraction.corpus import Loader, Processes, Readings, Report, Source, extract_corpus
-from weft.kg.extraction.model import model_kind, model_language
+from weft.kg.extraction.model import model_for, model_kind, model_language
 from weft.kg.extraction.text import TextLoader, text_sources
 from weft.kg.model.leafy_chain import KIND as CODE_KIND
 from weft.platform.cluster import Cluster
@@ -25,7 +25,8 @@ class Extraction:
     """How to extract.
 
     Args:
-        model: A shipped model or a folder.
+        model: A shipped model or a folder; by what the corpus holds where None, see
+            :func:`weft.kg.extraction.model.model_for`.
         name: The corpus's name, which opens every document's; its folder's where None.
         precision: Keep as many facts as together are right this often; the store's own rule where None.
         prune: Whether to take out documents that the corpus does not hold any more.
@@ -38,13 +39,14 @@ class Extraction:
         limits: Of time and memory for a document, where several processes read.
         ray: Address of a Ray cluster to read on.
         device: Where to compute.
-        threads: Of torch in each process: as fast with several processes, and the same to the last bit.
+        threads: For a model of code: of torch in each process. A model of text computes on one in each, so that the same
+            text gives the same bytes.
 
     Raises:
         ConfigError: No beam.
     """
 
-    model: str | Path = "kg-python-small"
+    model: str | Path | None = None
     name: str | None = None
     precision: float | None = None
     prune: bool = False
@@ -94,7 +96,8 @@ def extract(
     options = replace(options, device=str(device_named(options.device)))
     name = options.name or Path(corpus).resolve().name
     failures: list[tuple[str, str]] = []
-    sources, loader = _sources(Path(corpus), name, options, failures)
+    model = options.model or model_for(Path(corpus))
+    sources, loader = _sources(Path(corpus), name, find_model("kg", model), options, failures)
     if options.ray is not None:
         readings: Readings = ClusterReadings(loader, Cluster(options.ray, options.workers))
     else:
@@ -106,7 +109,7 @@ def extract(
         Path(store),
         loader,
         corpus=name,
-        model=str(options.model),
+        model=str(model),
         readings=readings,
         precision=options.precision,
         prune=options.prune,
@@ -118,10 +121,9 @@ def extract(
 
 
 def _sources(
-    place: Path, name: str, options: Extraction, failures: list[tuple[str, str]]
+    place: Path, name: str, folder: Path, options: Extraction, failures: list[tuple[str, str]]
 ) -> tuple[Iterable[Source], Loader]:
     """The documents and what loads their reader, by the kind of the model; fills ``failures`` as they are read."""
-    folder = find_model("kg", options.model)
     if model_kind(folder) == CODE_KIND:
         loader = CodeLoader(
             folder, options.beams, options.device, options.threads, options.endpoint, options.floor
@@ -132,5 +134,5 @@ def _sources(
             "--llm combines the tokens of tails, and a model of text spells none",
             hint="its tails are entities of the text; leave --llm out",
         )
-    text = TextLoader(folder, options.seeds, options.near, options.device, options.threads)
+    text = TextLoader(folder, options.seeds, options.near, options.device)
     return text_sources(place, name, failures), text

@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from weft.errors import CheckpointError
-from weft.kg.languages import find_language
+from weft.kg.languages import LANGUAGES, find_language
 from weft.kg.languages.language import Language
+from weft.kg.read.corpus import SUFFIXES
 from weft.platform.reading import SETTINGS_BYTES, raising, read_object
 
+CODE_MODEL, TEXT_MODEL = "kg-python-small", "kg-text-small"
+"""What is shipped."""
 _FILES = ("config.json", "model.safetensors", "tokenizer.json", "schema.json", "calibration.json")
 
 
@@ -39,6 +42,24 @@ def model_language(folder: Path) -> Language:
 def _config(folder: Path) -> dict[str, Any]:
     with raising(CheckpointError):
         return read_object(folder / "config.json", SETTINGS_BYTES)
+
+
+def model_for(corpus: Path) -> str:
+    """The shipped model that reads a corpus: of text for texts without any source code beside them, else of code.
+
+    Args:
+        corpus: A folder or a file.
+    """
+    languages = (find_language(name) for name in LANGUAGES)
+    sources = tuple(suffix for language in languages for suffix in language.suffixes)
+    if not corpus.is_dir():
+        return TEXT_MODEL if corpus.suffix.lower() in (*SUFFIXES, ".json") else CODE_MODEL
+    texts = False
+    for path in corpus.rglob("*"):
+        if path.name.endswith(sources):
+            return CODE_MODEL
+        texts = texts or path.suffix.lower() in SUFFIXES
+    return TEXT_MODEL if texts else CODE_MODEL
 
 
 def model_version(folder: Path, *settings: object) -> str:

@@ -40,14 +40,12 @@ class TextLoader:
             mentions finds others beside them.
         near: Names are near from this Jaccard similarity on; None for exact names alone.
         device: Where to compute.
-        threads: Of torch in each process.
     """
 
     folder: Path
     seeds: tuple[Path, ...] = ()
     near: float | None = 0.5
     device: str = "cpu"
-    threads: int = 1
 
     def __call__(self) -> TextReader:
         """Load it in this process.
@@ -56,7 +54,8 @@ class TextLoader:
             CheckpointError: It is damaged, or no model of text.
             InputError: A seed cannot be read, or names no entity.
         """
-        torch.set_num_threads(self.threads)
+        # On several threads sums come in another order, and the last bits of a confidence with them.
+        torch.set_num_threads(1)
         extractor = EntityExtractor.load(self.folder, self.device)
         linker = None
         digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in self.seeds if path.is_file()]

@@ -1,0 +1,214 @@
+"""Train `kg-text-small`: raw English text to facts, nothing given.
+
+    weft kg build dev_revised.json --language redocred --split SPLIT --vocabulary MINILM -o DATASET
+    python recipes/kg_text_small.py --data DATASET --corpus dev_revised.json --fewrel val_wiki.json --start MINILM --out OUT
+
+SPLIT is examples/kg/redocred_split.json. Layers that find mentions, then leaves, pairs and relations above the frozen
+lower layers; both learn from Re-DocRED's training part and from made texts, the second from sentences of FewRel as well.
+Then confidences are fitted on what the model reads out of the raw documents of the validation part. OUT/model is the
+model, matrices in eight bits. It goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import torch
+from kg_text_made import Maker, read_scenes
+
+from weft.kg.evaluate.judge import calibrated
+from weft.kg.extraction.entities import EntityExtractor
+from weft.kg.learn.text import course, from_pretrained
+from weft.kg.mentions.document import mentions_in
+from weft.kg.mentions.find import find_spans, score_mentions
+from weft.kg.mentions.training import train_mentions
+from weft.kg.model.entity_graph import EntityGraphModel
+from weft.kg.read.documents import GivenFact, Mention, TextDocument
+from weft.kg.read.funnel import Funnel
+from weft.kg.read.overlap import Overlap
+from weft.kg.read.sentences_with_entities import read_fewrel
+from weft.kg.represent.document import document_passages
+from weft.kg.represent.passages import TextDataset, TextEntity, load_text_dataset
+from weft.kg.schema import Schema
+from weft.train import TrainConfig
+from weft.train.snapshot import seed_everything
+
+SHARED, MEAN, MENTION_LAYERS = 5, 3, 6
+MADE_FOR_MENTIONS = 200
+FEWREL = {"P26": 120, "P25": 120, "P463": 120, "P155": 60, "P361": 60, "P206": 60, "P364": 40,
+          "P641": 40, "P413": 40, "P412": 30, "P410": 30, "P59": 30, "P2094": 30}  # fmt: skip
+"""Sentences of each property; those from P641 on are no relation of the schema, so their pairs hold nothing."""
+_TOGETHER = 6
+_LEAST_SHARE = 0.02
+
+
+def with_documents(dataset: TextDataset, documents: Sequence[TextDocument]) -> TextDataset:
+    """The data set with further documents in its training part."""
+    passages, entities, facts = list(dataset.passages), list(dataset.entities), list(dataset.facts)
+    ids = dataset.schema.ids()
+    for number, document in enumerate(documents, len(dataset.titles)):
+        found = document_passages(
+            document, dataset.tokenizer, dataset.types, 512, schema=dataset.schema, number=number
+        )
+        passages += [example for example, _ in found]
+        entities.append({item.entity: TextEntity(item.name, item.type) for item in document.mentions})
+        facts.append(frozenset((fact.head, ids[fact.relation], fact.tail) for fact in document.facts))
+    return replace(
+        dataset,
+        titles=(*dataset.titles, *(document.id for document in documents)),
+        parts=(*dataset.parts, *("train" for _ in documents)),
+        passages=tuple(passages),
+        entities=tuple(entities),
+        facts=tuple(facts),
+    )
+
+
+def made_texts(dataset: TextDataset, count: int) -> list[TextDocument]:
+    """Made texts; a part of their names stands in the training part."""
+    real: dict[str, set[str]] = {"PER": set(), "ORG": set(), "LOC": set()}
+    for number in dataset.documents_of("train"):
+        for entity in dataset.entities[number].values():
+            words = len(entity.name.split())
+            if entity.type in real and entity.name[0].isupper() and (entity.type != "PER" or 1 < words < 4):
+                real[entity.type].add(entity.name)
+    maker = Maker(read_scenes(), Random(0), {kind: sorted(names) for kind, names in real.items()})
+    return [maker(f"made-{number}") for number in range(count)]
+
+
+def fewrel_texts(path: Path, dataset: TextDataset, model: EntityGraphModel, random: Random) -> list[TextDocument]:
+    """Sentences of FewRel, several to a text; types are what the model finds, and no sentence stands in a held-out text."""
+    held_out = Overlap()
+    for part in ("valid", "test"):
+        for passage in dataset.passages_of(part):
+            held_out.add(passage.ids.numpy())
+    by_property: dict[str, list[TextDocument]] = defaultdict(list)
+    for document in read_fewrel(path, Funnel()):
+        by_property[document.facts[0].relation].append(document)
+    chosen: list[TextDocument] = []
+    for name, count in FEWREL.items():
+        for document in random.sample(by_property[name], count):
+            if held_out.share(dataset.tokenizer.encode(document.text).ids) == 0:
+                chosen.append(_typed(document, dataset, model))
+    random.shuffle(chosen)
+    return [_joined(chosen[first : first + _TOGETHER]) for first in range(0, len(chosen), _TOGETHER)]
+
+
+def _typed(document: TextDocument, dataset: TextDataset, model: EntityGraphModel) -> TextDocument:
+    found = mentions_in(model, dataset.tokenizer, document)
+    kinds = {
+        item.entity: other.type
+        for item in document.mentions
+        for other in found
+        if item.start < other.end and other.start < item.end
+    }
+    mentions = tuple(item._replace(type=kinds.get(item.entity, "")) for item in document.mentions)
+    ids, schema = dataset.schema.ids(), dataset.schema
+    facts = list[GivenFact]()
+    for head, relation, tail in document.facts:
+        if relation in ids:
+            rule = schema.relations[ids[relation] - 1]
+            other = rule.name if rule.both_ways else "child" if rule.name == "mother" else rule.inverse
+            facts += [GivenFact(head, rule.name, tail), *([GivenFact(tail, other, head)] if other else [])]
+    return replace(document, mentions=mentions, facts=tuple(facts))
+
+
+def _joined(parts: Sequence[TextDocument]) -> TextDocument:
+    text, mentions, facts = "", list[Mention](), list[GivenFact]()
+    for number, part in enumerate(parts):
+        start = len(text)
+        mentions += [
+            item._replace(start=item.start + start, end=item.end + start, entity=item.entity + 2 * number)
+            for item in part.mentions
+        ]
+        facts += [fact._replace(head=fact.head + 2 * number, tail=fact.tail + 2 * number) for fact in part.facts]
+        text += f"{part.text}\n\n"
+    return TextDocument(parts[0].id, text, tuple(sorted(mentions)), tuple(facts))
+
+
+def typed_schema(dataset: TextDataset) -> Schema:
+    """The schema with the types that heads and tails have in the training part, without the rarest ones."""
+    heads: dict[int, Counter[str]] = defaultdict(Counter)
+    tails: dict[int, Counter[str]] = defaultdict(Counter)
+    for number in dataset.documents_of("train"):
+        kinds = {entity: value.type for entity, value in dataset.entities[number].items()}
+        for head, relation, tail in dataset.facts[number]:
+            if kinds.get(head) and kinds.get(tail):
+                heads[relation][kinds[head]] += 1
+                tails[relation][kinds[tail]] += 1
+
+    def common(counted: Counter[str]) -> tuple[str, ...]:
+        return tuple(sorted(kind for kind, count in counted.items() if count >= _LEAST_SHARE * counted.total()))
+
+    return Schema(
+        tuple(
+            replace(relation, head_types=common(heads[number]), tail_types=common(tails[number]))
+            for number, relation in enumerate(dataset.schema.relations, 1)
+        )
+    )
+
+
+def main(argv: list[str]) -> int:
+    """Train, calibrate, save."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True, metavar="DATASET")
+    parser.add_argument("--corpus", type=Path, required=True, metavar="FILE", help="Re-DocRED, to calibrate with")
+    parser.add_argument("--fewrel", type=Path, metavar="FILE", help="FewRel; none without")
+    parser.add_argument("--split", type=Path, default=Path("examples/kg/redocred_split.json"), metavar="FILE")
+    parser.add_argument("--start", type=Path, required=True, metavar="DIR", help="a BERT directory")
+    parser.add_argument("--out", type=Path, required=True, metavar="OUT")
+    parser.add_argument("--made", type=int, default=400, help="made texts (400)")
+    parser.add_argument("--mention-epochs", type=int, default=4)
+    parser.add_argument("--relation-epochs", type=int, default=12)
+    parser.add_argument("--pair-size", type=int, default=128)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args(argv)
+    torch.set_num_threads(1)
+    begun = time.process_time()
+    dataset = load_text_dataset(arguments.data)
+    made = made_texts(dataset, max(arguments.made, MADE_FOR_MENTIONS))
+    seed_everything(arguments.seed)
+    model = from_pretrained(
+        dataset, arguments.start, shared_layers=SHARED, mean_layers=MEAN, moving_roots=False,
+        mention_layers=MENTION_LAYERS, pair_size=arguments.pair_size,
+    )  # fmt: skip
+    valid = dataset.passages_of("valid")
+
+    def mentions(found: EntityGraphModel) -> dict[str, float]:
+        score = score_mentions(find_spans(found, valid), valid, dataset.types[1:])
+        return {"loss": 1 - score.f1, "typed": score.typed_f1}
+
+    shared = TrainConfig(
+        epochs=arguments.mention_epochs, batch_size=4, learning_rate=1.5e-3, weight_decay=0.01, warmup=0.1,
+        schedule="linear", restore_best=False, seed=arguments.seed, threads=1, precision="fp32",
+    )  # fmt: skip
+    to_tag = with_documents(dataset, made[:MADE_FOR_MENTIONS]).passages_of("train")
+    train_mentions(model, to_tag, shared, evaluate=mentions, directory=arguments.out / "mentions", quiet=True)
+    documents = made[: arguments.made]
+    if arguments.fewrel is not None:
+        documents = documents + fewrel_texts(arguments.fewrel, dataset, model, Random(0))
+    everything = with_documents(dataset, documents)
+    seed_everything(arguments.seed)
+    config = replace(shared, epochs=arguments.relation_epochs, weight_decay=0.05, warmup=0.08)
+    course(model, everything, config).run(arguments.out / "relations")
+    folder = arguments.out / "model"
+    model.save(folder, dataset.tokenizer.tokenizer, int8=True)
+    typed_schema(everything).save(folder / "schema.json")
+    extractor = calibrated(EntityExtractor.load(folder), arguments.corpus, arguments.split)
+    if extractor.confidence is not None:
+        extractor.confidence.save(folder)
+    print(json.dumps({"model": str(folder), "seconds": round(time.process_time() - begun)}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
