@@ -1,12 +1,13 @@
-"""Train `kg-text-small`: raw English text to facts, nothing given.
+r"""Train `kg-text-small`: raw English text to facts, nothing given.
 
     weft kg build dev_revised.json --language redocred --split SPLIT --vocabulary MINILM -o DATASET
-    python recipes/kg_text_small.py --data DATASET --corpus dev_revised.json --fewrel val_wiki.json --start MINILM --out OUT
+    python recipes/kg_text_small.py --data DATASET --corpus dev_revised.json --fewrel val_wiki.json \
+        --start MINILM --out OUT
 
 SPLIT is examples/kg/redocred_split.json. Layers that find mentions, then leaves, pairs and relations above the frozen
-lower layers; both learn from Re-DocRED's training part and from made texts, the second from sentences of FewRel as well.
+lower layers; both learn from Re-DocRED's training part and from made texts, the second from FewRel, too.
 Then confidences are fitted on what the model reads out of the raw documents of the validation part. OUT/model is the
-model, matrices in eight bits. It goes on where it was stopped.
+model, matrices in six bits. It goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from weft.train.snapshot import seed_everything
 
 SHARED, MEAN, MENTION_LAYERS = 5, 3, 6
 MADE_FOR_MENTIONS = 200
+BITS = 6
 FEWREL = {"P26": 120, "P25": 120, "P463": 120, "P155": 60, "P361": 60, "P206": 60, "P364": 40,
           "P641": 40, "P413": 40, "P412": 30, "P410": 30, "P59": 30, "P2094": 30}  # fmt: skip
 """Sentences of each property; those from P641 on are no relation of the schema, so their pairs hold nothing."""
@@ -83,8 +85,10 @@ def made_texts(dataset: TextDataset, count: int) -> list[TextDocument]:
     return [maker(f"made-{number}") for number in range(count)]
 
 
-def fewrel_texts(path: Path, dataset: TextDataset, model: EntityGraphModel, random: Random) -> list[TextDocument]:
-    """Sentences of FewRel, several to a text; types are what the model finds, and no sentence stands in a held-out text."""
+def fewrel_texts(
+    path: Path, dataset: TextDataset, model: EntityGraphModel, random: Random
+) -> list[TextDocument]:
+    """Sentences of FewRel, several to a text; types as the model finds them, none of a held-out text."""
     held_out = Overlap()
     for part in ("valid", "test"):
         for passage in dataset.passages_of(part):
@@ -128,7 +132,9 @@ def _joined(parts: Sequence[TextDocument]) -> TextDocument:
             item._replace(start=item.start + start, end=item.end + start, entity=item.entity + 2 * number)
             for item in part.mentions
         ]
-        facts += [fact._replace(head=fact.head + 2 * number, tail=fact.tail + 2 * number) for fact in part.facts]
+        facts += [
+            fact._replace(head=fact.head + 2 * number, tail=fact.tail + 2 * number) for fact in part.facts
+        ]
         text += f"{part.text}\n\n"
     return TextDocument(parts[0].id, text, tuple(sorted(mentions)), tuple(facts))
 
@@ -145,7 +151,9 @@ def typed_schema(dataset: TextDataset) -> Schema:
                 tails[relation][kinds[tail]] += 1
 
     def common(counted: Counter[str]) -> tuple[str, ...]:
-        return tuple(sorted(kind for kind, count in counted.items() if count >= _LEAST_SHARE * counted.total()))
+        return tuple(
+            sorted(kind for kind, count in counted.items() if count >= _LEAST_SHARE * counted.total())
+        )
 
     return Schema(
         tuple(
@@ -161,7 +169,9 @@ def main(argv: list[str]) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, required=True, metavar="DATASET")
-    parser.add_argument("--corpus", type=Path, required=True, metavar="FILE", help="Re-DocRED, to calibrate with")
+    parser.add_argument(
+        "--corpus", type=Path, required=True, metavar="FILE", help="Re-DocRED, to calibrate with"
+    )
     parser.add_argument("--fewrel", type=Path, metavar="FILE", help="FewRel; none without")
     parser.add_argument("--split", type=Path, default=Path("examples/kg/redocred_split.json"), metavar="FILE")
     parser.add_argument("--start", type=Path, required=True, metavar="DIR", help="a BERT directory")
@@ -201,7 +211,7 @@ def main(argv: list[str]) -> int:
     config = replace(shared, epochs=arguments.relation_epochs, weight_decay=0.05, warmup=0.08)
     course(model, everything, config).run(arguments.out / "relations")
     folder = arguments.out / "model"
-    model.save(folder, dataset.tokenizer.tokenizer, int8=True)
+    model.save(folder, dataset.tokenizer.tokenizer, bits=BITS)
     typed_schema(everything).save(folder / "schema.json")
     extractor = calibrated(EntityExtractor.load(folder), arguments.corpus, arguments.split)
     if extractor.confidence is not None:

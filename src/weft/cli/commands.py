@@ -78,6 +78,7 @@ _KG = {
     "facts": Command("facts of a Python file, each with its confidence", "kg.facts"),
     "annotate": Command("write the annotations that a Python tree lacks", "kg.annotate"),
     "extract": Command("read a corpus into a store, document by document", "kg.extract"),
+    "ask": Command("ask a store a question in words", "kg.ask"),
     "query": Command("ask a store in SPARQL", "kg.query"),
     "show": Command("the facts of an entity, with the sentences that state them", "kg.show"),
     "export": Command("write a store as RDF, GraphML, CSV for Neo4j, JSONL or Parquet", "kg.export"),

@@ -93,7 +93,7 @@ def test_training_mentions_changes_nothing_else(dataset: TextDataset) -> None:
 def test_raw_text_to_facts(
     corpus: Path, dataset: TextDataset, trained: EntityGraphModel, tmp_path: Path
 ) -> None:
-    trained.save(tmp_path / "model", dataset.tokenizer.tokenizer, int8=True)
+    trained.save(tmp_path / "model", dataset.tokenizer.tokenizer, bits=8)
     dataset.schema.save(tmp_path / "model" / "schema.json")
     extractor = EntityExtractor.load(tmp_path / "model")
     test = set(dataset.documents_of("test"))

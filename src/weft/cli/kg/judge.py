@@ -94,9 +94,11 @@ def _listing(name: str, found: Verdict) -> str:
         rows.append(("mentions with their type", "", "", f"{found.typed_f1:.3f}"))
     if found.b_cubed is not None:
         rows.append(("entities (B³)", "", "", f"{found.b_cubed:.3f}"))
+    for facts, where in ((found.facts, ""), (found.chosen, ", best on valid")):
+        if facts is not None:
+            shown = (f"{facts.precision:.3f}", f"{facts.recall:.3f}", f"{facts.f1:.3f}")
+            rows.append((f"facts, at least {facts.threshold:.2f} sure{where}", *shown))
     if (facts := found.facts) is not None:
-        shown = (f"{facts.precision:.3f}", f"{facts.recall:.3f}", f"{facts.f1:.3f}")
-        rows.append((f"facts, at least {facts.threshold:.2f} sure", *shown))
         rows.append(
             ("facts, at least 0.80 sure", f"{facts.sure_precision:.3f}", f"{facts.sure_recall:.3f}", "")
         )

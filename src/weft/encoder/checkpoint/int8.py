@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from weft.encoder.checkpoint.tensors import own_tensors
+from weft.errors import ConfigError
 
 _SCALE = "/scale"
 
@@ -15,24 +16,31 @@ _SCALE = "/scale"
 class Int8Storage(nn.Module):
     """The tensors of a model as they lie on disk: matrices in int8 with a scale for each row.
 
-    W_ij ≈ s_i·q_ij,   s_i = max_j |W_ij| / 127,   q_ij = round(W_ij / s_i)
+    W_ij ≈ s_i·q_ij,   s_i = max_j |W_ij| / L,   q_ij = round(W_ij / s_i),   L = 2^(bits − 1) − 1
 
     What is not a matrix stays as it is. The file has a quarter of the size; the model computes in float
-    as before.
+    as before. With fewer bits every number still takes a byte, but a compressed file, such as a wheel, is smaller.
 
     Args:
         tensors: Names and tensors of a model.
+        bits: How fine the numbers are, 2 to 8; it says nothing where a storage is filled from a file.
+
+    Raises:
+        ConfigError: No such number of bits.
     """
 
-    def __init__(self, tensors: Mapping[str, Tensor]) -> None:
+    def __init__(self, tensors: Mapping[str, Tensor], bits: int = 8) -> None:
         super().__init__()
+        if not 2 <= bits <= 8:
+            raise ConfigError(f"bits is {bits}; it must be in 2..8")
+        largest = 2 ** (bits - 1) - 1
         for name, tensor in tensors.items():
             key = name.replace(".", "/")
             if tensor.dim() < 2 or not tensor.is_floating_point():
                 self.register_buffer(key, tensor.detach().clone())
                 continue
             values = tensor.detach().float()
-            scale = values.abs().amax(dim=-1, keepdim=True) / 127
+            scale = values.abs().amax(dim=-1, keepdim=True) / largest
             rounded = (values / scale.clamp(min=torch.finfo(torch.float32).tiny)).round()
             self.register_buffer(key, rounded.to(torch.int8))
             self.register_buffer(key + _SCALE, scale)

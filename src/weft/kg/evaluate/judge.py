@@ -20,6 +20,8 @@ from weft.kg.read.sentences_with_entities import read_crossre
 from weft.platform.reading import read_object
 
 Format = Literal["texts", "redocred", "crossre"]
+VALID = "valid"
+"""The part on which confidences are fitted and thresholds chosen."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ class Verdict:
             None for texts without labelled mentions.
         typed_f1: F1 where the type must be right, too; None where the types are not the model's.
         b_cubed: F1 of entities; None likewise.
-        facts: None where facts are labelled in other relations.
+        facts: At least 0.5 sure; None where facts are labelled in other relations.
+        chosen: At least as sure as gives the highest F1 on the split's part valid; None without one.
         texts: Of labelled texts.
     """
 
@@ -39,12 +42,13 @@ class Verdict:
     typed_f1: float | None = None
     b_cubed: float | None = None
     facts: RawScore | None = None
+    chosen: RawScore | None = None
     texts: LabelledScore | None = None
 
     def record(self) -> dict[str, object]:
         """As JSON."""
         found = {name: value for name, value in asdict(self).items() if value is not None}
-        for name in ("facts", "texts"):
+        for name in ("facts", "chosen", "texts"):
             score = getattr(self, name)
             if score is not None:
                 found[name] = score.record()
@@ -97,16 +101,25 @@ def verdict(
     documents = documents_of(path, form, split, part, funnel)
     same_schema = form == "redocred"
     spans, typed = _mentions(extractor, documents)
+    facts = chosen = None
+    if same_schema:
+        judged = judge(extractor, documents)
+        facts = score_raw(judged, documents, 0.5)
+        if split is not None and part != VALID:
+            held_out = documents_of(path, form, split, VALID, funnel)
+            threshold = score_raw(judge(extractor, held_out), held_out).threshold
+            chosen = score_raw(judged, documents, threshold)
     return Verdict(
         mentions=spans,
         typed_f1=typed[2] if same_schema else None,
         b_cubed=b_cubed(extractor, documents) if same_schema else None,
-        facts=score_raw(judge(extractor, documents), documents, 0.5) if same_schema else None,
+        facts=facts,
+        chosen=chosen,
     )
 
 
 def calibrated(
-    extractor: EntityExtractor, path: Path, split: Path | None, part: str = "valid"
+    extractor: EntityExtractor, path: Path, split: Path | None, part: str = VALID
 ) -> EntityExtractor:
     """The model with confidences fitted on what it reads out of raw documents: on mentions that it found itself.
 

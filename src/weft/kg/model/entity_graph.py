@@ -193,14 +193,14 @@ class EntityGraphModel(nn.Module):
         tokenizer: Tokenizer,
         dtype: torch.dtype | None = None,
         *,
-        int8: bool = False,
+        bits: int | None = None,
     ) -> None:
-        """Write a checkpoint, atomically; with ``int8`` its matrices in eight bits."""
-        if not int8:
+        """Write a checkpoint, atomically; with ``bits`` its matrices in bytes as fine as that."""
+        if bits is None:
             save_model(directory, self, self.config, tokenizer, kind=KIND, dtype=dtype)
             return
         values = {**self.config.to_dict(), _INT8: True}
-        save_model(directory, Int8Storage(own_tensors(self)), values, tokenizer, kind=KIND)
+        save_model(directory, Int8Storage(own_tensors(self), bits), values, tokenizer, kind=KIND)
 
     @staticmethod
     def load(directory: str | Path) -> EntityGraphModel:

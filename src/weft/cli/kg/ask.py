@@ -1,0 +1,49 @@
+"""``weft kg ask``: a question in words, answered from a store."""
+
+from __future__ import annotations
+
+import json
+
+from weft.cli.options import Parser, add_json, add_store
+from weft.errors import InputError
+
+
+def parser() -> Parser:
+    """The arguments of ``weft kg ask``."""
+    result = Parser(
+        "kg ask",
+        "Answer a question about one entity from a store, with the sentences that say so. Relations are told by their "
+        "usual wordings in English; what no fact of the store answers is said to be unknown.",
+    )
+    add_store(result)
+    result.add_argument("question", metavar="QUESTION", help='such as "Who founded Kestrel Line?"')
+    result.add_argument("--limit", type=int, default=10, metavar="N", help="at most N answers (10)")
+    add_json(result)
+    return result
+
+
+def run(argv: list[str]) -> int:
+    """Run ``weft kg ask``; exit code 3 where the store has no answer."""
+    arguments = parser().parse_args(argv)
+    from weft.kg.ask.question import answer
+    from weft.kg.storage.export.rows import fact_record
+    from weft.kg.storage.graph import Graph
+
+    graph = Graph.load(arguments.store)
+    found = answer(graph, arguments.question)
+    facts = found.facts[: arguments.limit]
+    if arguments.json:
+        record = {"entity": found.entity, "asked": [name for name, _ in found.asked]}
+        answers = [{"answer": found.name(fact), **fact_record(graph, fact.row)} for fact in facts]
+        print(json.dumps({**record, "answers": answers}, ensure_ascii=False))
+        return 0
+    if not facts:
+        asked = ", ".join(name if tail else f"{name} (head)" for name, tail in found.asked)
+        raise InputError(
+            f"nothing is known: no fact with {asked} about {found.entity!r}", where=str(graph.folder)
+        )
+    for fact in facts:
+        place = graph.places(fact.row)[0]
+        print(f"{found.name(fact)}  ({fact.confidence:.2f}, {fact.relation})")
+        print(f"    {place.document}:{place.line}  {place.sentence}")
+    return 0

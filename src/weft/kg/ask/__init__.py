@@ -1,0 +1,1 @@
+"""Questions in words, answered from a store."""

@@ -1,0 +1,181 @@
+"""A question in words to the facts of a store that answer it: its entity, its relation, which end is asked for."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from weft.errors import InputError
+from weft.kg.storage.graph import Fact, Graph
+
+LEAST = 0.5
+"""Least likeness of a question to a phrase."""
+_NEARLY = 0.9
+"""Phrases so near to the best one are meant as well: who wrote a film may be asked of books and of scripts."""
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_EMPTY = frozenset(
+    re.findall(
+        r"\w+",
+        "the a an is was are were did do does of to in on at for by its his her there please tell me has have been",
+    )
+)
+_ENDINGS = ("ing", "ed", "es", "s", "e")
+_LONGEST = 12
+_OLD = {"founded": "found", "wrote": "write", "written": "write", "won": "win", "made": "make", "bought": "buy",
+        "born": "born", "died": "die", "dies": "die", "built": "build", "sang": "sing", "spoken": "speak",
+        "taken": "take", "took": "take", "began": "begin", "held": "hold", "led": "lead", "ran": "run", "got": "get",
+        "woman": "women", "man": "men", "children": "child", "kids": "child", "kid": "child"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A way to ask for one end of a relation.
+
+    Args:
+        relation: Its name.
+        for_tail: Whether the tail is asked for, the head being named; else the other way round.
+        words: The question without its entity.
+    """
+
+    relation: str
+    for_tail: bool
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a store says to a question.
+
+    Args:
+        entity: What the question is about.
+        asked: Relations that it may mean, the likeliest first, and whether it asks for the tail.
+        facts: That answer it, the surest first.
+    """
+
+    entity: str
+    asked: tuple[tuple[str, bool], ...]
+    facts: tuple[Fact, ...]
+
+    def name(self, fact: Fact) -> str:
+        """The end of a fact that was asked for."""
+        return fact.tail if fact.head == self.entity else fact.head
+
+
+def answer(graph: Graph, question: str) -> Answer:
+    """Answer a question from a store.
+
+    The entity is the longest run of words that the store knows as a name. What is left is compared with phrases for
+    every relation of the store, words weighed by how few phrases have them:
+
+        s(q, p) = Σ_{w in both} i_w² / sqrt(Σ_{w in q} i_w² · Σ_{w in p} i_w²)        i_w = log(P / P_w)
+
+    Args:
+        graph: A store.
+        question: In English, with the name of one entity.
+
+    Raises:
+        InputError: The store knows no name in the question, or no relation comes near it.
+    """
+    words = list(_WORD.finditer(question))
+    entity, left = _entity(graph, question, words)
+    ways = ask_ways(left, set(graph.relations["relation"].to_pylist()))
+    if not ways:
+        raise InputError(
+            f"asks {' '.join(left) or 'nothing'!r} of {entity!r}, which is no relation of the store",
+            where=str(graph.folder),
+            hint="`weft kg show` prints all that is known of an entity",
+        )
+    facts = [
+        fact
+        for fact in graph.facts(entity)
+        if any(
+            fact.relation == relation and (fact.head if for_tail else fact.tail) == entity
+            for relation, for_tail in ways
+        )
+    ]
+    # Facts that name one answer, such as an author's work and the work's author, are one.
+    best: dict[str, Fact] = {}
+    for fact in facts:
+        best.setdefault(fact.tail if fact.head == entity else fact.head, fact)
+    return Answer(entity, tuple(ways), tuple(best.values()))
+
+
+def ask_ways(words: Sequence[str], relations: Iterable[str]) -> list[tuple[str, bool]]:
+    """The relations that words ask for, and whether for the tail, the likeliest first; those of a store alone."""
+    phrases, weight = _phrases()
+    asked = _stems(words)
+    wanted = set(relations)
+    scored = [
+        (_likeness(asked, phrase.words, weight), phrase) for phrase in phrases if phrase.relation in wanted
+    ]
+    best = max((score for score, _ in scored), default=0.0)
+    if best < LEAST:
+        return []
+    near = sorted((item for item in scored if item[0] >= _NEARLY * best), key=lambda item: -item[0])
+    return list(dict.fromkeys((phrase.relation, phrase.for_tail) for _, phrase in near))
+
+
+def _entity(graph: Graph, question: str, words: Sequence[re.Match[str]]) -> tuple[str, list[str]]:
+    """The longest known name, the first of equally long ones, and the words that are left."""
+    for length in range(min(len(words), _LONGEST), 0, -1):
+        for first in range(len(words) - length + 1):
+            part = words[first : first + length]
+            surface = question[part[0].start() : part[-1].end()]
+            if length == 1 and surface.casefold() in _common_words():
+                continue
+            for name in dict.fromkeys((surface, re.sub(r"['’]s$", "", surface))):
+                found = graph.find(name)
+                if found is not None:
+                    return found, [word[0] for word in (*words[:first], *words[first + length :])]
+    names = [word[0] for word in words[1:] if word[0][0].isupper() or word[0][0].isdigit()]
+    near = graph.near(" ".join(names)) if names else []
+    raise InputError(
+        f"no name that the store knows in {question!r}",
+        where=str(graph.folder),
+        hint=f"near: {', '.join(near)}" if near else "name an entity as the texts do",
+    )
+
+
+def _stem(word: str) -> str:
+    word = re.sub(r"['’]s$", "", word.casefold())
+    word = _OLD.get(word, word)
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) > 2:
+            return word.removesuffix(ending)
+    return word
+
+
+def _stems(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_stem(word) for word in words if word.casefold() not in _EMPTY))
+
+
+def _likeness(asked: Sequence[str], phrase: Sequence[str], weight: dict[str, float]) -> float:
+    unknown = max(weight.values())
+    both = sum(weight[word] ** 2 for word in set(asked) & set(phrase))
+    sizes = [sum(weight.get(word, unknown) ** 2 for word in words) for words in (asked, phrase)]
+    return both / math.sqrt(sizes[0] * sizes[1]) if all(sizes) else 0.0
+
+
+@cache
+def _common_words() -> frozenset[str]:
+    return _EMPTY | {"who", "what", "when", "where", "which", "how", "whose"}
+
+
+@cache
+def _phrases() -> tuple[tuple[Phrase, ...], dict[str, float]]:
+    """All phrases, and the weight of every stem."""
+    found: list[Phrase] = []
+    for line in files("weft.kg.ask").joinpath("phrases.txt").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            relation, *sides = (part.strip() for part in line.split("|"))
+            for for_tail, side in zip((True, False), sides, strict=True):
+                for phrase in side.split(";"):
+                    words = _stems(word[0] for word in _WORD.finditer(phrase) if word[0] != "X")
+                    found.append(Phrase(relation, for_tail, words))
+    counts = Counter(word for phrase in found for word in phrase.words)
+    return tuple(found), {word: math.log(1 + len(found) / count) for word, count in counts.items()}

@@ -1,0 +1,91 @@
+"""Questions in words: entity, relation and end are found, and what a store does not know is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from weft.cli.main import main
+from weft.errors import InputError
+from weft.kg.ask.question import answer, ask_ways
+from weft.kg.read.redocred import redocred_schema
+from weft.kg.storage.graph import Graph
+from weft.kg.storage.layout import Evidence
+from weft.kg.storage.writer import create_store, open_writer
+
+FACTS = (
+    ("Kestrel Line", "founded_by", "Mads Holm", 0.9),
+    ("Kestrel Line", "founded_by", "Jesper Holm", 0.8),
+    ("Kestrel Line", "headquarters", "Aarhus", 0.7),
+    ("Karin Ek", "spouse", "Henrik Sand", 0.9),
+    ("Henrik Sand", "spouse", "Karin Ek", 0.6),
+    ("Karin Ek", "employer", "Kestrel Line", 0.6),
+    ("The Salt Road", "author", "Gunnar Ek", 0.9),
+    ("Gunnar Ek", "notable_work", "The Salt Road", 0.5),
+    ("Karin Ek", "award_received", "August Prize", 0.4),
+)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ask") / "store"
+    create_store(folder, redocred_schema(), "folded")
+    with open_writer(folder) as writer:
+        places = [
+            Evidence(head, relation, tail, sure, 0, 4, 0, 9, 1, f"{head} {relation} {tail}.")
+            for head, relation, tail, sure in FACTS
+        ]
+        writer.put("one", "c", "00", "m", places)
+        writer.finish()
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Who founded Kestrel Line?", ["Mads Holm", "Jesper Holm"]),
+        ("who were the founders of kestrel line", ["Mads Holm", "Jesper Holm"]),
+        ("Which company did Mads Holm found?", ["Kestrel Line"]),
+        ("Where is Kestrel Line based?", ["Aarhus"]),
+        ("Who is Karin Ek's husband?", ["Henrik Sand"]),
+        ("Who is married to Henrik Sand?", ["Karin Ek"]),
+        ("Who works for Kestrel Line?", ["Karin Ek"]),
+        ("Who wrote The Salt Road?", ["Gunnar Ek"]),
+        ("What did Gunnar Ek write?", ["The Salt Road"]),
+        ("Who won the August Prize?", ["Karin Ek"]),
+        ("Which prize did Karin Ek win?", ["August Prize"]),
+        ("Where was Karin Ek born?", []),
+        ("Who are the children of Karin Ek?", []),
+    ],
+)
+def test_questions(store: Path, question: str, expected: list[str]) -> None:
+    found = answer(Graph.load(store), question)
+    assert [found.name(fact) for fact in found.facts] == expected
+
+
+def test_what_cannot_be_answered_is_said(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    graph = Graph.load(store)
+    with pytest.raises(InputError, match="no name that the store knows") as error:
+        answer(graph, "Who founded Kestral Lines?")
+    assert error.value.hint == "near: Kestrel Line"
+    with pytest.raises(InputError, match="which is no relation of the store"):
+        answer(graph, "How tall is Karin Ek?")
+    with pytest.raises(InputError, match="nothing"):
+        answer(graph, "Karin Ek")
+    for question in ("?", "Where was Karin Ek born?"):
+        assert main(["kg", "ask", str(store), question]) == 3
+    assert "nothing is known: no fact with place_of_birth" in capsys.readouterr().err
+    assert main(["kg", "ask", str(store), "Who founded Kestrel Line?", "--limit", "1"]) == 0
+    assert capsys.readouterr().out == (
+        "Mads Holm  (0.90, founded_by)\n    one:1  Kestrel Line founded_by Mads Holm.\n"
+    )
+    assert main(["kg", "ask", str(store), "Where was Karin Ek born?", "--json"]) == 0
+    assert '"answers": []' in capsys.readouterr().out
+
+
+def test_every_phrase_finds_its_own_relation() -> None:
+    relations = redocred_schema().names[1:]
+    assert ask_ways(["Who", "founded"], relations) == [("founded_by", True)]
+    assert ask_ways(["Who", "founded"], ["spouse"]) == []
+    assert ("director", True) in ask_ways(["Who", "was", "the", "director", "of"], relations)
