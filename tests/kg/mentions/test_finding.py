@@ -159,3 +159,18 @@ def test_a_mention_of_the_marks_around_a_text_is_none(
     monkeypatch.setattr("weft.kg.mentions.document.find_spans", lambda *_: [everything])
     found = mentions_in(trained, dataset.tokenizer, document)
     assert [(item.start, item.end) for item in found] == [(0, 4), (23, 24)]
+
+
+def test_a_name_does_not_run_on_from_a_heading(
+    dataset: TextDataset, trained: EntityGraphModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "About Ida\n\nIda Holm  lives here."
+    tokens = dataset.tokenizer.encode(text)
+    first, stop = (
+        next(place for place in range(len(tokens)) if tokens.ends[place] >= at) for at in (9, 19)
+    )
+    span = Span(first + 1, stop + 2, 0)
+    monkeypatch.setattr("weft.kg.mentions.document.find_spans", lambda model, passages: [[span]])
+    monkeypatch.setattr("weft.kg.mentions.document.sentence_edges", lambda tokenizer: (0, 0))
+    found = mentions_in(trained, dataset.tokenizer, TextDocument("one", text))
+    assert [text[item.start : item.end] for item in found] == ["Ida Holm"]

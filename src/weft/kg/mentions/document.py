@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,6 +16,8 @@ from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.read.tokens import CodeTokenizer, Tokens
 from weft.kg.represent.document import document_passages
 from weft.kg.represent.passages import sentence_edges
+
+_EMPTY_LINE = re.compile(r"(?:\r?\n|\r)[ \t]*(?:\r?\n|\r)\s*")
 
 
 def with_mentions(model: EntityGraphModel, tokenizer: CodeTokenizer, document: TextDocument) -> TextDocument:
@@ -75,7 +78,8 @@ def mentions_in(
             # A mention of the marks around a text is none.
             inside = begins[number] <= first and stop <= ends[number]
             if inside and _reader_of(first, begins, ends) == number:
-                start, end = _trimmed(document.text, tokens, first, stop)
+                start, end = _trimmed(tokens, first, stop)
+                start += _beginning(document.text[start:end])
                 found.append(join.Mention(start, end, model.config.types[span.type + 1], span.probability))
     return sorted(found)
 
@@ -86,7 +90,13 @@ def _reader_of(place: int, begins: Sequence[int], ends: Sequence[int]) -> int:
     return max(inside, key=lambda number: (min(place - begins[number], ends[number] - 1 - place), -number))
 
 
-def _trimmed(text: str, tokens: Tokens, first: int, stop: int) -> tuple[int, int]:
+def _beginning(surface: str) -> int:
+    """Where a name begins that runs on from a heading, over an empty line, into the text below."""
+    breaks = list(_EMPTY_LINE.finditer(surface))
+    return breaks[-1].end() if breaks else 0
+
+
+def _trimmed(tokens: Tokens, first: int, stop: int) -> tuple[int, int]:
     """The characters of whole words from the first token to the last."""
     words = tokens.words
     while first > 0 and words[first - 1] == words[first]:
