@@ -1,13 +1,12 @@
 r"""Train `kg-text-small`: raw English text to facts, nothing given.
 
     weft kg build dev_revised.json --language redocred --split SPLIT --vocabulary MINILM -o DATASET
-    python recipes/kg_text_small.py --data DATASET --corpus dev_revised.json --fewrel val_wiki.json \
-        --start MINILM --out OUT
+    python recipes/kg_text_small.py --data DATASET --corpus dev_revised.json --start MINILM --out OUT
 
 SPLIT is examples/kg/redocred_split.json. Layers that find mentions, then leaves, pairs and relations above the frozen
-lower layers; both learn from Re-DocRED's training part and from made texts, the second from FewRel, too.
-Then confidences are fitted on what the model reads out of the raw documents of the validation part. OUT/model is the
-model, matrices in six bits. It goes on where it was stopped.
+lower layers; both learn from Re-DocRED's training part and from made texts. Then confidences are fitted on what the
+model reads out of the raw documents of the validation part. OUT/model is the model, its matrices in bytes of six bits.
+It goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -28,14 +27,10 @@ from kg_text_made import Maker, read_scenes
 from weft.kg.evaluate.judge import calibrated
 from weft.kg.extraction.entities import EntityExtractor
 from weft.kg.learn.text import course, from_pretrained
-from weft.kg.mentions.document import mentions_in
 from weft.kg.mentions.find import find_spans, score_mentions
 from weft.kg.mentions.training import train_mentions
 from weft.kg.model.entity_graph import EntityGraphModel
-from weft.kg.read.documents import GivenFact, Mention, TextDocument
-from weft.kg.read.funnel import Funnel
-from weft.kg.read.overlap import Overlap
-from weft.kg.read.sentences_with_entities import read_fewrel
+from weft.kg.read.documents import TextDocument
 from weft.kg.represent.document import document_passages
 from weft.kg.represent.passages import TextDataset, TextEntity, load_text_dataset
 from weft.kg.schema import Schema
@@ -45,10 +40,6 @@ from weft.train.snapshot import seed_everything
 SHARED, MEAN, MENTION_LAYERS = 5, 3, 6
 MADE_FOR_MENTIONS = 200
 BITS = 6
-FEWREL = {"P26": 120, "P25": 120, "P463": 120, "P155": 60, "P361": 60, "P206": 60, "P364": 40,
-          "P641": 40, "P413": 40, "P412": 30, "P410": 30, "P59": 30, "P2094": 30}  # fmt: skip
-"""Sentences of each property; those from P641 on are no relation of the schema, so their pairs hold nothing."""
-_TOGETHER = 6
 _LEAST_SHARE = 0.02
 
 
@@ -85,60 +76,6 @@ def made_texts(dataset: TextDataset, count: int) -> list[TextDocument]:
     return [maker(f"made-{number}") for number in range(count)]
 
 
-def fewrel_texts(
-    path: Path, dataset: TextDataset, model: EntityGraphModel, random: Random
-) -> list[TextDocument]:
-    """Sentences of FewRel, several to a text; types as the model finds them, none of a held-out text."""
-    held_out = Overlap()
-    for part in ("valid", "test"):
-        for passage in dataset.passages_of(part):
-            held_out.add(passage.ids.numpy())
-    by_property: dict[str, list[TextDocument]] = defaultdict(list)
-    for document in read_fewrel(path, Funnel()):
-        by_property[document.facts[0].relation].append(document)
-    chosen: list[TextDocument] = []
-    for name, count in FEWREL.items():
-        for document in random.sample(by_property[name], count):
-            if held_out.share(dataset.tokenizer.encode(document.text).ids) == 0:
-                chosen.append(_typed(document, dataset, model))
-    random.shuffle(chosen)
-    return [_joined(chosen[first : first + _TOGETHER]) for first in range(0, len(chosen), _TOGETHER)]
-
-
-def _typed(document: TextDocument, dataset: TextDataset, model: EntityGraphModel) -> TextDocument:
-    found = mentions_in(model, dataset.tokenizer, document)
-    kinds = {
-        item.entity: other.type
-        for item in document.mentions
-        for other in found
-        if item.start < other.end and other.start < item.end
-    }
-    mentions = tuple(item._replace(type=kinds.get(item.entity, "")) for item in document.mentions)
-    ids, schema = dataset.schema.ids(), dataset.schema
-    facts = list[GivenFact]()
-    for head, relation, tail in document.facts:
-        if relation in ids:
-            rule = schema.relations[ids[relation] - 1]
-            other = rule.name if rule.both_ways else "child" if rule.name == "mother" else rule.inverse
-            facts += [GivenFact(head, rule.name, tail), *([GivenFact(tail, other, head)] if other else [])]
-    return replace(document, mentions=mentions, facts=tuple(facts))
-
-
-def _joined(parts: Sequence[TextDocument]) -> TextDocument:
-    text, mentions, facts = "", list[Mention](), list[GivenFact]()
-    for number, part in enumerate(parts):
-        start = len(text)
-        mentions += [
-            item._replace(start=item.start + start, end=item.end + start, entity=item.entity + 2 * number)
-            for item in part.mentions
-        ]
-        facts += [
-            fact._replace(head=fact.head + 2 * number, tail=fact.tail + 2 * number) for fact in part.facts
-        ]
-        text += f"{part.text}\n\n"
-    return TextDocument(parts[0].id, text, tuple(sorted(mentions)), tuple(facts))
-
-
 def typed_schema(dataset: TextDataset) -> Schema:
     """The schema with the types that heads and tails have in the training part, without the rarest ones."""
     heads: dict[int, Counter[str]] = defaultdict(Counter)
@@ -172,13 +109,12 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--corpus", type=Path, required=True, metavar="FILE", help="Re-DocRED, to calibrate with"
     )
-    parser.add_argument("--fewrel", type=Path, metavar="FILE", help="FewRel; none without")
     parser.add_argument("--split", type=Path, default=Path("examples/kg/redocred_split.json"), metavar="FILE")
     parser.add_argument("--start", type=Path, required=True, metavar="DIR", help="a BERT directory")
     parser.add_argument("--out", type=Path, required=True, metavar="OUT")
-    parser.add_argument("--made", type=int, default=400, help="made texts (400)")
+    parser.add_argument("--made", type=int, default=200, help="made texts (200)")
     parser.add_argument("--mention-epochs", type=int, default=4)
-    parser.add_argument("--relation-epochs", type=int, default=12)
+    parser.add_argument("--relation-epochs", type=int, default=9)
     parser.add_argument("--pair-size", type=int, default=128)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args(argv)
@@ -203,10 +139,7 @@ def main(argv: list[str]) -> int:
     )  # fmt: skip
     to_tag = with_documents(dataset, made[:MADE_FOR_MENTIONS]).passages_of("train")
     train_mentions(model, to_tag, shared, evaluate=mentions, directory=arguments.out / "mentions", quiet=True)
-    documents = made[: arguments.made]
-    if arguments.fewrel is not None:
-        documents = documents + fewrel_texts(arguments.fewrel, dataset, model, Random(0))
-    everything = with_documents(dataset, documents)
+    everything = with_documents(dataset, made[: arguments.made])
     seed_everything(arguments.seed)
     config = replace(shared, epochs=arguments.relation_epochs, weight_decay=0.05, warmup=0.08)
     course(model, everything, config).run(arguments.out / "relations")

@@ -166,9 +166,7 @@ def test_a_name_does_not_run_on_from_a_heading(
 ) -> None:
     text = "About Ida\n\nIda Holm  lives here."
     tokens = dataset.tokenizer.encode(text)
-    first, stop = (
-        next(place for place in range(len(tokens)) if tokens.ends[place] >= at) for at in (9, 19)
-    )
+    first, stop = (next(place for place in range(len(tokens)) if tokens.ends[place] >= at) for at in (9, 19))
     span = Span(first + 1, stop + 2, 0)
     monkeypatch.setattr("weft.kg.mentions.document.find_spans", lambda model, passages: [[span]])
     monkeypatch.setattr("weft.kg.mentions.document.sentence_edges", lambda tokenizer: (0, 0))

@@ -42,7 +42,12 @@ def test_markdown_is_its_prose() -> None:
 
 
 def test_pdf_lines_become_paragraphs() -> None:
-    lines = ["Ida Holm founded the com-", "pany in Lund in 1998, long before", "it moved.", "Later it was sold."]
+    lines = [
+        "Ida Holm founded the com-",
+        "pany in Lund in 1998, long before",
+        "it moved.",
+        "Later it was sold.",
+    ]
     assert pdf_text(make_pdf([lines, ["Second page."]])) == (
         "Ida Holm founded the company in Lund in 1998, long before it moved.\n\nLater it was sold.\n\nSecond page."
     )
