@@ -29,7 +29,7 @@ def show(console: Console) -> None:
             names = ", ".join(sorted(path.name for path in place.iterdir()))
         graph = Graph.load(store)
         console.print(
-            f"[bold]A graph from texts.[/] {names}: made up for this page, never trained on. No names, no schema and no "
+            f"[bold]A graph from texts.[/] {names}: made up, never trained on. No names, no schema and no "
             f"seed are given. {len(graph)} facts, the surest of each pair of names:\n"
         )
         console.print(_table(graph))

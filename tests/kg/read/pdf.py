@@ -27,5 +27,6 @@ def make_pdf(pages: Sequence[Sequence[str]]) -> bytes:
         places.append(len(data))
         data += f"{number} 0 obj\n{body}\nendobj\n".encode()
     table = "".join(f"{place:010d} 00000 n \n" for place in places)
-    tail = f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}trailer\n<< /Size {len(objects) + 1} /Root 1 0 R >>\n"
+    size = len(objects) + 1
+    tail = f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n<< /Size {size} /Root 1 0 R >>\n"
     return data + f"{tail}startxref\n{len(data)}\n%%EOF\n".encode()

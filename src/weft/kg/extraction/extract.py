@@ -39,8 +39,8 @@ class Extraction:
         limits: Of time and memory for a document, where several processes read.
         ray: Address of a Ray cluster to read on.
         device: Where to compute.
-        threads: For a model of code: of torch in each process. A model of text computes on one in each, so that the same
-            text gives the same bytes.
+        threads: For a model of code: of torch in each process. A model of text computes on one in each, so that the
+            same text gives the same bytes.
 
     Raises:
         ConfigError: No beam.

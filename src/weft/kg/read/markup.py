@@ -9,15 +9,20 @@ from itertools import pairwise
 
 from weft.errors import InputError
 
-_SILENT = frozenset(
+
+def _tags(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_SILENT = _tags(
     "script style noscript template head nav footer aside form button select svg math iframe object canvas "
-    "pre audio video -comment".split()
+    "pre audio video -comment"
 )
-_BLOCKS = frozenset(
+_BLOCKS = _tags(
     "p div section article main header h1 h2 h3 h4 h5 h6 ul ol dl table blockquote figure figcaption hr "
-    "details summary address body caption thead tbody fieldset".split()
+    "details summary address body caption thead tbody fieldset"
 )
-_LINES = frozenset("li tr br dt dd option".split())
+_LINES = _tags("li tr br dt dd option")
 _CELLS = frozenset(("td", "th"))
 _PARAGRAPH, _LINE, _CELL = "\f", "\n", "\v"
 _GAP = re.compile(r" *\n[ \n]*")
@@ -55,7 +60,9 @@ def html_text(text: str) -> str:
                 yield re.sub(r"\s+", " ", item.text_content or "")
             if tag == "-text" or tag in _SILENT:
                 continue
-            edge = _PARAGRAPH if tag in _BLOCKS else _LINE if tag in _LINES else _CELL if tag in _CELLS else ""
+            edge = (
+                _PARAGRAPH if tag in _BLOCKS else _LINE if tag in _LINES else _CELL if tag in _CELLS else ""
+            )
             children: list[LexborNode | str] = []
             child = item.child
             while child is not None:
