@@ -70,7 +70,8 @@ class Judged:
 def judge(extractor: EntityExtractor, documents: Sequence[TextDocument], least: float = 0.0) -> list[Judged]:
     """Read documents without what is given about them, and look every fact up among the given ones.
 
-    A stated fact is the gold fact whose head and tail have mentions of just these names, case aside.
+    A stated fact is the gold fact whose head and tail have mentions of just these names, case and a leading "the"
+    aside: the corpus has it now inside a mention, now before it.
 
     Args:
         extractor: Of a model that finds mentions.
@@ -83,7 +84,7 @@ def judge(extractor: EntityExtractor, documents: Sequence[TextDocument], least: 
         names: dict[int, set[str]] = {}
         for mention in document.mentions:
             shown = (mention.name, document.text[mention.start : mention.end])
-            names.setdefault(mention.entity, set()).update(map(fold, shown))
+            names.setdefault(mention.entity, set()).update(map(_plain, shown))
         gold = {
             (head, schema.names[ids[fact.relation]], tail): place
             for place, fact in enumerate(document.facts)
@@ -93,9 +94,13 @@ def judge(extractor: EntityExtractor, documents: Sequence[TextDocument], least: 
         }
         bare = replace(document, mentions=(), facts=())
         for fact in extractor.facts_of(bare, least=least):
-            key = fold(fact.head), fact.relation, fold(fact.tail)
+            key = _plain(fact.head), fact.relation, _plain(fact.tail)
             found.append(Judged(number, fact, gold.get(key)))
     return found
+
+
+def _plain(name: str) -> str:
+    return fold(name).removeprefix("the ")
 
 
 def score_raw(

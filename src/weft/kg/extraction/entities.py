@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -34,7 +34,8 @@ class EntityFact:
         head: Name of an entity of the text.
         relation: Name of the relation.
         tail: Name of an entity of the text.
-        confidence: How often such an answer is right; the raw probability for an uncalibrated model.
+        confidence: How often such an answer is right; for an uncalibrated model the raw probability of the fact times
+            those of both its names.
         place: Characters of the head, where it stands nearest to the tail.
         tail_place: Characters of the tail there.
         span: Characters of the passage.
@@ -111,9 +112,12 @@ class EntityExtractor:
             document, self.tokenizer, config.types, config.encoder.max_position_embeddings, funnel=funnel
         )
         asked = [item for item in passages if len(item[0].types) > 1]
+        sure: dict[int, float] = {}
+        for mention in document.mentions:
+            sure[mention.entity] = max(mention.probability, sure.get(mention.entity, 0.0))
         best: dict[tuple[str, str, str], EntityFact] = {}
         for start in range(0, len(asked), batch_size):
-            for fact in self._ask(asked[start : start + batch_size], least):
+            for fact in self._ask(asked[start : start + batch_size], sure, least):
                 key = fact.head, fact.relation, fact.tail
                 if key not in best or fact.confidence > best[key].confidence:
                     best[key] = fact
@@ -121,7 +125,9 @@ class EntityExtractor:
         return sorted(agreed, key=lambda fact: (fact.place, fact.relation, fact.tail_place))
 
     @torch.no_grad()
-    def _ask(self, part: Sequence[tuple[EntityExample, list[Chunk]]], least: float) -> Iterator[EntityFact]:
+    def _ask(
+        self, part: Sequence[tuple[EntityExample, list[Chunk]]], sure: Mapping[int, float], least: float
+    ) -> Iterator[EntityFact]:
         device = next(self.model.parameters()).device
         batch = to_device(entity_batch([example for example, _ in part]), device)
         scores = self.model(batch)
@@ -135,13 +141,12 @@ class EntityExtractor:
             ends = [kinds[int(example.types[place])] or None for place in (head, tail)]
             if not relation.allows(*ends):
                 continue
-            raw = float(probability[row, head, tail, number])
+            entities = [int(example.entity[place]) for place in (head, tail)]
+            raw = float(probability[row, head, tail, number]) * sure[entities[0]] * sure[entities[1]]
             confidence = raw if self.confidence is None else self.confidence(relation.name, raw)
             if confidence < least:
                 continue
-            first, second = nearest(
-                _mentions(chunks, int(example.entity[head])), _mentions(chunks, int(example.entity[tail]))
-            )
+            first, second = nearest(_mentions(chunks, entities[0]), _mentions(chunks, entities[1]))
             yield EntityFact(
                 head=first.name,
                 relation=relation.name,

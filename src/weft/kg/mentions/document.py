@@ -18,6 +18,7 @@ from weft.kg.represent.document import document_passages
 from weft.kg.represent.passages import sentence_edges
 
 _EMPTY_LINE = re.compile(r"(?:\r?\n|\r)[ \t]*(?:\r?\n|\r)\s*")
+_ARTICLE = re.compile(r"the(?:\s+|$)")
 
 
 def with_mentions(model: EntityGraphModel, tokenizer: CodeTokenizer, document: TextDocument) -> TextDocument:
@@ -48,7 +49,7 @@ def with_mentions(model: EntityGraphModel, tokenizer: CodeTokenizer, document: T
             else (first + number, entity.name, entity.type)
         )
         mentions += [
-            Mention(both[place].start, both[place].end, *label)
+            Mention(both[place].start, both[place].end, *label, both[place].probability)
             for place in entity.mentions
             if place >= len(given)
         ]
@@ -79,8 +80,10 @@ def mentions_in(
             inside = begins[number] <= first and stop <= ends[number]
             if inside and _reader_of(first, begins, ends) == number:
                 start, end = _trimmed(tokens, first, stop)
-                start += _beginning(document.text[start:end])
-                found.append(join.Mention(start, end, model.config.types[span.type + 1], span.probability))
+                kind = model.config.types[span.type + 1]
+                start += _beginning(document.text[start:end], kind)
+                if any(character.isalnum() for character in document.text[start:end]):
+                    found.append(join.Mention(start, end, kind, span.probability))
     return sorted(found)
 
 
@@ -90,10 +93,12 @@ def _reader_of(place: int, begins: Sequence[int], ends: Sequence[int]) -> int:
     return max(inside, key=lambda number: (min(place - begins[number], ends[number] - 1 - place), -number))
 
 
-def _beginning(surface: str) -> int:
-    """Where a name begins that runs on from a heading, over an empty line, into the text below."""
+def _beginning(surface: str, kind: str) -> int:
+    """Where a name begins: below a heading from which it runs on over an empty line, and after its article."""
     breaks = list(_EMPTY_LINE.finditer(surface))
-    return breaks[-1].end() if breaks else 0
+    start = breaks[-1].end() if breaks else 0
+    article = None if kind in join.ALONE else _ARTICLE.match(surface, start)
+    return start if article is None else article.end()
 
 
 def _trimmed(tokens: Tokens, first: int, stop: int) -> tuple[int, int]:

@@ -13,7 +13,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 PERSON, ORGANISATION = "PER", "ORG"
-_ALONE = frozenset({"TIME", "NUM"})
+ALONE = frozenset({"TIME", "NUM"})
 """Types whose mentions are one only where they read alike."""
 _TITLES = _words(
     "mr mrs ms miss dr prof professor sir dame lord lady king queen prince princess president general captain "
@@ -119,7 +119,7 @@ def _name(surface: str, kind: str) -> _Name:
     folded = unicodedata.normalize("NFKD", surface).casefold()
     folded = "".join(character for character in folded if not unicodedata.combining(character))
     words = [word.removesuffix("'s").removesuffix("’s").rstrip(".") for word in _WORD.findall(folded)]
-    if kind not in _ALONE:
+    if kind not in ALONE:
         while words and words[0] in ("the", "a", "an"):
             words = words[1:]
         while len(words) > 1 and kind == PERSON and words[0] in _TITLES:
@@ -131,7 +131,7 @@ def _name(surface: str, kind: str) -> _Name:
 
 def _kind(kind: str) -> str:
     """Types that may be joined where they read alike."""
-    return kind if kind == PERSON or kind in _ALONE else ""
+    return kind if kind == PERSON or kind in ALONE else ""
 
 
 def _fuller_person(
@@ -161,7 +161,7 @@ def _spelled_out(
     """The name of several words whose initials a mention in capitals is made of."""
     name = names[number]
     letters = "".join(character for character in name.surface if character.isalpha())
-    if name.type in _ALONE or name.type == PERSON or not 2 <= len(letters) <= _LONGEST_ACRONYM:
+    if name.type in ALONE or name.type == PERSON or not 2 <= len(letters) <= _LONGEST_ACRONYM:
         return None
     if not letters.isupper() or len(name.words) > 1:
         return None
@@ -169,7 +169,7 @@ def _spelled_out(
     fitting = []
     for other in order:
         words = names[other].words
-        if len(words) < 2 or names[other].type in _ALONE:
+        if len(words) < 2 or names[other].type in ALONE:
             continue
         initials = {
             "".join(word[0] for word in words),

@@ -18,6 +18,7 @@ class Mention(NamedTuple):
         entity: The entity's number: in its document where mentions are given, else in the dictionary.
         name: The entity's name.
         type: Its type; ``""`` where it is not known.
+        probability: That it is a mention of that type; 1 where it is given.
     """
 
     start: int
@@ -25,6 +26,7 @@ class Mention(NamedTuple):
     entity: int
     name: str
     type: str = ""
+    probability: float = 1.0
 
 
 class GivenFact(NamedTuple):

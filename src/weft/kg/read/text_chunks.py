@@ -144,7 +144,15 @@ def _chunk(
         surface = text[mention.start : mention.end]
         mentions.append(
             ChunkMention(
-                word, first, item.stop - item.first, *mention[2:], mention.start, mention.end, surface
+                word,
+                first,
+                item.stop - item.first,
+                mention.entity,
+                mention.name,
+                mention.type,
+                mention.start,
+                mention.end,
+                surface,
             )
         )
     _number_words(text, tokens, span, words, names)
