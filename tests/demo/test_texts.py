@@ -16,5 +16,5 @@ def test_three_files_become_a_graph_that_answers(tmp_path: Path, monkeypatch: py
     texts.show(console)
     said = console.export_text()
     assert "about.html, ekdahl.md, merger.txt" in said
-    assert "Who wrote The Salt Road?  Gunnar Ekdahl" in said
+    assert "Where did Karin Ekdahl study?  Chalmers University" in said
     assert "Kestrel Line" in (tmp_path / texts.PAGE).read_text()

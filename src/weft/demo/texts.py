@@ -17,7 +17,7 @@ from weft.kg.storage.graph import Graph
 
 PAGE = Path("weft-texts.html")
 SHOWN = 14
-QUESTIONS = ("Who founded Kestrel Line?", "Where was Karin Ekdahl born?", "Who wrote The Salt Road?")
+QUESTIONS = ("Who founded Kestrel Line?", "Where did Karin Ekdahl study?", "Who wrote The Salt Road?")
 
 
 def show(console: Console) -> None:
@@ -37,7 +37,7 @@ def show(console: Console) -> None:
         for question in QUESTIONS:
             found = answer(graph, question)
             said = ", ".join(f"{found.name(fact)} ({fact.confidence:.2f})" for fact in found.facts[:3])
-            console.print(f"  {question}  [bold]{said or 'nothing is known'}[/]", highlight=False)
+            console.print(f"  {question}  [bold]{said or 'nothing is sure enough'}[/]", highlight=False)
         entity = graph.entity("Kestrel Line")
         write_page(graph, neighbourhood(graph, entity, nodes=30, depth=1), PAGE)
     console.print(f"\n{PAGE} draws what lies around {entity}. `weft kg extract FOLDER -o STORE` reads yours.")

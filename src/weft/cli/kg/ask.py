@@ -18,6 +18,7 @@ def parser() -> Parser:
     add_store(result)
     result.add_argument("question", metavar="QUESTION", help='such as "Who founded Kestrel Line?"')
     result.add_argument("--limit", type=int, default=10, metavar="N", help="at most N answers (10)")
+    result.add_argument("--at-least", type=float, default=0.3, metavar="P", help="least confidence (0.3)")
     add_json(result)
     return result
 
@@ -30,7 +31,7 @@ def run(argv: list[str]) -> int:
     from weft.kg.storage.graph import Graph
 
     graph = Graph.load(arguments.store)
-    found = answer(graph, arguments.question)
+    found = answer(graph, arguments.question, arguments.at_least)
     facts = found.facts[: arguments.limit]
     if arguments.json:
         record = {"entity": found.entity, "asked": [name for name, _ in found.asked]}
@@ -40,7 +41,8 @@ def run(argv: list[str]) -> int:
     if not facts:
         asked = ", ".join(name if tail else f"{name} (head)" for name, tail in found.asked)
         raise InputError(
-            f"nothing is known: no fact with {asked} about {found.entity!r}", where=str(graph.folder)
+            f"nothing is known: no fact with {asked} about {found.entity!r} is at least {arguments.at_least:g} sure",
+            where=str(graph.folder),
         )
     for fact in facts:
         place = graph.places(fact.row)[0]

@@ -15,6 +15,8 @@ from weft.kg.storage.graph import Fact, Graph
 
 LEAST = 0.5
 """Least likeness of a question to a phrase."""
+SURE = 0.3
+"""Least confidence of an answer: about where precision and recall of raw text to facts balance."""
 _NEARLY = 0.9
 """Phrases so near to the best one are meant as well: who wrote a film may be asked of books and of scripts."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
@@ -66,7 +68,7 @@ class Answer:
         return fact.tail if fact.head == self.entity else fact.head
 
 
-def answer(graph: Graph, question: str) -> Answer:
+def answer(graph: Graph, question: str, least: float = SURE) -> Answer:
     """Answer a question from a store.
 
     The entity is the longest run of words that the store knows as a name. What is left is compared with phrases for
@@ -77,6 +79,7 @@ def answer(graph: Graph, question: str) -> Answer:
     Args:
         graph: A store.
         question: In English, with the name of one entity.
+        least: Facts of a lower confidence are no answer.
 
     Raises:
         InputError: The store knows no name in the question, or no relation comes near it.
@@ -93,7 +96,8 @@ def answer(graph: Graph, question: str) -> Answer:
     facts = [
         fact
         for fact in graph.facts(entity)
-        if any(
+        if fact.confidence >= least
+        and any(
             fact.relation == relation and (fact.head if for_tail else fact.tail) == entity
             for relation, for_tail in ways
         )
