@@ -104,6 +104,15 @@ def test_no_token_wrong_token_other_scope(guarded: Service, tokens: tuple[Path, 
         assert (answer.status_code, answer.json()["detail"]) == (403, "the scope 'read' is needed")
 
 
+def test_to_write_needs_its_scope(guarded: Service, tokens: tuple[Path, dict[str, str]]):
+    with guarded.client() as client:
+        asked = {"file": "0" * 24}
+        answer = client.post("/v1/kg/documents", json=asked, headers=bearer(tokens[1]["ann"]))
+        assert (answer.status_code, answer.json()["detail"]) == (403, "the scope 'write' is needed")
+        answer = client.post("/v1/kg/documents", json=asked, headers=bearer(tokens[1]["bob"]))
+        assert answer.json()["type"] == "urn:weft:problem:not-served"
+
+
 def test_what_one_sends_nobody_else_sees(guarded: Service, tokens: tuple[Path, dict[str, str]]):
     with guarded.client() as client:
         ann, bob = bearer(tokens[1]["ann"]), bearer(tokens[1]["bob"])

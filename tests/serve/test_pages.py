@@ -95,7 +95,7 @@ def test_two_files_are_matched_and_a_pair_opens(look: Look, tmp_path: Path):
 def test_one_file_is_searched_for_in_the_index(look: Look):
     page = look.open("binaries")
     page.set_input_files("#file-a", FILES / "gcc-O1-x86_64.so")
-    page.get_by_role("button", name="Search the index").click()
+    page.get_by_role("button", name="Search the index for its functions").click()
     page.wait_for_selector("tbody tr")
     assert page.locator("main li").first.inner_text().startswith("gcc-O1-x86_64.so: ")
     look.done()
@@ -113,7 +113,7 @@ def test_an_entity_is_found_walked_from_and_read_about_by_keyboard(look: Look):
     page.get_by_role("button", name="the sentences of knows").first.press("Enter")
     assert page.locator("blockquote").first.inner_text() == "Ada knows Bo."
     page.get_by_role("button", name="Facts of Bo").press("Enter")
-    page.wait_for_function("document.body.dataset.drawn === '4 3'")
+    page.wait_for_selector("body[data-drawn='4 3']")
     assert "entity=Bo" in page.url
     look.done()
 

@@ -11,12 +11,12 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
-from tests.serve.conftest import FILES, SOURCE
+from tests.serve.conftest import FILES, SOURCE, serving
 from weft.cli.main import main
 from weft.serve.shapes.base import Models
 from weft.serve.shapes.binaries import Detail, Explanation, Found, Listing, Matching
-from weft.serve.shapes.graphs import Entities, EntityFacts, ModelFacts, Sparql
-from weft.serve.shapes.texts import Explanations, Opinions, TableOpinions
+from weft.serve.shapes.graphs import Entities, EntityFacts, Kept, ModelFacts, Sparql
+from weft.serve.shapes.texts import Explanations, Findings, Opinions, TableOpinions
 
 A, B = FILES / "gcc-O2-x86_64.so", FILES / "clang-O2-x86_64.so"
 TEXT = "The food was great, the service slow."
@@ -123,6 +123,28 @@ def test_facts_of_a_source(
     )
 
 
+def test_facts_are_put_into_a_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    folder = tmp_path / "uploads"
+    folder.mkdir()
+    (folder / "shape.py").write_text(SOURCE)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "o.py").write_text("class Other:\n    pass\n")
+    for store in ("mine", "served"):
+        assert (
+            main(["kg", "extract", str(tmp_path / "other"), "-o", str(tmp_path / store), "--workers", "1"])
+            == 0
+        )
+    told = command(
+        capsys, "kg", "extract", folder, "-o", tmp_path / "mine", "--workers", 1, "--json", "--quiet"
+    )
+    Kept.model_validate(told)
+    with serving(tmp_path, "--store", str(tmp_path / "served")) as running, running.client() as client:
+        file = client.post("/v1/uploads?name=shape.py", content=SOURCE.encode()).json()["id"]
+        assert ask(client, "/v1/kg/documents", {"file": file}, Kept) == told
+        facts = client.get("/v1/kg/facts", params={"entity": "Shape"}).json()
+    assert facts == command(capsys, "kg", "show", tmp_path / "mine", "Shape", "--json")
+
+
 def test_opinions(client: httpx.Client, capsys: pytest.CaptureFixture[str]):
     told = command(
         capsys, "absa", "predict", TEXT, "--aspect", "food", "--aspect", "service", "--json", "--quiet"
@@ -133,6 +155,14 @@ def test_opinions(client: httpx.Client, capsys: pytest.CaptureFixture[str]):
     told = command(capsys, "absa", "explain", TEXT, "--aspect", "service", "--json", "--quiet")
     Explanations.model_validate(told)
     assert ask(client, "/v1/absa/explain", {"text": TEXT, "aspects": ["service"]}, Explanations) == told
+
+
+def test_findings(client: httpx.Client, capsys: pytest.CaptureFixture[str]):
+    told = command(capsys, "absa", "find", TEXT, "--json", "--quiet")
+    Findings.model_validate(told)
+    answer = client.post("/v1/absa/find", json={"texts": [TEXT]})
+    assert (answer.status_code, answer.json()) == (200, told)
+    assert told
 
 
 def test_a_table_of_texts(client: httpx.Client, send: Send, tmp_path: Path):

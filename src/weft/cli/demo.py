@@ -37,4 +37,6 @@ def run(argv: list[str]) -> int:
     console = Console(width=None if sys.stdout.isatty() else 110)
     for name in arguments.name or DEMOS:
         import_module(f"weft.demo.{name}").show(console)
+    if not arguments.name:
+        console.print("\nThe tools in a browser: `weft serve`, then http://127.0.0.1:8000/ (docs/serve.md).")
     return 0

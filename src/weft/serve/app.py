@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -127,8 +128,18 @@ async def _refusal(request: Request, error: Exception) -> Response:
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     kind = {404: "not-found", 405: "method"}.get(error.status_code, "http")
-    headers = dict(error.headers or {})
+    headers = {name.lower(): value for name, value in (error.headers or {}).items()}
+    if error.status_code == 405:
+        headers["allow"] = ", ".join(_methods(request))
     return problem(error.status_code, kind, str(error.detail), str(error.detail), headers=headers)
+
+
+def _methods(request: Request) -> list[str]:
+    """All methods of an address, by the description; GET alone of a page."""
+    for template, methods in request.app.openapi()["paths"].items():
+        if re.fullmatch(re.sub(r"\{[^}]*\}", "[^/]+", template), request.url.path):
+            return sorted(method.upper() for method in methods)
+    return ["GET"]
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

@@ -1,4 +1,4 @@
-"""Requests that come together are answered together: one pass through the model for the texts of all."""
+"""Requests that come together are answered together: one pass through a model, or an index, for all."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from weft.errors import LimitError, WeftError
 
 _MOST = 1024
 """Requests that wait, at most."""
-_TOGETHER = 512
-"""Questions of one pass, but for a request that has more by itself."""
+_Waiting = tuple[Any, asyncio.Future[Any]]
 
 
 class Batches:
@@ -24,15 +23,19 @@ class Batches:
     While one batch is answered, the next one gathers.
 
     Args:
-        ask: Answers requests in their order, as JSON; blocks.
+        ask: Answers requests in their order, as a JSON list; blocks.
+        together: Questions of one batch, but for a request that has more by itself.
+        questions: How many a request has.
     """
 
-    def __init__(self, ask: Callable[[list[dict[str, Any]]], bytes]) -> None:
-        self._ask = ask
-        self._waiting: deque[tuple[dict[str, Any], asyncio.Future[Any]]] = deque()
+    def __init__(
+        self, ask: Callable[[list[Any]], bytes], together: int, questions: Callable[[Any], int] = lambda _: 1
+    ) -> None:
+        self._ask, self._together, self._questions = ask, together, questions
+        self._waiting: deque[_Waiting] = deque()
         self._running: asyncio.Task[None] | None = None
 
-    async def answer(self, request: dict[str, Any]) -> Any:
+    async def answer(self, request: Any) -> Any:
         """The answer of one request.
 
         Raises:
@@ -55,18 +58,18 @@ class Batches:
         finally:
             self._running = None
 
-    def _next(self) -> list[tuple[dict[str, Any], asyncio.Future[Any]]]:
-        batch: list[tuple[dict[str, Any], asyncio.Future[Any]]] = []
+    def _next(self) -> list[_Waiting]:
+        batch: list[_Waiting] = []
         questions = 0
-        while self._waiting and (not batch or questions < _TOGETHER):
+        while self._waiting and (not batch or questions < self._together):
             request, future = self._waiting.popleft()
             if future.done():
                 continue  # whoever asked is gone
             batch.append((request, future))
-            questions += len(request["texts"]) * len(request["aspects"]) * max(1, len(request["targets"]))
+            questions += self._questions(request)
         return batch
 
-    async def _answer(self, batch: list[tuple[dict[str, Any], asyncio.Future[Any]]]) -> None:
+    async def _answer(self, batch: list[_Waiting]) -> None:
         if not batch:
             return
         try:

@@ -6,12 +6,15 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from anyio import CapacityLimiter
 from starlette.responses import JSONResponse, Response
 
+from weft.bcsd.components.identify import library_sizes
+from weft.bcsd.presence.model import TOGETHER
 from weft.errors import InputError, StoreError, WeftError
 from weft.platform.crew import Crew
 from weft.platform.lock import locked
@@ -59,7 +62,20 @@ class Desk:
             # Slow: it must not hold up the batches.
             "absa.explain": Crew(perform, 1, replace(quick, seconds=10 * bounds.quick_seconds)),
         }
-        self.batches = Batches(lambda requests: self.ask("absa.predict", {"requests": requests}))
+        self.texts = Batches(
+            lambda requests: self.ask("absa.predict", {"requests": requests}),
+            512,
+            lambda request: len(request["texts"]) * len(request["aspects"]) * max(1, len(request["targets"])),
+        )
+        self.searches = Batches(
+            lambda asked: self.ask(
+                "bcsd.searches",
+                {"requests": [request for request, _ in asked]},
+                {request["file"]: file for request, file in asked},
+            ),
+            # More would be taken for the functions of one file.
+            TOGETHER - 1,
+        )
         #: SPARQL makes a process for each query: no more at a time than there are workers.
         self.asking = threading.BoundedSemaphore(settings.workers + 1)
         #: Threads that only wait for jobs, apart from those that work.
@@ -111,6 +127,13 @@ class Desk:
     def is_extracted(self, file: File) -> bool:
         """Whether a file was read before, so that a question for one of its functions is answered at once."""
         return any(file.path.parent.glob(f"{REMARKS}*"))
+
+    @cached_property
+    def names_libraries(self) -> bool:
+        """Whether the index says of which library a function is."""
+        with suppress(WeftError):
+            return self.settings.index is not None and bool(library_sizes(self.settings.index))
+        return False
 
     def upload(self, caller: Caller, name: str) -> Upload:
         """An upload of the caller.

@@ -29,7 +29,7 @@ KINDS: dict[type[WeftError], tuple[str, int, str]] = {
     ConfigError: ("config", 400, "A setting breaks a rule"),
     InputError: ("input", 422, "The input cannot be used"),
     CheckpointError: ("model", 500, "A model cannot be loaded"),
-    MissingExtraError: ("missing", 501, "A part of weft is not installed on the server"),
+    MissingExtraError: ("missing", 422, "A part of weft is not installed on the server"),
     StoreError: ("store", 503, "The index or the store cannot be read"),
     LimitError: ("limit", 413, "A bound on time, memory or size was reached"),
     OutputError: ("output", 507, "The server cannot keep this"),

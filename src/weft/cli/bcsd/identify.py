@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from weft.cli.bcsd.embedding import add_embedding, embedding_of
 from weft.cli.options import Parser, add_index, add_min_blocks, add_quiet, at_least
 from weft.cli.table import table
 
 if TYPE_CHECKING:
-    from weft.bcsd.components.explain import Library
     from weft.bcsd.components.identify import Identified
 
 
@@ -38,6 +37,7 @@ def run(argv: list[str]) -> int:
     options = embedding_of(arguments, arguments.min_blocks)
     from weft.bcsd.components.cyclonedx import bill
     from weft.bcsd.components.identify import identify
+    from weft.bcsd.components.record import identified_record
     from weft.cli.bcsd.remarks import say
 
     found = identify(arguments.file, arguments.index, options, arguments.min_blocks)
@@ -45,36 +45,10 @@ def run(argv: list[str]) -> int:
     if arguments.cyclonedx:
         print(json.dumps(bill(found), indent=1))
     elif arguments.json:
-        print(json.dumps(record(found)))
+        print(json.dumps(identified_record(found)))
     else:
         print(describe(found))
     return 0
-
-
-def record(found: Identified) -> dict[str, Any]:
-    """The object that ``--json`` prints; see ``docs/bcsd.md``."""
-    functions = [function.__dict__ for function in found.functions]
-    return {
-        "schema": 1,
-        "binary": found.path,
-        "sha256": found.sha256,
-        "model": found.model,
-        "functions": len(functions),
-        "libraries": [_library(library, functions) for library in found.libraries],
-        "unexplained": [functions[place] for place in found.unexplained],
-        "remarks": list(found.remarks),
-    }
-
-
-def _library(library: Library, functions: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "name": library.name,
-        "sure": round(library.sure, 3),
-        "versions": [{"version": name, "share": round(share, 3)} for name, share in library.versions],
-        "packages": list(library.packages),
-        "functions_in_index": library.of,
-        "functions": [functions[place] for place in library.functions],
-    }
 
 
 def describe(found: Identified) -> str:

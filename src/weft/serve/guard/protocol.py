@@ -9,6 +9,8 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from weft.serve.problems import problem
+
 
 def patient_protocol(patience: float) -> type[H11Protocol]:
     """HTTP/1.1 that waits only so many seconds for the head of a request."""
@@ -26,6 +28,16 @@ def patient_protocol(patience: float) -> type[H11Protocol]:
             if self._watch is not None:
                 self._watch.cancel()
             super().connection_lost(exc)
+
+        def send_400_response(self, msg: str) -> None:
+            """What is no HTTP is refused as all else is."""
+            told = problem(400, "http", "The request is no HTTP", msg, headers={"connection": "close"})
+            head = h11.Response(status_code=400, headers=told.raw_headers, reason=b"Bad Request")
+            for event in (head, h11.Data(data=bytes(told.body)), h11.EndOfMessage()):
+                output = self.conn.send(event)
+                if output:
+                    self.transport.write(output)
+            self.transport.close()
 
         def _look(self) -> None:
             if self.transport.is_closing():

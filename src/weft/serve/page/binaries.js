@@ -1,5 +1,5 @@
 // Binaries: two files matched one to one, a pair side by side; one file searched for in the index.
-import { ask, copy, counted, csv, download, dropZone, follow, h, hex, keep, progress, say, state, upload, work } from "/parts.js";
+import { ask, askJson, copy, counted, csv, download, dropZone, follow, h, hex, keep, progress, say, state, upload, work } from "/parts.js";
 import { showPair } from "/pair.js";
 import { table } from "/table.js";
 
@@ -35,10 +35,10 @@ export function binaries(main) {
     try {
       const sent = {};
       for (const side of ["a", "b"]) if (chosen[side]) sent[side] = (await upload(chosen[side], shown.tell)).id;
-      const body = chosen.b
-        ? { a: sent.a, b: sent.b, min_blocks: Number(least.value) || 0 }
-        : { file: sent.a, hits: 5, min_blocks: Math.max(5, Number(least.value) || 0) };
-      const { result, id, job } = await work(chosen.b ? "/v1/bcsd/match" : "/v1/bcsd/search", body, shown.tell, stop.signal);
+      const few = Math.max(5, Number(least.value) || 0);
+      const { result, id, job } = chosen.b
+        ? await work("/v1/bcsd/match", { a: sent.a, b: sent.b, min_blocks: Number(least.value) || 0 }, shown.tell, stop.signal)
+        : await libraries(sent.a, few, shown.tell, stop.signal);
       if (id) keep({ job: id });
       draw(result, job?.uploads ?? []);
     } catch (error) {
@@ -49,8 +49,16 @@ export function binaries(main) {
     }
   }
 
+  // An index of libraries says which of them are in the file; another one, which functions are alike.
+  async function libraries(file, few, tell, signal) {
+    const { libraries: named } = await askJson("/v1/models");
+    return named
+      ? work("/v1/bcsd/identify", { file, min_blocks: few }, tell, signal)
+      : work("/v1/bcsd/search", { file, hits: 5, min_blocks: few }, tell, signal);
+  }
+
   function draw(result, uploads) {
-    results.replaceChildren(result.matches ? matching(result, uploads) : found(result));
+    results.replaceChildren(result.matches ? matching(result, uploads) : result.libraries ? identified(result) : found(result));
     results.dataset.ready = "1";
   }
 
@@ -112,7 +120,23 @@ function matching(result, uploads) {
       h("button", { type: "button", onclick: () => copy(names(), counted(sure.length, "name")) }, "Copy the sure names"),
       h("button", { type: "button", onclick: () => download("matches.csv", "text/csv", csv(rows())) }, "CSV"),
       h("button", { type: "button", onclick: () => download("matches.json", "application/json", JSON.stringify(result)) }, "JSON")),
-    pair, shown.box);
+    shown.box, pair);
+}
+
+function identified(result) {
+  const explained = result.functions - result.unexplained.length;
+  return h("div", {},
+    h("h2", {}, `${counted(result.libraries.length, "library", "libraries")} in ${result.binary}`),
+    h("p", {}, `${explained.toLocaleString("en")} of ${counted(result.functions, "function")} are explained.`),
+    result.remarks.map((remark) => h("p", { class: "note" }, remark)),
+    h("p", { class: "row" }, h("button", { type: "button", onclick: () => download("libraries.json", "application/json", JSON.stringify(result)) }, "JSON")),
+    table(result.libraries, [
+      { id: "sure", title: "Sure", number: true, value: (row) => row.sure, show: (row) => row.sure.toFixed(2) },
+      { id: "name", title: "Library", mono: true, value: (row) => row.name, text: (row) => row.name, show: (row) => row.name },
+      { id: "version", title: "Version", value: (row) => row.versions[0].version, show: (row) => row.versions.slice(0, 3).map((one) => `${one.version} ${one.share.toFixed(2)}`).join(", ") },
+      { id: "functions", title: "Functions", number: true, value: (row) => row.functions.length, show: (row) => `${row.functions.length} of ${row.functions_in_index}` },
+      { id: "named", title: "Such as", mono: true, value: (row) => row.functions[0]?.address ?? 0, text: (row) => row.functions.map((one) => one.name).join(" "), show: (row) => row.functions.slice(0, 4).map((one) => `${hex(one.address)} ${one.name}`).join(", ") },
+    ], { label: "libraries", prefix: "", first: "sure" }).box);
 }
 
 function found(result) {

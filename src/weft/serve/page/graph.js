@@ -94,7 +94,7 @@ export function graph(main) {
   }
 
   function draw() {
-    drawn = cytoscape({ container: picture, style: looks(), wheelSensitivity: 0.3, minZoom: 0.2, maxZoom: 3 });
+    drawn = cytoscape({ container: picture, style: looks(), minZoom: 0.2, maxZoom: 3 });
     drawn.on("tap", "node", (event) => open(event.target.id()));
     drawn.on("tap", "edge", (event) => behind(facts.get(event.target.id())));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawn.style(looks()));
@@ -113,10 +113,12 @@ export function graph(main) {
     }
     drawn.add(fresh);
     drawn.nodes().forEach((node) => node.toggleClass("open", known.has(node.id())));
+    // The word of an arrow stands at its end with fewer arrows: around the other one there is no room.
+    drawn.edges().forEach((edge) => edge.data("at", edge.source().degree() < edge.target().degree() ? "source" : "target"));
     // Boxes of the size of their labels are laid out, so that no label lies on another.
-    drawn.layout({ name: "fcose", animate: false, randomize: drawn.nodes().length === fresh.filter((one) => one.group === "nodes").length, quality: "proof", nodeDimensionsIncludeLabels: true, nodeSeparation: 90, idealEdgeLength: 110, nodeRepulsion: 12000, padding: 30 }).run();
+    drawn.layout({ name: "fcose", animate: false, randomize: drawn.nodes().length === fresh.filter((one) => one.group === "nodes").length, quality: "proof", nodeDimensionsIncludeLabels: true, nodeSeparation: 90, idealEdgeLength: 140, nodeRepulsion: 12000, padding: 30 }).run();
     if (drawn.zoom() > 1.3) { drawn.zoom(1.3); drawn.center(); }
-    told.textContent = `${counted(drawn.nodes().length, "entity", "entities")}, ${counted(drawn.edges().length, "fact")}` + (left ? `; ${counted(left, "fact")} more than the picture holds` : "") + ". Filled: opened. Solid arrows are stated, dashed ones inferred; shapes are kinds.";
+    told.textContent = `${counted(drawn.nodes().length, "entity", "entities")}, ${counted(drawn.edges().length, "fact")}` + (left ? `; ${counted(left, "fact")} more than the picture holds` : "") + ". Filled: opened. Solid arrows are stated, dashed ones inferred. ▢ class ⬡ module ○ function ◇ variable ▭ external △ unresolved.";
     document.body.dataset.drawn = `${drawn.nodes().length} ${drawn.edges().length}`;
   }
 
@@ -153,7 +155,8 @@ function looks() {
     { selector: "node", style: { label: "data(label)", "font-size": 11, width: 16, height: 16, color: colour("text"), "background-color": colour("ground"), "border-width": 2, "border-color": colour("near"), "text-valign": "bottom", "text-margin-y": 3, "text-outline-color": colour("soft"), "text-outline-width": 2, "min-zoomed-font-size": 5 } },
     ...Object.entries(SHAPES).map(([kind, shape]) => ({ selector: `node[kind = "${kind}"]`, style: { shape } })),
     { selector: "node.open", style: { "background-color": colour("near"), width: 22, height: 22, "font-weight": "bold" } },
-    { selector: "edge", style: { label: "data(label)", "font-size": 9, color: colour("blue"), width: 1.4, "line-color": colour("arrow"), "target-arrow-color": colour("arrow"), "target-arrow-shape": "triangle", "arrow-scale": 0.8, "curve-style": "bezier", "text-rotation": "autorotate", "text-outline-color": colour("soft"), "text-outline-width": 2, "min-zoomed-font-size": 7 } },
+    { selector: "edge", style: { "font-size": 9, color: colour("blue"), width: 1.4, "line-color": colour("arrow"), "target-arrow-color": colour("arrow"), "target-arrow-shape": "triangle", "arrow-scale": 0.8, "curve-style": "bezier", "text-rotation": "autorotate", "text-outline-color": colour("soft"), "text-outline-width": 2, "min-zoomed-font-size": 7 } },
+    ...["source", "target"].map((end) => ({ selector: `edge[at = "${end}"]`, style: { [`${end}-label`]: "data(label)", [`${end}-text-offset`]: 62, [`${end}-text-rotation`]: "autorotate" } })),
     { selector: 'edge[origin = "model"]', style: { "line-style": "dashed" } },
     { selector: ".chosen", style: { "line-color": colour("centre"), "target-arrow-color": colour("centre"), "border-color": colour("centre"), "border-width": 4, width: 3 } },
     { selector: "node.chosen", style: { width: 26, height: 26 } },

@@ -2,6 +2,7 @@
 import { copy, h, hex, post, say } from "/parts.js";
 
 const MOST_BLOCKS = 300;
+const WIDEST = 8;
 
 async function detail(file, address) {
   const answer = await post("/v1/bcsd/functions?wait=60", { file, function: hex(address) });
@@ -11,11 +12,11 @@ async function detail(file, address) {
 
 export async function showPair(place, row, a, b, result) {
   place.replaceChildren(h("p", { class: "dim" }, "reading both functions …"));
-  place.scrollIntoView({ block: "nearest" });
   try {
     const [left, right] = await Promise.all([detail(a, row.a.address), detail(b, row.b.address)]);
     place.replaceChildren(...pairOf(row, left, right, a, b, result));
     place.dataset.ready = "1";
+    place.scrollIntoView({ block: "start" });
   } catch (error) {
     place.replaceChildren();
     say(error.message, true);
@@ -37,11 +38,11 @@ function pairOf(row, left, right, a, b, result) {
       h("button", { type: "button", onclick: () => copy(left.name, "the first name") }, "Copy the first name"),
       h("button", { type: "button", onclick: () => copy(right.name, "the second name") }, "Copy the second name")),
     why,
-    h("p", { class: "key" }, h("span", {}, "Boxes of the same number are aligned; a thick frame: changed; a dashed one: only here.")),
+    h("p", { class: "dim" }, "Boxes of the same number are aligned. A thick frame: changed; a dashed one: only here."),
     h("div", { class: "panes" },
       h("div", { class: "card" }, flow(left, "a", number, kinds, result.a.path)),
       h("div", { class: "card" }, flow(right, "b", number, kinds, result.b.path))),
-    h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "instructions side by side" }, h("div", { class: "code" }, blocks.flatMap(([x, y, lines], index) => [
+    h("div", { class: "wide tall", tabindex: "0", role: "region", "aria-label": "instructions side by side" }, h("div", { class: "code" }, blocks.flatMap(([x, y, lines], index) => [
       h("div", { class: "head" }, `${index + 1}: ${x === null ? "only in the second" : y === null ? "only in the first" : kindOf([x, y, lines]) === "same" ? "alike" : "changed"}`),
       ...lines.flatMap((line) => [instruction(line.left, line.kind), instruction(line.right, line.kind)]),
     ]))),
@@ -122,12 +123,14 @@ function flow(side, letter, number, kinds, path) {
   for (let place = 0; place < queue.length; place++)
     for (const edge of side.edges)
       if (edge.source === queue[place] && edge.target < count && rank[edge.target] < 0) { rank[edge.target] = rank[edge.source] + 1; queue.push(edge.target); }
-  const rows = [];
-  for (let block = 0; block < count; block++) (rows[rank[block] < 0 ? (rank[block] = Math.max(...rank) + 1) : rank[block]] ??= []).push(block);
-  const widest = Math.max(...rows.filter(Boolean).map((row) => row.length));
-  const width = Math.max(220, 64 * widest), height = 46 * rows.length + 10;
+  const last = Math.max(...rank) + 1;
+  const ranks = Array.from({ length: last + 1 }, () => []);
+  for (let block = 0; block < count; block++) ranks[rank[block] < 0 ? last : rank[block]].push(block);
+  // A rank of many blocks, such as those of a switch, takes several rows.
+  const rows = ranks.flatMap((row) => Array.from({ length: Math.ceil(row.length / WIDEST) }, (_, part) => row.slice(part * WIDEST, (part + 1) * WIDEST)));
+  const width = 64 * WIDEST, height = 46 * rows.length + 10;
   const at = new Map();
-  rows.forEach((row, y) => row?.forEach((block, x) => at.set(block, [((x + 0.5) * width) / row.length, 46 * y + 18])));
+  rows.forEach((row, y) => row.forEach((block, x) => at.set(block, [((x + 0.5) * width) / row.length, 46 * y + 18])));
   const drawing = h("svg", { class: "flow", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `the graph of ${side.name} in ${path}: ${count} blocks, ${side.edges.length} edges; the listing below says the same` });
   for (const edge of side.edges) {
     const [from, to] = [at.get(edge.source), at.get(edge.target)];

@@ -44,7 +44,8 @@ export function table(rows, columns, { label, prefix, first, descending = true, 
       button.textContent = one.title + (here ? (down ? " ▾" : " ▴") : "");
     }
     body.replaceChildren(...kept.slice(0, limit).map((row) => {
-      const line = h("tr", {}, columns.map((one) => h("td", { class: [one.number && "number", one.mono && "name"].filter(Boolean).join(" ") || undefined }, one.show(row, line))));
+      const line = h("tr");
+      line.append(...columns.map((one) => h("td", { class: [one.number && "number", one.mono && "name"].filter(Boolean).join(" ") || undefined }, one.show(row, line))));
       if (onrow) line.dataset.row = String(rows.indexOf(row));
       return line;
     }));

@@ -25,14 +25,15 @@ export function texts(main) {
       h("div", { class: "row" },
         h("div", { class: "grow" }, h("label", { for: "aspects" }, "Aspects"), " ", h("small", { class: "dim" }, "with commas between"), h("br"), aspects),
         h("div", { class: "grow" }, h("label", { for: "targets" }, "Targets"), " ", h("small", { class: "dim" }, "words of the texts; none: the whole text"), h("br"), targets),
-        h("div", {}, go))),
+        h("div", {}, go), h("div", {}, h("button", { type: "button", onclick: () => start(true) }, "Find what they judge")))),
     results);
 
-  async function start() {
+  async function start(finds = false) {
     const asked = { aspects: split(aspects.value), targets: split(targets.value) };
     const lines = pasted.value.split("\n").map((line) => line.trim()).filter(Boolean);
     keep({ aspects: aspects.value, targets: targets.value, column: column.value === "text" ? "" : column.value });
-    if (!asked.aspects.length || (!lines.length && !file)) { say("give a text and an aspect", true); return; }
+    if (finds && !lines.length) { say("paste texts to find what they judge", true); return; }
+    if (!finds && (!asked.aspects.length || (!lines.length && !file))) { say("give a text and an aspect", true); return; }
     const stop = new AbortController();
     const shown = progress(() => stop.abort());
     results.replaceChildren(shown.box);
@@ -40,6 +41,15 @@ export function texts(main) {
     say("");
     try {
       let records = [], problems = [];
+      if (finds) {
+        for (let first = 0; first < lines.length && !stop.signal.aborted; first += MOST) {
+          shown.tell("reading", first, lines.length);
+          records = records.concat(await (await post("/v1/absa/find", { texts: lines.slice(first, first + MOST) }, { signal: stop.signal })).json());
+        }
+        results.replaceChildren(...findings(records));
+        results.dataset.ready = "1";
+        return;
+      }
       if (lines.length) {
         const step = Math.max(1, Math.min(MOST, Math.floor(1024 / (asked.aspects.length * Math.max(1, asked.targets.length)))));
         for (let first = 0; first < lines.length && !stop.signal.aborted; first += step) {
@@ -62,6 +72,27 @@ export function texts(main) {
       go.disabled = false;
     }
   }
+}
+
+// What was found without being asked: bars for each category, and each finding with its words marked in its text.
+function findings(records) {
+  if (!records.length) return [h("p", {}, "Nothing is judged.")];
+  const grouped = records.map((record) => ({ ...record, target: null, aspect: record.category ?? record.term ?? "the whole" }));
+  const names = [...new Set(grouped.map(question))].sort();
+  const columns = ["text", "term", "category", "polarity", "confidence", "words", "note"];
+  return [
+    h("h2", {}, counted(records.length, "finding")),
+    summary(grouped, names),
+    h("p", { class: "row" },
+      h("button", { type: "button", onclick: () => download("findings.csv", "text/csv", csv([columns, ...records.map((record) => columns.map((name) => record[name] ?? ""))])) }, "CSV"),
+      h("button", { type: "button", onclick: () => download("findings.json", "application/json", JSON.stringify(records, null, 1)) }, "JSON")),
+    h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "findings" }, h("table", { class: "grid" },
+      h("thead", {}, h("tr", {}, ["Text", "Term", "Category", "Opinion", "Sure", "Words"].map((name) => h("th", { scope: "col" }, name)))),
+      h("tbody", {}, records.slice(0, 1000).map((record) => h("tr", {},
+        h("td", {}, record.start === null ? record.text : [record.text.slice(0, record.start), h("mark", {}, record.text.slice(record.start, record.stop)), record.text.slice(record.stop)]),
+        h("td", {}, record.term ?? "–"), h("td", {}, record.category ?? "–"), h("td", { class: record.polarity }, h("b", {}, record.polarity)),
+        h("td", { class: "number" }, record.confidence.toFixed(2)), h("td", {}, record.words ?? "–")))))),
+  ];
 }
 
 const question = (record) => [record.target, record.aspect].filter(Boolean).join(" · ");

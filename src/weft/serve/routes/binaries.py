@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from anyio import to_thread
 from fastapi import APIRouter, Response
+from starlette.responses import JSONResponse
 
-from weft.serve.desk import as_json
 from weft.serve.problems import not_served
 from weft.serve.routes.needs import PROBLEMS, AnyCaller, AnyDesk, Wait, by_job, waited
 from weft.serve.shapes.binaries import (
     AskExplain,
     AskFunctions,
+    AskIdentify,
     AskMatch,
     AskSearch,
     Detail,
     Explanation,
     Found,
+    Identified,
     Listing,
     Matching,
 )
@@ -43,8 +45,7 @@ async def search(asked: AskSearch, desk: AnyDesk, caller: AnyCaller, wait: Wait 
     if asked.function is not None:
         file = await to_thread.run_sync(desk.file, caller, asked.file)
         if await to_thread.run_sync(desk.is_extracted, file):
-            files = {asked.file: file}
-            return as_json(await to_thread.run_sync(desk.ask, "bcsd.search", request, files))
+            return JSONResponse(await desk.searches.answer((request, file)))
     return await by_job(desk, caller, "bcsd.search", request, [asked.file], wait)
 
 
@@ -52,6 +53,14 @@ async def search(asked: AskSearch, desk: AnyDesk, caller: AnyCaller, wait: Wait 
 async def match(asked: AskMatch, desk: AnyDesk, caller: AnyCaller, wait: Wait = 20) -> Response:
     """The functions of two files, paired one to one, as `weft bcsd match` tells them."""
     return await by_job(desk, caller, "bcsd.match", asked.model_dump(), [asked.a, asked.b], wait)
+
+
+@router.post("/identify", responses=waited(Identified, "The libraries, the surest first."))
+async def identify(asked: AskIdentify, desk: AnyDesk, caller: AnyCaller, wait: Wait = 20) -> Response:
+    """Which libraries of the index a file holds, in which versions, as `weft bcsd identify` tells them."""
+    if desk.settings.index is None:
+        raise not_served("index of functions", "--index")
+    return await by_job(desk, caller, "bcsd.identify", asked.model_dump(), [asked.file], wait)
 
 
 @router.post("/explain", responses=waited(Explanation, "How far the similarity falls without each part."))

@@ -12,8 +12,8 @@ from fastapi import APIRouter, Query, Request, Response
 from weft.errors import ConfigError, InputError, LimitError
 from weft.serve.desk import Desk, as_json
 from weft.serve.problems import Refusal, not_served
-from weft.serve.routes.needs import PROBLEMS, AnyCaller, AnyDesk, Wait, by_job, described, waited
-from weft.serve.shapes.graphs import AskExtract, Entities, EntityFacts, ModelFacts
+from weft.serve.routes.needs import PROBLEMS, AnyCaller, AnyDesk, AnyWriter, Wait, by_job, described, waited
+from weft.serve.shapes.graphs import AskExtract, AskKeep, Entities, EntityFacts, Kept, ModelFacts
 
 router = APIRouter(prefix="/v1/kg", tags=["Graphs"], responses=PROBLEMS)
 _JSON = "application/sparql-results+json"
@@ -78,6 +78,16 @@ def facts(
 async def extract(asked: AskExtract, desk: AnyDesk, caller: AnyCaller, wait: Wait = 20) -> Response:
     """The facts of a Python file, each with its confidence, as `weft kg facts` tells them."""
     return await by_job(desk, caller, "kg.extract", asked.model_dump(), [asked.file], wait)
+
+
+@router.post("/documents", responses=waited(Kept, "What was done."))
+async def keep(asked: AskKeep, desk: AnyDesk, caller: AnyWriter, wait: Wait = 20) -> Response:
+    """Put the facts of a Python file into the store, as `weft kg extract` does; needs the scope `write`.
+
+    A file of the same name that was put in before is replaced.
+    """
+    _need_store(desk)
+    return await by_job(desk, caller, "kg.keep", asked.model_dump(), [asked.file], wait)
 
 
 @router.get("/sparql", responses=_ANSWERS, response_class=Response)

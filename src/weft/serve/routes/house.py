@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
 
@@ -9,7 +10,6 @@ from fastapi import APIRouter, Response
 
 from weft import __version__
 from weft.platform.models import describe_models
-from weft.serve.problems import not_here
 from weft.serve.routes.needs import PROBLEMS, AnyCaller, AnyDesk
 from weft.serve.shapes.base import Health, Models
 
@@ -49,6 +49,7 @@ def models(desk: AnyDesk, caller: AnyCaller) -> Any:
         "shipped": describe_models(),
         "absa": desk.paths.hidden(settings.absa),
         "index": None if settings.index is None else settings.index.resolve().name,
+        "libraries": desk.names_libraries,
         "store": None if settings.store is None else settings.store.resolve().name,
     }
 
@@ -72,19 +73,15 @@ def page_files() -> dict[str, tuple[bytes, str]]:
 PAGES = page_files()
 
 
-@pages.get("/")
-def start() -> Response:
-    """The pages."""
-    return page("")
+def _page(address: str) -> Callable[[], Response]:
+    content, media = PAGES[address]
+    kept = {"cache-control": "no-cache" if "html" in media else _WIDE}
+
+    def page() -> Response:
+        return Response(content, media_type=media, headers=kept)
+
+    return page
 
 
-@pages.get("/{name:path}")
-def page(name: str) -> Response:
-    """A file of the pages."""
-    found = PAGES.get(f"/{name}")
-    if found is None:
-        raise not_here("no such address")
-    content, media = found
-    return Response(
-        content, media_type=media, headers={"cache-control": "no-cache" if "html" in media else _WIDE}
-    )
+for _address in PAGES:
+    pages.add_api_route(_address, _page(_address))

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from weft.serve.desk import Desk, as_json
 from weft.serve.guard.gate import allowed
-from weft.serve.guard.tokens import Caller
+from weft.serve.guard.tokens import WRITE, Caller
 from weft.serve.jobs.ledger import Job
 from weft.serve.problems import MEDIA
 from weft.serve.shapes.base import JobRecord
@@ -45,6 +45,12 @@ def caller_of(request: Request) -> Caller:
     return allowed(request.state.caller)
 
 
+def writer_of(request: Request) -> Caller:
+    """Who asks, and may change what all share."""
+    return allowed(request.state.caller, WRITE)
+
+
+AnyWriter = Annotated[Caller, Depends(writer_of)]
 AnyDesk = Annotated[Desk, Depends(desk_of)]
 AnyCaller = Annotated[Caller, Depends(caller_of)]
 Wait = Annotated[

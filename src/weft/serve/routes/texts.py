@@ -8,7 +8,15 @@ from starlette.responses import JSONResponse
 
 from weft.serve.desk import as_json
 from weft.serve.routes.needs import PROBLEMS, AnyCaller, AnyDesk, Wait, by_job, described, waited
-from weft.serve.shapes.texts import AskPredict, AskWords, Explanations, Opinions, TableOpinions
+from weft.serve.shapes.texts import (
+    AskFind,
+    AskPredict,
+    AskWords,
+    Explanations,
+    Findings,
+    Opinions,
+    TableOpinions,
+)
 
 router = APIRouter(prefix="/v1/absa", tags=["Texts"], responses=PROBLEMS)
 
@@ -19,7 +27,13 @@ async def predict(asked: AskPredict, desk: AnyDesk, caller: AnyCaller, wait: Wai
     request = asked.model_dump()
     if asked.file is not None:
         return await by_job(desk, caller, "absa.table", request, [asked.file], wait)
-    return JSONResponse(await desk.batches.answer(request))
+    return JSONResponse(await desk.texts.answer(request))
+
+
+@router.post("/find", responses=described(Findings, "What each text judges."))
+async def find(asked: AskFind, desk: AnyDesk, caller: AnyCaller) -> Response:
+    """What texts judge without being asked: terms, categories, polarities, words, as `weft absa find` tells it."""
+    return as_json(await to_thread.run_sync(desk.ask, "absa.find", asked.model_dump()))
 
 
 @router.post("/explain", responses=described(Explanations, "For each question its words and their weights."))

@@ -112,6 +112,7 @@ class Models(Told):
     shipped: list[Model]
     absa: str = Field(description="The model that answers about texts.")
     index: str | None = Field(description="The index of functions that is searched.")
+    libraries: bool = Field(description="Whether the index says of which library a function is.")
     store: str | None = Field(description="The store of facts that is asked.")
 
 

@@ -38,6 +38,13 @@ class AskSearch(Asked):
     min_blocks: Least = 5
 
 
+class AskIdentify(Asked):
+    """Whose libraries."""
+
+    file: UploadId
+    min_blocks: int = Field(5, ge=1, le=1_000_000, description="Leave out functions with fewer blocks.")
+
+
 class AskMatch(Asked):
     """Which two files."""
 
@@ -162,6 +169,45 @@ class Found(Told):
     remarks: list[str]
     binary: str
     queries: list[Query]
+
+
+class NamedFunction(Told):
+    """A function of a program."""
+
+    name: str
+    address: int
+    size: int
+
+
+class Version(Told):
+    """A version and its share of the probability."""
+
+    version: str
+    share: float
+
+
+class Library(Told):
+    """A library that a program holds."""
+
+    name: str
+    sure: float
+    versions: list[Version]
+    packages: list[str]
+    functions_in_index: int
+    functions: list[NamedFunction]
+
+
+class Identified(Told):
+    """As `weft bcsd identify --json`."""
+
+    schema_: Literal[1] = Field(alias="schema")
+    binary: str
+    sha256: str
+    model: str
+    functions: int
+    libraries: list[Library]
+    unexplained: list[NamedFunction]
+    remarks: list[str]
 
 
 class MatchedFile(Told):

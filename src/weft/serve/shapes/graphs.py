@@ -21,6 +21,29 @@ class AskExtract(Asked):
     limit: int | None = Field(None, ge=1, le=1_000_000, description="The surest so many.")
 
 
+class AskKeep(Asked):
+    """A source file whose facts all are to have."""
+
+    file: UploadId
+    least_confidence: float = Field(0.5, ge=0, le=1, description="Of a fact that the model infers.")
+
+
+class Kept(Told):
+    """As `weft kg extract --json`."""
+
+    read: int
+    empty: int
+    unchanged: int
+    replaced: int
+    facts: int
+    failed: list[tuple[str, str]]
+    gone: list[str]
+    removed: bool
+    tally: None
+    unanswered: int
+    kept: int = Field(description="Facts of the whole store.")
+
+
 class Entity(Told):
     """An entity in a list."""
 

@@ -50,6 +50,32 @@ class AskPredict(Asked):
         return self
 
 
+class AskFind(Asked):
+    """Texts that are to be read without being asked."""
+
+    texts: list[Text] = Field(
+        min_length=1, max_length=256, examples=[["The food was great, the service slow."]]
+    )
+
+
+class Finding(Told):
+    """Something that a text judges."""
+
+    text: str
+    term: str | None
+    start: int | None
+    stop: int | None
+    category: str | None
+    polarity: str
+    confidence: float
+    words: str | None
+    note: str | None
+
+
+class Findings(RootModel[list[Finding]]):
+    """As `weft absa find TEXT --json`, for each text."""
+
+
 class AskWords(Asked):
     """A text, and the answers to explain."""
 
@@ -115,4 +141,4 @@ class Explanations(RootModel[list[Explained]]):
     """As `weft absa explain --json`."""
 
 
-__all__ = ["AskPredict", "AskWords", "Explanations", "Opinions", "TableOpinions"]
+__all__ = ["AskFind", "AskPredict", "AskWords", "Explanations", "Findings", "Opinions", "TableOpinions"]

@@ -16,9 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from weft.bcsd.components.identify import identify as identify_file
+from weft.bcsd.components.record import identified_record
 from weft.bcsd.explain.files import explain_files
 from weft.bcsd.explain.record import explanation_record
-from weft.bcsd.index.store import TABLE
+from weft.bcsd.index.store import TABLE, FunctionStore
 from weft.bcsd.index.update import in_step
 from weft.bcsd.lift.choose import lifter_named
 from weft.bcsd.matching.files import match as match_files
@@ -43,6 +45,7 @@ from weft.serve.tasks.task import REMARKS, File, Task
 
 _EXTRACTED, _REMARKS = "functions-{}.parquet", REMARKS + "{}.json"
 _EMBEDDED_AT_ONCE = 512
+_BUILD = "an index that `weft bcsd index build` makes does"
 _LISTED = ("name", "address", "size", "aliases")
 
 
@@ -98,36 +101,93 @@ def explain(task: Task, tell: Tell) -> dict[str, Any]:
 
 def search(task: Task, tell: Tell) -> dict[str, Any]:
     """The functions of the index that are most alike."""
-    index, request, file = task.served.index, task.request, task.file()
+    room, request, file = _room(task), task.request, task.file()
+    tell({"what": "reading the file", "done": 0, "total": 0})
+    remarks = extracted(file, room.options.lifter, task.served.limits)
+    queries = _queries(file, room.options, request["function"], request["min_blocks"], tell)
+    answers = room.opened.searcher.search(queries.rows, request["hits"], request["min_blocks"])
+    told = _counted(room.opened.shown(answers), queries.rows.num_rows, tell)
+    return search_record(told, file.name, room.head(remarks, queries), readable)
+
+
+def searches(task: Task, tell: Tell) -> list[dict[str, Any]]:
+    """The same for several requests that each name one function of a file that was read: one pass for all."""
+    room, requests = _room(task), task.request["requests"]
+    files = [task.files[request["file"]] for request in requests]
+    queries = [
+        _one(_table_of(file, room.options), file.name, room.options, request["function"])
+        for file, request in zip(files, requests, strict=True)
+    ]
+    groups: dict[tuple[int, int], list[int]] = {}
+    for number, request in enumerate(requests):
+        groups.setdefault((request["hits"], request["min_blocks"]), []).append(number)
+    found: dict[int, dict[str, Any]] = {}
+    for (hits, least), numbers in groups.items():
+        rows = pa.concat_tables([queries[number].rows for number in numbers])
+        answers = room.opened.shown(room.opened.searcher.search(rows, hits, least))
+        for number, answer in zip(numbers, answers, strict=True):
+            remarks = extracted(files[number], room.options.lifter, task.served.limits)
+            head = room.head(remarks, queries[number])
+            found[number] = search_record([answer], files[number].name, head, readable)
+    return [found[number] for number in range(len(requests))]
+
+
+def identify(task: Task, tell: Tell) -> dict[str, Any]:
+    """Which libraries of the index a file holds."""
+    index, file = task.served.index, task.file()
     if index is None:
         raise StoreError("no index is served")
+    if not FunctionStore.open(index).names_libraries:
+        raise InputError("the index does not say of which library a function is", hint=_BUILD)
+    tell({"what": "searching for all functions", "done": 0, "total": 0})
     options = Embedding(model=task.served.bcsd, limits=task.served.limits)
+    found = identify_file(str(file.path), index, options, task.request["min_blocks"])
+    return identified_record(replace(found, path=file.name))
+
+
+class _Room(NamedTuple):
+    """An index that is open, with what asks it."""
+
+    opened: _Opened
+    options: Embedding
+    name: str
+    remarks: list[str]
+
+    def head(self, remarks: list[str], queries: _Queries) -> dict[str, Any]:
+        """What an answer begins with."""
+        embedder = embedder_of(self.options.model, self.options.precision)
+        told = [*self.remarks, *remarks, *processor_remarks(queries.architecture, embedder.trained)]
+        rows = self.opened.searcher.rows
+        return {"index": self.name, "model": embedder.version, "rows": rows, "remarks": told}
+
+
+def _room(task: Task) -> _Room:
+    index = task.served.index
+    if index is None:
+        raise StoreError("no index is served")
+    asked = Embedding(model=task.served.bcsd, limits=task.served.limits)
+    options = in_step(index, asked)
+    lifted = asked.lifter == "none" or lifter_named(options.lifter)
     opened = _opened(index, options.model, _stamp(index))
-    asked, options = options, in_step(index, options)
     remarks = [] if opened.fitted else [NOT_FITTED]
-    remarks += [] if asked.lifter == "none" or lifter_named(options.lifter) else [NOT_LIFTED]
-    tell({"what": "reading the file", "done": 0, "total": 0})
-    remarks += extracted(file, options.lifter, task.served.limits)
-    queries = _queries(file, options, request["function"], request["min_blocks"], tell)
-    embedder = embedder_of(options.model, options.precision)
-    remarks += processor_remarks(queries.architecture, embedder.trained)
-    answers = opened.searcher.search(queries.rows, request["hits"], request["min_blocks"])
-    told = _counted(opened.shown(answers), queries.rows.num_rows, tell)
-    head = {"index": index.name, "model": embedder.version, "rows": opened.searcher.rows, "remarks": remarks}
-    return search_record(told, file.name, head, readable)
+    return _Room(opened, options, index.name, remarks if lifted else [*remarks, NOT_LIFTED])
 
 
 def extracted(file: File, lifter: str, limits: Limits) -> list[str]:
     """Read a file into a table beside it, in a bounded process, unless that was done before; its remarks."""
-    table = file.path.with_name(_EXTRACTED.format(lifter))
     told = file.path.with_name(_REMARKS.format(lifter))
     if not told.exists():
-        job = Job(str(file.path), str(table), "auto", 0, lifter)
+        table = str(file.path.with_name(_EXTRACTED.format(lifter)))
+        job = Job(str(file.path), table, "auto", 0, lifter)
         (outcome,) = run_bounded(work_on, [job], workers=1, limits=limits)
         if outcome.error is not None or outcome.value is None:
             raise outcome.error or WeftError("no answer")
         write_json(told, list(outcome.value.remarks))
     return json.loads(told.read_text(encoding="utf-8"))
+
+
+def _table_of(file: File, options: Embedding) -> str:
+    return str(file.path.with_name(_EXTRACTED.format(options.lifter)))
 
 
 class _Queries(NamedTuple):
@@ -137,7 +197,7 @@ class _Queries(NamedTuple):
 
 def _queries(file: File, options: Embedding, function: str | None, min_blocks: int, tell: Tell) -> _Queries:
     """The embedded functions that are asked for; one alone is kept in mind for the next time."""
-    place = str(file.path.with_name(_EXTRACTED.format(options.lifter)))
+    place = _table_of(file, options)
     if function is not None:
         return _one(place, file.name, options, function)
     table = _read(place)
@@ -183,14 +243,17 @@ class _Opened:
         embedder = embedder_of(model, "auto")
         presence, self.fitted = presence_of(find(model), embedder.version)
         self.searcher = Searcher.open(index, embedder.weights, embedder.version, presence)
-        binaries = list(self.searcher.store.files())
-        folder = os.path.dirname(binaries[0]) if len(binaries) == 1 else os.path.commonpath(binaries)
-        self._root = len(folder.rstrip("/")) + 1
+        # Files of packages are named by their place in these, which is nobody's secret.
+        own = [binary for binary in self.searcher.store.files() if os.path.isabs(binary)]
+        folder = os.path.dirname(own[0]) if len(own) == 1 else os.path.commonpath(own) if own else "/"
+        self._root = folder.rstrip("/") + "/"
 
     def shown(self, answers: Iterable[Answer]) -> Iterator[Answer]:
         """The answers, no file named by the server's own path."""
         for answer in answers:
-            yield answer._replace(hits=[hit._replace(binary=hit.binary[self._root :]) for hit in answer.hits])
+            yield answer._replace(
+                hits=[hit._replace(binary=hit.binary.removeprefix(self._root)) for hit in answer.hits]
+            )
 
 
 @lru_cache(maxsize=1)

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import shutil
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from weft.errors import StoreError
+from weft.errors import InputError, StoreError
 from weft.kg.extraction.chosen import chosen_facts
+from weft.kg.extraction.extract import Extraction
+from weft.kg.extraction.extract import extract as extract_corpus
 from weft.kg.extraction.facts import Extractor
 from weft.kg.storage.entity_record import entity_record, surest_facts
 from weft.kg.storage.graph import Graph
 from weft.kg.storage.layout import Only
 from weft.kg.storage.manifest import read_manifest
 from weft.platform.crew import Tell
+from weft.platform.files import scratch
 from weft.platform.models import find_model
+from weft.platform.processes import Limits
 from weft.serve.tasks.task import Task
+
+_CORPUS = "uploads"
+"""Opens the names of documents that were sent."""
 
 
 def warm(task: Task, tell: Tell) -> None:
@@ -52,6 +60,24 @@ def extract(task: Task, tell: Tell) -> list[dict[str, Any]]:
         found, request["relations"], request["at_least"], request["target_precision"], request["limit"]
     )
     return [fact.record() for fact in shown]
+
+
+def keep(task: Task, tell: Tell) -> dict[str, Any]:
+    """Put the facts of a source file into the store."""
+    store, file = task.served.store, task.file()
+    if store is None:
+        raise StoreError("no store is served")
+    tell({"what": "reading facts", "done": 0, "total": 0})
+    with scratch(None) as folder:
+        document = folder / _CORPUS / file.name
+        document.parent.mkdir()
+        shutil.copyfile(file.path, document)
+        limits = Limits(task.served.limits.seconds, task.served.limits.mebibytes)
+        options = Extraction(task.served.kg, _CORPUS, floor=task.request["least_confidence"], limits=limits)
+        report = extract_corpus(document.parent, store, options)
+    if report.failed:
+        raise InputError(report.failed[0][1], where=file.name)
+    return {**report.record(), "kept": len(Graph.load(store))}
 
 
 def _graph(task: Task, only: Only | None) -> Graph:

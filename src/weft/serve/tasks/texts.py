@@ -7,6 +7,9 @@ from typing import Any, cast
 
 from weft.absa.explain.attribution import DEFAULT_METHOD, Method
 from weft.absa.explain.attribution import explain as explain_one
+from weft.absa.find.domain import common_categories
+from weft.absa.find.finder import Finder
+from weft.absa.find.records import noted, record
 from weft.absa.read.table import Format, TableRow, format_of, read_rows
 from weft.absa.records import Context, Problems, Sentence
 from weft.absa.use.asker import Asker
@@ -54,6 +57,18 @@ def sentences_of(request: dict[str, Any]) -> list[Sentence]:
     return [
         asked.sentence(TableRow(number, {"text": text}), f"text {number}")
         for number, text in enumerate(request["texts"], 1)
+    ]
+
+
+def find(task: Task, tell: Tell) -> list[dict[str, Any]]:
+    """What texts judge, without being asked."""
+    texts = task.request["texts"]
+    found = Finder(_asker(task.served.absa), common_categories()).find(texts)
+    return [
+        record(text, finding, note)
+        for text, findings in zip(texts, found, strict=True)
+        for note in (noted(text),)
+        for finding in findings
     ]
 
 
