@@ -115,6 +115,17 @@ def test_a_limit_below_the_one_asked_for_stays():
     assert done.stdout == "[-1]\n"
 
 
+def test_a_script_without_a_guard_is_not_run_again(tmp_path):
+    script = tmp_path / "plain.py"
+    script.write_text(
+        "import operator\n"
+        "from weft.platform.processes import Limits, run_bounded\n"
+        "print([o.value for o in run_bounded(operator.neg, [1, 2, 3], workers=2, limits=Limits())])\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("[-1, -2, -3]\n", "")
+
+
 def test_stopping_early_leaves_no_process():
     generator = run_bounded(misbehave, ["a", "b", "hang"], workers=2, limits=Limits(seconds=60))
     assert next(generator).value == "A"

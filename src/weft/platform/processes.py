@@ -10,11 +10,15 @@ import multiprocessing
 import pickle
 import resource
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection, wait
+from threading import Lock
+from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 from weft.errors import InputError, LimitError, WeftError
@@ -25,6 +29,7 @@ Value = TypeVar("Value")
 _MIB = 1 << 20
 #: Items of each process that may be finished before an earlier one is: their results wait in memory.
 _AHEAD = 64
+_starting = Lock()
 
 
 @dataclass(frozen=True)
@@ -136,6 +141,23 @@ def _itself(work: Callable[[Item], Value]) -> Callable[[Item], Value]:
     return work
 
 
+@contextmanager
+def _script_left_alone(module: str) -> Iterator[None]:
+    """Start a process without running the caller's script again in it, unless the work is defined there.
+
+    Otherwise each process would import the script as its main module, and a script without a guard start processes of
+    its own.
+    """
+    with _starting:
+        script = sys.modules["__main__"]
+        if module != "__main__":
+            sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = script
+
+
 def _await(crew: list[_Worker]) -> None:
     """Sleep until a worker has something to say, has died, or has reached its time limit."""
     busy = [worker for worker in crew if worker.number is not None]
@@ -150,7 +172,8 @@ class _Worker:
         context.set_forkserver_preload([preload])
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, load, limits.mebibytes), daemon=True)
-        self.process.start()
+        with _script_left_alone(preload):
+            self.process.start()
         theirs.close()
         self.limits = limits
         self.number: int | None = None
