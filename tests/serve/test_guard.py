@@ -48,7 +48,7 @@ def guarded(
         "1",
         "--rate",
         "0",
-        "--name",
+        "--called",
         "weft.example",
     ]
     with serving(place, *arguments, "--patience", "2") as running:
@@ -59,7 +59,7 @@ def bearer(token: str) -> dict[str, str]:
     return {"authorization": f"Bearer {token}"}
 
 
-@pytest.mark.parametrize("arguments", [("--host", "0.0.0.0"), ("--host", "::"), ("--name", "weft.example")])
+@pytest.mark.parametrize("arguments", [("--host", "0.0.0.0"), ("--host", "::"), ("--called", "weft.example")])
 def test_others_are_let_in_by_tokens_alone(arguments, capsys):
     assert main(["serve", *arguments]) == 2
     assert "no token file says who may ask" in capsys.readouterr().err

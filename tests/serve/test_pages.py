@@ -86,7 +86,7 @@ def test_two_files_are_matched_and_a_pair_opens(look: Look, tmp_path: Path):
     page.wait_for_selector(".code .head")
     assert page.locator(".flow").count() == 2
     with page.expect_download() as taken:
-        page.get_by_role("button", name="CSV").click()
+        page.get_by_role("button", name="CSV", exact=True).click()
     taken.value.save_as(tmp_path / "m.csv")
     assert len((tmp_path / "m.csv").read_text().splitlines()) == count + 1
     look.done()
@@ -132,7 +132,7 @@ def test_sparql_is_completed_and_asked(look: Look, tmp_path: Path):
     page.wait_for_selector("section td")
     assert page.locator("section td").all_inner_texts() == ["Ada", "Bo"]
     with page.expect_download() as taken:
-        page.locator("section").get_by_role("button", name="CSV").click()
+        page.locator("section").get_by_role("button", name="CSV", exact=True).click()
     taken.value.save_as(tmp_path / "a.csv")
     assert (tmp_path / "a.csv").read_text().splitlines()[0] == "who"
     look.done()
@@ -149,7 +149,7 @@ def test_texts_are_asked_and_an_answer_explained(look: Look, tmp_path: Path):
     page.locator(".opinion").first.press("Enter")
     page.wait_for_selector(".words span")
     with page.expect_download() as taken:
-        page.get_by_role("button", name="CSV").click()
+        page.get_by_role("button", name="CSV", exact=True).click()
     taken.value.save_as(tmp_path / "o.csv")
     assert (tmp_path / "o.csv").read_text().startswith("text,target,aspect,polarity,none,positive")
     look.done()
@@ -160,7 +160,7 @@ def test_a_table_is_asked(look: Look, tmp_path: Path):
     table.write_text("text\nThe food was great.\n")
     page = look.open("texts")
     page.set_input_files("#table", table)
-    page.get_by_role("button", name="Ask").click()
+    page.get_by_role("button", name="Ask", exact=True).click()
     page.wait_for_selector(".opinion")
     assert page.locator(".opinion").count() == 3
     look.done()

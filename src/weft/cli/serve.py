@@ -34,7 +34,7 @@ def parser() -> Parser:
         "--scope", default="read", metavar="SCOPE,…", help="of the new token: read, write (read)"
     )
     result.add_argument(
-        "--name",
+        "--called",
         action="append",
         default=[],
         metavar="HOST",
@@ -47,7 +47,7 @@ def parser() -> Parser:
         help="where uploads, jobs and results stay (~/.local/state/weft/serve)",
     )
     result.add_argument("--keep", type=float, default=24.0, metavar="H", help="hours that they stay (24)")
-    result.add_argument("--workers", type=int, default=1, metavar="N", help="processes of each kind (1)")
+    result.add_argument("--processes", type=int, default=1, metavar="N", help="processes of each kind (1)")
     result.add_argument("--upload-limit", type=int, default=256, metavar="MIB", help="of one file (256)")
     result.add_argument(
         "--rate", type=float, default=50.0, metavar="N", help="requests a second of a client (50)"
@@ -63,7 +63,7 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run ``weft serve``."""
     arguments = parser().parse_args(argv)
-    at_least(1, workers=arguments.workers, upload_limit=arguments.upload_limit)
+    at_least(1, processes=arguments.processes, upload_limit=arguments.upload_limit)
     at_least(1024, memory=arguments.memory)
     for package in ("fastapi", "prometheus_client", "uvicorn"):
         if find_spec(package) is None:
@@ -93,8 +93,8 @@ def run(argv: list[str]) -> int:
         host=arguments.host,
         port=arguments.port,
         token_file=arguments.token_file,
-        names=tuple(arguments.name),
-        workers=arguments.workers,
+        names=tuple(arguments.called),
+        workers=arguments.processes,
         bounds=bounds,
     )
     from weft.serve.main import serve

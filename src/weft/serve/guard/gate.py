@@ -132,7 +132,7 @@ class Gate:
             raise Refusal(421, "host", "The service has another name", "ask it by 127.0.0.1 or localhost")
         known = {*self._settings.names, self._settings.host}
         if self._settings.names and not is_loopback(name) and name not in known:
-            raise Refusal(421, "host", "The service has another name", "see --name")
+            raise Refusal(421, "host", "The service has another name", "see --called")
         origin = headers.get("origin")
         if origin is not None and origin.partition("://")[2] != host:
             raise Refusal(403, "origin", "Pages of other sites may not ask", "the Origin is another site's")
