@@ -59,6 +59,7 @@ def test_the_readmes_commands_run(line: str, tmp_path: Path):
         .replace("[NAME]", "")
         .replace("FILE.py", str(ROOT / "src" / "weft" / "__main__.py"))
         .replace("A B", f"{binary} {binary.with_name('clang-O2-x86_64.so')}")
+        .replace("OLD NEW", f"{binary} {binary.with_name('gcc-O1-x86_64.so')}")
         .replace(
             "A:FUNCTION B:FUNCTION", f"{binary}:factorial {binary.with_name('clang-O2-x86_64.so')}:factorial"
         )

@@ -9,7 +9,8 @@ becomes embeddings), :mod:`weft.bcsd.learn` (training), :mod:`weft.bcsd.evaluate
 :mod:`weft.bcsd.use` (files are extracted, embedded, searched for), :mod:`weft.bcsd.index` (an index in step with
 files), :mod:`weft.bcsd.presence` (whether what is asked for is in it), :mod:`weft.bcsd.libraries` (static libraries of
 packages put into it), :mod:`weft.bcsd.components` (a program explained by them), :mod:`weft.bcsd.matching`
-(two files, one to one), :mod:`weft.bcsd.explain` and :mod:`weft.bcsd.report` (why, as pages and scripts).
+(two files, one to one), :mod:`weft.bcsd.difference` (two versions of one), :mod:`weft.bcsd.explain` and
+:mod:`weft.bcsd.report` (why, as pages and scripts).
 """
 
 from typing import TYPE_CHECKING
@@ -18,18 +19,20 @@ from weft.platform.lazy import lazily
 
 if TYPE_CHECKING:
     from weft.bcsd.components.identify import identify
+    from weft.bcsd.difference.files import diff
     from weft.bcsd.matching.files import match
     from weft.bcsd.use.embed_files import Embedding
     from weft.bcsd.use.extract_files import Extraction, extract
     from weft.bcsd.use.search import search_file as search
 
-__all__ = ["Embedding", "Extraction", "extract", "identify", "match", "search"]
+__all__ = ["Embedding", "Extraction", "diff", "extract", "identify", "match", "search"]
 
 __getattr__, __dir__ = lazily(
     __name__,
     {
         "Embedding": "use.embed_files",
         "Extraction": "use.extract_files",
+        "diff": "difference.files",
         "extract": "use.extract_files",
         "identify": "components.identify",
         "match": "matching.files",

@@ -60,6 +60,7 @@ _BCSD = {
     "extract": Command("binaries to a table of functions: graphs and tokens", "bcsd.extract"),
     "show": Command("a file's functions, or one function's blocks, edges and tokens", "bcsd.show"),
     "match": Command("pair the functions of two binaries; report, rename scripts", "bcsd.match"),
+    "diff": Command("what changed from one version of a binary to the next", "bcsd.diff"),
     "explain": Command("which blocks and tokens carry the match of two functions", "bcsd.explain"),
     "calibrate": Command("fit what match and search make of a model's scores", "bcsd.calibrate"),
     "embed": Command("binaries to a table of embedded functions", "bcsd.embed"),

@@ -11,6 +11,7 @@ from weft.cli.options import Parser
 DEMOS = {
     "attention": "what a prefix, a decay and a quasi-attention do to the weights of one sentence",
     "bcsd": "two builds of zlib matched: another compiler, level and architecture, one stripped",
+    "diff": "two versions of a small ARM32 program: what the patch changed",
     "absa": "questions about a phone, a hotel and two people, asked of the shipped model",
     "texts": "a folder of texts that nobody prepared, read to a graph, and questions asked of it",
     "kg": "facts of a module that the shipped model never saw, judged by the syntax tree; a graph, and a query over it",

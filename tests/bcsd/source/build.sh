@@ -36,3 +36,17 @@ rm -f "$out/clang-O2-x86_64.lib"
 clang --target=x86_64-apple-darwin -O2 -ffreestanding -w -c sample.c -o "$work/sample.o"
 "$(dirname "$(readlink -f "$(command -v ld.lld)")")/ld64.lld" -arch x86_64 -platform_version macos 11 11 -dylib \
   -undefined dynamic_lookup -o "$out/clang-O2-x86_64.dylib" "$work/sample.o"
+# The two versions in ../difference/files.
+out=../difference/files
+patch() {  # NAME COMPILER FLAG...
+  "$2" "${small[@]}" "${@:3}" "$out/patch.c" -o "$out/patch-$1"
+}
+for version in old new; do
+  flag=$([ "$version" = new ] && echo -DNEW || echo -DOLD)
+  patch "$version-x86_64.so" gcc -O2 -fPIC "$flag"
+  patch "$version-aarch64.so" aarch64-linux-gnu-gcc -O2 -fPIC "$flag"
+  patch "$version-arm.so" arm-linux-gnueabihf-gcc -O2 -fPIC "$flag"
+  strip -o "$out/patch-$version-x86_64-stripped.so" "$out/patch-$version-x86_64.so"
+done
+# The old version with other registers, in another order.
+patch registers-x86_64.so gcc -O2 -fPIC -DOLD -ffixed-rbx -ffixed-r12 -fno-schedule-insns2 -fno-reorder-blocks

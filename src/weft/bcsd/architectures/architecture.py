@@ -81,6 +81,7 @@ class Architecture(ABC):
             code that nothing leads to.
         relocations: Kind → what it does to an object's bytes.
         builders: Mnemonics that may build a wide constant in pieces: see :meth:`piece`.
+        page_makers: Mnemonics whose operand is the page of an address, not the address itself.
         plain: Mnemonic → whether :meth:`flow` finds nothing in it.
     """
 
@@ -92,6 +93,7 @@ class Architecture(ABC):
     mode_bit: int = 0
     padding: frozenset[str] = frozenset({"nop"})
     builders: frozenset[str] = frozenset()
+    page_makers: frozenset[str] = frozenset()
     relocations: Mapping[int, Relocation] = {}
     lacks_unwinding: bool = False
 
@@ -163,6 +165,11 @@ class Architecture(ABC):
         """Index of each instruction that computes or reads an address, and that address."""
         return []
 
+    @property
+    def tells_addresses(self) -> bool:
+        """Whether :meth:`addresses` finds what the instructions refer to."""
+        return type(self).addresses is not Architecture.addresses
+
     def slot(self, instruction: Raw) -> int | None:
         """Where the pointer lies through which an indirect call or jump goes, if the operand says so."""
         return None
@@ -221,6 +228,10 @@ class Architecture(ABC):
             address: Token for the operand that is an address, None if there is none.
         """
         return plain_parts(mnemonic, operands, address)
+
+    def spans(self, mnemonic: str, operands: str) -> int:
+        """Bytes that the memory operand reads or writes; 0 where the text does not say, or there is none."""
+        return 0
 
     def piece(self, mnemonic: str, operands: str, known: dict[str, int]) -> int | None:
         """The value so far of a constant that is built in pieces, signed; ``known`` keeps it by register."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import pypcode
 
 from weft.bcsd.lift.code import FunctionCode, Surroundings
-from weft.bcsd.lift.decode.flow import build_flow
+from weft.bcsd.lift.decode.flow import Flow, build_flow
 from weft.bcsd.lift.decode.processors import PROCESSORS, Processor
 from weft.bcsd.lift.decode.units import Units
 from weft.bcsd.lift.features.bag import Bagger, hashed
 from weft.bcsd.lift.features.graph import operation_graph
 from weft.bcsd.lift.interface import Lifted, Lifter
-from weft.bcsd.lift.solve.ssa import Solver
+from weft.bcsd.lift.solve.computation import Computation, computation
+from weft.bcsd.lift.solve.joins import Solved
+from weft.bcsd.lift.solve.ssa import BIAS, Solver
 from weft.bcsd.lift.version import lifter_name
 from weft.errors import InputError
 
@@ -21,21 +23,36 @@ class PcodeLifter(Lifter):
 
     def __init__(self) -> None:
         self.name = lifter_name(pypcode.__version__)
-        self._units: dict[str, Units] = {}
+        self._units: dict[tuple[str, bool], Units] = {}
 
     def lift(self, code: FunctionCode, around: Surroundings, *, graph: bool = False) -> Lifted:
         """See the base class."""
-        processor = processor_of(around)
-        units = self._units.get(processor.language)
-        if units is None:
-            units = self._units[processor.language] = Units(processor)
-        flow = build_flow(code, processor, units)
-        solved = Solver(code, around, processor, units, flow).solve()
+        solved, flow, _ = self._solve(code, around, thorough=False)
         features = tuple(hashed(Bagger(solved, around).features()))
         if not graph:
             return Lifted(features, opaque=flow.opaque)
         operations, edges = operation_graph(solved, flow)
         return Lifted(features, operations, edges, flow.opaque)
+
+    def compute(self, code: FunctionCode, around: Surroundings) -> Computation:
+        """All that a function computes.
+
+        Raises:
+            InputError: The processor is not known.
+            LimitError: The function is too large to be worked out.
+        """
+        solved, flow, units = self._solve(code, around, thorough=True)
+        return computation(solved, flow, units.arguments, BIAS[around.word])
+
+    def _solve(
+        self, code: FunctionCode, around: Surroundings, *, thorough: bool
+    ) -> tuple[Solved, Flow, Units]:
+        processor = processor_of(around)
+        units = self._units.get((processor.language, thorough))
+        if units is None:
+            units = self._units[processor.language, thorough] = Units(processor, thorough=thorough)
+        flow = build_flow(code, processor, units)
+        return Solver(code, around, processor, units, flow).solve(), flow, units
 
 
 def processor_of(around: Surroundings) -> Processor:

@@ -126,7 +126,7 @@ class Normaliser:
                 if alone:
                     self._transfers[mnemonic, kind] = row
             return row if kind != ReferenceKind.JUMP else self._aimed(row, index, reference.target)
-        token = "@page" if mnemonic == "adrp" else _ADDRESSES[kind]
+        token = "@page" if mnemonic in self._architecture.page_makers else _ADDRESSES[kind]
         return self._row(self._take_apart(mnemonic, operands, token))
 
     def _transfer(self, mnemonic: str, operands: str, kind: ReferenceKind) -> Row:

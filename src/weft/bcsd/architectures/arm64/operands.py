@@ -10,6 +10,7 @@ _VECTOR = re.compile(r"^v(\d+)(\.\w+)?(\[\d+\])?$")
 _SHIFTS = frozenset(
     {"lsl", "lsr", "asr", "ror", "uxtb", "uxth", "uxtw", "uxtx", "sxtb", "sxth", "sxtw", "sxtx", "msl"}
 )
+_WIDTHS = {"b": 1, "h": 2, "w": 4, "s": 4, "x": 8, "d": 8, "q": 16}
 _CONDITIONS = frozenset(
     {"eq", "ne", "hs", "lo", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le", "al", "nv"}
 )
@@ -48,3 +49,14 @@ def arm64_parts(mnemonic: str, operands: str, address: str | None) -> Parts:
             continue
         parts.operands.append(text)
     return parts
+
+
+def arm64_span(mnemonic: str, operands: str) -> int:
+    """See ``Architecture.spans``."""
+    register, _, memory = operands.partition(", ")
+    if not mnemonic.startswith(("ld", "st")) or "[" not in memory:
+        return 0
+    size = _WIDTHS.get(mnemonic[-1]) if mnemonic.startswith(("ldr", "str", "ldur", "stur")) else None
+    if size is None:
+        size = 4 if mnemonic.endswith("sw") else _WIDTHS.get(register[:1], 0)
+    return 2 * size if mnemonic.startswith(("ldp", "stp")) else size

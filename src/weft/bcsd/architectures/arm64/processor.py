@@ -9,7 +9,7 @@ import capstone
 from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind, Raw
 from weft.bcsd.architectures.arm64.addresses import page_addresses
 from weft.bcsd.architectures.arm64.jump_tables import find_table
-from weft.bcsd.architectures.arm64.operands import arm64_parts
+from weft.bcsd.architectures.arm64.operands import arm64_parts, arm64_span
 from weft.bcsd.architectures.arm64.registers import register
 from weft.bcsd.architectures.arm64.relocations import ARM64
 from weft.bcsd.architectures.arm64.stubs import arm64_stubs
@@ -39,6 +39,7 @@ class Arm64(Architecture):
     step = 4
     padding = frozenset({"nop", "udf"})
     builders = frozenset({"mov", "movk"})
+    page_makers = frozenset({"adrp"})
     relocations: Mapping[int, Relocation] = ARM64
 
     def __init__(self) -> None:
@@ -103,6 +104,10 @@ class Arm64(Architecture):
     def stubs(self, image: Image, region: Region) -> dict[int, str]:
         """See the base class."""
         return arm64_stubs(image, region)
+
+    def spans(self, mnemonic: str, operands: str) -> int:
+        """By the register that is loaded or stored."""
+        return arm64_span(mnemonic, operands)
 
     def take_apart(self, mnemonic: str, operands: str, address: str | None) -> Parts:
         """See the base class."""

@@ -20,6 +20,7 @@ _SIZES = {
     "zmmword": "m512",
 }
 _DECORATION = re.compile(r" ?\{[^}]*\}")
+_SPAN = re.compile(rf"\b({'|'.join(_SIZES)}) ptr \[")
 _SEGMENT = re.compile(r"\b([fg]s):")
 _FRAME = frozenset({"rsp", "rbp", "esp", "ebp"})
 
@@ -42,6 +43,12 @@ def x86_parts(mnemonic: str, operands: str, address: str | None) -> Parts:
             parts.immediates.append(signed(number))
             parts.operands.append("imm")
     return parts
+
+
+def x86_span(operands: str) -> int:
+    """See ``Architecture.spans``."""
+    size = _SPAN.search(operands)
+    return int(_SIZES[size.group(1)][1:]) // 8 if size else 0
 
 
 def _x86_memory(text: str, address: str | None, parts: Parts) -> str:

@@ -13,7 +13,7 @@ from weft.bcsd.architectures.jump_table import Table, loaded_plainly
 from weft.bcsd.architectures.operands import Parts
 from weft.bcsd.architectures.x86.addresses import absolute, relative_to_instruction
 from weft.bcsd.architectures.x86.jump_tables import find_table
-from weft.bcsd.architectures.x86.operands import x86_parts
+from weft.bcsd.architectures.x86.operands import x86_parts, x86_span
 from weft.bcsd.architectures.x86.registers import family, parse_memory
 from weft.bcsd.architectures.x86.relocations import AMD64, I386
 from weft.bcsd.architectures.x86.stubs import x86_stubs
@@ -138,6 +138,10 @@ class X86(Architecture):
             chained = bool(head) and bool(head[0] >> 3 & _CHAINED_UNWIND)
             found.append(UnwindRange(base + start, base + end, part=chained))
         return sorted(found, key=lambda each: (each.start, each.end))
+
+    def spans(self, mnemonic: str, operands: str) -> int:
+        """As the operand says: ``dword ptr [...]``."""
+        return x86_span(operands)
 
     def take_apart(self, mnemonic: str, operands: str, address: str | None) -> Parts:
         """See the base class."""

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.bcsd.lift.apart.process import lift_process
-from weft.bcsd.lift.apart.wire import pack_code, pack_surroundings
+from weft.bcsd.lift.apart.wire import pack_code, pack_surroundings, unpack_computation
 from weft.bcsd.lift.code import FunctionCode, Surroundings
+from weft.bcsd.lift.solve.computation import Computation
 
 
 @dataclass(frozen=True)
@@ -55,12 +56,25 @@ class BoundedLifter:
         Raises:
             LimitError: No process can be started.
         """
-        answer = self._ask(b"C" + pack_code(code)) if self.deaths < self._limits.deaths else None
+        answer = self._answer(b"C" + pack_code(code))
+        return None if answer is None else np.frombuffer(answer, np.uint16)
+
+    def compute(self, code: FunctionCode) -> Computation | None:
+        """All that a function computes; None where it cannot be lifted.
+
+        Raises:
+            LimitError: No process can be started.
+        """
+        answer = self._answer(b"G" + pack_code(code))
+        return None if answer is None else unpack_computation(answer)
+
+    def _answer(self, message: bytes) -> bytes | None:
+        answer = self._ask(message) if self.deaths < self._limits.deaths else None
         if answer is None or answer[:1] != b"+":
             self.failed += 1
             return None
         self.lifted += 1
-        return np.frombuffer(answer[1:], np.uint16)
+        return answer[1:]
 
     def _ask(self, message: bytes) -> bytes | None:
         process = lift_process(self._limits.mebibytes)

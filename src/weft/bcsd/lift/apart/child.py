@@ -2,8 +2,8 @@
 
     python -m weft.bcsd.lift.apart.child DESCRIPTOR MEBIBYTES
 
-A message begins with one letter: ``F`` the facts of a file, ``C`` a function of it. An answer to a function is ``+``
-and its features, or ``-`` and why there are none.
+A message begins with one letter: ``F`` the facts of a file, ``C`` a function of it whose features are
+wanted, ``G`` one of which all is wanted that it computes. An answer is ``+`` and that, or ``-`` and why there is none.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import signal
 import sys
 from multiprocessing.connection import Connection
 
-from weft.bcsd.lift.apart.wire import READY, pack_features, unpack_code, unpack_surroundings
+from weft.bcsd.lift.apart.wire import READY, pack_computation, pack_features, unpack_code, unpack_surroundings
 from weft.bcsd.lift.code import Surroundings
 from weft.bcsd.lift.pcode import PcodeLifter
 from weft.errors import WeftError
@@ -36,7 +36,11 @@ def serve(connection: Connection) -> None:
         if around is None:
             return
         try:
-            answer = b"+" + pack_features(lifter.lift(unpack_code(message[1:]), around).features)
+            code = unpack_code(message[1:])
+            if message[:1] == b"G":
+                answer = b"+" + pack_computation(lifter.compute(code, around))
+            else:
+                answer = b"+" + pack_features(lifter.lift(code, around).features)
         except (WeftError, RecursionError, MemoryError) as error:
             answer = b"-" + (str(error) or type(error).__name__).encode()
         try:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from weft.bcsd.lift.code import CodeBlock, FunctionCode, Surroundings
+from weft.bcsd.lift.solve.computation import Computation
 
 #: What the process says when it has begun.
 READY = b"ready"
@@ -59,3 +60,18 @@ def unpack_code(data: bytes) -> FunctionCode:
 def pack_features(features: tuple[int, ...]) -> bytes:
     """Features as 16-bit numbers."""
     return array("H", features).tobytes()
+
+
+def pack_computation(found: Computation) -> bytes:
+    """A computation as JSON."""
+    return json.dumps(asdict(found), separators=(",", ":")).encode()
+
+
+def unpack_computation(data: bytes) -> Computation:
+    """The inverse of :func:`pack_computation`."""
+    record: dict[str, Any] = json.loads(data)
+    for name in ("args", "effects", "successors"):
+        record[name] = tuple(map(tuple, record[name]))
+    for name in ("ops", "sizes", "data", "taken", "arguments"):
+        record[name] = tuple(record[name])
+    return Computation(**record)

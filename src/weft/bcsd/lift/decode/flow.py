@@ -35,6 +35,7 @@ class Piece:
         successors: Pieces that control may go to.
         predecessors: Pieces that it comes from.
         whole: Whether it ends where an instruction does: temporaries are of no use behind it.
+        taken: The successor for which the condition of the branch at its end holds, -1 where there is none.
         live: Bits of the registers that are read after it.
         wanted: Bits of the registers that are read in it or after it, before they are written.
     """
@@ -43,6 +44,7 @@ class Piece:
     successors: list[int] = field(default_factory=list)
     predecessors: list[int] = field(default_factory=list)
     whole: bool = True
+    taken: int = -1
     live: int = 0
     wanted: int = 0
 
@@ -82,6 +84,8 @@ class _Builder:
         self.first_of: dict[int, int] = {}
         #: Piece, where it goes: a block's address, or a piece.
         self.pending: list[tuple[int, int]] = []
+        #: Piece → the address that its branch is for.
+        self.taken: dict[int, int] = {}
         self.starts = {block.address for block in code.blocks}
         self.opaque = 0
 
@@ -98,6 +102,9 @@ class _Builder:
             return
         # A jump out of the function is a call whose result is returned.
         leaving = self.new()
+        self.first_of.setdefault(-leaving, leaving)
+        if self.taken.get(piece) == address:
+            self.taken[piece] = -leaving
         steps = (
             Step("CALL", None, (Operand(PLACE, address, self.processor.word),)),
             Step("RETURN", None, ()),
@@ -159,7 +166,10 @@ class _Builder:
             targets = [self.code.blocks[b].address for b in block.successors if b < len(self.code.blocks)]
             self.pending += [(piece, target) for target in targets]
             return False
-        self.goto(piece, target_of(step.ins[0], address))
+        target = target_of(step.ins[0], address)
+        if step.op == "CBRANCH":
+            self.taken[piece] = target & ~1 if self.processor.clears_low_bit else target
+        self.goto(piece, target)
         return step.op == "CBRANCH"
 
     def _inside(self, current: int, unit: Unit, address: int, end: int, block: CodeBlock) -> tuple[int, bool]:
@@ -187,6 +197,7 @@ class _Builder:
             falls = True
             if stop - 1 in goals:
                 self.pieces[piece].successors.append(pieces[goals[stop - 1]])
+                self.pieces[piece].taken = pieces[goals[stop - 1]]
                 falls = last.op == "CBRANCH"
             elif last.op in ("BRANCH", "CBRANCH", "BRANCHIND", "RETURN"):
                 falls = self._leave(piece, last, address, block)
@@ -199,6 +210,8 @@ class _Builder:
     def link(self) -> None:
         for piece, address in self.pending:
             self.pieces[piece].successors.append(self.first_of[address])
+        for piece, address in self.taken.items():
+            self.pieces[piece].taken = self.first_of[address]
         for number, piece in enumerate(self.pieces):
             piece.successors = list(dict.fromkeys(piece.successors))
             for successor in piece.successors:

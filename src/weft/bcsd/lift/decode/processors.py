@@ -22,6 +22,7 @@ class Processor:
         results: Registers that hold a result, integers first.
         clobbered: Registers that a call does not keep, beside arguments and results.
         vector: Bytes of a vector or floating-point register that are one value.
+        vectors: Registers of the first floating-point arguments, in order.
         pushes: Whether a call pushes where to return to.
         own_address: A register that holds the function's own address at its entry.
         zero: Flags that are 0 wherever a compiler's code runs.
@@ -43,6 +44,7 @@ class Processor:
     results: tuple[str, ...]
     clobbered: tuple[str, ...]
     vector: int = 8
+    vectors: tuple[str, ...] = ()
     pushes: bool = False
     own_address: str = ""
     zero: tuple[str, ...] = ()
@@ -64,6 +66,7 @@ _X86_64 = Processor(
     results=("RAX", "XMM0"),
     clobbered=("R10", "R11", *_numbered("XMM", *range(1, 16))),
     vector=16,
+    vectors=_numbered("XMM", *range(8)),
     pushes=True,
     zero=("DF",),
     ignored=("RIP",),
@@ -91,6 +94,7 @@ _AARCH64 = Processor(
     results=("x0", "q0"),
     clobbered=(*_numbered("x", *range(8, 19), 30), *_numbered("q", *range(1, 8), *range(16, 32))),
     vector=16,
+    vectors=_numbered("q", *range(8)),
     ignored=("pc",),
     page_relative=(0x9F000000, 0x90000000),
 )
@@ -105,6 +109,7 @@ def _arm(order: str) -> Processor:
         arguments=_numbered("r", *range(4)),
         results=("r0", "d0"),
         clobbered=("r12", "lr", *_numbered("d", *range(1, 8), *range(16, 32))),
+        vectors=_numbered("d", *range(8)),
         ignored=("pc", "TB", "ISAModeSwitch"),
         clears_low_bit=True,
         thumb="TMode",
@@ -132,6 +137,7 @@ def _mips(order: str, bits: int) -> Processor:
             *_numbered("f", *range(1, 20)),
         ),
         vector=bits // 8,
+        vectors=_numbered("f", *range(12, 20)) if bits == 64 else ("f12", "f14"),
         own_address="t9",
         ignored=("pc", "ISAModeSwitch"),
         clears_low_bit=True,
@@ -148,6 +154,7 @@ _PPC64 = Processor(
     arguments=_numbered("r", *range(3, 11)),
     results=("r3", "f1"),
     clobbered=("r0", "r11", "r12", "LR", "CTR", *_numbered("f", 0, *range(2, 14))),
+    vectors=_numbered("f", *range(1, 14)),
     own_address="r12",
 )
 _RISCV64 = Processor(
@@ -163,6 +170,7 @@ _RISCV64 = Processor(
         *_numbered("ft", *range(12)),
         *_numbered("fa", *range(1, 8)),
     ),
+    vectors=_numbered("fa", *range(8)),
     ignored=("pc",),
 )
 

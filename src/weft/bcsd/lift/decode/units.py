@@ -6,7 +6,7 @@ from weft.bcsd.lift.decode.processors import Processor
 from weft.bcsd.lift.decode.translate import CALLS, FLOW, REGISTER, TEMPORARY, Operand, Step, Steps, Translator
 
 #: Operations that matter even where nothing reads their result.
-EFFECTS = FLOW | CALLS | {"STORE"}
+EFFECTS = frozenset(FLOW | CALLS | {"STORE"})
 #: Distinct instructions that are remembered.
 _REMEMBERED = 200_000
 
@@ -59,7 +59,7 @@ def prune(steps: Steps, live: int, bits: Bits) -> Steps:
     temporaries: set[int] = set()
     for step in reversed(steps):
         out = step.out
-        if step.op not in EFFECTS and out is not None:
+        if step.op not in bits.effects and out is not None:
             if out.kind == REGISTER:
                 bit = bits.bit(out)
                 if not live & bit:
@@ -70,7 +70,7 @@ def prune(steps: Steps, live: int, bits: Bits) -> Steps:
                 if out.key not in temporaries:
                     continue
                 temporaries.discard(out.key)
-        elif out is None and step.op not in EFFECTS:
+        elif out is None and step.op not in bits.effects:
             continue
         for operand in step.ins:
             if operand.kind == REGISTER:
@@ -91,11 +91,18 @@ class Bits:
         results: Families that a return reads.
         clobbered: Families that a call writes.
         ignored: Families that nothing reads.
+        effects: Operations that matter by themselves.
     """
 
     def __init__(
-        self, arguments: list[int], results: list[int], clobbered: list[int], ignored: frozenset[int]
+        self,
+        arguments: list[int],
+        results: list[int],
+        clobbered: list[int],
+        ignored: frozenset[int],
+        effects: frozenset[str] = EFFECTS,
     ) -> None:
+        self.effects = effects
         self._places: dict[int, int] = {}
         self._ignored = ignored
         self.families: list[int] = []
@@ -155,23 +162,33 @@ class Units:
 
     Args:
         processor: Which.
+        thorough: Whether what p-code has no operation for counts as an effect, and floating-point arguments of calls
+            as read: for comparing two functions exactly. Without it, what is most alike in all builds is kept.
     """
 
-    def __init__(self, processor: Processor) -> None:
+    def __init__(self, processor: Processor, *, thorough: bool = False) -> None:
+        self.thorough = thorough
         self._processor = processor
         self._translators: dict[bool, Translator] = {}
         self._known: dict[tuple[bytes, int, bool], Unit | None] = {}
         self.families = self._translator(thumb=False).families
         named = {
             name: self._named(getattr(processor, name))
-            for name in ("arguments", "results", "clobbered", "ignored")
+            for name in ("arguments", "results", "clobbered", "ignored", "vectors")
         }
+        self.vectors = named["vectors"] if thorough else []
         self.arguments, self.results, self.clobbered = (
             named["arguments"],
             named["results"],
             named["clobbered"],
         )
-        self.bits = Bits(self.arguments, self.results, self.clobbered, frozenset(named["ignored"]))
+        self.bits = Bits(
+            [*self.arguments, *self.vectors],
+            self.results,
+            self.clobbered,
+            frozenset(named["ignored"]),
+            EFFECTS | {"CALLOTHER"} if thorough else EFFECTS,
+        )
 
     def _named(self, names: tuple[str, ...]) -> list[int]:
         found = [self.families.named(name) for name in names]

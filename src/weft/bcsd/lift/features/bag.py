@@ -18,7 +18,8 @@ from weft.bcsd.lift.solve.joins import Solved
 from weft.bcsd.lift.solve.ssa import BIAS
 from weft.bcsd.lift.solve.values import CONST, ENTRY, PHI, STACK, SYMBOL, UNDEFINED
 
-_COMMUTATIVE = frozenset(
+#: Operations whose operands have no order.
+COMMUTATIVE = frozenset(
     [
         "ADD",
         "MULT",
@@ -113,7 +114,7 @@ class Bagger:
         return spelled
 
     def _spelled(self, node: int, names: list[str]) -> str:
-        if self._values.ops[node] in _COMMUTATIVE:
+        if self._values.ops[node] in COMMUTATIVE:
             names.sort()
         return f"{self._name(node)}({','.join(names)})"
 

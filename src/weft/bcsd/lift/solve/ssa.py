@@ -6,8 +6,6 @@ head of a loop every register that it writes becomes one; those that turn out to
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import weft.bcsd.lift.solve.comparisons  # noqa: F401  its rules register themselves
 from weft.bcsd.lift.code import FunctionCode, Surroundings
 from weft.bcsd.lift.decode.flow import Flow, needed_steps, target_of
@@ -16,6 +14,7 @@ from weft.bcsd.lift.decode.translate import NUMBER, PAGE, REGISTER, RELATIVE, TE
 from weft.bcsd.lift.decode.units import Units
 from weft.bcsd.lift.solve.joins import Solved, trim_calls, trivial_joins, written_in_loops
 from weft.bcsd.lift.solve.rules import subpiece
+from weft.bcsd.lift.solve.state import State
 from weft.bcsd.lift.solve.values import ENTRY, PHI, STACK, SYMBOL, UNDEFINED, Values
 from weft.errors import LimitError
 
@@ -26,20 +25,6 @@ LARGEST = 400_000
 #: Stack slots times pieces beyond which slots are forgotten where paths meet.
 _MERGED = 2_000_000
 _STACK_ARGUMENTS, _WIDE = 8, 16
-
-
-@dataclass
-class State:
-    """What registers, stack slots and temporaries hold at one place."""
-
-    registers: dict[int, int] = field(default_factory=dict)
-    slots: dict[int, int] = field(default_factory=dict)
-    temporaries: dict[int, int] = field(default_factory=dict)
-    memory: int = 0
-
-    def copy(self) -> State:
-        """One that can go its own way."""
-        return State(dict(self.registers), dict(self.slots), dict(self.temporaries), self.memory)
 
 
 class Solver:
@@ -239,9 +224,10 @@ class Solver:
             self._store(self._read(step.ins[1], address), self._read(step.ins[2], address))
         elif op == "CBRANCH":
             condition = self._read(step.ins[1], address)
-            if self.values.ops[condition] == "NOT":
+            negated = self.values.ops[condition] == "NOT"
+            if negated:
                 condition = self.values.args[condition][0]
-            self._effect("BRANCH", 0, (condition,))
+            self._effect("BRANCH", 0, (condition,), int(negated))
         elif op == "BRANCHIND":
             self._effect("SWITCH", 0, (self._read(step.ins[0], address),))
         elif op == "CALL":
@@ -254,12 +240,14 @@ class Solver:
             if step.out is not None:
                 node = self._read(step.ins[0], address)
                 self._write(step.out, subpiece(self.values, step.out.size, node, step.ins[1].key))
+        elif op == "CALLOTHER" and step.out is None and self.units.thorough:
+            self._effect(op, 0, tuple([self._read(operand, address) for operand in step.ins]))
         elif op != "BRANCH" and step.out is not None:
             args = tuple([self._read(operand, address) for operand in step.ins])
             self._write(step.out, self.values.make(op, step.out.size, args))
 
-    def _effect(self, op: str, size: int, args: tuple[int, ...]) -> int:
-        node = self.values.new(op, size, args)
+    def _effect(self, op: str, size: int, args: tuple[int, ...], data: int = 0) -> int:
+        node = self.values.new(op, size, args, data)
         self.now.append(node)
         if op not in ("BRANCH", "SWITCH"):
             self.state.memory = node
@@ -321,6 +309,8 @@ class Solver:
             offset = values.data[place]
             self.state.slots[offset] = node
             self.recent[offset] = node
+            if self.units.thorough:
+                self.now.append(values.new("LOCAL", values.sizes[node], (place, node)))
             return
         self._effect("STORE", values.sizes[node], (place, node))
 
@@ -337,6 +327,8 @@ class Solver:
         if self.processor.pushes and depth is not None and self.stack is not None:
             back = self.state.slots.pop(depth, None)
             self.recent.pop(depth, None)
+            if self.now and values.ops[self.now[-1]] == "LOCAL":
+                self.now.pop()  # where to return to
             depth += word
             registers[self.stack] = values.stack(depth, word)
             thunk = self.around.thunks.get(target) if target is not None else None
@@ -351,7 +343,7 @@ class Solver:
         if pointer is not None and target is None:
             node = self._effect("CALLIND", word, (pointer, *args))
         else:
-            node = self._effect("CALL", word, tuple(args))
+            node = self._effect("CALL", word, tuple(args), target or 0)
         for family in (*self.units.arguments, *self.units.clobbered):
             registers[family] = self.undefined
         for family in self.units.results:
@@ -382,6 +374,11 @@ class Solver:
             found.append(node)
         while found and ops[found[-1]] == ENTRY:
             found.pop()
+        found += [
+            node
+            for node in map(self.state.registers.get, self.units.vectors)
+            if node is not None and ops[node] not in (UNDEFINED, ENTRY)
+        ]
         if not self.units.arguments and depth is not None:
             for number in range(_STACK_ARGUMENTS):
                 held = self.recent.get(depth + number * self.processor.word)

@@ -1,0 +1,86 @@
+"""What the functions in question compute, worked out beside their file: in a bounded process, one for each file."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from weft.bcsd.difference.content import Reader
+from weft.bcsd.difference.outline import Named, Outline, Outliner
+from weft.bcsd.lift.apart.bounded import BoundedLifter
+from weft.bcsd.lift.apart.wire import unpack_code
+from weft.bcsd.lift.gather import surroundings_of
+from weft.bcsd.lift.solve.computation import Computation
+from weft.bcsd.lift.solve.ssa import BIAS
+from weft.bcsd.read import open_image
+
+_LOWEST_ADDRESS = 0x10000
+#: How far behind the start of a known variable an address still counts as inside it.
+_INSIDE = 4096
+
+
+class OutlineRequest(NamedTuple):
+    """What to work out.
+
+    Args:
+        path: The binary.
+        codes: The functions in question, as they were packed.
+        names: Address → what it is called in both files: functions and variables that were found to be the same.
+        shown: Address → what a person reads.
+    """
+
+    path: str
+    codes: tuple[bytes, ...]
+    names: Mapping[int, str]
+    shown: Mapping[int, str]
+
+    def __str__(self) -> str:
+        return self.path
+
+
+def outlines(request: OutlineRequest) -> list[Outline | None]:
+    """The outline of each function; None where it cannot be lifted.
+
+    Raises:
+        InputError: The file cannot be read any more.
+    """
+    image = open_image(request.path)
+    around = surroundings_of(image)
+    reader, bounded = Reader(image), BoundedLifter(around)
+    known = sorted(request.names)
+    bias = BIAS[around.word]
+
+    def address_of(value: int) -> int | None:
+        if around.maps(value - bias):
+            return value - bias
+        return value if around.fixed_base and value >= _LOWEST_ADDRESS and around.maps(value) else None
+
+    def name(address: int) -> Named:
+        if address - bias in request.names or around.maps(address - bias):
+            address -= bias
+        pointee = reader.pointee(address)
+        for place in (address, pointee):
+            if place is not None and place in request.names:
+                return Named(request.names[place], request.shown.get(place, hex(place)))
+        said = reader.named(address)
+        if said:
+            return Named(said, said.removeprefix("import "))
+        before = _last(known, address)
+        if before is not None and address - before <= _INSIDE:
+            token = f"{request.names[before]}+{address - before}"
+            return Named(token, f"{request.shown.get(before, hex(before))}+{address - before:#x}")
+        return Named("data", "data")
+
+    found: list[Outline | None] = []
+    for packed in request.codes:
+        computed: Computation | None = bounded.compute(unpack_code(packed))
+        found.append(
+            None if computed is None else Outliner(computed, address_of, name, reader.read).outline()
+        )
+    return found
+
+
+def _last(ordered: list[int], address: int) -> int | None:
+    place = bisect_right(ordered, address) - 1
+    return ordered[place] if place >= 0 else None

@@ -1,0 +1,129 @@
+"""``weft bcsd diff``: what changed from one version of a binary to the next."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from weft.cli.bcsd.remarks import say
+from weft.cli.options import (
+    Parser,
+    add_html,
+    add_json,
+    add_lifter,
+    add_machine,
+    add_model,
+    add_reading,
+    at_least,
+    device_of,
+    limits_of,
+)
+from weft.cli.table import table
+from weft.platform.files import check_output, write_text
+
+if TYPE_CHECKING:
+    from weft.bcsd.difference.compare import Difference
+
+_SHOWN = 60
+
+
+def parser() -> Parser:
+    """The arguments of ``weft bcsd diff``."""
+    result = Parser(
+        "bcsd diff",
+        "What changed from one version of a binary to the next: functions that a patch changed, added, removed or "
+        "renamed, the most telling changes first.",
+    )
+    result.add_argument("old", metavar="OLD", help="the binary before")
+    result.add_argument("new", metavar="NEW", help="the same program after")
+    result.add_argument(
+        "--function",
+        metavar="NAME",
+        help="print one function side by side: its name, or @ADDRESS of either version",
+    )
+    result.add_argument(
+        "--limit", type=int, default=_SHOWN, metavar="N", help=f"lines of the table ({_SHOWN})"
+    )
+    add_model(result, "bcsd-small")
+    add_html(result, "a report: changed functions side by side, one page, no other files")
+    add_reading(result)
+    add_lifter(result)
+    add_json(result)
+    add_machine(result)
+    return result
+
+
+def run(argv: list[str]) -> int:
+    """Run ``weft bcsd diff``."""
+    arguments = parser().parse_args(argv)
+    at_least(1, limit=arguments.limit)
+    if arguments.html is not None:
+        check_output(arguments.html)
+    from weft.bcsd.difference.files import diff
+    from weft.bcsd.difference.record import difference_record
+
+    difference = diff(
+        arguments.old,
+        arguments.new,
+        model=arguments.model,
+        disassembler=arguments.disassembler,
+        device=device_of(arguments),
+        limits=limits_of(arguments),
+        lifter=arguments.lifter,
+    ).difference
+    for version in (difference.old, difference.new):
+        say(version.side.path, version.side.remarks)
+    if not arguments.quiet:
+        for remark in difference.remarks:
+            print(f"weft bcsd diff: {remark}", file=sys.stderr)
+    if arguments.html is not None:
+        from weft.bcsd.difference.page import difference_page
+
+        write_text(arguments.html, difference_page(difference), "backslashreplace")
+    if arguments.json:
+        print(json.dumps(difference_record(difference)))
+    elif arguments.function is not None:
+        from weft.bcsd.difference.show import side_by_side
+
+        print(side_by_side(difference, arguments.function))
+    else:
+        print(describe(difference, arguments.limit))
+    return 0
+
+
+def describe(difference: Difference, limit: int = _SHOWN, width: int | None = None) -> str:
+    """What changed, for a person.
+
+    Args:
+        difference: What was found.
+        limit: Functions that are listed.
+        width: Characters of a line; see :func:`weft.cli.table.table`.
+    """
+    from weft.bcsd.difference.compare import Status
+
+    told = [entry for entry in difference.entries if entry.status != Status.UNCHANGED]
+    rows: list[tuple[str, ...]] = []
+    for entry in told[:limit]:
+        change = entry.change
+        old = difference.old.shown(entry.old) if entry.old >= 0 else ""
+        new = difference.new.shown(entry.new) if entry.new >= 0 else ""
+        version, row = (difference.new, entry.new) if entry.new >= 0 else (difference.old, entry.old)
+        rows.append(
+            (
+                str(entry.status),
+                f"{change.amount:.0%}" if change is not None else "",
+                f"{version.codes[row].address:#x}",
+                old if old == new or not new else f"{old} → {new}" if old else new,
+                ", ".join(change.kinds) if change is not None else "",
+                "; ".join(change.notes) if change is not None else "",
+            )
+        )
+    lines = (
+        [table(("status", ">amount", ">address", "function", "kinds", "what"), rows, width)] if rows else []
+    )
+    if len(told) > limit:
+        lines.append(f"… {len(told) - limit} more: --limit, --json or --html list them all")
+    counted = ", ".join(f"{difference.count(status)} {status}" for status in Status)
+    lines.append(f"{len(difference.old)} and {len(difference.new)} functions: {counted}")
+    return "\n".join(lines)

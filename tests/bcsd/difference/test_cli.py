@@ -1,0 +1,174 @@
+"""``weft bcsd diff`` as a person types it: every form of output, hostile files, and failures in one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from tests.platform.pages import EVIL, Page
+
+import weft
+from weft.bcsd.difference.page import difference_page
+from weft.bcsd.difference.show import side_by_side
+from weft.cli.bcsd.diff import describe
+from weft.cli.main import main
+from weft.errors import InputError
+
+
+def diff(*arguments):
+    return main(["bcsd", "diff", *map(str, arguments)])
+
+
+@pytest.fixture
+def versions(patch):
+    return patch / "patch-old-x86_64.so", patch / "patch-new-x86_64.so"
+
+
+def test_json_and_page_at_once(versions, lexical_model, tmp_path, capsys):
+    page = tmp_path / "diff.html"
+    assert diff(*versions, "--model", lexical_model, "--html", page, "--json", "--quiet") == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    record = json.loads(captured.out)
+    assert record["schema"] == 1
+    assert record["counts"]["changed"] == 13
+    first = record["functions"][0]
+    assert (first["status"], first["new"]["name"]) == ("changed", "the_bound")
+    assert first["kinds"]["bound check added"] == 1
+    assert page.read_text().count("<details>") == 13
+
+
+def test_the_table_says_what_changed(difference_of):
+    head, *rows = describe(difference_of("old-x86_64", "new-x86_64")).splitlines()
+    assert head.split() == ["status", "amount", "address", "function", "kinds", "what"]
+    assert rows[0].split()[0] == "changed"
+    assert any("the_string" in row and '"value is %d" → "value is %u"' in row for row in rows)
+    assert any(row.startswith("renamed") and "name_before → name_after" in row for row in rows)
+    assert rows[-1] == "20 and 20 functions: 13 changed, 1 added, 1 removed, 1 renamed, 5 unchanged"
+    short = describe(difference_of("old-x86_64", "new-x86_64"), limit=3).splitlines()
+    assert len(short) == 6
+    assert short[-2].startswith("… 13 more")
+
+
+def test_one_function_side_by_side(difference_of):
+    difference = difference_of("old-x86_64", "new-x86_64")
+    text = side_by_side(difference, "the_string")
+    assert text.splitlines()[0].startswith("changed: the_string 0x")
+    assert re.search(r'^! .*"value is %d".* │ .*"value is %u".*string$', text, re.MULTILINE)
+    start = next(code.address for code in difference.new.codes if code.name == "the_string")
+    assert side_by_side(difference, f"@{start + 1:x}") == text
+    assert side_by_side(difference, "the_line").endswith("differs by line numbers")
+    assert side_by_side(difference, "added_function").startswith("added: –  │  added_function")
+    for wrong in ("none", "@zz", "@0"):
+        with pytest.raises(InputError, match="no function"):
+            side_by_side(difference, wrong)
+
+
+def test_the_page_shows_all_and_trusts_nothing(difference_of):
+    difference = difference_of("old-x86_64", "new-x86_64")
+    page = Page(difference_page(difference))
+    assert page.tags.count("details") == 13
+    assert page.tags.count("script") == 0
+    evil = replace(
+        difference.new,
+        side=replace(difference.new.side, path=f"/tmp/{EVIL}", remarks=[EVIL]),
+        codes=[
+            code._replace(name=EVIL, lines=tuple(line._replace(says=f'"{EVIL}"') for line in code.lines))
+            for code in difference.new.codes
+        ],
+    )
+    references = replace(difference.references, new=evil)
+    hostile = replace(difference, new=evil, references=references, remarks=[EVIL])
+    assert Page(difference_page(hostile)).tags.count("script") == 0
+
+
+def test_the_front_door(versions, lexical_model):
+    found = list(weft.bcsd.diff(*versions, model=lexical_model))
+    assert len(found) == 21 - any(
+        f["old"] and f["old"]["name"] == "removed_function" and f["new"] for f in found
+    )
+    assert found[0]["kinds"] == {"bound check added": 1, "block": 2}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["patch-old-x86_64.so", "none.so"], 3, "none.so: no such file"),
+        (
+            ["patch-old-x86_64.so", "patch-new-aarch64.so"],
+            3,
+            "x86_64 and aarch64: a difference of processors",
+        ),
+        (["patch-old-x86_64.so", "../conftest.py"], 3, "not an ELF, PE or Mach-O file"),
+        (["patch-old-x86_64.so", "patch-new-x86_64.so", "--function", "nobody"], 3, "no function 'nobody'"),
+        (["patch-old-x86_64.so", "patch-new-x86_64.so", "--html", "no/x.html"], 8, "make its folder first"),
+        (["patch-old-x86_64.so", "patch-new-x86_64.so", "--lifter", "ghidra"], 2, "no lifter 'ghidra'"),
+        (["patch-old-x86_64.so", "patch-new-x86_64.so", "--limit", "0"], 2, "--limit is 0"),
+        (["patch-old-x86_64.so", "patch-new-x86_64.so", "--timeout", "0.01"], 7, "took more than 0.01 s"),
+    ],
+)
+def test_failures_are_one_line(patch, arguments, code, message, lexical_model, capsys, monkeypatch):
+    monkeypatch.chdir(patch)
+    assert diff(*arguments, "--model", lexical_model, "--quiet") == code
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("gcc-O2-x86_64.o", "gcc-O2-x86_64.so"),
+        ("gcc-O2-x86_64.so", "clang-O2-x86_64.so"),
+        ("gcc-O2-x86_64-stripped.so", "gcc-O2-x86_64.so"),
+        ("clang-O2-mips", "clang-O2-mips"),
+        ("clang-O2-x86_64.dll", "clang-O2-x86_64.dylib"),
+        ("odd-x86_64.so", "gcc-O0-x86_64.so"),
+    ],
+)
+def test_files_of_every_sort_are_compared(files, old, new, lexical_model, capsys):
+    assert diff(files / old, files / new, "--model", lexical_model, "--json") == 0
+    record = json.loads(capsys.readouterr().out)
+    halves = [sum(f[side] is not None for f in record["functions"]) for side in ("old", "new")]
+    assert halves == [record["old"]["functions"], record["new"]["functions"]]
+    if old == new:
+        assert record["counts"]["unchanged"] == halves[0]
+
+
+def test_damaged_files_end_in_an_answer_or_one_line(patch, lexical_model, tmp_path, capsys):
+    whole = (patch / "patch-new-x86_64.so").read_bytes()
+    rng = random.Random(5)
+    for number in range(6):
+        damaged = bytearray(whole)
+        if number % 2:
+            del damaged[rng.randrange(64, len(whole)) :]
+        else:
+            for _ in range(30):
+                damaged[rng.randrange(len(damaged))] = rng.randrange(256)
+        place = tmp_path / f"damaged-{number}"
+        place.write_bytes(damaged)
+        code = diff(patch / "patch-old-x86_64.so", place, "--model", lexical_model, "--json", "--timeout", 60)
+        captured = capsys.readouterr()
+        assert code in (0, 3, 7), captured.err
+        if code:
+            assert captured.err.count("\n") == 1
+        else:
+            assert json.loads(captured.out)["old"]["functions"] == 20
+
+
+def test_paths_that_are_no_text(patch, lexical_model, tmp_path):
+    odd = os.fsencode(tmp_path) + b"/\xff\n.so"
+    with open(odd, "wb") as out:
+        out.write((patch / "patch-new-x86_64.so").read_bytes())
+    command = [sys.executable, "-m", "weft", "bcsd", "diff", patch / "patch-old-x86_64.so", odd]
+    command += ["--model", lexical_model, "--html", tmp_path / "page.html"]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert b"the_bound" in done.stdout
+    Page((tmp_path / "page.html").read_text(encoding="utf-8"))
