@@ -3,14 +3,16 @@
 import itertools
 import time
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from weft.bcsd.difference.align import Pair, align, align_blocks, longest_rise
 
+UNHURRIED = settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 ITEMS = st.lists(st.integers(0, 5), max_size=30)
 
 
+@UNHURRIED
 @given(ITEMS, ITEMS)
 def test_every_item_is_there_once_in_order_and_pairs_are_equal(old, new):
     pairs = align(old, new)
@@ -19,6 +21,7 @@ def test_every_item_is_there_once_in_order_and_pairs_are_equal(old, new):
     assert all(old[a] == new[b] for a, b in pairs if a >= 0 and b >= 0)
 
 
+@UNHURRIED
 @given(st.lists(ITEMS, max_size=12), st.lists(ITEMS, max_size=12))
 def test_every_block_is_there_once(old, new):
     pairs = align_blocks(old, new)
@@ -26,6 +29,7 @@ def test_every_block_is_there_once(old, new):
     assert sorted(pair.new for pair in pairs if pair.new >= 0) == list(range(len(new)))
 
 
+@UNHURRIED
 @given(st.lists(st.integers(-20, 20), max_size=40))
 def test_the_longest_rise_rises_and_no_longer_one_exists(numbers):
     found = [numbers[place] for place in longest_rise(numbers)]
