@@ -1,6 +1,6 @@
 """How well `weft bcsd identify` names the libraries of static programs, and their versions.
 
-    weft bcsd index build PACKAGES… --index libs.index --work libs.packages
+    weft bcsd index build PACKAGES… --index libs.index --downloads libs.packages
     python benchmarks/bcsd_identify.py --index libs.index --work libs.packages --part measured --out rows.json
 
 Programs are linked here, by ``gcc -static -s``, from the very archives that the index was built of and from archives

@@ -52,7 +52,17 @@ def test_every_function_knows_its_library_and_version(deb, library, tmp_path, ca
     assert len(FunctionStore.open(index)) == 6
     assert len(contents(index)) == 2
     # The command says which library a hit is of, and what failed.
-    command = ["bcsd", "index", "build", asked[0], str(broken), "--index", str(index), "--work", str(work)]
+    command = [
+        "bcsd",
+        "index",
+        "build",
+        asked[0],
+        str(broken),
+        "--index",
+        str(index),
+        "--downloads",
+        str(work),
+    ]
     assert main([*command, "--precision", "fp32", "--json"]) == 9
     printed = capsys.readouterr()
     assert [one["status"] for one in json.loads(printed.out)["packages"]] == ["unchanged", "failed"]

@@ -26,7 +26,7 @@ def parser() -> Parser:
     )
     add_index(result)
     result.add_argument(
-        "--work", type=Path, metavar="DIR", help="for what is downloaded and unpacked (INDEX.packages)"
+        "--downloads", type=Path, metavar="DIR", help="where packages are kept (INDEX.packages)"
     )
     result.add_argument(
         "--sources", type=Path, metavar="FILE", help="a sources.list (the system's own sources)"
@@ -45,7 +45,7 @@ def run(argv: list[str]) -> int:
     from weft.bcsd.libraries.build import Sources, build
     from weft.errors import PartialFailure
 
-    work = arguments.work or arguments.index.with_name(arguments.index.name + ".packages")
+    work = arguments.downloads or arguments.index.with_name(arguments.index.name + ".packages")
 
     def tell(built: Built) -> None:
         for failure in built.failures:
