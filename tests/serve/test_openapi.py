@@ -23,6 +23,7 @@ def test_every_address_is_described_with_its_refusals(client: httpx.Client):
         "/v1/bcsd/match",
         "/v1/bcsd/identify",
         "/v1/bcsd/explain",
+        "/v1/bcsd/diff",
         "/v1/kg/entities",
         "/v1/kg/facts",
         "/v1/kg/extract",
@@ -49,7 +50,14 @@ def test_schemathesis_finds_nothing(service: Service, tmp_path: Path):
     here = Path(__file__).parent
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(here / "schemathesis.toml")]
     command += ["run", f"{service.url}/v1/openapi.json"]
-    command += ["--max-examples", str(EXAMPLES), "--generation-deterministic", "--no-color"]
+    command += [
+        "--max-examples",
+        str(EXAMPLES),
+        "--generation-deterministic",
+        "--no-color",
+        "--max-time",
+        "120",
+    ]
     command += ["--request-timeout", "120", "--suppress-health-check", "all", "--phases", "examples,fuzzing"]
     hooks = {**os.environ, "SCHEMATHESIS_HOOKS": "schemathesis_hooks", "PYTHONPATH": str(here)}
     done = subprocess.run(

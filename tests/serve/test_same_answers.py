@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from tests.serve.conftest import FILES, SOURCE, serving
 from weft.cli.main import main
 from weft.serve.shapes.base import Models
-from weft.serve.shapes.binaries import Detail, Explanation, Found, Listing, Matching
+from weft.serve.shapes.binaries import Detail, Difference, Explanation, Found, Listing, Matching
 from weft.serve.shapes.graphs import Entities, EntityFacts, Kept, ModelFacts, Sparql
 from weft.serve.shapes.texts import Explanations, Findings, Opinions, TableOpinions
 
@@ -84,6 +84,14 @@ def test_a_matching_and_an_explanation(client: httpx.Client, send: Send, capsys:
     found = ask(client, "/v1/bcsd/explain", request, Explanation)
     Explanation.model_validate(told)
     told["a"]["path"], told["b"]["path"] = A.name, B.name
+    assert found == told
+
+
+def test_a_difference(client: httpx.Client, send: Send, capsys: pytest.CaptureFixture[str]):
+    told = command(capsys, "bcsd", "diff", A, B, "--json", "--quiet")
+    Difference.model_validate(told)
+    found = ask(client, "/v1/bcsd/diff", {"old": send(A), "new": send(B)}, Difference)
+    told["old"]["path"], told["new"]["path"] = A.name, B.name
     assert found == told
 
 

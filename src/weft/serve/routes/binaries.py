@@ -9,12 +9,14 @@ from starlette.responses import JSONResponse
 from weft.serve.problems import not_served
 from weft.serve.routes.needs import PROBLEMS, AnyCaller, AnyDesk, Wait, by_job, waited
 from weft.serve.shapes.binaries import (
+    AskDiff,
     AskExplain,
     AskFunctions,
     AskIdentify,
     AskMatch,
     AskSearch,
     Detail,
+    Difference,
     Explanation,
     Found,
     Identified,
@@ -53,6 +55,12 @@ async def search(asked: AskSearch, desk: AnyDesk, caller: AnyCaller, wait: Wait 
 async def match(asked: AskMatch, desk: AnyDesk, caller: AnyCaller, wait: Wait = 20) -> Response:
     """The functions of two files, paired one to one, as `weft bcsd match` tells them."""
     return await by_job(desk, caller, "bcsd.match", asked.model_dump(), [asked.a, asked.b], wait)
+
+
+@router.post("/diff", responses=waited(Difference, "The functions, the most telling changes first."))
+async def diff(asked: AskDiff, desk: AnyDesk, caller: AnyCaller, wait: Wait = 20) -> Response:
+    """What changed from one version of a program to the next, as `weft bcsd diff` tells it."""
+    return await by_job(desk, caller, "bcsd.diff", asked.model_dump(), [asked.old, asked.new], wait)
 
 
 @router.post("/identify", responses=waited(Identified, "The libraries, the surest first."))

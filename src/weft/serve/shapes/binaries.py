@@ -55,6 +55,14 @@ class AskMatch(Asked):
     disassembler: Disassembler = "auto"
 
 
+class AskDiff(Asked):
+    """Which two versions of a program."""
+
+    old: UploadId
+    new: UploadId
+    disassembler: Disassembler = "auto"
+
+
 class AskExplain(Asked):
     """Which two functions."""
 
@@ -252,6 +260,30 @@ class Matching(Told):
     matches: list[Pair]
     unmatched_a: list[MatchedFunction]
     unmatched_b: list[MatchedFunction]
+
+
+class Changed(Told):
+    """A function of either version, and what became of it."""
+
+    status: str
+    old: MatchedFunction | None
+    new: MatchedFunction | None
+    differs_by: str | None = None
+    kinds: dict[str, int] | None = None
+    amount: float | None = None
+    notes: list[str] | None = None
+    blocks: list[dict[str, Any]] | None = Field(None, description="Rows of a mark, both halves and kinds.")
+
+
+class Difference(Told):
+    """As `weft bcsd diff --json`."""
+
+    schema_: Literal[1] = Field(alias="schema")
+    old: MatchedFile
+    new: MatchedFile
+    counts: dict[str, int]
+    remarks: list[str]
+    functions: list[Changed]
 
 
 class TokenShare(Told):

@@ -18,6 +18,8 @@ import pyarrow.parquet as pq
 
 from weft.bcsd.components.identify import identify as identify_file
 from weft.bcsd.components.record import identified_record
+from weft.bcsd.difference.files import diff as diff_files
+from weft.bcsd.difference.record import difference_record
 from weft.bcsd.explain.files import explain_files
 from weft.bcsd.explain.record import explanation_record
 from weft.bcsd.index.store import TABLE, FunctionStore
@@ -84,6 +86,22 @@ def match(task: Task, tell: Tell) -> dict[str, Any]:
     matching = found.matching
     named = replace(matching, a=replace(matching.a, path=a.name), b=replace(matching.b, path=b.name))
     return matching_record(named, found.model, found.calibrated)
+
+
+def diff(task: Task, tell: Tell) -> dict[str, Any]:
+    """What changed from one version to the next."""
+    old, new = task.file("old"), task.file("new")
+    tell({"what": "comparing both versions", "done": 0, "total": 0})
+    found = diff_files(
+        old.path,
+        new.path,
+        model=task.served.bcsd,
+        disassembler=task.request["disassembler"],
+        limits=task.served.limits,
+    )
+    told = difference_record(found.difference)
+    told["old"]["path"], told["new"]["path"] = old.name, new.name
+    return told
 
 
 def explain(task: Task, tell: Tell) -> dict[str, Any]:

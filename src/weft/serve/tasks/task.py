@@ -20,6 +20,7 @@ KINDS = {
     "bcsd.searches": ("binaries", "searches"),
     "bcsd.identify": ("binaries", "identify"),
     "bcsd.match": ("binaries", "match"),
+    "bcsd.diff": ("binaries", "diff"),
     "bcsd.explain": ("binaries", "explain"),
     "kg.entities": ("graphs", "entities"),
     "kg.facts": ("graphs", "facts"),
