@@ -29,7 +29,21 @@ _EMOJI_MARKS = "\ufe0f\u200d"
 
 
 @dataclass(frozen=True)
-class Questions:
+class _Batch:
+    """Tensors that go from device to device together; those that are not there are None."""
+
+    def to(self, device: torch.device | str) -> Self:
+        """The same batch on another device."""
+        moved = {
+            field.name: value.to(device, non_blocking=True)
+            for field in fields(self)
+            if (value := getattr(self, field.name)) is not None
+        }
+        return replace(self, **moved)
+
+
+@dataclass(frozen=True)
+class Questions(_Batch):
     """A batch of texts with their questions.
 
     Args:
@@ -61,15 +75,6 @@ class Questions:
     context_slot: Tensor
     labels: Tensor | None = None
 
-    def to(self, device: torch.device | str) -> Self:
-        """The same batch on another device."""
-        moved = {
-            field.name: value.to(device, non_blocking=True)
-            for field in fields(self)
-            if (value := getattr(self, field.name)) is not None
-        }
-        return replace(self, **moved)
-
     @property
     def context_text(self) -> Tensor:
         """``(contexts,)`` the text of every question."""
@@ -82,7 +87,7 @@ class Questions:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class Pairs(_Batch):
     """The same questions as sentence pairs, ``[CLS] text [SEP] target aspect [SEP]``, one row each.
 
     Args:
@@ -98,15 +103,6 @@ class Pairs:
     attention_mask: Tensor
     context_ids: Tensor
     labels: Tensor | None = None
-
-    def to(self, device: torch.device | str) -> Self:
-        """The same batch on another device."""
-        moved = {
-            field.name: value.to(device, non_blocking=True)
-            for field in fields(self)
-            if (value := getattr(self, field.name)) is not None
-        }
-        return replace(self, **moved)
 
 
 @dataclass(frozen=True)
