@@ -49,7 +49,7 @@ def run(argv: list[str]) -> int:
     arguments = parser().parse_args(argv)
     share(sure=arguments.sure)
     from weft.kg.annotate.tree import find_missing
-    from weft.platform.files import make_folder, write_text
+    from weft.platform.files import make_folder, write_bytes, write_text
     from weft.platform.models import find_model
 
     if arguments.json and (arguments.write or arguments.stubs):
@@ -78,7 +78,7 @@ def run(argv: list[str]) -> int:
     else:
         for file, text in texts:
             if arguments.write and text != file.text:
-                write_text(file.path, text)
+                write_bytes(file.path, text.encode(file.encoding))
             elif not arguments.write:
                 _print_patch(file, text)
     for path, reason in failed:
@@ -99,9 +99,15 @@ def _written(found: Findings, least: float, failed: list[tuple[str, str]]) -> li
     result: list[tuple[Annotated, str]] = []
     for file in found.files:
         try:
-            result.append((file, annotated(file.text, file.chosen(least), str(file.path))))
+            text = annotated(file.text, file.chosen(least), str(file.path))
+            text.encode(file.encoding)
+            result.append((file, text))
         except InputError as error:
             failed.append((str(file.path), error.what))
+        except UnicodeEncodeError as error:
+            failed.append(
+                (str(file.path), f"an annotation cannot be written in {file.encoding}: {error.reason}")
+            )
     return result
 
 

@@ -104,7 +104,7 @@ def _write(found: Findings, copy: Path, least: float) -> dict[str, str]:
     written = {}
     for file in found.files:
         text = annotated(file.text, file.chosen(least), str(file.path))
-        (copy / file.below).write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
+        (copy / file.below).write_bytes(text.encode(file.encoding, errors="replace"))
         written[file.below] = text
     return written
 
@@ -146,9 +146,8 @@ def _infer(found: Findings, copy: Path) -> None:
             if item.asked.relation == "returns" and name is not None:
                 added.append(f"reveal_type({name})")
                 asked[file.below, lines + len(added)] = file, number
-        (copy / file.below).write_text(
-            file.text + "\n" + "\n".join(added) + "\n", encoding="utf-8", errors="surrogateescape", newline=""
-        )
+        revealing = file.text + "\n" + "\n".join(added) + "\n"
+        (copy / file.below).write_bytes(revealing.encode(file.encoding, errors="replace"))
     for item in _pyright(copy, reveal=True):
         place = asked.get((item.file, item.line))
         match = _REVEALED.match(item.message)

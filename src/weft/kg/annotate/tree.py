@@ -34,12 +34,14 @@ class Annotated:
         below: The same, below its tree.
         text: Its source.
         missing: In the order of the text.
+        encoding: What it is written in.
     """
 
     path: Path
     below: str
     text: str
     missing: list[Missing]
+    encoding: str = "utf-8"
 
     def chosen(self, least: float) -> list[tuple[Missing, Candidate]]:
         """What is sure enough to be written."""
@@ -81,12 +83,15 @@ def find_missing(
     assert tree is not None
     given: list[tuple[Path, str, str, list[Open]]] = []
     attributes: list[list[Open]] = []
+    encodings: list[str] = []
     for source in corpus:
         path = corpus.paths[source.document]
         if source.failure or source.asked is None:
             found.failed.append((str(path), source.failure))
             continue
-        text = corpus.spoken.decode(source.content if isinstance(source.content, bytes) else b"", str(path))
+        data = source.content if isinstance(source.content, bytes) else b""
+        text = corpus.spoken.decode(data, str(path))
+        encodings.append(corpus.spoken.encoding(data))
         below = corpus.below(source.document)
         given.append((path, below, text, list(source.asked)))
         attributes.append(tree.open_attributes(below, corpus.spoken.parse(text, str(path))))
@@ -102,7 +107,7 @@ def find_missing(
         else:
             every = sorted([*asked, *attributes[number]], key=lambda item: item.start)
             lacking = missing(below, text, tree, every, outcome.value, plain, _PLAIN_ATTRIBUTE)
-            found.files.append(Annotated(path, below, text, lacking))
+            found.files.append(Annotated(path, below, text, lacking, encodings[number]))
         say(number + 1)
     return found
 

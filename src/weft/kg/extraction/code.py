@@ -187,13 +187,15 @@ class CodeCorpus:
                 continue
 
     def __iter__(self) -> Iterator[Source]:
-        """Each file with the questions that it leaves open.
-
-        Raises:
-            InputError: A file cannot be opened.
-        """
+        """Each file with the questions that it leaves open, or with the reason why it cannot be read."""
         for document, path in self.paths.items():
-            data = read_bytes(path, SOURCE_BYTES)
+            try:
+                data = read_bytes(path, SOURCE_BYTES)
+            except InputError as error:
+                yield Source(
+                    document, hashlib.sha256(error.what.encode()).hexdigest(), b"", failure=error.what
+                )
+                continue
             digest = hashlib.sha256(data).hexdigest()
             if self.tree is None:
                 yield Source(document, digest, data)

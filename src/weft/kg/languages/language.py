@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
@@ -102,9 +103,13 @@ class Language(ABC):
             InputError: Bytes that are no text.
         """
         try:
-            return data.decode("utf-8-sig")
+            return data.decode(self.encoding(data))
         except UnicodeDecodeError as error:
             raise InputError(f"not UTF-8: {error}", where=where) from error
+
+    def encoding(self, data: bytes) -> str:
+        """The encoding that a file is read in, and written in again."""
+        return "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"
 
     def stubs(self) -> Stubs | None:
         """What is known of its libraries; None where nothing is.

@@ -47,10 +47,13 @@ class Python(Language):
             InputError: Bytes that are no text in that encoding.
         """
         try:
-            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-            return data.decode(encoding)
+            return data.decode(self.encoding(data))
         except (SyntaxError, UnicodeDecodeError, LookupError) as error:
             raise InputError(f"not text in its declared encoding: {error}", where=where) from error
+
+    def encoding(self, data: bytes) -> str:
+        """The encoding that a file declares; raises ``SyntaxError`` where it declares none that exists."""
+        return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
 
     def stubs(self) -> Typeshed:
         """The typeshed that ``mypy`` carries.
