@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,22 @@ def commands() -> list[list[str]]:
     return [shlex.split(command.replace("\\\n", " "))[1:] for command in found]
 
 
+def test_annotations_are_those_of_the_tutorial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = find_spec("colorama")
+    if found is None or found.origin is None:
+        pytest.skip("colorama is not installed")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "colorama").symlink_to(Path(found.origin).parent)
+    assert main([*commands()[-1], "--workers", "1"]) == 0
+    printed = capsys.readouterr()
+    changed = re.findall(r"^    ([+-]    .*)$", TUTORIAL, re.MULTILINE)
+    assert len(changed) == 10
+    assert [line for line in changed if line not in printed.out.splitlines()] == []
+    assert "25 of 44 missing annotations" in printed.err
+
+
 def test_the_tutorial_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -34,7 +51,7 @@ def test_the_tutorial_runs(
     assert main([*prepared[0], "--device", "cpu", "--quiet", "--workers", "1"]) == 0
     assert [main(command) for command in prepared[1:]] == [0, 0]
     assert "Jesper Thygesen" in capsys.readouterr().out
-    assert [command[1] for command in run] == ["build", "train", "extract", "show", "query"]
+    assert [command[1] for command in run] == ["build", "train", "extract", "show", "query", "annotate"]
     run[1][run[1].index("--train.steps") + 1] = "2"
     run[1] += ["--device", "cpu", "--quiet"]
     run[2] += ["--device", "cpu", "--quiet", "--workers", "1"]
