@@ -15,6 +15,10 @@ WRITES = {
         Writes(f"{PREDICT} -o {{out}}.jsonl", old=None),
         Writes(f"{PREDICT} -o {{out}}.parquet", old=None),
     ],
+    "find": [
+        Writes("{reviews} -o {out}.csv --device cpu --quiet", old=None),
+        Writes("{reviews} --html {out} --device cpu --quiet"),
+    ],
     "explain": [Writes(f"{PREDICT} --html {{out}}")],
     "calibrate": [Writes("{labelled_csv} -o {out} --model {trained} --device cpu --quiet", old="trained")],
     "train": [
@@ -27,6 +31,13 @@ WRITES = {
         )
     ],
 }
+
+
+@pytest.fixture(scope="session")
+def reviews(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("reviews") / "reviews.csv"
+    place.write_text("text\nThe soup was cold.\n")
+    return place
 
 
 @pytest.mark.parametrize(("name", "writes", "full"), cases(WRITES))
