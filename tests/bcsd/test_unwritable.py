@@ -36,6 +36,7 @@ WRITES = {
             f"{{binary}} {{other}} --rename ghidra --rename-out {{out}} --lifter none --device cpu {MODEL}"
         ),
     ],
+    "diff": [Writes(f"{{binary}} {{other}} --html {{out}} --lifter none --device cpu {MODEL}")],
     "explain": [Writes(f"{{binary}}:checksum {{other}}:checksum --html {{out}} --device cpu {MODEL}")],
     "index add": [
         Writes(f"{{other}} --index {{out}} --lifter none --workers 1 {MODEL}", old="index", stays=LOCK)
