@@ -63,11 +63,12 @@ def test_index_and_search(built, copied, machine, files, capsys):
     document = json.loads(capsys.readouterr().out)
     assert document["rows"] == 69 + file["functions"]
     (asked,) = document["queries"]
-    assert set(asked) == {"name", "address", "size", "blocks", "flags", "hits"}
+    assert set(asked) == {"name", "address", "size", "blocks", "flags", "not_here", "hits"}
+    assert 0 <= asked["not_here"] <= 1
     assert [hit["rank"] for hit in asked["hits"]] == [1, 2, 3]
     assert set(asked["hits"][0]) == {
         *("rank", "score", "confidence", "name", "address", "size"),
-        *("blocks", "binary", "architecture", "flags"),
+        *("blocks", "binary", "architecture", "flags", "library", "version"),
     }
     assert asked["hits"][0]["name"] == "dense"
     assert asked["hits"][0]["address"] == 0x980
@@ -75,6 +76,8 @@ def test_index_and_search(built, copied, machine, files, capsys):
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [row["name"] for row in rows] == [hit["name"] for hit in asked["hits"][:2]]
     assert rows[0]["flags"] == "same_bytes"
+    assert weft("search", query, "--index", copied, "--at-least", 1, "--json", *machine) == 0
+    assert json.loads(capsys.readouterr().out)["queries"] == [{**asked, "hits": []}]
     assert weft("index", "rm", new, "--index", copied) == 0
     assert "1 removed" in capsys.readouterr().out
     assert weft("search", query, "--index", copied, *machine) == 0
@@ -90,6 +93,7 @@ def test_index_and_search(built, copied, machine, files, capsys):
         (("search", "{so}", "--index", "/none"), 3, "/none: no such index"),
         (("search", "{so}", "--index", "/etc"), 6, "/etc: not an index"),
         (("search", "{so}", "--index", "{index}", "-k", "0"), 2, "--hits is 0; it must be at least 1"),
+        (("search", "{so}", "--index", "{index}", "--at-least", "2"), 2, "--at-least is 2"),
         (("search", "{so}", "--index", "{index}", "--min-blocks", "5000"), 3, "no function"),
         (("index", "add", "--index", "{index}"), 2, "required: FILE|DIR"),
         (("index", "add", "/none", "--index", "{index}"), 3, "no such file"),
