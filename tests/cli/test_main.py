@@ -165,7 +165,10 @@ def test_models_of_an_unknown_name():
     assert "no shipped model 'bert-enormous'" in done.stderr
 
 
-def test_texts_without_a_model_are_told_what_to_do(tmp_path, capsys):
+def test_texts_need_no_model_and_code_models_say_that_they_read_none(tmp_path, capsys):
     (tmp_path / "a.txt").write_text("The Inn rises in Switzerland.")
-    assert cli.main(["kg", "extract", str(tmp_path), "-o", str(tmp_path / "store"), "--workers", "1"]) == 3
-    assert "no file of python (texts need a model of their own: weft kg build" in capsys.readouterr().err
+    command = ["kg", "extract", str(tmp_path), "-o", str(tmp_path / "store"), "--workers", "1"]
+    assert cli.main([*command, "--model", "kg-python-small"]) == 3
+    assert "no file of python (texts are read by kg-text-small" in capsys.readouterr().err
+    assert cli.main(command) == 0
+    assert "documents: 1 read" in capsys.readouterr().out
