@@ -22,6 +22,7 @@ OWN_DEFAULT = {
     "--timeout",
     "--beams",
     "--limit",
+    "--at-least",
     "--out",
     "--device",
     "--index",

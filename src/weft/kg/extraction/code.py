@@ -281,9 +281,7 @@ def _source_files(place: Path, corpus: str, spoken: Language) -> dict[str, Path]
             if name.endswith(spoken.suffixes) and path.is_file():
                 found[f"{corpus}/{_below(path, place)}"] = path
     if not found:
-        way = (
-            "texts need a model of their own: weft kg build, weft kg train, then --model; docs/kg-tutorial.md"
-        )
+        way = "texts are read by kg-text-small, or by a model of your own; docs/kg-tutorial.md"
         raise InputError(f"no file of {spoken.name}", where=str(place), hint=way)
     return found
 
