@@ -5,11 +5,14 @@ import torch
 import torch.nn.functional as F
 from tokenizers import Tokenizer, models
 
+from weft.absa.config import ModelOptions
 from weft.absa.learn.augment import mask_words
 from weft.absa.learn.blank import fit_blank
-from weft.absa.learn.training import Learning
+from weft.absa.learn.training import Learning, train
+from weft.absa.records import Context, Sentence
 from weft.absa.use.asker import Asker
 from weft.errors import ConfigError
+from weft.train import TrainConfig
 
 
 @pytest.mark.parametrize("kind", ["weft-absa", "pair", "qacg", "qacg-official"])
@@ -68,3 +71,23 @@ def test_an_unknown_piece_is_no_blank(make, corpus):
 def test_a_negative_number_of_texts_is_refused():
     with pytest.raises(ConfigError, match="blank_texts is -1"):
         Learning(blank_texts=-1)
+
+
+def test_masks_are_fitted_on_what_is_drawn(start, corpus, monkeypatch):
+    """A corpus that sentences are drawn for holds stand-ins: their answers teach nothing."""
+    seen = []
+
+    def draw(indices, _generator):
+        return [
+            Sentence("LOCATION1 is dear", (Context("price", "LOCATION1"),), ("negative",)) for _ in indices
+        ]
+
+    monkeypatch.setattr(
+        "weft.absa.learn.training.fit_blank", lambda asker, known, *, texts: seen.append((known, texts))
+    )
+    options = ModelOptions(max_length=32, similarity_layers=1)
+    train(corpus, start, options, TrainConfig(steps=1, batch_size=4, device="cpu"), draw=draw)
+    ((known, texts),) = seen
+    assert {sentence.text for sentence in known.sentences} == {"LOCATION1 is dear"}
+    assert len(known.sentences) == len(corpus.sentences)
+    assert texts == 800

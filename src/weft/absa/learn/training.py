@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -227,12 +227,28 @@ def course(
     def finish(_history: History) -> dict[str, float]:
         asker.module.eval()
         fit_similarity(asker, corpus)
-        fit_blank(asker, corpus, texts=chosen.blank_texts)
+        # Where sentences are drawn, the corpus's own are stand-ins without answers.
+        known = (
+            corpus if draw is None else replace(corpus, sentences=tuple(_drawn(draw, corpus, chosen, seed)))
+        )
+        fit_blank(asker, known, texts=chosen.blank_texts)
         return {}
 
     judged = None if dev is None else evaluate
     lessons = Course(asker.module, batches, loss_step, config, judged, finish, tuple(corpus.problems.lines()))
     return asker, lessons
+
+
+def _drawn(
+    draw: Callable[[Sequence[int], torch.Generator], list[Sentence]],
+    corpus: Corpus,
+    learning: Learning,
+    seed: int,
+) -> list[Sentence]:
+    """As many drawn sentences as masks are fitted on."""
+    generator = torch.Generator().manual_seed(seed)
+    count = max(1, min(len(corpus.sentences), learning.blank_texts))
+    return draw(torch.randperm(len(corpus.sentences), generator=generator)[:count].tolist(), generator)
 
 
 def split(corpus: Corpus, share: float, seed: int = 0) -> tuple[Corpus, Corpus]:
