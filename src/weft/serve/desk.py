@@ -13,7 +13,7 @@ from typing import Any
 from anyio import CapacityLimiter
 from starlette.responses import JSONResponse, Response
 
-from weft.bcsd.components.identify import library_sizes
+from weft.bcsd.index.store import FunctionStore
 from weft.bcsd.presence.model import TOGETHER
 from weft.errors import InputError, StoreError, WeftError
 from weft.platform.crew import Crew
@@ -132,7 +132,9 @@ class Desk:
     def names_libraries(self) -> bool:
         """Whether the index says of which library a function is."""
         with suppress(WeftError):
-            return self.settings.index is not None and bool(library_sizes(self.settings.index))
+            if self.settings.index is not None:
+                named = FunctionStore.open(self.settings.index).libraries()["library"]
+                return named.null_count < len(named)
         return False
 
     def upload(self, caller: Caller, name: str) -> Upload:
