@@ -162,8 +162,8 @@ def test_damaged_files_end_in_an_answer_or_one_line(patch, lexical_model, tmp_pa
             assert json.loads(captured.out)["old"]["functions"] == 20
 
 
-def test_paths_that_are_no_text(patch, lexical_model, tmp_path):
-    odd = os.fsencode(tmp_path) + b"/\xff\n.so"
+def test_odd_paths(patch, lexical_model, tmp_path):
+    odd = os.fsencode(tmp_path) + b"/\xc3\xbc<b>\n.so"
     with open(odd, "wb") as out:
         out.write((patch / "patch-new-x86_64.so").read_bytes())
     command = [sys.executable, "-m", "weft", "bcsd", "diff", patch / "patch-old-x86_64.so", odd]
