@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from weft.absa.checks import check_temperature, check_threshold
 from weft.absa.records import check_polarities
 from weft.encoder.config import EncoderConfig
-from weft.errors import ConfigError
+from weft.errors import ConfigError, with_article
 from weft.platform.settings import Settings
 
 Kind = Literal["weft-absa", "pair", "qacg", "qacg-official", "cg"]
@@ -107,7 +107,7 @@ class ModelOptions(Settings):
             not (self.open_aspects and self.aspect_dropout),
             "0 where open_aspects knows no unseen aspect",
         )
-        self._require("term_layers", self.kind == "weft-absa" or not self.term_layers, f"0 for a {self.kind}")
+        self._require("term_layers", self.kind == "weft-absa" or not self.term_layers, f"0 for {with_article(self.kind)}")
         self._require("unseen_share", 0 <= self.unseen_share <= 1, "in [0, 1]")
 
     @property

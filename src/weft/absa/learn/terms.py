@@ -16,7 +16,7 @@ from weft.absa.model.terms import TAGS, TermTagger, tag_loss
 from weft.absa.model.weft_absa import WeftAbsa
 from weft.absa.read.reviews import Review
 from weft.absa.use.asker import Asker
-from weft.errors import ConfigError, InputError
+from weft.errors import ConfigError, InputError, with_article
 from weft.train.batching import Batches, LengthBuckets, pad
 from weft.train.config import TrainConfig
 from weft.train.course import Course
@@ -80,7 +80,7 @@ def with_tagger(asker: Asker, layers: int) -> Asker:
         ConfigError: The model's kind has no frozen layers.
     """
     if not isinstance(asker.module, WeftAbsa):
-        raise ConfigError(f"a {asker.config.kind} has no frozen layers for a tagger to stand on")
+        raise ConfigError(f"{with_article(asker.config.kind)} has no frozen layers for a tagger to stand on")
     options = replace(asker.config.options, term_layers=layers)
     module = cast(WeftAbsa, build_model(replace(asker.config, options=options)))
     module.load_state_dict(asker.module.state_dict(), strict=False)

@@ -228,7 +228,7 @@ class Asker:
 
     def _tag_pass(self, texts: Sequence[str]) -> NDArray[np.int64]:
         if not isinstance(self._answering, WeftAbsa):
-            raise ConfigError(f"a {self.config.kind} finds no terms")
+            raise ConfigError(f"{with_article(self.config.kind)} finds no terms")
         arithmetic = torch.autocast(self.device.type, torch.bfloat16) if self._autocast else nullcontext()
         ids, mask = self.representation.rows(texts)
         with torch.no_grad(), arithmetic:
