@@ -56,7 +56,7 @@ def test_schemathesis_finds_nothing(service: Service, tmp_path: Path):
         "--generation-deterministic",
         "--no-color",
         "--max-time",
-        "120",
+        "40",
     ]
     command += ["--request-timeout", "120", "--suppress-health-check", "all", "--phases", "examples,fuzzing"]
     hooks = {**os.environ, "SCHEMATHESIS_HOOKS": "schemathesis_hooks", "PYTHONPATH": str(here)}

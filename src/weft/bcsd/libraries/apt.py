@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 from weft.bcsd.libraries.debian import Package, read_package
 from weft.errors import InputError, LimitError, WeftError
-from weft.platform.files import make_folder, write_text, writing_to
+from weft.platform.files import make_folder, replaced, write_text, writing_to
 from weft.platform.reading import read_text
 
 #: Packages in one call: apt reads all its lists each time.
@@ -136,7 +137,8 @@ class Apt:
             names = [request.text for request in requests]
             code, said = self._run(["apt-get", "download", "--", *names], self._environment(), Path(place))
             for path in sorted(Path(place).glob("*.deb")):
-                os.replace(path, self.folder / path.name)
+                with replaced(self.folder / path.name) as part:
+                    shutil.copyfile(path, part)
         found = [(request, self.there(request)) for request in requests]
         failed = [request for request, path in found if path is None]
         yield from ((request, path) for request, path in found if path is not None)
