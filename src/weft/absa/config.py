@@ -107,7 +107,11 @@ class ModelOptions(Settings):
             not (self.open_aspects and self.aspect_dropout),
             "0 where open_aspects knows no unseen aspect",
         )
-        self._require("term_layers", self.kind == "weft-absa" or not self.term_layers, f"0 for {with_article(self.kind)}")
+        self._require(
+            "term_layers",
+            self.kind == "weft-absa" or not self.term_layers,
+            f"0 for {with_article(self.kind)}",
+        )
         self._require("unseen_share", 0 <= self.unseen_share <= 1, "in [0, 1]")
 
     @property
