@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.cli.absa.arguments import add_answers, load_asker
-from weft.cli.absa.tables import add_input_format, is_table
+from weft.cli.absa.tables import add_input_format
 from weft.cli.options import Parser, add_out
 from weft.cli.table import table
 from weft.errors import ConfigError, InputError, PartialFailure
@@ -60,6 +60,8 @@ def run(argv: list[str]) -> int:
             check_output(path)
             if path.resolve() == Path(arguments.input).resolve():
                 raise ConfigError("the output is the input", hint="give another file")
+    from weft.absa.read.given import is_table
+
     if is_table(arguments.input, arguments.input_format):
         return _table(arguments)
     if arguments.html is not None:

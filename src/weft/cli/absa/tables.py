@@ -1,16 +1,8 @@
-"""Whether an input is a text or a table of texts."""
+"""The option that says what a table of texts is written in."""
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 from weft.cli.options import Parser
-from weft.errors import InputError
-
-_PATH = re.compile(r"(?:\.{0,2}/)?(?:[^\s/]+/)*[^\s/]*\.[A-Za-z0-9]{1,8}|(?:\.{0,2}/)[^\s]*|\S+/")
-"""One word with a suffix, or that begins or ends as a path does."""
-_SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".txt")
 
 
 def add_input_format(parser: Parser) -> None:
@@ -20,29 +12,3 @@ def add_input_format(parser: Parser) -> None:
         choices=("csv", "jsonl", "parquet", "lines"),
         help="what the input is (by its suffix)",
     )
-
-
-def is_table(given: str, form: str | None = None) -> bool:
-    """Whether an argument names a table; otherwise it is a text.
-
-    Args:
-        given: A text, a path, or ``-``.
-        form: The format that was named, if one was.
-
-    Raises:
-        InputError: It is a path, and not of a table: a folder, a file of an unknown kind or one that is not there.
-    """
-    if given == "-" or form is not None or Path(given).suffix.lower() in _SUFFIXES:
-        return True
-    try:
-        there = bool(given.strip()) and Path(given).exists()
-    except (OSError, ValueError):  # too long for a path, or no path at all
-        there = False
-    if there:
-        what = "is a folder" if Path(given).is_dir() else "is a file of an unknown kind"
-        raise InputError(what, where=given, hint=f"--input-format, or one of {', '.join(_SUFFIXES)}")
-    if _PATH.fullmatch(given):
-        raise InputError(
-            "is not there", where=given, hint="a text that looks like a path comes by standard input"
-        )
-    return False
