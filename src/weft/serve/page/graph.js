@@ -173,24 +173,26 @@ function sparql() {
     h("p", { class: "row" }, h("button", { type: "button", class: "main", onclick: () => run() }, "Run")),
     out);
   let editor = null;
-  let words = [];
-  queueMicrotask(async () => {
+  let words = Promise.resolve([]);
+  queueMicrotask(() => {
     editor = CodeMirror.fromTextArea(area, { mode: "application/sparql-query", lineNumbers: true, inputStyle: "contenteditable", screenReaderLabel: "SPARQL query", lineWrapping: true,
       extraKeys: { "Ctrl-Space": "autocomplete", "Ctrl-Enter": () => run(), "Cmd-Enter": () => run(), Esc: () => box.querySelector("button").focus() }, hintOptions: { hint, completeSingle: false } });
-    try {
-      const answer = await askJson(`/v1/kg/sparql?query=${encodeURIComponent("SELECT DISTINCT ?p WHERE { ?s ?p ?o } LIMIT 300")}`);
-      const { entities } = await askJson("/v1/kg/entities?limit=200");
-      const relations = answer.results.bindings.map((row) => row.p.value).filter((value) => value.startsWith("urn:weft:relation:")).map((value) => `r:${value.slice(18)}`);
-      words = [...relations, ...entities.map((entity) => `e:${encodeURIComponent(entity.entity)}`)];
-    } catch { /* no store: the search above says so */ }
+    words = named().catch(() => [] /* no store: the search above says so */);
   });
-  function hint(cm) {
+  async function named() {
+    const answer = await askJson(`/v1/kg/sparql?query=${encodeURIComponent("SELECT DISTINCT ?p WHERE { ?s ?p ?o } LIMIT 300")}`);
+    const { entities } = await askJson("/v1/kg/entities?limit=200");
+    const relations = answer.results.bindings.map((row) => row.p.value).filter((value) => value.startsWith("urn:weft:relation:")).map((value) => `r:${value.slice(18)}`);
+    return [...relations, ...entities.map((entity) => `e:${encodeURIComponent(entity.entity)}`)];
+  }
+  async function hint(cm) {
+    const names = await words;
     const cursor = cm.getCursor(), line = cm.getLine(cursor.line);
     let start = cursor.ch;
     while (start > 0 && /[\w:.%?]/.test(line[start - 1])) start--;
     const typed = line.slice(start, cursor.ch).toLowerCase();
     const variables = [...new Set(cm.getValue().match(/\?\w+/g) ?? [])];
-    const found = [...variables, ...KEYWORDS, ...TERMS, ...words].filter((word) => word.toLowerCase().startsWith(typed) && word.toLowerCase() !== typed);
+    const found = [...variables, ...KEYWORDS, ...TERMS, ...names].filter((word) => word.toLowerCase().startsWith(typed) && word.toLowerCase() !== typed);
     return { list: found.slice(0, 60), from: { line: cursor.line, ch: start }, to: cursor };
   }
   async function run() {
