@@ -317,6 +317,15 @@ def test_eval_counts_opinions_by_a_column_and_of_mabsa(absa, tmp_path):
     assert found["a: recall_neutral"] == 0
     code, out, _ = absa("eval", table, "--by", "kind")
     assert "opinions found with the right polarity" in out
+    code, _, err = absa("eval", table, "--by", "kind", "--input-format", "mabsa")
+    assert code == 2
+    assert "--by names a column of a table" in err
+    partly = tmp_path / "partly.jsonl"
+    known = {"text": TEXT, "aspect": "price", "polarity": "positive"}
+    partly.write_text(json.dumps(known | {"kind": None}) + "\n", encoding="utf-8")
+    code, _, err = absa("eval", partly, "--by", "kind")
+    assert code == 3
+    assert "column 'kind' says nothing of" in err
     lines = ["cheap and safe####[['NULL', 'price', 'positive']]", "quiet####[]", "broken"]
     (tmp_path / "hotel-dev.txt").write_text("\n".join(lines), encoding="utf-8")
     code, out, err = absa("eval", tmp_path / "hotel-dev.txt", "--input-format", "mabsa", "--json")

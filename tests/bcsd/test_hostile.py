@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from weft.bcsd.read import open_image
-from weft.bench.hostile import LIMITS, MUTATIONS, mutants, run_campaign
+from weft.bench.bcsd.extraction.hostile import LIMITS, MUTATIONS, mutants, run_campaign
 from weft.errors import InputError
 
 BASES = sorted((Path(__file__).parent / "files").iterdir())

@@ -9,8 +9,8 @@ import pytest
 from weft.bcsd.table import write_tables
 from weft.bcsd.use.embed_files import Embedding, embedder_of
 from weft.bcsd.use.embedded import embed_table, embeddings_of
-from weft.bench import bcsd_index_rows
-from weft.bench.bcsd_index_rows import DATA, choose, embedded_rows
+from weft.bench.bcsd import index_rows
+from weft.bench.bcsd.index_rows import DATA, choose, embedded_rows
 from weft.errors import InputError
 
 COUNT, ASKED = 20, 5
@@ -18,7 +18,7 @@ COUNT, ASKED = 20, 5
 
 @pytest.fixture
 def work(labelled, tmp_path, monkeypatch):
-    monkeypatch.setattr(bcsd_index_rows, "ASKED", ASKED)
+    monkeypatch.setattr(index_rows, "ASKED", ASKED)
     write_tables([labelled], tmp_path / DATA, labelled.schema)
     return tmp_path
 

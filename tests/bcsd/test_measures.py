@@ -8,8 +8,8 @@ from weft.bcsd.architectures.index_bound import Step, StepKind, index_bound
 from weft.bcsd.disassemble.angr import joined_starts
 from weft.bcsd.disassemble.native import NativeDisassembler
 from weft.bcsd.read import open_image
-from weft.bench.bcsd import coverage
-from weft.bench.bcsd_tables import read_tables
+from weft.bench.bcsd.extraction.known import coverage
+from weft.bench.bcsd.extraction.tables import read_tables
 
 ASSEMBLY = """
 \t.text

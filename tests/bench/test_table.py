@@ -7,11 +7,10 @@ import math
 
 import pytest
 import torch
-from rich.console import Console
 
 from weft.bench import attention
 from weft.bench.measure import can_measure_memory, extra_memory, medians, saved_for_backward
-from weft.bench.table import Row, print_rows
+from weft.bench.table import Row
 from weft.cli import bench as command
 from weft.errors import ConfigError, OutputError
 
@@ -32,9 +31,13 @@ def test_json_has_the_documented_keys():
     }  # fmt: skip
 
 
-def test_the_table_shows_a_missed_target(capsys):
-    print_rows([Row("speed", "of light", "fp32", "ms", 3.0, 2.0, target=1.0)], Console(width=120))
-    assert "MISSED" in capsys.readouterr().out
+def test_the_table_shows_what_is_missed_and_what_is_met():
+    missed = Row("speed", "of light", "fp32", "ms", 3.0, 2.0, target=1.0)
+    met = Row("files", "a second", "fp32", "files/s", 3.0, 2.0, better="higher", target=1.0)
+    head, *lines = command.listing([missed, met]).splitlines()
+    assert head.split() == ["name", "variant", "dtype", "unit", "ours", "baseline", "ratio", "target"]
+    assert lines[0].split()[-3:] == ["≤", "1", "MISSED"]
+    assert lines[1].split()[-4:] == ["1.5", "≥", "1", "ok"]
 
 
 def test_medians_are_interleaved():

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from weft.kg.config import ModelConfig
+from weft.kg.dataset.code import BuildConfig, build_code
 from weft.kg.learn.code import named_config
 from weft.kg.model.leafy_chain import LeafyChainModel
-from weft.kg.read.build import BuildConfig, build_code
 from weft.kg.read.funnel import Funnel
 from weft.kg.represent.dataset import Dataset, load_dataset
 

@@ -11,7 +11,7 @@ import pytest
 from tests.kg.conftest import MODULE, write_tree
 
 from weft.cli.main import main
-from weft.kg.read.tokens import CodeTokenizer
+from weft.kg.dataset.tokens import CodeTokenizer
 
 NAMES = [f"module_{letter}" for letter in "abcdefghijklmnop"]
 SETTINGS = """\

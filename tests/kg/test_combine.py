@@ -14,11 +14,11 @@ from tests.kg.fake_endpoint import FakeServer, Handler, chat, endpoint, server
 from weft.errors import ConfigError
 from weft.kg.combine.combine import ACCEPTED, Choice, Combiner
 from weft.kg.combine.endpoint import Endpoint, Reply
+from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.extraction.facts import Extractor
 from weft.kg.languages import find_language
 from weft.kg.model.decode import Answers
 from weft.kg.model.leafy_chain import LeafyChainModel
-from weft.kg.read.tokens import CodeTokenizer
 from weft.kg.represent.dataset import Dataset
 
 __all__ = ["server"]

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.kg.read.tokens import MASK, NO_WORD, PAD
+from weft.kg.dataset.tokens import MASK, NO_WORD, PAD
 from weft.kg.represent.corruption import hide_words
 
 ROW = st.lists(st.tuples(st.integers(5, 60), st.sampled_from([0, 1, 2, NO_WORD])), min_size=1, max_size=12)

@@ -10,6 +10,7 @@ import torch
 
 from weft.errors import ConfigError, ShapeError
 from weft.kg.config import graphmert, weft_kg
+from weft.kg.dataset.tokens import END, MASK, PAD
 from weft.kg.learn.code import named_config
 from weft.kg.model import decode
 from weft.kg.model.decode import Queries, find_tails, mask_predict, score_tails, spell
@@ -17,7 +18,6 @@ from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.model.memory import encode_leaves, remember
 from weft.kg.model.spelling import Leaves, Spelling, can_spell_by_leaf
 from weft.kg.model.trie import Trie
-from weft.kg.read.tokens import END, MASK, PAD
 from weft.kg.represent.dataset import Dataset
 from weft.kg.represent.sampling import Sampler, SamplingConfig
 

@@ -11,11 +11,11 @@ from tests.kg.text_corpus import write_corpus
 
 from weft.encoder.config import EncoderConfig
 from weft.errors import ConfigError, InputError
+from weft.kg.dataset.text import TextBuildConfig, build_redocred
 from weft.kg.entity_config import EntityGraphConfig
 from weft.kg.learn.text import course, entity_loss, from_scratch, with_frozen_states
 from weft.kg.model.entity_graph import EntityGraphModel, threshold_loss
 from weft.kg.model.pairs import DISTANCES, distance_buckets
-from weft.kg.read.build_text import TextBuildConfig, build_redocred
 from weft.kg.represent.entities import EntityExample, entity_batch
 from weft.kg.represent.passages import TextDataset, load_text_dataset, windows
 from weft.train import TrainConfig

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.errors import CheckpointError, InputError
+from weft.kg.dataset.tokens import MASK
 from weft.kg.evaluate.baselines import (
     Counts,
     baseline_scores,
@@ -26,7 +27,6 @@ from weft.kg.evaluate.confidence import FILE, Confidence
 from weft.kg.evaluate.scores import Ranking, answer, evaluate, score
 from weft.kg.evaluate.views import View, make_views
 from weft.kg.model.leafy_chain import LeafyChainModel
-from weft.kg.read.tokens import MASK
 from weft.kg.represent.dataset import Dataset
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from weft.errors import ConfigError, InputError
 from weft.kg.config import ModelConfig
+from weft.kg.dataset.tokens import END, MASK, NO_WORD, PAD, START
 from weft.kg.learn.code import named_config
-from weft.kg.read.tokens import END, MASK, NO_WORD, PAD, START
 from weft.kg.represent.batch import IGNORED, ChainBatch, pack
 from weft.kg.represent.dataset import Dataset
 from weft.kg.represent.sampling import Sampler, SamplingConfig

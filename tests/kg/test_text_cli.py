@@ -9,10 +9,10 @@ import pytest
 from tests.kg.text_corpus import write_corpus
 
 from weft.cli.main import main
+from weft.kg.dataset.text import TextBuildConfig, build_redocred
 from weft.kg.evaluate.pair_baselines import pair_baselines
 from weft.kg.evaluate.triples import Guess, best_threshold, score_facts
 from weft.kg.extraction.entities import EntityExtractor
-from weft.kg.read.build_text import TextBuildConfig, build_redocred
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.redocred import read_redocred
 from weft.kg.represent.passages import TextDataset, load_text_dataset

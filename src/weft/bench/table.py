@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
-
-from rich.console import Console
-from rich.table import Table
 
 
 @dataclass(frozen=True)
@@ -49,27 +45,3 @@ class Row:
     def record(self) -> dict[str, object]:
         """The row as a JSON object."""
         return {**asdict(self), "ratio": self.ratio, "ok": self.ok}
-
-
-def print_rows(rows: Sequence[Row], console: Console) -> None:
-    """Print the rows as a table."""
-    table = Table(show_edge=False, header_style="bold")
-    for heading in ("name", "variant", "dtype", "unit"):
-        table.add_column(heading)
-    for heading in ("ours", "baseline", "ratio", "target"):
-        table.add_column(heading, justify="right")
-    for row in rows:
-        sign = "≤" if row.better == "lower" else "≥"
-        mark = {True: " ok", False: " MISSED", None: ""}[row.ok]
-        target = "" if row.target is None else f"{sign} {row.target:g}{mark}"
-        table.add_row(
-            row.name,
-            row.variant,
-            row.dtype,
-            row.unit,
-            f"{row.ours:.4g}",
-            f"{row.baseline:.4g}",
-            f"{row.ratio:.3g}",
-            target,
-        )
-    console.print(table)

@@ -50,11 +50,11 @@ _DATASET = {
     "stats": Command("count a data set", "bcsd.dataset", ("stats",)),
 }
 _INDEX = {
-    "add": Command("put files in, or those that changed", "bcsd.index", ("add",)),
-    "update": Command("embed what changed, take out what is gone", "bcsd.index", ("update",)),
-    "build": Command("static libraries of Debian packages, by their names", "bcsd.index_build"),
-    "rm": Command("take files out", "bcsd.index", ("rm",)),
-    "ls": Command("list the files", "bcsd.index", ("ls",)),
+    "add": Command("put files in, or those that changed", "bcsd.index.files", ("add",)),
+    "update": Command("embed what changed, take out what is gone", "bcsd.index.files", ("update",)),
+    "build": Command("static libraries of Debian packages, by their names", "bcsd.index.packages"),
+    "rm": Command("take files out", "bcsd.index.files", ("rm",)),
+    "ls": Command("list the files", "bcsd.index.files", ("ls",)),
 }
 _BCSD = {
     "extract": Command("binaries to a table of functions: graphs and tokens", "bcsd.extract"),
@@ -65,8 +65,10 @@ _BCSD = {
     "calibrate": Command("fit what match and search make of a model's scores", "bcsd.calibrate"),
     "embed": Command("binaries to a table of embedded functions", "bcsd.embed"),
     "index": Command("keep an index of functions in step with files", commands=_INDEX),
-    "search": Command("which functions of an index are those of a file", "bcsd.search"),
-    "identify": Command("which libraries a program was linked from; bill of materials", "bcsd.identify"),
+    "search": Command("which functions of an index are those of a file", "bcsd.index.search"),
+    "identify": Command(
+        "which libraries a program was linked from; bill of materials", "bcsd.index.identify"
+    ),
     "dataset": Command("labelled functions from source packages", commands=_DATASET),
     "train": Command("train a model by a YAML file", "train", ("bcsd",)),
     "eval": Command("recall of a model and of the baselines on held-out packages", "bcsd.eval"),
@@ -79,15 +81,15 @@ _KG = {
     "facts": Command("facts of a Python file, each with its confidence", "kg.facts"),
     "annotate": Command("write the annotations that a Python tree lacks", "kg.annotate"),
     "extract": Command("read a corpus into a store, document by document", "kg.extract"),
-    "ask": Command("ask a store a question in words", "kg.ask"),
-    "query": Command("ask a store in SPARQL", "kg.query"),
-    "show": Command("the facts of an entity, with the sentences that state them", "kg.show"),
-    "export": Command("write a store as RDF, GraphML, CSV for Neo4j, JSONL or Parquet", "kg.export"),
-    "compare": Command("a store's graph beside the seed graph", "kg.compare"),
-    "merge": Command("make two entities one", "kg.merge"),
-    "unmerge": Command("undo a merge", "kg.unmerge"),
+    "ask": Command("ask a store a question in words", "kg.store.ask"),
+    "query": Command("ask a store in SPARQL", "kg.store.query"),
+    "show": Command("the facts of an entity, with the sentences that state them", "kg.store.show"),
+    "export": Command("write a store as RDF, GraphML, CSV for Neo4j, JSONL or Parquet", "kg.store.export"),
+    "compare": Command("a store's graph beside the seed graph", "kg.store.compare"),
+    "merge": Command("make two entities one", "kg.store.merge"),
+    "unmerge": Command("undo a merge", "kg.store.unmerge"),
     "moves": Command("which triples' leaves move which tokens of a chunk", "kg.moves"),
-    "rm": Command("take documents and their facts out of a store", "kg.rm"),
+    "rm": Command("take documents and their facts out of a store", "kg.store.rm"),
 }
 ROOT = Command(
     "Structure woven into the attention of BERT-family encoders.",

@@ -12,7 +12,7 @@ from weft.bcsd.components.explain import Library
 from weft.bcsd.components.identify import Function, Identified, library_sizes
 from weft.bcsd.libraries.build import Sources, build
 from weft.bcsd.use.embed_files import Embedding
-from weft.cli.bcsd.identify import describe
+from weft.cli.bcsd.index.identify import describe
 from weft.cli.main import main
 from weft.errors import StoreError
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from weft.bench.kg_store_corpus import LineLoader, source
+from weft.bench.kg.store_corpus import LineLoader, source
 from weft.errors import InputError
 from weft.kg.extraction.cluster import ClusterReadings
 from weft.kg.extraction.corpus import Report, Source, extract_corpus

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from weft.bench.kg_store_corpus import LineLoader, LineReader, source
-from weft.bench.kg_store_kill import kill_and_resume
+from weft.bench.kg.store_corpus import LineLoader, LineReader, source
+from weft.bench.kg.store_kill import kill_and_resume
 from weft.errors import ConfigError, InputError
 from weft.kg.extraction.corpus import Found, Report, Source, extract_corpus
 from weft.kg.storage.graph import Graph

@@ -11,10 +11,10 @@ from tests.kg.text_corpus import write_corpus
 
 from weft.cli.main import main
 from weft.errors import InputError
+from weft.kg.dataset.text import TextBuildConfig, build_redocred
 from weft.kg.extraction.corpus import extract_corpus
 from weft.kg.extraction.text import TextLoader, sentences_of, text_sources
 from weft.kg.learn.text import from_scratch
-from weft.kg.read.build_text import TextBuildConfig, build_redocred
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.sentences import sentence_starts
 from weft.kg.represent.passages import load_text_dataset

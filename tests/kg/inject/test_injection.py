@@ -12,19 +12,19 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from weft.errors import ConfigError, ShapeError
+from weft.kg.dataset.chunks import Chunk
+from weft.kg.dataset.text_chunks import text_chunks
+from weft.kg.dataset.tokens import NO_WORD, CodeTokenizer
+from weft.kg.dataset.vocabulary import learn_vocabulary
 from weft.kg.inject.candidates import Candidates, match_heads, triple_text
 from weft.kg.inject.injection import InjectionConfig, inject
 from weft.kg.inject.score import embedding_scorer, tfidf_scores
 from weft.kg.inject.select import above, above_quantile, best_occurrences, buckets, first_per_head
 from weft.kg.link.linker import Linker
 from weft.kg.link.words import split_words
-from weft.kg.read.chunks import Chunk
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.seeds import Entity, Seeds, SeedTriple
-from weft.kg.read.text_chunks import text_chunks
-from weft.kg.read.tokens import NO_WORD, CodeTokenizer
-from weft.kg.read.vocabulary import learn_vocabulary
 from weft.kg.schema import Relation, Schema
 
 SCHEMA = Schema((Relation("flows_into", "…"), Relation("is_a", "…")))

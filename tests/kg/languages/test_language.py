@@ -14,6 +14,7 @@ import torch
 
 from weft.errors import ConfigError, InputError
 from weft.kg import languages
+from weft.kg.dataset.code import BuildConfig, build_code
 from weft.kg.extraction.code import CodeCorpus, CodeLoader
 from weft.kg.extraction.corpus import extract_corpus
 from weft.kg.extraction.model import model_language
@@ -23,7 +24,6 @@ from weft.kg.languages.python import LANGUAGE as PYTHON
 from weft.kg.languages.unit import Fact, Unit
 from weft.kg.learn.code import named_config
 from weft.kg.model.leafy_chain import LeafyChainModel
-from weft.kg.read.build import BuildConfig, build_code
 from weft.kg.represent.dataset import load_dataset
 from weft.kg.schema import Relation, Schema
 

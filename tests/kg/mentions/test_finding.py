@@ -11,6 +11,7 @@ import torch
 from tests.kg.text_corpus import write_corpus
 
 from weft.errors import ConfigError, InputError
+from weft.kg.dataset.text import TextBuildConfig, build_redocred
 from weft.kg.evaluate.raw import b_cubed, judge, score_raw
 from weft.kg.extraction.entities import EntityExtractor
 from weft.kg.learn.text import course, from_scratch
@@ -19,7 +20,6 @@ from weft.kg.mentions.find import find_spans, score_mentions
 from weft.kg.mentions.tags import Span
 from weft.kg.mentions.training import gold_spans, train_mentions
 from weft.kg.model.entity_graph import EntityGraphModel
-from weft.kg.read.build_text import TextBuildConfig, build_redocred
 from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.redocred import read_redocred

@@ -8,9 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.errors import InputError
+from weft.kg.dataset.letter_cases import (
+    CAPITALISED,
+    CAPITALS,
+    DIGITS,
+    MIXED,
+    SMALL,
+    letter_case,
+    letter_cases,
+)
+from weft.kg.dataset.tokens import Tokens
 from weft.kg.mentions.tags import Span, decode, number_of_tags, tags_of
-from weft.kg.read.letter_cases import CAPITALISED, CAPITALS, DIGITS, MIXED, SMALL, letter_case, letter_cases
-from weft.kg.read.tokens import Tokens
 
 
 @given(

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from weft.errors import InputError
+from weft.kg.dataset.split import part_of, read_split
 from weft.kg.read.corpus import read_corpus
 from weft.kg.read.documents import without_repeats
 from weft.kg.read.funnel import Funnel
-from weft.kg.read.split import part_of, read_split
 
 
 def test_a_folder_of_text(tmp_path: Path) -> None:

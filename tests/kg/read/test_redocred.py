@@ -12,11 +12,11 @@ import pytest
 from tests.kg.text_corpus import record, write_corpus
 
 from weft.errors import ConfigError, InputError
-from weft.kg.read.build_text import TextBuildConfig, build_redocred
+from weft.kg.dataset.split import part_of, read_split
+from weft.kg.dataset.tables import read_table
+from weft.kg.dataset.text import TextBuildConfig, build_redocred
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.redocred import join_words, read_redocred, redocred_schema
-from weft.kg.read.split import part_of, read_split
-from weft.kg.read.tables import read_table
 from weft.kg.represent.dataset import load_dataset
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "kg"

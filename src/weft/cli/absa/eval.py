@@ -10,6 +10,7 @@ from weft.cli.absa.explain import METHODS
 from weft.cli.absa.labelled import add_labelled, read_corpus, report_problems, under_classes
 from weft.cli.absa.report import print_report
 from weft.cli.options import Parser
+from weft.errors import ConfigError
 
 if TYPE_CHECKING:
     from weft.absa.explain.attribution import Method
@@ -49,6 +50,8 @@ def run(argv: list[str]) -> int:
 
     if arguments.threshold is not None:
         check_threshold("--threshold", arguments.threshold)
+    if arguments.by is not None and arguments.input_format == "mabsa":
+        raise ConfigError("--by names a column of a table", hint="M-ABSA's files have none")
     corpus = read_corpus(arguments)
     asker = load_asker(arguments)
     if arguments.by is not None or arguments.input_format == "mabsa":
@@ -73,28 +76,19 @@ def run(argv: list[str]) -> int:
 
 def _opinions(arguments: argparse.Namespace, corpus: Corpus, asker: Asker) -> int:
     """Print what is found and what is right, of all texts or for each value of a column."""
-    import numpy as np
+    from weft.absa.evaluate.opinions import column_values, opinions_by
 
-    from weft.absa.evaluate.opinions import opinions_report, under
-    from weft.absa.read.table import read_rows
-
-    parts = {arguments.input: list(range(len(corpus.sentences)))}
-    if arguments.by is not None:
-        rows = read_rows(arguments.input, [arguments.text_column, arguments.by])
-        cells = [row.cells for row in rows if row.problem is None]
-        value_of = {str(cell[arguments.text_column]).strip(): str(cell[arguments.by]) for cell in cells}
-        parts = dict[str, list[int]]()
-        for number, sentence in enumerate(corpus.sentences):
-            parts.setdefault(value_of[sentence.text], []).append(number)
-    answers = asker.answer(corpus.sentences)
-    measured: dict[str, float] = {}
-    for name, numbers in parts.items():
-        told = under(np.concatenate([answers[i] for i in numbers]), asker.classes_, corpus.polarities)
-        found = opinions_report(corpus.subset(numbers), told, asker.config.threshold)
-        if not arguments.json:
-            print_report(found, False, heading=name)
-        measured |= {f"{name}: {what}" if arguments.by else what: value for what, value in found.items()}
+    if arguments.by is None:
+        found = opinions_by(asker, corpus, [arguments.input] * len(corpus.sentences))
+    else:
+        values = column_values(corpus, arguments.input, arguments.text_column, arguments.by)
+        found = opinions_by(asker, corpus, values)
     if arguments.json:
-        print_report(measured, True, heading="")
+        under = {value: "" if arguments.by is None else f"{value}: " for value in found}
+        named = {under[value] + what: figure for value in found for what, figure in found[value].items()}
+        print_report(named, True, heading="")
+    else:
+        for value, figures in found.items():
+            print_report(figures, False, heading=value)
     report_problems(corpus, "eval")
     return 0

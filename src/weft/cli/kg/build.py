@@ -14,7 +14,7 @@ from weft.kg.languages import LANGUAGES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from weft.kg.read.build_text import TextBuildConfig
+    from weft.kg.dataset.text import TextBuildConfig
     from weft.kg.read.funnel import Funnel
 
 _LISTED = 20
@@ -138,8 +138,8 @@ def _list_doubtful(funnel: Funnel) -> None:
 
 
 def _code(arguments: argparse.Namespace, language: str, say: Callable[[str], None]) -> Funnel:
-    from weft.kg.read.build import BuildConfig, build_code
-    from weft.kg.read.tokens import CodeTokenizer
+    from weft.kg.dataset.code import BuildConfig, build_code
+    from weft.kg.dataset.tokens import CodeTokenizer
     from weft.platform.models import find_model
 
     default = BuildConfig()
@@ -162,8 +162,8 @@ def _code(arguments: argparse.Namespace, language: str, say: Callable[[str], Non
 
 
 def _redocred(arguments: argparse.Namespace, say: Callable[[str], None]) -> Funnel:
-    from weft.kg.read.build_text import build_redocred
-    from weft.kg.read.split import read_split
+    from weft.kg.dataset.split import read_split
+    from weft.kg.dataset.text import build_redocred
     from weft.kg.schema import Schema
 
     return build_redocred(
@@ -179,10 +179,10 @@ def _redocred(arguments: argparse.Namespace, say: Callable[[str], None]) -> Funn
 
 def _text(arguments: argparse.Namespace, say: Callable[[str], None]) -> Funnel:
     from weft.errors import ConfigError
+    from weft.kg.dataset.split import read_split
+    from weft.kg.dataset.text import build_text
     from weft.kg.inject.injection import InjectionConfig
     from weft.kg.inject.score import bert_embedding
-    from weft.kg.read.build_text import build_text
-    from weft.kg.read.split import read_split
     from weft.kg.schema import Schema
 
     if arguments.schema is None or not arguments.seed:
@@ -205,7 +205,7 @@ def _text(arguments: argparse.Namespace, say: Callable[[str], None]) -> Funnel:
 
 
 def _sizes(arguments: argparse.Namespace) -> TextBuildConfig:
-    from weft.kg.read.build_text import TextBuildConfig
+    from weft.kg.dataset.text import TextBuildConfig
 
     default = TextBuildConfig()
     return TextBuildConfig(

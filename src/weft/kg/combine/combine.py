@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from weft.kg.combine.endpoint import Reply
 from weft.kg.combine.tally import Tally
-from weft.kg.read.tokens import SPECIALS, CodeTokenizer
+from weft.kg.dataset.tokens import SPECIALS, CodeTokenizer
 from weft.platform.reading import parse_json
 
 ACCEPTED = "accepted"

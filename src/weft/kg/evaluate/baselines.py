@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 
 import torch
 
+from weft.kg.dataset.tokens import NO_WORD, PAD
 from weft.kg.evaluate.scores import DEPTH, Ranking, Score, score
 from weft.kg.evaluate.views import Tail, View
-from weft.kg.read.tokens import NO_WORD, PAD
 from weft.kg.represent.dataset import Corpus, Dataset
 
 

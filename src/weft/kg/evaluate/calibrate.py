@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from weft.kg.dataset.tokens import PAD
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.evaluate.scores import TARGET
 from weft.kg.evaluate.views import GUESSED, View, make_views
 from weft.kg.model.decode import Queries, find_tails
 from weft.kg.model.leafy_chain import LeafyChainModel
-from weft.kg.read.tokens import PAD
 from weft.kg.represent.dataset import Corpus, Dataset
 from weft.objective.metrics import expected_calibration_error
 from weft.platform.confidence import threshold_at

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from weft.errors import InputError
+from weft.kg.dataset.tokens import NO_WORD, PAD
 from weft.kg.model.decode import Queries
-from weft.kg.read.tokens import NO_WORD, PAD
 from weft.kg.represent.corruption import hide_words
 from weft.kg.represent.dataset import SPLITS, Corpus, Dataset
 

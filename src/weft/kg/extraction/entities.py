@@ -9,15 +9,15 @@ from pathlib import Path
 import torch
 
 from weft.errors import CheckpointError
+from weft.kg.dataset.chunks import Chunk, ChunkMention
+from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.evaluate.triples import LEAST
 from weft.kg.extraction.agree import with_inverses, without_contradictions
 from weft.kg.mentions.document import with_mentions
 from weft.kg.model.entity_graph import EntityGraphModel
-from weft.kg.read.chunks import Chunk, ChunkMention
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
-from weft.kg.read.tokens import CodeTokenizer
 from weft.kg.represent.document import document_passages
 from weft.kg.represent.entities import EntityExample, entity_batch
 from weft.kg.schema import Schema

@@ -14,15 +14,15 @@ from torch import Tensor
 from weft.errors import CheckpointError, ConfigError, InputError
 from weft.kg.combine.combine import Choice, Combiner
 from weft.kg.combine.endpoint import Endpoint
+from weft.kg.dataset.chunks import Chunk
+from weft.kg.dataset.code import BuildConfig, unit_chunks
+from weft.kg.dataset.tokens import PAD, CodeTokenizer
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.languages import find_language
 from weft.kg.languages.language import Language
 from weft.kg.languages.unit import Open
 from weft.kg.model.decode import Answers, Queries, find_tails, score_tails
 from weft.kg.model.leafy_chain import LeafyChainModel
-from weft.kg.read.build import BuildConfig, unit_chunks
-from weft.kg.read.chunks import Chunk
-from weft.kg.read.tokens import PAD, CodeTokenizer
 from weft.platform.reading import SOURCE_BYTES, read_bytes
 
 

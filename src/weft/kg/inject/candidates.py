@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.kg.read.chunks import Chunk
+from weft.kg.dataset.chunks import Chunk
 from weft.kg.read.seeds import Entity, SeedTriple
 from weft.kg.schema import Schema
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.errors import ConfigError
+from weft.kg.dataset.chunks import Chunk, ChunkTriple
+from weft.kg.dataset.text_chunks import entity_words
+from weft.kg.dataset.tokens import NO_WORD, UNKNOWN, CodeTokenizer
 from weft.kg.inject.candidates import match_heads, triple_text
 from weft.kg.inject.score import Embed, embedding_scorer, tfidf_scores
 from weft.kg.inject.select import above, above_quantile, best_occurrences, buckets, first_per_head
-from weft.kg.read.chunks import Chunk, ChunkTriple
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.seeds import Seeds, SeedTriple
-from weft.kg.read.text_chunks import entity_words
-from weft.kg.read.tokens import NO_WORD, UNKNOWN, CodeTokenizer
 from weft.kg.schema import Schema
 
 

@@ -9,8 +9,8 @@ from pathlib import Path, PurePath
 from typing import ClassVar, Literal, Protocol
 
 from weft.errors import InputError
+from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.languages.unit import End, Fact, Open, Stated, Unit
-from weft.kg.read.tokens import CodeTokenizer
 from weft.kg.schema import Schema
 
 

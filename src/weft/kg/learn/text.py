@@ -13,9 +13,9 @@ from torch import Tensor
 from weft.encoder.checkpoint.pretrained import Pretrained, load_pretrained
 from weft.encoder.config import EncoderConfig
 from weft.errors import CheckpointError, InputError
+from weft.kg.dataset.tokens import MASK, UNKNOWN
 from weft.kg.entity_config import EntityGraphConfig
 from weft.kg.model.entity_graph import EntityGraphModel, threshold_loss
-from weft.kg.read.tokens import MASK, UNKNOWN
 from weft.kg.represent.entities import EntityBatch, EntityExample, entity_batch
 from weft.kg.represent.passages import TextDataset
 from weft.train import Course, TrainConfig

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from weft.kg.dataset.tokens import CodeTokenizer, Tokens
 from weft.kg.mentions import join
 from weft.kg.mentions.find import find_spans
 from weft.kg.mentions.join import join_mentions
 from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.read.documents import Mention, TextDocument
-from weft.kg.read.tokens import CodeTokenizer, Tokens
 from weft.kg.represent.document import document_passages
 from weft.kg.represent.passages import sentence_edges
 

@@ -13,11 +13,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from weft.errors import ConfigError, ShapeError
+from weft.kg.dataset.tokens import END, MASK, PAD
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.model.memory import RootMemory, can_remember, encode_leaves, remember
 from weft.kg.model.spelling import Leaves, Spelling, can_spell_by_leaf
 from weft.kg.model.trie import Trie
-from weft.kg.read.tokens import END, MASK, PAD
 from weft.kg.represent.batch import IGNORED, ChainBatch
 from weft.kg.represent.sampling import LeafRows, assemble, group_lengths, prompts
 

@@ -23,8 +23,8 @@ from weft.encoder.heads import MLMHead, SBOHead
 from weft.encoder.initialisation import initialise
 from weft.errors import InputError
 from weft.kg.config import ModelConfig
+from weft.kg.dataset.tokens import SPECIALS, CodeTokenizer
 from weft.kg.model.fusion import RelationEmbedding
-from weft.kg.read.tokens import SPECIALS, CodeTokenizer
 from weft.kg.represent.batch import IGNORED, ChainBatch
 from weft.objective.losses import masked_language_modeling_loss, span_boundary_loss
 from weft.objective.masking import span_boundaries

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from weft.encoder.config import EncoderConfig
 from weft.encoder.embeddings import Embeddings
 from weft.encoder.encoder import Encoder
-from weft.kg.read.letter_cases import CASES
+from weft.kg.dataset.letter_cases import CASES
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class CasedWords:
 
     Args:
         hidden: ``(B, R, hidden)``: layer 0 of an encoder.
-        cases: ``(B, R)`` int64, see :mod:`weft.kg.read.letter_cases`.
+        cases: ``(B, R)`` int64, see :mod:`weft.kg.dataset.letter_cases`.
     """
 
     hidden: Tensor

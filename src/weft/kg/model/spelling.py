@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from weft.encoder.layer import KeyValue
+from weft.kg.dataset.tokens import END, PAD, START
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.model.memory import RootMemory, can_remember, encoder_layers, turn_of
-from weft.kg.read.tokens import END, PAD, START
 from weft.kg.represent.batch import IGNORED, ChainBatch
 
 _LOWEST = -1e9

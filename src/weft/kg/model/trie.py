@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from weft.kg.read.tokens import END
+from weft.kg.dataset.tokens import END
 
 
 class Trie:

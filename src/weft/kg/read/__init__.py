@@ -1,1 +1,1 @@
-"""Source trees in, chunks with facts out: the data set on disk."""
+"""Documents, seed triples and published corpora, each from its own format."""

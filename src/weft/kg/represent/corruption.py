@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from weft.kg.read.tokens import MASK, NO_WORD, PAD
+from weft.kg.dataset.tokens import MASK, NO_WORD, PAD
 
 
 def hide_words(ids: Tensor, words: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from weft.documents.leafy_chain import ChainShape, ChainTriple, LeafyChainGraph
 from weft.errors import CheckpointError, InputError
-from weft.kg.read.tables import read_table
-from weft.kg.read.tokens import NO_WORD, PAD, CodeTokenizer
+from weft.kg.dataset.tables import read_table
+from weft.kg.dataset.tokens import NO_WORD, PAD, CodeTokenizer
 from weft.kg.schema import Schema
 from weft.platform.reading import read_json
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from weft.kg.read.chunks import Chunk
+from weft.kg.dataset.chunks import Chunk
+from weft.kg.dataset.text_chunks import text_chunks
+from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
-from weft.kg.read.text_chunks import text_chunks
-from weft.kg.read.tokens import CodeTokenizer
 from weft.kg.represent.entities import EntityExample
 from weft.kg.represent.passages import passage, sentence_edges, windows
 from weft.kg.schema import Schema

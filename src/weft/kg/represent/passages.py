@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from weft.errors import CheckpointError, InputError
-from weft.kg.read.tables import read_table
-from weft.kg.read.tokens import CodeTokenizer
+from weft.kg.dataset.tables import read_table
+from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.represent.entities import EntityExample
 from weft.kg.schema import Schema
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from weft.errors import ConfigError, InputError
 from weft.kg.config import ModelConfig
-from weft.kg.read.tokens import END, MASK, NO_WORD, PAD, SPECIALS, START
+from weft.kg.dataset.tokens import END, MASK, NO_WORD, PAD, SPECIALS, START
 from weft.kg.represent.batch import IGNORED, ChainBatch, pack
 from weft.kg.represent.corruption import hide_words
 from weft.kg.represent.dataset import Corpus

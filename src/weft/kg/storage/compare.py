@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from weft.errors import InputError
+from weft.kg.dataset.tables import read_table
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.seeds import read_seeds
-from weft.kg.read.tables import read_table
 from weft.kg.schema import Relation, Schema
 from weft.kg.storage.derive import fold
 from weft.kg.storage.graph import Graph

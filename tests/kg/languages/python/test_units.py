@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.errors import InputError
+from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.languages.python import LANGUAGE
 from weft.kg.languages.python.units import SourceFile
 from weft.kg.languages.unit import Unit
-from weft.kg.read.tokens import CodeTokenizer
 
 SOURCE = '''import os
 import sys as system

@@ -17,7 +17,7 @@ from weft.bcsd.presence.trial import Known, embedded_rows, rounds
 from weft.bcsd.table import read_table
 from weft.bcsd.use.embedder import Embedder
 from weft.bcsd.use.store import find
-from weft.bench.bcsd import dataset_work
+from weft.bench.bcsd.extraction.known import dataset_work
 from weft.bench.table import Row
 
 MODEL = "bcsd-small"

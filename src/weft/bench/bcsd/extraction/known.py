@@ -206,7 +206,7 @@ def rows(quick: bool) -> list[Row]:
     found = system_rows(5 if quick else 20)
     work = dataset_work()
     if work is not None:
-        from weft.bench.bcsd_tables import table_rows
+        from weft.bench.bcsd.extraction.tables import table_rows
 
         found += symbol_rows(work)
         found += table_rows(work, TEST_PACKAGES if quick else (*TEST_PACKAGES, "sqlite"))

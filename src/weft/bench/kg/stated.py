@@ -10,7 +10,7 @@ from typing import Any
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
-from weft.bench.kg_unseen import MEASURED, package
+from weft.bench.kg.unseen import MEASURED, package
 from weft.bench.table import Row
 from weft.errors import InputError
 from weft.kg.languages.python import LANGUAGE

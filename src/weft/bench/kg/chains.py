@@ -13,10 +13,10 @@ from torch import Tensor
 from weft.bench.measure import can_measure_memory, extra_memory, medians
 from weft.bench.table import Row
 from weft.kg.config import graphmert, weft_kg
+from weft.kg.dataset.chunks import Chunk
 from weft.kg.extraction.facts import Extractor, Question
 from weft.kg.model.decode import Queries, spell
 from weft.kg.model.leafy_chain import LeafyChainModel
-from weft.kg.read.chunks import Chunk
 from weft.kg.represent.batch import ChainBatch
 from weft.kg.represent.dense import compact_batch, dense_batch, random_graphs
 

@@ -18,7 +18,7 @@ from tokenizers.pre_tokenizers import ByteLevel, Sequence, Split
 from tokenizers.trainers import BpeTrainer
 
 from weft.errors import CheckpointError
-from weft.kg.read.tokens import SPECIALS, UNKNOWN, CodeTokenizer
+from weft.kg.dataset.tokens import SPECIALS, UNKNOWN, CodeTokenizer
 from weft.platform.reading import read_object
 
 _PIECES = r"\w+|[^\w\s]|\s+"
@@ -61,7 +61,7 @@ def bert_vocabulary(folder: Path) -> CodeTokenizer:
     """The vocabulary of a BERT directory, every word piece with the id that it has there.
 
     The first five ids are BERT's padding and four tokens that it never used; they become
-    :data:`~weft.kg.read.tokens.SPECIALS`. A model that starts from the checkpoint copies the embeddings of
+    :data:`~weft.kg.dataset.tokens.SPECIALS`. A model that starts from the checkpoint copies the embeddings of
     ``[MASK]`` and ``[UNK]`` into two of them.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.kg.read.tokens import Tokens
+from weft.kg.dataset.tokens import Tokens
 
 SMALL, CAPITALISED, CAPITALS, MIXED, DIGITS = range(5)
 CASES = 5

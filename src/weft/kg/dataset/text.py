@@ -1,6 +1,6 @@
 """From documents of text to a data set: split by document, chunked, with entities and facts.
 
-The folder is that of :mod:`weft.kg.read.build` with two more tables: ``mentions.parquet``, where each entity
+The folder is that of :mod:`weft.kg.dataset.code` with two more tables: ``mentions.parquet``, where each entity
 stands, and ``facts.parquet``, what is known of whole documents, stated in a chunk or not.
 """
 
@@ -11,20 +11,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from weft.errors import ConfigError, InputError
+from weft.kg.dataset.given_facts import add_given_facts, seed_facts
+from weft.kg.dataset.split import TRAIN, part_of
+from weft.kg.dataset.tables import TEXT_SCHEMAS, TableWriter
+from weft.kg.dataset.text_chunks import text_chunks
+from weft.kg.dataset.tokens import CodeTokenizer
+from weft.kg.dataset.vocabulary import bert_vocabulary, learn_vocabulary
 from weft.kg.inject.injection import InjectionConfig, inject
 from weft.kg.inject.score import Embed
 from weft.kg.link.linker import Linker
 from weft.kg.read.corpus import read_corpus
 from weft.kg.read.documents import TextDocument, without_repeats
 from weft.kg.read.funnel import Funnel
-from weft.kg.read.given_facts import add_given_facts, seed_facts
 from weft.kg.read.redocred import read_redocred, redocred_schema
 from weft.kg.read.seeds import SeedTriple, read_seeds, save_entities
-from weft.kg.read.split import TRAIN, part_of
-from weft.kg.read.tables import TEXT_SCHEMAS, TableWriter
-from weft.kg.read.text_chunks import text_chunks
-from weft.kg.read.tokens import CodeTokenizer
-from weft.kg.read.vocabulary import bert_vocabulary, learn_vocabulary
 from weft.kg.schema import Schema
 from weft.platform.files import make_folder
 

@@ -20,7 +20,7 @@ from weft.bcsd.index.store import FunctionStore
 from weft.bcsd.use.embed_files import Embedding, embedder_of
 from weft.bcsd.use.embedded import embeddings_of
 from weft.bcsd.use.search import CANDIDATES, SMALL, Searcher
-from weft.bench.bcsd_index_rows import DATA, embedded_rows
+from weft.bench.bcsd.index_rows import DATA, embedded_rows
 from weft.bench.table import Row
 
 if TYPE_CHECKING:

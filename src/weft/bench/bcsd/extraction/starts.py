@@ -14,7 +14,7 @@ from pathlib import Path
 
 from weft.bcsd.dataset.config import DatasetConfig
 from weft.bcsd.dataset.source import fetch
-from weft.bench.bcsd import TEST_PACKAGES, Coverage, coverage
+from weft.bench.bcsd.extraction.known import TEST_PACKAGES, Coverage, coverage
 from weft.bench.table import Row
 from weft.platform.settings import read_settings
 

@@ -16,7 +16,7 @@ from weft.bcsd.lift.pcode import PcodeLifter
 from weft.bcsd.read import open_image
 from weft.bench.table import Row
 
-_FILES = Path(__file__).parents[1] / "demo" / "zlib"
+_FILES = Path(__file__).parents[3] / "demo" / "zlib"
 _LIMITS = LiftLimits(seconds=10.0, mebibytes=1024, deaths=1 << 30)
 _BASE = 0x10000
 

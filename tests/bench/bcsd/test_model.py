@@ -1,6 +1,6 @@
 """The benchmark of the function model says nothing where there is no data."""
 
-from weft.bench.bcsd_model import rows
+from weft.bench.bcsd.model import rows
 
 
 def test_without_data_there_are_no_rows(monkeypatch, tmp_path) -> None:

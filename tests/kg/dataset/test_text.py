@@ -10,10 +10,10 @@ import pytest
 
 from weft.cli.main import main
 from weft.errors import CheckpointError, InputError
-from weft.kg.read.build_text import TextBuildConfig, build_text
+from weft.kg.dataset.tables import read_table
+from weft.kg.dataset.text import TextBuildConfig, build_text
+from weft.kg.dataset.vocabulary import bert_vocabulary, learn_vocabulary
 from weft.kg.read.seeds import load_entities
-from weft.kg.read.tables import read_table
-from weft.kg.read.vocabulary import bert_vocabulary, learn_vocabulary
 from weft.kg.represent.dataset import load_dataset
 from weft.kg.schema import Relation, Schema
 

@@ -13,15 +13,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from weft.errors import ConfigError, InputError
+from weft.kg.dataset.chunks import Chunk, add_facts, cut, make_chunk
+from weft.kg.dataset.overlap import Overlap
+from weft.kg.dataset.split import TRAIN, part_of
+from weft.kg.dataset.tables import TableWriter
+from weft.kg.dataset.tokens import CodeTokenizer, Tokens
 from weft.kg.languages import find_language
 from weft.kg.languages.language import Language, ParsedFile, Stubs
 from weft.kg.languages.unit import Fact, Unit
-from weft.kg.read.chunks import Chunk, add_facts, cut, make_chunk
 from weft.kg.read.funnel import Funnel
-from weft.kg.read.overlap import Overlap
-from weft.kg.read.split import TRAIN, part_of
-from weft.kg.read.tables import TableWriter
-from weft.kg.read.tokens import CodeTokenizer, Tokens
 from weft.kg.schema import Schema
 from weft.platform.files import make_folder
 from weft.platform.reading import SOURCE_BYTES, read_bytes

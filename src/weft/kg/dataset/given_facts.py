@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from weft.kg.read.chunks import Chunk, ChunkTriple
+from weft.kg.dataset.chunks import Chunk, ChunkTriple
+from weft.kg.dataset.text_chunks import entity_words
 from weft.kg.read.documents import GivenFact, TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.seeds import SeedTriple
-from weft.kg.read.text_chunks import entity_words
 from weft.kg.schema import Schema
 
 FactRow = tuple[int, int, int, int]

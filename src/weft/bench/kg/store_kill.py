@@ -1,6 +1,6 @@
 """Extraction, killed at random moments and started again until it is through.
 
-As a program, ``python -m weft.bench.kg_store_kill DOCUMENTS STORE WORKERS SECONDS``, it is what is killed.
+As a program, ``python -m weft.bench.kg.store_kill DOCUMENTS STORE WORKERS SECONDS``, it is what is killed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.bench.kg_store_corpus import LineLoader, read_sources, write_sources
+from weft.bench.kg.store_corpus import LineLoader, read_sources, write_sources
 from weft.errors import WeftError
 from weft.kg.extraction.corpus import extract_corpus
 from weft.kg.storage.graph import Graph

@@ -10,12 +10,12 @@ import pytest
 from tests.kg.conftest import MODULE, write_tree
 
 from weft.errors import ConfigError, InputError
-from weft.kg.read.build import BuildConfig, build_code, split_of
-from weft.kg.read.chunks import cut
+from weft.kg.dataset.chunks import cut
+from weft.kg.dataset.code import BuildConfig, build_code, split_of
+from weft.kg.dataset.split import TEST, TRAIN, VALID
+from weft.kg.dataset.tables import read_table
+from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.read.funnel import Funnel
-from weft.kg.read.split import TEST, TRAIN, VALID
-from weft.kg.read.tables import read_table
-from weft.kg.read.tokens import CodeTokenizer
 from weft.kg.represent.dataset import Dataset, load_dataset
 
 SMALL = BuildConfig(vocab_size=400, valid_percent=0, test_percent=40, overlap=0.5, stubs=False)

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from weft.kg.dataset.text_chunks import pack_sentences, text_chunks
+from weft.kg.dataset.tokens import NO_WORD
+from weft.kg.dataset.vocabulary import learn_vocabulary
 from weft.kg.link.linker import Linker
 from weft.kg.link.words import fold
 from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.seeds import Entity
 from weft.kg.read.sentences import sentence_starts
-from weft.kg.read.text_chunks import pack_sentences, text_chunks
-from weft.kg.read.tokens import NO_WORD
-from weft.kg.read.vocabulary import learn_vocabulary
 
 TOKENIZER = learn_vocabulary(["The river flows through the city of Paris. Ça coule. Привет, мир!"] * 3, 340)
 

@@ -11,7 +11,7 @@ from types import TracebackType
 import numpy as np
 
 from weft.errors import InputError, MissingExtraError
-from weft.kg.read.chunks import Chunk
+from weft.kg.dataset.chunks import Chunk
 from weft.platform.files import replaced_files
 
 try:

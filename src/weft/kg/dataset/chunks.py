@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.kg.read.tokens import NO_WORD, CodeTokenizer, Tokens, is_word
+from weft.kg.dataset.tokens import NO_WORD, CodeTokenizer, Tokens, is_word
 
 
 class ChunkTriple(NamedTuple):

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.kg.read.chunks import Chunk, ChunkMention
+from weft.kg.dataset.chunks import Chunk, ChunkMention
+from weft.kg.dataset.letter_cases import letter_cases
+from weft.kg.dataset.tokens import NO_WORD, Tokens, is_word
 from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.read.funnel import Funnel
-from weft.kg.read.letter_cases import letter_cases
 from weft.kg.read.sentences import sentence_starts
-from weft.kg.read.tokens import NO_WORD, Tokens, is_word
 
 
 class Placed(NamedTuple):

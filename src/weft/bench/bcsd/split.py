@@ -1,6 +1,6 @@
 """How near training code comes to the test packages' code: a copy under other names would show here.
 
-``python -m weft.bench.bcsd_split functions.parquet [--build gcc-O2-x86_64]``. For every test function of one build,
+``python -m weft.bench.bcsd.split functions.parquet [--build gcc-O2-x86_64]``. For every test function of one build,
 the training function of the same build with the most similar tokens (cosine of the lexical vectors). The same
 for the validation packages against training gives the scale: those are known to be other projects, too.
 """
@@ -53,7 +53,7 @@ def nearest(path: Path, build: str, role: str) -> list[Nearest]:
 
 def main(argv: list[str]) -> int:
     """Print how near training comes to the test and to the validation packages."""
-    parser = argparse.ArgumentParser(prog="python -m weft.bench.bcsd_split", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m weft.bench.bcsd.split", description=__doc__)
     parser.add_argument("table", type=Path, metavar="FILE")
     parser.add_argument("--build", default="gcc-O2-x86_64")
     arguments = parser.parse_args(argv)

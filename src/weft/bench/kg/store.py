@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from weft.bench.kg_store_corpus import LineLoader, synthetic_sources
-from weft.bench.kg_store_kill import kill_and_resume
+from weft.bench.kg.store_corpus import LineLoader, synthetic_sources
+from weft.bench.kg.store_kill import kill_and_resume
 from weft.bench.table import Row
 from weft.kg.extraction.corpus import extract_corpus
 from weft.kg.storage.graph import Graph

@@ -1,7 +1,7 @@
 """Every binary below some folders through the whole extraction: what became of each.
 
-``python -m weft.bench.bcsd_sweep FOLDER… [--most MIB] [--workers N]``. Smallest files first, so that a run that
-is stopped has done all files up to a size; the counts so far stand after every hundred files.
+``python -m weft.bench.bcsd.extraction.sweep FOLDER… [--most MIB] [--workers N]``. Smallest files
+first, so that a run that is stopped has done all files up to a size; the counts so far stand after every hundred files.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def sweep(files: list[str], *, workers: int) -> Sweep:
 
 def main(argv: list[str]) -> int:
     """Sweep the folders and print the table of outcomes."""
-    parser = argparse.ArgumentParser(prog="python -m weft.bench.bcsd_sweep", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m weft.bench.bcsd.extraction.sweep", description=__doc__)
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
     parser.add_argument("--most", type=float, default=1024.0, metavar="MIB", help="leave larger files out")
     parser.add_argument("--workers", type=int, default=1, metavar="N")

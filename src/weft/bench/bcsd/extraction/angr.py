@@ -1,7 +1,7 @@
 """Extraction against angr: agreement of blocks and edges, every disagreement classed, and speed.
 
 Runs where angr is installed, which needs an environment of its own (its pins differ from ours):
-``PYTHONPATH=src python -m weft.bench.bcsd_angr FILE…``. The same files go through both in one process.
+``PYTHONPATH=src python -m weft.bench.bcsd.extraction.angr FILE…``. The same files go through both in one process.
 """
 
 from __future__ import annotations

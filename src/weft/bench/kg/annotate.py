@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.bench.kg_unseen import FITTED, MEASURED, package, stripped
+from weft.bench.kg.unseen import FITTED, MEASURED, package, stripped
 from weft.bench.table import Row
 from weft.errors import InputError
 from weft.kg.evaluate.confidence import Confidence

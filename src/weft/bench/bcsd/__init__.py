@@ -1,0 +1,1 @@
+"""Benchmarks of the index, the matching and the model of functions."""

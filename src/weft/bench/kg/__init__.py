@@ -1,0 +1,1 @@
+"""Benchmarks of graphs: chains, a store, what a tree states, types that were taken away."""

@@ -1,0 +1,1 @@
+"""An index of functions: kept, searched, asked for the libraries of a program."""

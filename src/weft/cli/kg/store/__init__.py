@@ -1,0 +1,1 @@
+"""What is asked of a store of facts, and done to it."""
