@@ -12,6 +12,8 @@ from hypothesis import settings
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Nothing is left from one run for the next.
+os.environ["WEFT_CACHE"] = ""
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import torch

@@ -1,6 +1,7 @@
 """`weft bcsd extract`, `show` and `dataset` as a person types them: results, failures in one line, exit codes."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -158,3 +159,13 @@ def test_show_names_near_functions_and_refuses_to_draw_a_file(files, capsys):
 def test_show_draws(files, tmp_path):
     assert weft("show", f"{files / 'clang-O2-aarch64.so'}:weigh", "--svg", tmp_path / "g.svg") == 0
     assert "<svg" in (tmp_path / "g.svg").read_text()
+
+
+def test_a_path_that_is_no_text_is_spelled_with_escapes(files, tmp_path, capsys):
+    place = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.so")
+    shutil.copy(files / "gcc-O2-x86_64.so", place)
+    output = tmp_path / "out.parquet"
+    assert weft("extract", place, "-o", output, "--lifter", "none", "--quiet") == 0
+    assert set(read_table(output).column("binary").to_pylist()) == {f"{tmp_path}/caf\\xe9.so"}
+    assert weft("show", place) == 0
+    assert "18 functions" in capsys.readouterr().out

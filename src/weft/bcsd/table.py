@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from weft.bcsd.disassemble.interface import Function, ReferenceKind
 from weft.bcsd.read.image import Image
+from weft.bcsd.read.names import spelled
 from weft.bcsd.represent import NORMALISER_VERSION, SLOTS, Normaliser, load_vocabulary, token_digest
 from weft.bcsd.represent.operations import COLUMN as OPERATIONS
 from weft.errors import InputError
@@ -91,7 +92,7 @@ class TableBuilder:
         self._lifter = lifter
         self._schema = schema(disassembler, lifter.name if lifter is not None else "")
         self._constants: dict[str, str] = {
-            "binary": binary,
+            "binary": spelled(binary),
             "binary_sha256": sha256,
             "format": image.format,
             "architecture": image.architecture,

@@ -209,6 +209,16 @@ def add_lifter(parser: Parser) -> None:
     )
 
 
+def add_cache(parser: Parser) -> None:
+    """Whether what was lifted before is known."""
+    parser.add_argument(
+        "--no-cache",
+        dest="cache",
+        action="store_false",
+        help="lift every function, those too that were lifted before; keep nothing for the next time",
+    )
+
+
 def limits_of(arguments: argparse.Namespace) -> Limits:
     """The limits that the arguments name.
 

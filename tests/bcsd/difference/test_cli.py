@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -172,3 +173,13 @@ def test_odd_paths(patch, lexical_model, tmp_path):
     assert done.returncode == 0, done.stderr
     assert b"the_bound" in done.stdout
     Page((tmp_path / "page.html").read_text(encoding="utf-8"))
+
+
+def test_a_path_that_is_no_text_is_compared(versions, lexical_model, tmp_path, capsys):
+    places = [os.fsdecode(os.fsencode(tmp_path) + name) for name in (b"/\xe9 old.so", b"/\xe9 new.so")]
+    for version, place in zip(versions, places, strict=True):
+        shutil.copy(version, place)
+    page = tmp_path / "diff.html"
+    assert diff(*places, "--model", lexical_model, "--html", page, "--json", "--quiet") == 0
+    assert json.loads(capsys.readouterr().out)["counts"]["changed"] == 13
+    assert "\\udce9 new.so" in page.read_text()

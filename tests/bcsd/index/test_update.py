@@ -130,3 +130,20 @@ def test_a_folder_that_cannot_be_listed_is_reported(kept, copied, options, monke
     command = ["bcsd", "index", "add", str(kept), "--index", str(copied), "--model", options.model]
     assert main([*command, "--precision", "fp32"]) == 9
     assert f"failed: {locked}" in capsys.readouterr().err
+
+
+def test_a_path_that_is_no_text_is_one_file(copied, options, files, tmp_path, worked):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    place = os.fsdecode(os.fsencode(folder) + b"/caf\xe9.so")
+    shutil.copy(files / "gcc-O2-x86_64.so", place)
+    assert [change.status for change in add([str(folder)], copied, options)] == ["added"]
+    held = len(contents(copied))
+    assert [change.status for change in add([str(folder)], copied, options)] == ["unchanged"]
+    assert {change.status for change in update.update([], copied, options)} == {"unchanged"}
+    shutil.copy(files / "gcc-O3-x86_64.so", place)
+    assert [change.status for change in update.update([str(folder)], copied, options)] == ["updated"]
+    assert len(contents(copied)) == held
+    os.unlink(place)
+    assert [change.status for change in update.update([str(folder)], copied, options)] == ["removed"]
+    assert len(contents(copied)) == held - 1

@@ -26,14 +26,23 @@ _TRIPLES: dict[str, str] = {
     "mips": "mipsel-linux-gnu",
 }
 _COMMON = ("-g0", "-w", "-fPIC", "-fvisibility=hidden")
+#: Endings of C++ files; all others are C.
+_PLUS = frozenset({".cc", ".cpp", ".cxx"})
+_DRIVERS = {
+    ("gcc", False): "gcc",
+    ("gcc", True): "g++",
+    ("clang", False): "clang",
+    ("clang", True): "clang++",
+}
 
 
-def driver(variant: Variant) -> tuple[str, ...]:
-    """The compiler's command."""
+def driver(variant: Variant, plus: bool = False) -> tuple[str, ...]:
+    """The compiler's command, for C or for C++."""
+    name = _DRIVERS[variant.compiler, plus]
     triple = _TRIPLES.get(variant.target)
     if variant.compiler == "clang":
-        return ("clang",) if triple is None else ("clang", f"--target={triple}")
-    return (_tool("gcc", variant),)
+        return (name,) if triple is None else (name, f"--target={triple}")
+    return (_tool(name, variant),)
 
 
 def _tool(name: str, variant: Variant) -> str:
@@ -58,7 +67,7 @@ def compile_flags(package: Package, variant: Variant) -> tuple[str, ...]:
 
 
 def source_files(package: Package, tree: Path) -> list[Path]:
-    """The package's C files, relative to the tree, sorted.
+    """The package's C and C++ files, relative to the tree, sorted.
 
     Raises:
         InputError: A glob matches nothing: a renamed file must not go unnoticed.
@@ -89,20 +98,21 @@ def compile_build(
         jobs: Compilations at a time.
 
     Raises:
-        InputError: A file does not compile, uses a header of the machine that is not libc's, or the link
-            fails. One failed file fails the build.
+        InputError: A file does not compile, uses a header of the machine that is neither libc's nor the C++
+            library's, or the link fails. One failed file fails the build.
     """
     folder.mkdir(parents=True, exist_ok=True)
     include = [f"-I{_include(entry, tree, trees)}" for entry in package.include]
-    command = [*driver(variant), *compile_flags(package, variant), *include]
+    flags = [*compile_flags(package, variant), *include]
     files = source_files(package, tree)
     objects = [folder / (str(path).replace("/", "__") + ".o") for path in files]
 
     def one(pair: tuple[Path, Path]) -> None:
         path, target = pair
         depends = target.with_suffix(".d")
+        command = driver(variant, path.suffix in _PLUS)
         run(
-            [*command, "-MD", "-MF", str(depends), "-c", str(path), "-o", str(target)],
+            [*command, *flags, "-MD", "-MF", str(depends), "-c", str(path), "-o", str(target)],
             tree,
             f"{package.name}/{path}",
         )
@@ -147,5 +157,5 @@ def _check_headers(depends: Path, what: str) -> None:
         return
     text = depends.read_text(encoding="utf-8", errors="replace").replace("\\\n", " ")
     for word in text.split():
-        if word.startswith("/usr/include/") and word not in allowed:
+        if word.startswith("/usr/include/") and "/c++/" not in word and word not in allowed:
             raise InputError(f"uses the machine's own {word}", where=what)

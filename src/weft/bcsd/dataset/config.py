@@ -21,7 +21,7 @@ class Package:
         name: What the data set calls it.
         role: Which side of the split it is on, whole.
         source: The Debian source package; ``name`` by default.
-        files: Globs of C files, relative to the source tree.
+        files: Globs of C and C++ files, relative to the source tree.
         exclude: Globs of files to leave out: programs, tests, vendored copies of other packages.
         include: Header folders, relative to the tree; ``@other/folder`` lies in another package's tree.
         flags: Further compiler flags.
@@ -83,6 +83,7 @@ class DatasetConfig:
         jobs: Compilations at a time.
         min_blocks: Functions with fewer blocks are counted but not kept.
         min_builds: Groups with fewer builds are not kept.
+        builds: Only these of the matrix, by their names (``gcc-O2-x86_64``); none for all.
         symbols: Look for functions where the symbols say they are, not in the stripped file: for processors whose
             stripped files do not tell enough.
     """
@@ -94,6 +95,7 @@ class DatasetConfig:
     jobs: int = 2
     min_blocks: int = 1
     min_builds: int = 2
+    builds: tuple[str, ...] = ()
     symbols: bool = False
 
     def __post_init__(self) -> None:
@@ -110,10 +112,16 @@ class DatasetConfig:
                 f"among {get_args(allowed)}",
             )
         _check(self.jobs > 0, "jobs", self.jobs, "above 0")
+        there = {str(variant) for variant in self._matrix}
+        _check(set(self.builds) <= there, "builds", self.builds, "of the matrix, such as gcc-O2-x86_64")
 
     @property
     def variants(self) -> list[Variant]:
-        """The matrix, in a fixed order."""
+        """The matrix, or what is wanted of it, in a fixed order."""
+        return [variant for variant in self._matrix if not self.builds or str(variant) in self.builds]
+
+    @property
+    def _matrix(self) -> list[Variant]:
         return [Variant(c, lv, t) for t in self.targets for c in self.compilers for lv in self.levels]
 
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 POOLS: tuple[int | None, ...] = (32, 100, 1000, None)
+#: Roles that fill up a pool, one after another.
+_FILLED = ((), ("valid",), ("valid", "train"))
 _TRAINING_ROWS = 20_000
 #: Of the operations by themselves, where there is no model.
 _ALONE = ScoreWeights(hubness=1.5, neighbours=3)
@@ -126,12 +128,13 @@ def evaluate(
     min_blocks: Sequence[int] = (5, 1),
     pools: Sequence[int | None] = POOLS,
     settings: Sequence[str] | None = None,
+    packages: Sequence[str] = (),
 ) -> list[Cell]:
     """Score the model, the hybrid and the baselines.
 
     The idf of the baselines comes from the training packages of the table. A pool that is larger than the
-    packages of the role is filled up with the validation packages, which no model was trained on; a pool
-    that is still too large is left out.
+    packages that are asked for is filled up with other packages of the role and the validation packages, which no
+    model was trained on, then with the training packages; a pool that is still too large is left out.
 
     Args:
         functions: A data set, all roles.
@@ -140,10 +143,17 @@ def evaluate(
         min_blocks: Size filters.
         pools: Sizes of pools; None is all.
         settings: Names of settings; None is all whose builds are there.
+        packages: Only their functions are asked for; none for all of the role.
+
+    Raises:
+        InputError: A package is not there.
     """
     labels = Labels(functions)
     if settings is None:
         settings = [name for name in SETTINGS if labels.holds(name)]
+    missing = sorted(set(packages) - set(labels.package[labels.role == role]))
+    if missing:
+        raise InputError(f"no package {missing[0]!r} of role {role!r}")
     training = _sample(np.flatnonzero(labels.role == "train"))
     counted = functions.take(pa.array(training))
     lexical = Lexical.fit(counted) if embedder is None else embedder.lexical
@@ -154,19 +164,33 @@ def evaluate(
     baselines["tf-idf, all tokens, counted"] = TokenTfidf(arrays)
     cells: list[Cell] = []
     for least in min_blocks:
-        tasks = {name: labels.task(name, role, least) for name in settings}
-        wider = {name: labels.task(name, role, least, extra=("valid",)) for name in settings}
-        vectors = Vectors(functions, [*tasks.values(), *wider.values()], embedder, lexical, baselines)
-        for name in settings:
-            for pool in pools:
-                task = tasks[name] if pool is None or pool <= len(tasks[name].base) else wider[name]
-                if pool is not None and pool > len(task.base):
-                    continue
+        asked = [
+            (name, pool, _task(labels, name, role, least, pool, packages))
+            for name in settings
+            for pool in pools
+        ]
+        tasks = [task for _, _, task in asked if task is not None]
+        if not tasks:
+            continue
+        vectors = Vectors(functions, tasks, embedder, lexical, baselines)
+        for name, pool, task in asked:
+            if task is not None:
                 sizes = labels.instructions[task.queries]
                 for system, scores in _systems(vectors, task, embedder):
                     result = retrieve(scores(), task.right, pool, sizes)
                     cells.append(Cell(system, name, least, pool, result))
     return cells
+
+
+def _task(
+    labels: Labels, setting: str, role: str, least: int, pool: int | None, packages: Sequence[str]
+) -> Task | None:
+    """The task with the nearest packages that suffice for a pool; None where all do not."""
+    for extra in _FILLED:
+        task = labels.task(setting, role, least, {role, *extra} if extra else (), packages)
+        if pool is None or pool <= len(task.base):
+            return task
+    return None
 
 
 def evaluate_file(
@@ -179,6 +203,7 @@ def evaluate_file(
     min_blocks: Sequence[int] = (5, 1),
     pools: Sequence[int | None] = POOLS,
     settings: Sequence[str] | None = None,
+    packages: Sequence[str] = (),
 ) -> list[Cell]:
     """:func:`evaluate` for a data set's file and a model by name or folder.
 
@@ -188,7 +213,15 @@ def evaluate_file(
     """
     functions = read_table(data, list(COLUMNS))
     embedder = None if model is None else Embedder.load(model, device=device, precision=precision)
-    return evaluate(functions, embedder, role=role, min_blocks=min_blocks, pools=pools, settings=settings)
+    return evaluate(
+        functions,
+        embedder,
+        role=role,
+        min_blocks=min_blocks,
+        pools=pools,
+        settings=settings,
+        packages=packages,
+    )
 
 
 def _systems(

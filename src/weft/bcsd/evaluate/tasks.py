@@ -71,11 +71,11 @@ class Labels:
     """
 
     def __init__(self, functions: pa.Table) -> None:
-        names = ("role", "group", "build", "token_digest")
+        names = ("role", "group", "build", "token_digest", "package")
         missing = [name for name in (*names, "duplicate") if name not in functions.column_names]
         if missing:
             raise InputError(f"no column {missing[0]!r}", hint="is it a table that `weft bcsd dataset` made?")
-        self.role, self.group, self.build, self.digest = (
+        self.role, self.group, self.build, self.digest, self.package = (
             np.asarray(functions.column(name).to_pylist(), dtype=object) for name in names
         )
         self.duplicate = np.asarray(functions.column("duplicate").to_pylist(), dtype=bool)
@@ -86,7 +86,14 @@ class Labels:
         """Whether both builds of a setting are there."""
         return set(SETTINGS[setting]) <= set(self.build)
 
-    def task(self, setting: str, role: str, min_blocks: int = 5, extra: Collection[str] = ()) -> Task:
+    def task(
+        self,
+        setting: str,
+        role: str,
+        min_blocks: int = 5,
+        extra: Collection[str] = (),
+        packages: Collection[str] = (),
+    ) -> Task:
         """Build a task: queries of one build, a pool of another, both of functions of that size.
 
         Rows whose tokens equal those of another function's row are in neither: nothing could tell them apart.
@@ -95,13 +102,16 @@ class Labels:
             setting: A key of :data:`SETTINGS`.
             role: ``"test"`` or ``"valid"``.
             min_blocks: On both sides.
-            extra: Further roles whose functions fill up the pool and are not asked for.
+            extra: Roles whose functions fill up the pool where they are not asked for.
+            packages: Only their functions are asked for; those of all packages of the role where none is named.
 
         Raises:
             InputError: No function is in both builds.
         """
         usable = ~self.duplicate & (self.blocks >= min_blocks)
         asked = self.role == role
+        if packages:
+            asked &= np.isin(self.package, list(packages))
         query_build, base_build = SETTINGS[setting]
         base = np.flatnonzero(usable & (asked | np.isin(self.role, list(extra))) & (self.build == base_build))
         _, first = np.unique(self.digest[base].astype(str), return_index=True)

@@ -23,6 +23,7 @@ from weft.bcsd.index.description import (
 from weft.bcsd.index.lock import writer_lock
 from weft.bcsd.index.store import FunctionStore, IndexedFile
 from weft.bcsd.lift.choose import lifter_named
+from weft.bcsd.read.names import place_of, spelled
 from weft.bcsd.use.embed_files import Embedding, embed_each, embedder_of
 from weft.bcsd.use.extract_files import find_binaries, hash_file, is_gone
 from weft.errors import InputError, StoreError, WeftError
@@ -113,8 +114,8 @@ def update(
     with writing(folder, options) as store:
         known = store.files()
         watched = _below(known, paths) if paths else list(known)
-        gone = [path for path in watched if is_gone(path)]
-        found = [path for path in watched if path not in set(gone)]
+        gone = [path for path in watched if is_gone(_place(path))]
+        found = [_place(path) for path in watched if path not in set(gone)]
         for path in paths:
             if os.path.isdir(path):
                 found += [os.path.abspath(inside) for inside in _binaries_of(path)]
@@ -238,11 +239,11 @@ def _embed_into(
     work: list[str] = []
     for path in files:
         try:
-            same = path in known and known[path].sha256 == hash_file(path)
+            same = spelled(path) in known and known[spelled(path)].sha256 == hash_file(path)
         except (OSError, InputError):
             same = False  # its worker will say why it cannot be read
         if same:
-            changes.append(Change(path, "unchanged", known[path].functions))
+            changes.append(Change(path, "unchanged", known[spelled(path)].functions))
             progress(changes[-1])
         else:
             work.append(path)
@@ -250,7 +251,7 @@ def _embed_into(
 
     def commit() -> None:
         if pending.rows:
-            gone = [change.binary for change in pending.changes if change.status == "updated"]
+            gone = [spelled(change.binary) for change in pending.changes if change.status == "updated"]
             store.replace(pa.concat_tables(pending.rows), gone)
         for change in pending.changes:
             progress(change)
@@ -262,7 +263,7 @@ def _embed_into(
             if rows is None:
                 pending.changes.append(Change(report.path, "failed", 0, report.error))
             else:
-                status = "updated" if report.path in known else "added"
+                status = "updated" if spelled(report.path) in known else "added"
                 pending.rows.append(rows)
                 pending.changes.append(Change(report.path, status, report.functions, None, report.remarks))
             if pending.due:
@@ -281,10 +282,16 @@ def _take_out(store: FunctionStore, files: Sequence[IndexedFile], progress: Prog
 
 def _below(known: dict[str, IndexedFile], paths: Sequence[str]) -> list[str]:
     """The files of the index at or below some paths."""
-    places = [os.path.abspath(path) for path in paths]
+    places = [spelled(os.path.abspath(path)) for path in paths]
     return [
         name for name in known if any(name == place or name.startswith(place + os.sep) for place in places)
     ]
+
+
+def _place(name: str) -> str:
+    """Where a file of the index lies; its name may be an escaped one."""
+    there = place_of(name)
+    return there if is_gone(name) and not is_gone(there) else name
 
 
 def _binaries_of(folder: str) -> list[str]:

@@ -53,6 +53,7 @@ def match(
     device: torch.device | str = "cpu",
     limits: Limits = _LIMITS,
     lifter: str = "auto",
+    cache: bool = True,
 ) -> FileMatch:
     """Pair the functions of two binaries, one to one.
 
@@ -67,6 +68,7 @@ def match(
         device: Where to compute.
         limits: On time and memory of reading each file.
         lifter: ``auto``, ``pcode`` or ``none``: whether what functions compute is compared too.
+        cache: Whether what was lifted before is looked up, and what is new kept.
 
     Raises:
         InputError: A file cannot be used.
@@ -74,7 +76,7 @@ def match(
         CheckpointError: The model cannot be loaded.
     """
     folder = find(model)
-    requests = [SideRequest(str(path), disassembler, min_blocks, listings, lifter) for path in (a, b)]
+    requests = [SideRequest(str(path), disassembler, min_blocks, listings, lifter, cache) for path in (a, b)]
     one, other = read_sides(requests, workers=2, limits=limits)
     embedder = Embedder.load(folder, device=device_named(str(device)), precision="auto")
     one, other = (with_processor(side, embedder.trained) for side in (one, other))

@@ -38,6 +38,7 @@ class SideRequest(NamedTuple):
         min_blocks: Functions with fewer blocks are left out.
         listings: Whether instructions are wanted too, for a report.
         lifter: See :func:`weft.bcsd.lift.choose.lifter_named`.
+        cache: See :class:`weft.bcsd.lift.choose.ImageLifter`.
     """
 
     path: str
@@ -45,6 +46,7 @@ class SideRequest(NamedTuple):
     min_blocks: int = 0
     listings: bool = False
     lifter: str = "auto"
+    cache: bool = True
 
     def __str__(self) -> str:
         return self.path
@@ -168,22 +170,22 @@ def read_side(request: SideRequest) -> Side:
     sha256 = hash_file(request.path)
     kept: list[tuple[int, int, list[int], list[str], Function | None]] = []
     spans: list[tuple[int, int]] = []
-    lifting = ImageLifter(image, request.lifter)
-    builder = TableBuilder(image, request.path, sha256, chosen.name, lifting)
-    for function in chosen.functions(image):
-        spans.append((function.address, function.size))
-        if len(function.blocks) < request.min_blocks:
-            continue
-        builder.add(function)
-        kept.append(
-            (
-                function.address,
-                function.size,
-                constants(function, image.architecture),
-                strings(function, image),
-                function if request.listings else None,
+    with ImageLifter(image, request.lifter, cache=request.cache) as lifting:
+        builder = TableBuilder(image, request.path, sha256, chosen.name, lifting)
+        for function in chosen.functions(image):
+            spans.append((function.address, function.size))
+            if len(function.blocks) < request.min_blocks:
+                continue
+            builder.add(function)
+            kept.append(
+                (
+                    function.address,
+                    function.size,
+                    constants(function, image.architecture),
+                    strings(function, image),
+                    function if request.listings else None,
+                )
             )
-        )
     if not kept:
         smaller = f", of {len(spans)} functions" if spans else ""
         least = f" of at least {request.min_blocks} blocks" if spans else ""

@@ -13,6 +13,7 @@ import os
 import struct
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -92,14 +93,22 @@ def content_of(path: str) -> memoryview:
     place, wanted = split_member(path)
     try:
         content = map_file(place)
+        if wanted is None:
+            return content
+        stamp = os.stat(place)
+        found = _members_by_name(place, stamp.st_ino, stamp.st_mtime_ns, len(content)).get(wanted)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=path) from error
-    if wanted is None:
-        return content
-    found = next((member for member in list_members(content, place) if member.name == wanted), None)
     if found is None:
         raise InputError(f"no member {wanted!r}", where=place)
     return content[found.start : found.start + found.size]
+
+
+@lru_cache(maxsize=4)
+def _members_by_name(place: str, inode: int, changed: int, size: int) -> dict[str, Member]:
+    """The members of a file as it was then: an archive of a thousand is asked for each of them."""
+    members = list_members(map_file(place), place)
+    return {member.name: member for member in members}
 
 
 def map_file(place: str) -> memoryview:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
+
+_ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
+
 
 def enum_name(value: object) -> str:
     """The bare name of one of lief's enumeration values."""
@@ -16,3 +21,13 @@ def printable(name: str | bytes) -> str:
     return "".join(
         c if c.isprintable() and c.isascii() else c.encode("unicode_escape").decode() for c in text
     )
+
+
+def spelled(path: str) -> str:
+    """A path as tables and indices hold it: bytes that are no text become escapes, such as ``é`` in Latin-1."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def place_of(name: str) -> str:
+    """The inverse of :func:`spelled`, of a path that had such bytes."""
+    return os.fsdecode(_ESCAPED.sub(lambda found: bytes([int(found[1], 16)]), os.fsencode(name)))

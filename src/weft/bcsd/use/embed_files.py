@@ -19,6 +19,7 @@ from weft.bcsd.disassemble.choose import choose_disassembler
 from weft.bcsd.lift.choose import lifter_named
 from weft.bcsd.select import find_function
 from weft.bcsd.table import write_tables
+from weft.bcsd.use.batches import batches, each_of, run_batches
 from weft.bcsd.use.embedded import embed_table, embedded_schema
 from weft.bcsd.use.embedder import Embedder, Precision
 from weft.bcsd.use.extract_files import build_table, find_binaries
@@ -27,7 +28,7 @@ from weft.bcsd.use.store import DEFAULT_MODEL
 from weft.errors import InputError, WeftError
 from weft.platform.cluster import Cluster
 from weft.platform.files import check_output
-from weft.platform.processes import Limits, Outcome, run_bounded
+from weft.platform.processes import Limits, Outcome
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Embedding:
         workers: Processes, of one thread each.
         limits: Time and memory per file.
         lifter: See :func:`weft.bcsd.lift.choose.lifter_named`.
+        cache: See :class:`weft.bcsd.lift.choose.ImageLifter`.
     """
 
     model: str = DEFAULT_MODEL
@@ -51,10 +53,11 @@ class Embedding:
     workers: int = 1
     limits: Limits = field(default_factory=Limits)
     lifter: str = "auto"
+    cache: bool = True
 
 
 class Job(NamedTuple):
-    """One file, or one of its functions, for one worker."""
+    """One file, or one of its functions, for one worker; files of one batch write to one part."""
 
     path: str
     part: str
@@ -63,6 +66,15 @@ class Job(NamedTuple):
 
     def __str__(self) -> str:
         return self.path
+
+
+class _Done(NamedTuple):
+    """What became of a job: its rows in the part, or its error."""
+
+    functions: int
+    remarks: tuple[str, ...]
+    error: WeftError | None
+    seconds: float
 
 
 class EmbedReport(NamedTuple):
@@ -118,7 +130,8 @@ class EmbedFile:
             InputError: The file cannot be used, or there is no such function.
         """
         least = self._options.min_blocks if function is None else 0
-        builder, counts = build_table(path, self._options.disassembler, least, self._options.lifter)
+        options = self._options
+        builder, counts = build_table(path, options.disassembler, least, options.lifter, cache=options.cache)
         self.remarks = counts.remarks + processor_remarks(builder.architecture, self._embedder.trained)
         tables = [self._embed(table, function, path) for table in _whole(builder.tables(), function)]
         if not tables:
@@ -142,13 +155,21 @@ def _whole(tables: Iterator[pa.Table], function: str | None) -> Iterator[pa.Tabl
         yield pa.concat_tables(parts)
 
 
-def _work_on(job: Job) -> tuple[str, ...]:
+def _work_on(batch: tuple[Job, ...]) -> list[_Done]:
     gc.set_threshold(200_000, 50, 100)
     torch.set_num_threads(1)
-    embed = EmbedFile(job.options)
-    rows = embed(job.path, job.function)
-    write_tables([rows], Path(job.part), rows.schema)
-    return embed.remarks
+    embed = EmbedFile(batch[0].options)
+    done: list[_Done] = []
+    rows: list[pa.Table] = []
+    for outcome in each_of(lambda job: (embed(job.path, job.function), embed.remarks), batch):
+        table, remarks = outcome.value or (None, ())
+        if table is not None:
+            rows.append(table)
+        count = 0 if table is None else table.num_rows
+        done.append(_Done(count, remarks, outcome.error, outcome.seconds))
+    if rows:
+        write_tables(rows, Path(batch[0].part), rows[0].schema)
+    return done
 
 
 def embed_each(
@@ -168,13 +189,24 @@ def embed_each(
     jobs = [
         Job(path, str(scratch / f"{number}.parquet"), options, function) for number, path in enumerate(paths)
     ]
-    for outcome in run_bounded(_work_on, jobs, workers=options.workers, limits=options.limits):
-        rows = None
-        if outcome.error is None:
-            rows = pq.read_table(outcome.item.part)
-            os.unlink(outcome.item.part)
-        count = 0 if rows is None else rows.num_rows
-        yield EmbedReport(outcome.item.path, count, outcome.error, outcome.seconds, outcome.value or ()), rows
+    grouped = batches(jobs, lambda job: job.path, options.workers)
+    for outcome in run_batches(_work_on, grouped, workers=options.workers, limits=options.limits):
+        if outcome.value is None:
+            # A batch that fails as a whole is one job.
+            yield EmbedReport(outcome.item[0].path, 0, outcome.error, outcome.seconds), None
+            continue
+        part = outcome.item[0].part
+        rows = pq.read_table(part) if any(done.error is None for done in outcome.value) else None
+        first = 0
+        for job, done in zip(outcome.item, outcome.value, strict=True):
+            report = EmbedReport(job.path, done.functions, done.error, done.seconds, done.remarks)
+            yield (
+                report,
+                None if rows is None or done.error is not None else rows.slice(first, done.functions),
+            )
+            first += done.functions
+        if rows is not None:
+            os.unlink(part)
 
 
 def embed_one(

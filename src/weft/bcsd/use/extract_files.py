@@ -27,10 +27,11 @@ from weft.bcsd.read.members import (
 )
 from weft.bcsd.read.open import sniff_format
 from weft.bcsd.table import TableBuilder, schema, write_tables
+from weft.bcsd.use.batches import batches, each_of, run_batches
 from weft.bcsd.use.remarks import file_remarks
 from weft.errors import InputError, WeftError
 from weft.platform.files import check_output, scratch
-from weft.platform.processes import Limits, Outcome, run_bounded
+from weft.platform.processes import Limits, Outcome
 from weft.platform.reading import open_input
 
 # Extraction makes many small tuples and hardly any cycles: the collector finds nothing, often.
@@ -48,6 +49,7 @@ class Extraction:
         workers: Processes.
         limits: Time and memory per file.
         lifter: See :func:`weft.bcsd.lift.choose.lifter_named`.
+        cache: See :class:`weft.bcsd.lift.choose.ImageLifter`.
     """
 
     disassembler: str = "auto"
@@ -55,6 +57,7 @@ class Extraction:
     workers: int = 1
     limits: Limits = field(default_factory=Limits)
     lifter: str = "auto"
+    cache: bool = True
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ class Job:
     disassembler: str
     min_blocks: int
     lifter: str = "auto"
+    cache: bool = True
 
     def __str__(self) -> str:
         return self.path
@@ -175,7 +179,12 @@ def hash_file(path: str) -> str:
 
 
 def build_table(
-    path: str, disassembler: str = "auto", min_blocks: int = 0, lifter: str = "auto"
+    path: str,
+    disassembler: str = "auto",
+    min_blocks: int = 0,
+    lifter: str = "auto",
+    *,
+    cache: bool = True,
 ) -> tuple[TableBuilder, Counts]:
     """Extract one file in this process.
 
@@ -184,6 +193,7 @@ def build_table(
         disassembler: See :class:`Extraction`.
         min_blocks: Functions with fewer blocks are left out.
         lifter: See :func:`weft.bcsd.lift.choose.lifter_named`.
+        cache: See :class:`weft.bcsd.lift.choose.ImageLifter`.
 
     Returns:
         The builder that holds the rows, and their counts.
@@ -196,18 +206,18 @@ def build_table(
     chosen = choose_disassembler(disassembler)
     blocks = edges = instructions = incomplete = left_out = 0
     spans: list[tuple[int, int]] = []
-    lifting = ImageLifter(image, lifter)
-    builder = TableBuilder(image, path, hash_file(path), chosen.name, lifting)
-    for function in chosen.functions(image):
-        spans.append((function.address, function.size))
-        if len(function.blocks) < min_blocks:
-            left_out += 1
-            continue
-        builder.add(function)
-        blocks += len(function.blocks)
-        edges += len(function.edges)
-        instructions += len(function.instructions)
-        incomplete += Flag.CFG_INCOMPLETE in function.flags
+    with ImageLifter(image, lifter, cache=cache) as lifting:
+        builder = TableBuilder(image, path, hash_file(path), chosen.name, lifting)
+        for function in chosen.functions(image):
+            spans.append((function.address, function.size))
+            if len(function.blocks) < min_blocks:
+                left_out += 1
+                continue
+            builder.add(function)
+            blocks += len(function.blocks)
+            edges += len(function.edges)
+            instructions += len(function.instructions)
+            incomplete += Flag.CFG_INCOMPLETE in function.flags
     if not len(builder) and not left_out:
         raise InputError("no function found", where=path)
     remarks = file_remarks(image, spans) + lifting.remarks
@@ -216,11 +226,34 @@ def build_table(
 
 def work_on(job: Job) -> Counts:
     """What a worker process does with one file: write its rows to a part of the table."""
-    gc.set_threshold(_COLLECT_EVERY, 50, 100)
-    builder, counts = build_table(job.path, job.disassembler, job.min_blocks, job.lifter)
-    name = choose_disassembler(job.disassembler).name
-    write_tables(builder.tables(), Path(job.part), schema(name, lifter_named(job.lifter)))
+    builder, counts = _build(job)
+    _write(job, [builder])
     return counts
+
+
+def _work_on(batch: tuple[Job, ...]) -> list[Outcome[Job, Counts]]:
+    """The same of a batch, whose rows are one part."""
+    builders: list[TableBuilder] = []
+
+    def one(job: Job) -> Counts:
+        builder, counts = _build(job)
+        builders.append(builder)
+        return counts
+
+    done = each_of(one, batch)
+    _write(batch[0], builders)
+    return done
+
+
+def _build(job: Job) -> tuple[TableBuilder, Counts]:
+    gc.set_threshold(_COLLECT_EVERY, 50, 100)
+    return build_table(job.path, job.disassembler, job.min_blocks, job.lifter, cache=job.cache)
+
+
+def _write(job: Job, builders: Sequence[TableBuilder]) -> None:
+    name = choose_disassembler(job.disassembler).name
+    tables = chain.from_iterable(builder.tables() for builder in builders)
+    write_tables(tables, Path(job.part), schema(name, lifter_named(job.lifter)))
 
 
 def extract(
@@ -259,10 +292,12 @@ def extract(
                 options.disassembler,
                 options.min_blocks,
                 options.lifter,
+                options.cache,
             )
             for number, path in enumerate(files)
         ]
-        outcomes = run_bounded(work_on, jobs, workers=options.workers, limits=options.limits)
+        grouped = batches(jobs, lambda job: job.path, options.workers)
+        outcomes = run_batches(_work_on, grouped, workers=options.workers, limits=options.limits)
         tables = _parts(outcomes, reports, progress)
         first = next(tables, None)
         if output is not None and (first is not None or any(report.counts for report in reports)):
@@ -274,18 +309,23 @@ def extract(
 
 
 def _parts(
-    outcomes: Iterator[Outcome[Job, Counts]],
+    outcomes: Iterator[Outcome[tuple[Job, ...], list[Outcome[Job, Counts]]]],
     reports: list[FileReport],
     progress: Callable[[FileReport], None],
 ) -> Iterator[pa.Table]:
     """Read each finished part, a row group at a time, and remove it."""
     for outcome in outcomes:
-        report = FileReport(outcome.item.path, outcome.value, outcome.error, outcome.seconds)
-        reports.append(report)
-        progress(report)
+        first = outcome.item[0]
+        alone = outcome.value is None or len(outcome.item) == 1
+        for job, done in zip(outcome.item, outcome.value or [None], strict=True):
+            error = outcome.error if done is None else done.error
+            seconds = outcome.seconds if done is None or alone else done.seconds
+            report = FileReport(job.path, None if done is None else done.value, error, seconds)
+            reports.append(report)
+            progress(report)
         if outcome.value is None:
             continue
-        with pq.ParquetFile(outcome.item.part) as part:
+        with pq.ParquetFile(first.part) as part:
             for group in range(part.num_row_groups):
                 yield part.read_row_group(group)
-        os.unlink(outcome.item.part)
+        os.unlink(first.part)

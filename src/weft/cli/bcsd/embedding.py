@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from weft.cli.options import (
     Parser,
+    add_cache,
     add_lifter,
     add_model,
     add_precision,
@@ -27,6 +28,7 @@ def add_embedding(parser: Parser, workers: bool = True) -> None:
     add_precision(parser, "auto")
     add_reading(parser)
     add_lifter(parser)
+    add_cache(parser)
     if workers:
         add_workers(parser)
 
@@ -49,4 +51,5 @@ def embedding_of(arguments: argparse.Namespace, min_blocks: int = 0) -> Embeddin
         workers=workers_of(arguments) if hasattr(arguments, "workers") else 1,
         limits=limits_of(arguments),
         lifter=arguments.lifter,
+        cache=arguments.cache,
     )

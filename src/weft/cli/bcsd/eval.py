@@ -31,6 +31,11 @@ def parser() -> Parser:
     result.add_argument(
         "--pools", default="32,100,1000,all", metavar="K,…", help="candidates of a query (32,100,1000,all)"
     )
+    result.add_argument(
+        "--packages",
+        metavar="NAME,…",
+        help="whose functions are asked for; others fill up larger pools (all)",
+    )
     result.add_argument("--settings", metavar="NAME,…", help="some of the settings (all)")
     add_precision(result, "fp32")
     add_json(result)
@@ -60,6 +65,7 @@ def run(argv: list[str]) -> int:
         min_blocks=filters,
         pools=pools,
         settings=settings,
+        packages=arguments.packages.split(",") if arguments.packages else (),
     )
     print(json.dumps([cell.record() for cell in cells]) if arguments.json else listing(cells))
     return 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.cli.options import (
     Parser,
+    add_cache,
     add_json,
     add_lifter,
     add_min_blocks,
@@ -38,6 +39,7 @@ def parser() -> Parser:
     add_min_blocks(result, 0)
     add_reading(result)
     add_lifter(result)
+    add_cache(result)
     add_workers(result)
     add_json(result)
     add_quiet(result)
@@ -54,7 +56,9 @@ def run(argv: list[str]) -> int:
     at_least(0, min_blocks=arguments.min_blocks)
     limits, workers = limits_of(arguments), workers_of(arguments)
     output = arguments.out or Path("functions.parquet")
-    options = Extraction(arguments.disassembler, arguments.min_blocks, workers, limits, arguments.lifter)
+    options = Extraction(
+        arguments.disassembler, arguments.min_blocks, workers, limits, arguments.lifter, arguments.cache
+    )
     noisy = not arguments.quiet and not arguments.json
     with progress(noisy) as advance:
         reports = extract(arguments.paths, output, options, advance)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.cli.options import (
     Parser,
+    add_cache,
     add_html,
     add_lifter,
     add_machine,
@@ -58,6 +59,7 @@ def parser() -> Parser:
     add_min_blocks(result, 0)
     add_reading(result)
     add_lifter(result)
+    add_cache(result)
     add_shapes(result)
     add_machine(result)
     return result
@@ -82,6 +84,7 @@ def run(argv: list[str]) -> int:
         device=device_of(arguments),
         limits=limits_of(arguments),
         lifter=arguments.lifter,
+        cache=arguments.cache,
     )
     matching, calibrated = found.matching, found.calibrated
     if not calibrated and not arguments.quiet:

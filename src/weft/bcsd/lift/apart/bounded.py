@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from weft.bcsd.lift.apart.process import lift_process
 from weft.bcsd.lift.apart.wire import pack_code, pack_surroundings, unpack_computation
+from weft.bcsd.lift.cache import LiftCache
 from weft.bcsd.lift.code import FunctionCode, Surroundings
 from weft.bcsd.lift.solve.computation import Computation
 
@@ -38,6 +39,7 @@ class BoundedLifter:
     Args:
         around: The file.
         limits: Per function.
+        cache: What is known of the file; None for nothing.
 
     Attributes:
         lifted: Functions that came back.
@@ -45,8 +47,11 @@ class BoundedLifter:
         deaths: Processes that died or were killed.
     """
 
-    def __init__(self, around: Surroundings, limits: LiftLimits | None = None) -> None:
+    def __init__(
+        self, around: Surroundings, limits: LiftLimits | None = None, cache: LiftCache | None = None
+    ) -> None:
         self._around = pack_surroundings(around)
+        self._cache = cache
         self._limits = limits or LiftLimits()
         self.lifted = self.failed = self.deaths = 0
 
@@ -56,8 +61,17 @@ class BoundedLifter:
         Raises:
             LimitError: No process can be started.
         """
-        answer = self._answer(b"C" + pack_code(code))
-        return None if answer is None else np.frombuffer(answer, np.uint16)
+        packed = pack_code(code)
+        answer = None if self._cache is None else self._cache.get(packed)
+        if answer is not None:
+            self.lifted += 1
+            return np.frombuffer(answer, np.uint16)
+        answer = self._answer(b"C" + packed)
+        if answer is None:
+            return None
+        if self._cache is not None:
+            self._cache.put(packed, answer)
+        return np.frombuffer(answer, np.uint16)
 
     def compute(self, code: FunctionCode) -> Computation | None:
         """All that a function computes; None where it cannot be lifted.
