@@ -235,7 +235,7 @@ def test_masked_tails_are_found_one_by_one_with_the_length_that_is_surest(offici
     assert found.tokens.shape == (2, 3, 1, 7)
     assert float(found.log_probability[1, 1, 0]) < -1e8
     for row, query in ((0, 0), (0, 2), (1, 2)):
-        parts = [getattr(asked, name)[row : row + 1, query : query + 1] for name in list(vars(asked))[1:]]
+        parts = [getattr(asked, name)[row : row + 1, query : query + 1] for name in list(vars(asked))[1:5]]
         alone = Queries(asked.roots[row : row + 1], *parts)
         tries = {
             length: mask_predict(model, alone, length) for length in ([*range(1, 8)] if official else [7])

@@ -34,6 +34,7 @@ class ModelConfig(Settings):
         relation_dropout: Dropout of the relations' parameters in H-GAT.
         prompt: Words before the tail, by relation, as token ids; for ``fusion="words"``.
         language: Name of the programming language that it reads.
+        clues: Relation ids after ``num_relations``, of leaves that are shown: what a tree tells of a type.
 
     Raises:
         ConfigError: A field breaks its rule.
@@ -51,6 +52,7 @@ class ModelConfig(Settings):
     relation_dropout: float = 0.3
     prompt: tuple[tuple[int, ...], ...] = ()
     language: str = "python"
+    clues: int = 0
 
     def __post_init__(self) -> None:
         for name, choices in (("fusion", Fusion), ("decay", DecayChoice), ("decoding", Decoding)):
@@ -77,6 +79,15 @@ class ModelConfig(Settings):
             raise ConfigError("ModelConfig.prompt belongs to fusion 'words', and to no other")
         if self.prompt and (len(self.prompt) != self.num_relations or self.decoding != "causal"):
             raise ConfigError("ModelConfig.prompt needs one entry for each relation id, and causal decoding")
+
+        if self.clues < 0 or (
+            self.clues
+            and (self.decoding != "causal" or self.decay != "none" or self.fusion in ("words", "none"))
+        ):
+            raise ConfigError(
+                f"ModelConfig.clues is {self.clues}; it must be at least 0, and needs causal decoding, no decay and a "
+                "fusion of relations"
+            )
 
     @property
     def longest_prompt(self) -> int:

@@ -19,6 +19,7 @@ from weft.kg.model.memory import RootMemory, can_remember, encode_leaves, rememb
 from weft.kg.model.spelling import Leaves, Spelling, can_spell_by_leaf
 from weft.kg.model.trie import Trie
 from weft.kg.represent.batch import IGNORED, ChainBatch
+from weft.kg.represent.given import Clues, attach
 from weft.kg.represent.sampling import LeafRows, assemble, group_lengths, prompts
 
 _LOWEST = -1e9
@@ -36,6 +37,7 @@ class Queries:
         relation: Relation id.
         head_start: Column of the head's first token.
         head_length: Number of its tokens.
+        clues: What is shown of the heads; nothing where None.
     """
 
     roots: Tensor
@@ -43,6 +45,7 @@ class Queries:
     relation: Tensor
     head_start: Tensor
     head_length: Tensor
+    clues: Clues | None = None
 
     def __post_init__(self) -> None:
         shapes = {
@@ -301,8 +304,10 @@ def next_token_log_probability(
     picked = torch.ones_like(leaves[..., 0], dtype=torch.bool) if wanted is None else wanted
     log_vocabulary = model.log_vocabulary(leaves[picked])
     if model.copy_path is not None:
-        roots = batch.input_ids[:, : batch.num_roots]
-        log_copy, gate = model.copy_path(leaves, hidden[:, : batch.num_roots], roots >= END + 1)
+        roots = batch.beside_leaves(batch.input_ids)
+        heads = batch.root[:, batch.num_roots :] if batch.num_given else batch.root[:, :1]
+        allowed = batch.readable(heads) & (roots > END)[:, None]
+        log_copy, gate = model.copy_path(leaves, batch.beside_leaves(hidden), allowed)
         copied = torch.zeros_like(log_vocabulary)
         gate, token = gate[picked][:, None], roots[:, None].expand(-1, leaves.shape[1], -1)[picked]
         copied.scatter_add_(1, token, log_copy[picked].exp())
@@ -365,6 +370,8 @@ def _batch(
     columns = max(int(lengths.sum(dim=1).max()), 1)
     root_targets = torch.full_like(queries.roots, IGNORED)
     batch = assemble(config, queries.roots, root_targets, rows, columns, prompt, prompt_lengths)
+    if queries.clues is not None:
+        batch = attach(batch, queries.clues)
     return batch, lengths.cumsum(dim=1) - lengths
 
 

@@ -75,7 +75,7 @@ class CopyPath(nn.Module):
         Args:
             leaves: ``(B, L, hidden)``.
             roots: ``(B, R, hidden)``.
-            allowed: ``(B, R)`` bool: tokens that may be copied.
+            allowed: ``(B, 1 or L, R)`` bool: tokens that may be copied.
 
         Returns:
             Log-weights ``(B, L, R)`` in float32, and gate logits ``(B, L)`` in float32.
@@ -85,7 +85,7 @@ class CopyPath(nn.Module):
     def point(self, leaves: Tensor, keys: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
         """The same, with the keys ``(B, R, hidden)`` of the roots."""
         scores = torch.bmm(self.query(leaves), keys.transpose(1, 2)).float() / math.sqrt(keys.shape[2])
-        scores = scores.masked_fill(~allowed[:, None, :], torch.finfo(torch.float32).min)
+        scores = scores.masked_fill(~allowed, torch.finfo(torch.float32).min)
         return F.log_softmax(scores, dim=-1), self.gate(leaves).squeeze(-1).float()
 
 
@@ -112,11 +112,12 @@ class LeafyChainModel(nn.Module):
         self.config = config
         width, std = config.encoder.hidden_size, config.encoder.initializer_range
         members: list[Conditioner] = []
+        relations = config.num_relations + config.clues
         if config.fusion in ("hgat", "residual"):
             residual = config.fusion == "residual"
-            members.append(HGAT(width, config.num_relations, config.relation_dropout, residual=residual))
+            members.append(HGAT(width, relations, config.relation_dropout, residual=residual))
         elif config.fusion == "embedding":
-            members.append(RelationEmbedding(width, config.num_relations))
+            members.append(RelationEmbedding(width, relations))
         if config.decay != "none":
             longest = config.encoder.max_position_embeddings + 1
             members.append(DistanceDecay(config.encoder.num_attention_heads, longest, mode=config.decay))
@@ -172,13 +173,15 @@ class LeafyChainModel(nn.Module):
         return logits.masked_fill(special, torch.finfo(torch.float32).min)
 
     def pointers(self, hidden: Tensor, batch: ChainBatch) -> tuple[Tensor, Tensor]:
-        """Copy log-weights ``(B, L, R')`` and gate logits ``(B, L)`` of the leaf columns."""
+        """Copy log-weights ``(B, L, S)`` and gate logits ``(B, L)`` of the leaf columns.
+
+        S are the roots and the leaves that are shown.
+        """
         if self.copy_path is None:
             raise InputError("this model has no copy path")
-        roots = batch.input_ids[:, : batch.num_roots]
-        return self.copy_path(
-            hidden[:, batch.num_roots :], hidden[:, : batch.num_roots], roots >= len(SPECIALS)
-        )
+        words = batch.beside_leaves(batch.input_ids) >= len(SPECIALS)
+        allowed = batch.readable(batch.root[:, batch.num_roots :]) & words[:, None]
+        return self.copy_path(hidden[:, batch.num_roots :], batch.beside_leaves(hidden), allowed)
 
     def losses(
         self, batch: ChainBatch, weights: LossWeights, path: AttentionPath = "auto"
@@ -202,7 +205,7 @@ class LeafyChainModel(nn.Module):
             log_copy, gate = self.pointers(hidden, batch)
             log_copy, gate = log_copy[asked], gate[asked]
             example = torch.nonzero(asked)[:, 0]
-            same = batch.input_ids[example, :R] == target[:, None]
+            same = batch.beside_leaves(batch.input_ids)[example] == target[:, None]
             # The least float instead of −inf: a tail that is not there must not give a NaN gradient.
             lowest = torch.finfo(torch.float32).min / 4
             copied = torch.logsumexp(log_copy.masked_fill(~same, lowest), dim=1)

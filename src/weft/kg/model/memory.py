@@ -18,13 +18,21 @@ from weft.kg.represent.batch import ChainBatch
 class RootMemory:
     """What a one-way model makes of the roots: no leaf changes it.
 
+    Leaves that are shown stand after the roots: no leaf that is asked changes them either.
+
     Args:
-        hidden: ``(B, R, hidden)``, the last hidden states.
-        layers: Keys and values of every layer, ``(B, heads, R, D)`` each, keys turned to their positions.
+        hidden: ``(B, S, hidden)``, the last hidden states.
+        layers: Keys and values of every layer, ``(B, heads, S, D)`` each, keys turned to their positions.
+        ids: ``(B, S)`` int64, their tokens.
+        real: ``(B, S)`` bool.
+        head: ``(B, S)`` int64, the root that a shown leaf hangs from; −1 of roots.
     """
 
     hidden: Tensor
     layers: tuple[KeyValue, ...]
+    ids: Tensor
+    real: Tensor
+    head: Tensor
 
 
 def can_remember(model: LeafyChainModel) -> bool:
@@ -45,15 +53,17 @@ def remember(model: LeafyChainModel, batch: ChainBatch) -> RootMemory:
     """
     if not can_remember(model):
         raise ConfigError("roots are encoded apart from leaves only one way and without decay")
-    R = batch.num_roots
-    hidden = model(batch, layers=slice(0, 0))[:, :R]
-    turn = turn_of(model, batch.root[:, :R], hidden)
-    mask = batch.real[:, None, None, :R]
+    hidden = batch.beside_leaves(model(batch, layers=slice(0, 0)))
+    root = batch.beside_leaves(batch.root)
+    turn = turn_of(model, root, hidden)
+    mask = batch.beside_leaves(batch.beside_leaves(batch.one_way()[:, 0]).transpose(1, 2)).transpose(1, 2)
     layers = []
     for layer in encoder_layers(model):
         layers.append(layer.attention.key_value(hidden, turn))
-        hidden, _ = layer(hidden, mask=mask.expand(-1, -1, R, -1), memory=layers[-1], turn=turn)
-    return RootMemory(hidden, tuple(layers))
+        hidden, _ = layer(hidden, mask=mask[:, None], memory=layers[-1], turn=turn)
+    head = torch.where(batch.beside_leaves(batch.slot) >= 0, root, -1)
+    ids, real = batch.beside_leaves(batch.input_ids), batch.beside_leaves(batch.real)
+    return RootMemory(hidden, tuple(layers), ids, real, head)
 
 
 @torch.no_grad()

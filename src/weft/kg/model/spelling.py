@@ -68,8 +68,10 @@ class Spelling:
         self._before: list[KeyValue] = []
         if model.copy_path is not None:
             self._copy_keys = model.copy_path.key(memory.hidden)
-            self._allowed = roots > END
-            same = roots[:, :, None] == roots[:, None, :]
+            self._allowed = memory.ids > END
+            same = memory.ids[:, :, None] == memory.ids[:, None, :]
+            # A leaf reads the roots and what is shown of one head: the first of its tokens is among these.
+            same &= (memory.head[:, None, :] < 0) | (memory.head[:, :, None] == memory.head[:, None, :])
             self._first = same.long().argmax(dim=2)
 
     @torch.no_grad()
@@ -96,8 +98,11 @@ class Spelling:
         rows, width = place
         padded = hidden.new_zeros(self._roots.shape[0], width, hidden.shape[1])
         padded[rows] = hidden
-        allowed, first, roots = (item[leaves.row] for item in (self._allowed, self._first, self._roots))
-        log_copy, gate = self._model.copy_path.point(padded, self._copy_keys, self._allowed)
+        allowed, first, roots = (item[leaves.row] for item in (self._allowed, self._first, self._memory.ids))
+        allowed = allowed & self._readable(leaves)
+        open_to = torch.zeros(*padded.shape[:2], roots.shape[1], dtype=torch.bool, device=roots.device)
+        open_to[rows] = allowed
+        log_copy, gate = self._model.copy_path.point(padded, self._copy_keys, open_to)
         log_copy, gate = log_copy[rows], gate[rows][:, None]
         # A token that stands at several roots is copied from all of them, and counted at the first.
         copied = torch.zeros_like(log_copy).scatter_add_(1, first, log_copy.exp())
@@ -119,7 +124,7 @@ class Spelling:
         place, width = (leaves.row, column), int(count.max())
         hidden = self._embedded(leaves, place, width)
         turn = turn_of(self._model, leaves.head_start[None], hidden)
-        real = self._roots[leaves.row] != PAD
+        real = self._readable(leaves)
         before, self._before = self._before, []
         for number, layer in enumerate(encoder_layers(self._model)):
             newest = layer.attention.key_value(hidden[None], turn)
@@ -132,6 +137,11 @@ class Spelling:
             hidden = layer(hidden[None], memory=answer, turn=turn)[0][0]
         self._step += 1
         return hidden, (place, width)
+
+    def _readable(self, leaves: Leaves) -> Tensor:
+        """Which roots and shown leaves each leaf may read, ``(n, S)`` bool."""
+        head = self._memory.head[leaves.row]
+        return self._memory.real[leaves.row] & ((head < 0) | (head == leaves.head_start[:, None]))
 
     @staticmethod
     def _attend(

@@ -36,6 +36,7 @@ class ChainBatch:
         head_length: ``(T,)`` int64.
         tail_start: ``(T,)`` int64, column of the first leaf.
         tail_length: ``(T,)`` int64, number of leaves.
+        num_given: Columns at the end whose leaves are shown, not asked.
     """
 
     num_roots: int
@@ -53,6 +54,7 @@ class ChainBatch:
     head_length: Tensor
     tail_start: Tensor
     tail_length: Tensor
+    num_given: int = 0
 
     def triples(self) -> Triples:
         """The triples as positions, for the fusion of relations."""
@@ -68,6 +70,8 @@ class ChainBatch:
     def one_way(self, causal: bool = True) -> Tensor:
         """The pattern in which roots ignore leaves and leaf groups ignore each other, ``(B, 1, N, N)`` bool.
 
+        Leaves that are asked see what is shown of their head.
+
         Args:
             causal: Whether a leaf sees only the slots of its group up to its own.
         """
@@ -75,7 +79,30 @@ class ChainBatch:
         inside = leaf[:, :, None] & (self.group[:, :, None] == self.group[:, None, :])
         if causal:
             inside = inside & (self.slot[:, :, None] >= self.slot[:, None, :])
+        if self.num_given:
+            given = torch.arange(leaf.shape[1], device=leaf.device) >= leaf.shape[1] - self.num_given
+            of_head = self.root[:, :, None] == self.root[:, None, :]
+            inside = inside | ((leaf & ~given)[:, :, None] & (leaf & given)[:, None, :] & of_head)
         return torch.where(leaf[:, None, :], inside, True)[:, None] & self.real[:, None, None, :]
+
+    def beside_leaves(self, values: Tensor) -> Tensor:
+        """Of values ``(B, N, ...)`` those of the roots and of the leaves that are shown, ``(B, S, ...)``."""
+        roots = values[:, : self.num_roots]
+        return torch.cat([roots, values[:, -self.num_given :]], dim=1) if self.num_given else roots
+
+    def readable(self, heads: Tensor) -> Tensor:
+        """Which of the columns beside leaves a leaf may read, ``(B, 1 or L, S)`` bool.
+
+        Args:
+            heads: ``(B, L)`` int64, the root that each leaf hangs from.
+        """
+        roots = self.real[:, None, : self.num_roots]
+        if not self.num_given:
+            return roots
+        given = self.real[:, None, -self.num_given :] & (
+            self.root[:, None, -self.num_given :] == heads[:, :, None]
+        )
+        return torch.cat([roots.expand(-1, heads.shape[1], -1), given], dim=2)
 
 
 def pack(lengths: Tensor, columns: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -22,6 +22,31 @@ from weft.platform.reading import read_json
 
 
 @dataclass(frozen=True)
+class ClueTable:
+    """What trees tell of the heads of C chunks; U clues in the order of their chunks.
+
+    Args:
+        first: ``(C + 1,)`` int64: clues of chunk c are ``first[c] : first[c + 1]``.
+        relation: ``(U,)`` int64, ids after the schema's.
+        head_start: ``(U,)`` int64, the head's first token in the chunk.
+        head_length: ``(U,)`` int64.
+        tail_ids: ``(U, K)`` int64, padded.
+        tail_length: ``(U,)`` int64.
+    """
+
+    first: Tensor
+    relation: Tensor
+    head_start: Tensor
+    head_length: Tensor
+    tail_ids: Tensor
+    tail_length: Tensor
+
+    def to(self, device: torch.device | str) -> ClueTable:
+        """The same on another device."""
+        return ClueTable(*(getattr(self, item.name).to(device) for item in fields(self)))
+
+
+@dataclass(frozen=True)
 class Corpus:
     """Chunks and triples; C chunks, T triples in the order of their chunks, R roots, K leaves.
 
@@ -41,6 +66,7 @@ class Corpus:
         origin: ``(T,)`` int64: 0 syntax tree, 1 type stubs.
         document: ``(C,)`` int64.
         split: ``(C,)`` int64: 0 training, 1 validation, 2 test.
+        clues: What the trees of the chunks tell; None where that was not asked.
     """
 
     ids: Tensor
@@ -58,10 +84,12 @@ class Corpus:
     origin: Tensor
     document: Tensor
     split: Tensor
+    clues: ClueTable | None = None
 
     def to(self, device: torch.device | str) -> Corpus:
         """The same corpus on another device."""
-        return replace(self, **{item.name: getattr(self, item.name).to(device) for item in fields(self)})
+        held = {item.name: getattr(self, item.name) for item in fields(self)}
+        return replace(self, **{name: value.to(device) for name, value in held.items() if value is not None})
 
     @property
     def roots(self) -> int:

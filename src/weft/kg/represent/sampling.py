@@ -12,7 +12,8 @@ from weft.kg.config import ModelConfig
 from weft.kg.dataset.tokens import END, MASK, NO_WORD, PAD, SPECIALS, START
 from weft.kg.represent.batch import IGNORED, ChainBatch, pack
 from weft.kg.represent.corruption import hide_words
-from weft.kg.represent.dataset import Corpus
+from weft.kg.represent.dataset import ClueTable, Corpus
+from weft.kg.represent.given import Clues, attach
 from weft.objective.masking import MaskVocabulary, mask_spans
 from weft.train.batching import Batches, LengthBuckets
 
@@ -33,6 +34,8 @@ class SamplingConfig:
         mask_share: Share of a masked chunk's root tokens.
         mnm_share: Share of tails that are hidden, for ``decoding="masked"``.
         oversampling: How often a chunk with triples is seen for each time that one without is.
+        clue_share: Share of chunks that are shown what their tree tells, where that is known.
+        shuffle_clues: Deal the clues of a batch out anew: a control that shows what they are worth.
         shuffle_relations: Give every triple a random relation: a control that shows what relations are for.
         seed: Of all draws.
     """
@@ -46,11 +49,13 @@ class SamplingConfig:
     mask_share: float = 0.15
     mnm_share: float = 0.15
     oversampling: int = 3
+    clue_share: float = 0.9
+    shuffle_clues: bool = False
     shuffle_relations: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("hide_share", "mlm_share", "mask_share", "mnm_share"):
+        for name in ("clue_share", "hide_share", "mlm_share", "mask_share", "mnm_share"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ConfigError(f"SamplingConfig.{name} is {getattr(self, name)}; it must be in [0, 1]")
         for name in ("batch_size", "leaf_columns", "candidates", "oversampling", "hidden_queries"):
@@ -149,7 +154,7 @@ class Sampler:
         if config.shuffle_relations:
             relation = torch.randint_like(relation, 1, self.model.num_relations, generator=generator)
         hidden_tail = self._uniform(triple.numel(), generator).view_as(triple) < config.mnm_share
-        return assemble(
+        batch = assemble(
             self.model,
             masked.input_ids,
             masked.labels,
@@ -166,6 +171,30 @@ class Sampler:
             L,
             self.prompt,
             self.prompt_lengths,
+        )
+        if corpus.clues is None or not self.model.clues:
+            return batch
+        clues = self._draw_clues(corpus.clues, chunks, place, generator)
+        return attach(batch, clues.shuffled(generator) if config.shuffle_clues else clues)
+
+    def _draw_clues(
+        self, known: ClueTable, chunks: Tensor, place: Tensor, generator: torch.Generator
+    ) -> Clues:
+        """The clues of each chunk, at their heads' places after hiding; most of them."""
+        first, count = known.first[chunks], known.first[chunks + 1] - known.first[chunks]
+        step = torch.arange(int(count.max().clamp(1, self.config.candidates)), device=self.device)
+        there = step < count[:, None]
+        index = torch.where(there, first[:, None] + step, 0)
+        shown = self._uniform(len(chunks), generator) < self.config.clue_share
+        kept = self._uniform(index.numel(), generator).view_as(index) < self.config.clue_share
+        index = index.clamp(max=max(len(known.relation) - 1, 0))
+        return Clues(
+            there & kept & shown[:, None],
+            known.relation[index],
+            place.gather(1, torch.where(there, known.head_start[index], 0)),
+            known.head_length[index],
+            known.tail_ids[index],
+            known.tail_length[index],
         )
 
     def _draw_triples(self, chunks: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
