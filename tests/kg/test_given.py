@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -20,7 +21,9 @@ WORDS = 12
 
 def model() -> LeafyChainModel:
     torch.manual_seed(0)
-    made = LeafyChainModel(weft_kg(WORDS, 4, hidden_size=16, layers=2, heads=2, leaves=3, roots=8, clues=2)).eval()
+    made = LeafyChainModel(
+        weft_kg(WORDS, 4, hidden_size=16, layers=2, heads=2, leaves=3, roots=8, clues=2)
+    ).eval()
     with torch.no_grad():
         for parameter in made.parameters():
             parameter.mul_(3)
@@ -102,7 +105,8 @@ def batch_of(question: Queries) -> LeafRows:
 def test_the_gate_is_told_that_a_clue_holds_the_tail() -> None:
     made, question = model(), asked(clues())
     targets = torch.full_like(question.roots, -100)
-    batch = assemble(made.config, question.roots, targets, batch_of(question), 9, *prompts(made.config, torch.device("cpu")))
+    prompt = prompts(made.config, torch.device("cpu"))
+    batch = assemble(made.config, question.roots, targets, batch_of(question), 9, *prompt)
     assert not batch.copyable.any()
     joined = attach(batch, clues())
     assert joined.num_given == 6
@@ -120,7 +124,8 @@ def test_nothing_shown_changes_nothing() -> None:
     none = replace(clues(), there=torch.zeros(2, 3, dtype=torch.bool))
     tails, length = torch.full((2, 3, 3), 6), torch.full((2, 3), 2)
     assert torch.equal(
-        score_tails(made, question, tails, length), score_tails(made, replace(question, clues=none), tails, length)
+        score_tails(made, question, tails, length),
+        score_tails(made, replace(question, clues=none), tails, length),
     )
 
 
@@ -132,7 +137,9 @@ def test_shuffled_clues_are_the_same_clues_of_other_heads() -> None:
     assert torch.equal(dealt.head_start, shown.head_start)
 
 
-@pytest.mark.parametrize("changes", [{"clues": -1}, {"clues": 1, "fusion": "none"}, {"clues": 1, "decay": "scores"}])
-def test_clues_need_a_fusion_and_no_decay(changes: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "changes", [{"clues": -1}, {"clues": 1, "fusion": "none"}, {"clues": 1, "decay": "scores"}]
+)
+def test_clues_need_a_fusion_and_no_decay(changes: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"ModelConfig\.clues"):
         weft_kg(WORDS, 4, hidden_size=16, layers=1, heads=2, leaves=3, roots=8, **changes)

@@ -185,6 +185,13 @@ class CodeCorpus:
             except InputError:
                 # It is met again where the file is given out, and listed.
                 continue
+        for document, path in self.paths.items():
+            try:
+                self.tree.learn(
+                    self._below[document], self._parsed(document, read_bytes(path, SOURCE_BYTES))[0]
+                )
+            except InputError:
+                continue
 
     def __iter__(self) -> Iterator[Source]:
         """Each file with the questions that it leaves open, or with the reason why it cannot be read."""
@@ -208,7 +215,7 @@ class CodeCorpus:
             self._recent[document] = stated, asked
             while len(self._recent) > _RECENT:
                 del self._recent[next(iter(self._recent))]
-            context = hashlib.sha256(repr(stated).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+            context = hashlib.sha256(repr((stated, asked)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
             yield Source(document, digest, data, context, tuple(asked))
 
     def below(self, document: str) -> str:

@@ -18,6 +18,7 @@ from weft.kg.dataset.chunks import Chunk
 from weft.kg.dataset.code import BuildConfig, unit_chunks
 from weft.kg.dataset.tokens import PAD, CodeTokenizer
 from weft.kg.evaluate.confidence import Confidence
+from weft.kg.extraction.questions import Question, question_about, questions, shown
 from weft.kg.languages import find_language
 from weft.kg.languages.language import Language
 from weft.kg.languages.unit import Open
@@ -118,6 +119,11 @@ class Extractor:
                 f"{model.config.num_relations} relation ids; the schema of {spoken.name} has {spoken.schema.size}",
                 where=str(folder),
             )
+        if model.config.clues not in (0, len(spoken.clues)):
+            raise CheckpointError(
+                f"{model.config.clues} kinds of clues; {spoken.name} has {len(spoken.clues)}",
+                where=str(folder),
+            )
         return Extractor(model, tokenizer, Confidence.load(folder), spoken)
 
     def with_endpoint(self, endpoint: Endpoint) -> Extractor:
@@ -209,7 +215,10 @@ class Extractor:
         part: list[tuple[Chunk, list[tuple[Open, Question]]]] = []
         for chunk in chunks:
             here = [item for start in sorted(set(chunk.starts.tolist())) for item in by_start.get(start, ())]
-            put = [(item, question(chunk, item.name, schema.id_of(item.relation))) for item in here]
+            put = [
+                (item, question_about(chunk, item.name, schema.id_of(item.relation), item.clues))
+                for item in here
+            ]
             known = [(item, found) for item, found in put if found is not None]
             if known:
                 part.append((chunk, known))
@@ -273,7 +282,13 @@ class Extractor:
                     (1, question.relation, question.start, question.length)
                 )
         there, relation, head_start, head_length = columns.to(device)
-        queries = Queries(roots.to(device), there.bool(), relation, head_start, head_length)
+        clues = None
+        if self.model.config.clues:
+            clues = shown(
+                [found for _, found in part], self.language, self.tokenizer, self.model.config.leaves
+            )
+        clues = None if clues is None else clues.to(device)
+        queries = Queries(roots.to(device), there.bool(), relation, head_start, head_length, clues)
         return queries, find_tails(self.model, queries, beams, first_only=first_only)
 
     def _facts(
@@ -335,64 +350,3 @@ class Extractor:
 
 def _span(chunk: Chunk) -> tuple[int, int]:
     return int(chunk.starts.min()), int(chunk.ends.max())
-
-
-@dataclass(frozen=True)
-class Question:
-    """A head in a chunk and a relation to ask for.
-
-    Args:
-        head: The identifier.
-        relation: Relation id.
-        start: Index of its first token in the chunk.
-        length: Number of its tokens.
-        stated: Tails that the syntax states.
-    """
-
-    head: str
-    relation: int
-    start: int
-    length: int
-    stated: tuple[str, ...]
-
-
-def questions(chunk: Chunk, spoken: Language, tokenizer: CodeTokenizer) -> list[Question]:
-    """What the syntax of a chunk speaks of, and what it is silent about.
-
-    Args:
-        chunk: With its facts.
-        spoken: Its language.
-        tokenizer: Spells their tails.
-    """
-    stated: dict[tuple[int, int], list[str]] = {}
-    schema = spoken.schema
-    silent = {
-        schema.id_of(name): [(side, schema.id_of(asked)) for side, asked in questions]
-        for name, questions in spoken.silent.items()
-    }
-    for triple in chunk.triples:
-        stated.setdefault((triple.head_word, triple.relation), []).append(tokenizer.text(triple.tail_ids))
-        for side, asked in silent.get(triple.relation, ()):
-            word = triple.head_word if side == "head" else triple.tail_word
-            if word < len(chunk.names):
-                stated.setdefault((word, asked), [])
-    return [
-        Question(chunk.names[word], relation, *_tokens_of(chunk, word), tuple(tails))
-        for (word, relation), tails in stated.items()
-    ]
-
-
-def question(chunk: Chunk, name: str, relation: int) -> Question | None:
-    """A question about a name that stands in a chunk; None where it does not."""
-    if name not in chunk.names:
-        return None
-    return Question(name, relation, *_tokens_of(chunk, chunk.names.index(name)), ())
-
-
-def _tokens_of(chunk: Chunk, word: int) -> tuple[int, int]:
-    """First token and number of tokens of a word, where it stands first."""
-    places = (chunk.words == word).nonzero()[0]
-    length = 1
-    while length < len(places) and places[length] == places[0] + length:
-        length += 1
-    return int(places[0]), length

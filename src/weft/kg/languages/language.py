@@ -41,6 +41,14 @@ class SourceTree(Protocol):
         """
         ...
 
+    def learn(self, path: str, file: ParsedFile) -> None:
+        """Learn what a file tells of types that nothing states; after all files were added.
+
+        Raises:
+            InputError: It cannot be walked.
+        """
+        ...
+
     def facts(self, path: str, file: ParsedFile) -> list[Stated]:
         """What a file states, between entities of the tree.
 
@@ -50,7 +58,7 @@ class SourceTree(Protocol):
         ...
 
     def open_questions(self, path: str, file: ParsedFile) -> list[Open]:
-        """What has a type in a file that nothing states."""
+        """What has a type in a file that nothing states, with the clues of what was learnt."""
         ...
 
     def open_attributes(self, path: str, file: ParsedFile) -> list[Open]:
@@ -74,6 +82,7 @@ class Language(ABC):
         silent: Relation that a unit states to the questions that may be asked of its head or its tail although
             nothing is stated: a parameter has a type, written or not.
         largest: Most characters of a file.
+        clues: Kinds of clues that a tree gives to what nothing states.
     """
 
     name: ClassVar[str]
@@ -83,6 +92,7 @@ class Language(ABC):
     tests: ClassVar[frozenset[str]] = frozenset()
     silent: ClassVar[Mapping[str, tuple[tuple[Literal["head", "tail"], str], ...]]] = {}
     largest: ClassVar[int] = 1_000_000
+    clues: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def parse(self, text: str, where: str) -> ParsedFile:

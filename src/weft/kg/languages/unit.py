@@ -121,6 +121,20 @@ class Stated(NamedTuple):
     end: int
 
 
+class Clue(NamedTuple):
+    """One thing that a source tree tells of a type that nothing states.
+
+    Args:
+        kind: One of the kinds of its language.
+        name: The type that it speaks for.
+        share: How much of all that this kind tells speaks for it, in (0, 1].
+    """
+
+    kind: str
+    name: str
+    share: float
+
+
 class Open(NamedTuple):
     """Something that has a type which nothing states.
 
@@ -132,6 +146,7 @@ class Open(NamedTuple):
         end: The character after its name.
         plain: A type that is plain from the code, though nobody wrote it down; empty where none is.
         optional: Whether it is ``None`` at times, beside that type.
+        clues: What the tree around it tells.
     """
 
     head: End
@@ -141,3 +156,4 @@ class Open(NamedTuple):
     end: int
     plain: str = ""
     optional: bool = False
+    clues: tuple[Clue, ...] = ()

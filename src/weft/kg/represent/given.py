@@ -71,7 +71,9 @@ def attach(batch: ChainBatch, clues: Clues) -> ChainBatch:
     example, candidate = torch.nonzero(kept, as_tuple=True)
     ignored, width = torch.full_like(shown, IGNORED), batch.input_ids.shape[1]
     # What is spelled may be copied from a clue of the same head that has the token at the same place.
-    same = (batch.tail_targets[:, :, None] == shown[:, None, :]) & (batch.slot[:, :, None] == slot[:, None, :])
+    same = (batch.tail_targets[:, :, None] == shown[:, None, :]) & (
+        batch.slot[:, :, None] == slot[:, None, :]
+    )
     same &= (batch.root[:, :, None] == head[:, None, :]) & filled[:, None, :]
 
     def joined(old: Tensor, new: Tensor) -> Tensor:

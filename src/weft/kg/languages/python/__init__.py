@@ -10,6 +10,7 @@ from typing import cast
 
 from weft.errors import InputError
 from weft.kg.languages.language import Language, ParsedFile
+from weft.kg.languages.python.clues import KINDS
 from weft.kg.languages.python.facts import facts
 from weft.kg.languages.python.schema import PYTHON
 from weft.kg.languages.python.stubs import Typeshed
@@ -26,6 +27,7 @@ class Python(Language):
     schema = PYTHON
     foreign = frozenset(("__pycache__", "site-packages", "node_modules"))
     tests = frozenset(("test", "tests", "testing", "idle_test", *foreign))
+    clues = KINDS
     silent = {"has_parameter": (("head", "returns"), ("tail", "has_type"))}  # noqa: RUF012 - never changed
 
     def parse(self, text: str, where: str) -> SourceFile:

@@ -17,6 +17,7 @@ from weft.kg.languages.python.facts import plain_return, type_name, value_type
 from weft.kg.languages.python.resolve import Module, Modules
 from weft.kg.languages.python.scopes import Scope, owner
 from weft.kg.languages.python.units import Function
+from weft.kg.languages.unit import Clue
 
 KINDS = ("documented", "given", "overrides", "namesake", "fits")
 """Of clues: the docstring names it; it is given at a call, or returned; the overridden or overriding function has it;
@@ -26,20 +27,6 @@ _DEEPEST = 3
 _FEW = 4
 """Most functions of one name that a call of an unknown object's method may mean."""
 _RESULT, _PARAMETER = "result of ", "parameter "
-
-
-class Clue(NamedTuple):
-    """One thing that tells a type.
-
-    Args:
-        kind: One of :data:`KINDS`.
-        name: The type.
-        share: Of all that this kind of clue tells here, in (0, 1].
-    """
-
-    kind: str
-    name: str
-    share: float
 
 
 @dataclass
@@ -64,7 +51,7 @@ class _Call(NamedTuple):
     named: tuple[tuple[str, str], ...]
 
 
-class Clues:
+class TreeClues:
     """Clues of a tree: every file is learnt before anything is asked.
 
     Args:
@@ -137,9 +124,10 @@ class Clues:
                 self._hold(child.optional_vars, self._kind(child.context_expr, scope))
             elif isinstance(child, ast.Return) and child.value is not None and function is not None:
                 function.returned[self._kind(child.value, scope)] += 1
-            elif isinstance(child, ast.Attribute) and isinstance(child.value, ast.Name) and function is not None:
-                if child.value.id in function.names:
-                    function.used[child.value.id].add(child.attr)
+            elif isinstance(child, ast.Attribute) and function is not None:
+                name = child.value.id if isinstance(child.value, ast.Name) else ""
+                if name in function.names:
+                    function.used[name].add(child.attr)
             self._walk(child, inner, function)
 
     def _function(self, node: Function, scope: Scope, inner: Scope) -> _Function:
@@ -216,7 +204,13 @@ class Clues:
                 self._hold(target, kind)
 
     def _hold(self, target: ast.expr, kind: str) -> None:
-        name = target.id if isinstance(target, ast.Name) else target.attr if isinstance(target, ast.Attribute) else ""
+        name = (
+            target.id
+            if isinstance(target, ast.Name)
+            else target.attr
+            if isinstance(target, ast.Attribute)
+            else ""
+        )
         if name and kind and kind != f"{_PARAMETER}{name}":
             self._held[name][kind] += 1
 

@@ -33,12 +33,19 @@ _FIELD = re.compile(
     r"^\s*:(?P<what>param|parameter|arg|type|rtype)(?P<words>[^:\n]*(?::\w+:`[^`]*`)?[^:\n]*):[ \t]*(?P<rest>.*)$",
     re.M,
 )
-_GOOGLE = re.compile(r"^(?P<margin>[ \t]+)\*{0,2}(?P<name>\w+)[ \t]*\((?P<kind>[^()\n]+(?:\([^()]*\))?)\)[ \t]*:", re.M)
+_GOOGLE = re.compile(
+    r"^(?P<margin>[ \t]+)\*{0,2}(?P<name>\w+)[ \t]*\((?P<kind>[^()\n]+(?:\([^()]*\))?)\)[ \t]*:", re.M
+)
 _NUMPY = re.compile(r"^[ \t]*(?P<names>\w+(?:, *\w+)*)[ \t]+:[ \t]+(?P<kind>\S.*)$", re.M)
 _RETURNS = re.compile(r"^[ \t]*Returns?:[ \t]*\n[ \t]+(?P<kind>[^:\n]+):", re.M)
-_UNDERLINED = re.compile(r"^[ \t]*Returns?[ \t]*\n[ \t]*-+[ \t]*\n[ \t]*(?:\w+[ \t]+:[ \t]+)?(?P<kind>\S.*)$", re.M)
+_UNDERLINED = re.compile(
+    r"^[ \t]*Returns?[ \t]*\n[ \t]*-+[ \t]*\n[ \t]*(?:\w+[ \t]+:[ \t]+)?(?P<kind>\S.*)$", re.M
+)
 _ROLE = re.compile(r":\w+(?::\w+)?:`~?([^`<]+)`")
 _NOISE = re.compile(r",?\s*\(?\b(?:optional|default(?:s| is)?\b.*|required|keyword-only)\b\)?.*$", re.I)
+_CONTAINER = re.compile(
+    r"(list|dict|set|tuple|sequence|iterable|iterator|mapping|generator)s?\s+(?:of|from)\b", re.I
+)
 _LONGEST = 60
 
 
@@ -83,7 +90,7 @@ def _type(kind: str) -> str:
     if not kind or len(kind) > _LONGEST:
         return ""
     kind = re.sub(r"\s+or\s+", " | ", kind)
-    first = re.match(r"(list|dict|set|tuple|sequence|iterable|iterator|mapping|generator)s?\s+(?:of|from)\b", kind, re.I)
+    first = _CONTAINER.match(kind)
     if first is not None:
         word = first[1].lower()
         return _WORDS.get(word, word)

@@ -10,6 +10,7 @@ from typing import cast
 from weft.errors import InputError
 from weft.kg.languages.language import ParsedFile
 from weft.kg.languages.python.attributes import open_attributes
+from weft.kg.languages.python.clues import TreeClues
 from weft.kg.languages.python.facts import plain_return
 from weft.kg.languages.python.resolve import Module, Modules
 from weft.kg.languages.python.scopes import Scope, module_scope
@@ -32,6 +33,7 @@ class PythonTree:
     def __init__(self, paths: Iterable[str], above: tuple[str, ...] = ()) -> None:
         self.names = module_names(list(paths), above)
         self.modules = Modules()
+        self._clues = TreeClues(self.modules)
 
     def add(self, path: str, file: ParsedFile) -> None:
         """Learn the names of a file, that others may ask for.
@@ -45,6 +47,18 @@ class PythonTree:
             raise InputError("nested too deep", where=path) from error
         # What other modules ask for are names and bases: the rest of the syntax tree would fill the memory.
         _prune(module.scope)
+
+    def learn(self, path: str, file: ParsedFile) -> None:
+        """Learn what a file tells of types; after all files were added.
+
+        Raises:
+            InputError: It is nested too deep to be walked.
+        """
+        try:
+            source = cast(SourceFile, file)
+            self._clues.learn(self._module(path, source), source.tree)
+        except RecursionError as error:
+            raise InputError("nested too deep", where=path) from error
 
     def facts(self, path: str, file: ParsedFile) -> list[Stated]:
         """The facts of a file that was added.
@@ -62,6 +76,7 @@ class PythonTree:
         """Parameters and functions whose types nothing states, in the order of the text."""
         source = cast(SourceFile, file)
         found = _open(source, source.tree, self._module(path, source).scope)
+        found = [item._replace(clues=tuple(self._clues.of(item.head.name, item.relation))) for item in found]
         return sorted(found, key=lambda item: item.start)
 
     def open_attributes(self, path: str, file: ParsedFile) -> list[Open]:
