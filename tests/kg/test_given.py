@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import torch
-from weft.kg.read.tokens import PAD
 
 from weft.errors import ConfigError
 from weft.kg.config import weft_kg
+from weft.kg.dataset.tokens import PAD
 from weft.kg.model.decode import Queries, score_tails, spell
 from weft.kg.model.leafy_chain import LeafyChainModel, LossWeights
 from weft.kg.represent.given import Clues, attach

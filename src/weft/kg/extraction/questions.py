@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import torch
 
+from weft.kg.dataset.chunks import Chunk
+from weft.kg.dataset.tokens import PAD, CodeTokenizer
 from weft.kg.languages.language import Language
 from weft.kg.languages.unit import Clue
-from weft.kg.read.chunks import Chunk
-from weft.kg.read.tokens import PAD, CodeTokenizer
 from weft.kg.represent.given import Clues
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 import torch
 from torch import Tensor
 
-from weft.kg.read.tokens import PAD
+from weft.kg.dataset.tokens import PAD
 from weft.kg.represent.batch import IGNORED, ChainBatch, pack
 
 
