@@ -1,9 +1,14 @@
-"""What every test starts from: one thread, a fixed seed, no hub, and the data folder if there is one."""
+"""What every test starts from: one thread, a fixed seed, no hub, and the data folder if there is one.
+
+And how a whole run is shared out to its workers: long rooms first, and what starts a service in one piece.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
+from multiprocessing import forkserver
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +29,50 @@ torch.set_num_threads(1)
 settings.register_profile("same", derandomize=True, database=None)
 settings.register_profile("fuzz", derandomize=False, print_blob=True)
 settings.load_profile("same")
+
+LONG = ("serve", "docs", "demo", "bcsd", "cli", "kg", "absa", "train")
+"""Rooms that begin a run, the longest first: the short ones fill up what is left at its end."""
+WHOLE = "tests/serve/"
+"""Tests that share a service stay on one worker."""
+WORKING = (
+    "weft.bcsd.difference.compare",
+    "weft.bcsd.matching.side",
+    "weft.bcsd.show",
+    "weft.bcsd.use.embed_files",
+    "weft.kg.annotate.tree",
+    "weft.kg.extraction.code",
+    "weft.kg.extraction.text",
+    "weft.kg.storage.sparql",
+)
+"""What bounded processes work with; the first one that is started decides what all of a run are forked from."""
+MANY = 300
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        items.sort(key=_place)
+    if len(items) >= MANY:
+        multiprocessing.set_forkserver_preload(list(WORKING))
+        forkserver.ensure_running()
+
+
+def _place(item: pytest.Item) -> int:
+    room = item.nodeid.removeprefix("tests/").partition("/")[0]
+    return LONG.index(room) if room in LONG else len(LONG)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    from xdist.scheduler import LoadFileScheduling
+
+    class Rooms(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return WHOLE if nodeid.startswith(WHOLE) else super()._split_scope(nodeid)
+
+    if config.getvalue("dist") != "loadfile":
+        return None
+    config.option.loadscopereorder = False
+    return Rooms(config, log)
 
 
 @pytest.fixture(autouse=True)

@@ -63,6 +63,12 @@ def test_without_a_term_in_the_sentence_they_belong_to_none():
     assert nearest(text, Span(15, 20, "opinion"), []) is None
 
 
+def test_an_end_of_a_clause_counts_more_than_a_short_way():
+    text = "the screen of this phone is what you see as dim, but soup"
+    words_ = [Span(text.index(word), text.index(word) + len(word)) for word in ("screen", "soup")]
+    assert nearest(text, Span(text.index("dim"), text.index("dim") + 3, "opinion"), words_) == 0
+
+
 def test_a_term_in_another_clause_is_better_than_none():
     text = "the soup, but awful"
     assert nearest(text, Span(14, 19, "opinion"), [Span(4, 8)]) == 0

@@ -82,6 +82,18 @@ def test_remove_takes_folders_and_files_that_are_gone_and_refuses_others(built, 
     assert contents(copied) == []
 
 
+def test_a_folder_is_not_the_one_whose_name_begins_alike(built, copied, options, tmp_path):
+    for name in ("lib", "lib64"):
+        (tmp_path / name).mkdir()
+        shutil.copy(built / "in" / "gcc-O2-x86_64.so", tmp_path / name / "a.so")
+        add([str(tmp_path / name)], copied, options)
+    assert [file.binary for file in contents(copied, [str(tmp_path / "lib")])] == [
+        str(tmp_path / "lib" / "a.so")
+    ]
+    assert len(remove([str(tmp_path / "lib")], copied)) == 1
+    assert len(contents(copied, [str(tmp_path / "lib64")])) == 1
+
+
 def test_update_refuses_a_path_that_is_nowhere(copied, options):
     with pytest.raises(InputError, match="neither on the disk nor in the index"):
         update.update(["/nowhere/at/all"], copied, options)

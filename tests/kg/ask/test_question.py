@@ -24,6 +24,9 @@ FACTS = (
     ("The Salt Road", "author", "Gunnar Ek", 0.9),
     ("Gunnar Ek", "notable_work", "The Salt Road", 0.5),
     ("Karin Ek", "award_received", "August Prize", 0.4),
+    ("Salt", "author", "Nils Holm", 0.9),
+    ("Mads Holm", "founded_by", "Karin Ek", 0.9),
+    ("Gunnar Ek", "employer", "Aarhus", 0.2),
 )
 
 
@@ -62,6 +65,33 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_questions(store: Path, question: str, expected: list[str]) -> None:
     found = answer(Graph.load(store), question)
     assert [found.name(fact) for fact in found.facts] == expected
+
+
+def test_what_is_not_sure_enough_is_no_answer(store: Path) -> None:
+    graph = Graph.load(store)
+    assert answer(graph, "Who is the employer of Gunnar Ek?").facts == ()
+    assert [fact.tail for fact in answer(graph, "Who is the employer of Gunnar Ek?", least=0.1).facts] == [
+        "Aarhus"
+    ]
+
+
+def test_only_the_end_that_is_asked_for_answers(store: Path) -> None:
+    """He founded one and was, says the store, founded by another."""
+    graph = Graph.load(store)
+    named = [
+        [found.name(fact) for fact in found.facts]
+        for found in (
+            answer(graph, "Which company did Mads Holm found?"),
+            answer(graph, "Who founded Mads Holm?"),
+        )
+    ]
+    assert named == [["Kestrel Line"], ["Karin Ek"]]
+
+
+def test_the_longest_name_is_meant(store: Path) -> None:
+    graph = Graph.load(store)
+    assert answer(graph, "Who wrote The Salt Road?").entity == "The Salt Road"
+    assert answer(graph, "Who wrote Salt?").entity == "Salt"
 
 
 def test_what_cannot_be_answered_is_said(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
