@@ -111,31 +111,14 @@ def test_predict_a_table(absa, tmp_path, suffix):
     assert found[0]["target"] == "Hotel Aurora"
 
 
-def test_predict_standard_input(trained):
-    command = [
-        sys.executable,
-        "-m",
-        "weft",
-        "absa",
-        "predict",
-        "-",
-        "--aspect",
-        "price",
-        "--model",
-        str(trained),
-    ]
-    done = subprocess.run(
-        [*command, *CPU],
-        input="LOCATION1 is cheap\n\nquiet\n",
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [record["row"] for record in found] == [1, 3]
-    assert done.returncode == 9
-    assert "standard input row 2: column 'text' is empty" in done.stderr
+def test_predict_standard_input(absa, tmp_path, monkeypatch):
+    (tmp_path / "in").write_text("LOCATION1 is cheap\n\nquiet\n")
+    with (tmp_path / "in").open() as given:
+        monkeypatch.setattr(sys, "stdin", given)
+        code, out, err = absa("predict", "-", "--aspect", "price")
+    assert [json.loads(line)["row"] for line in out.splitlines()] == [1, 3]
+    assert code == 9
+    assert "standard input row 2: column 'text' is empty" in err
 
 
 def test_a_broken_row_is_named_and_the_rest_goes_through(absa, tmp_path):

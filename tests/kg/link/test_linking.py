@@ -14,7 +14,7 @@ from weft.errors import ConfigError
 from weft.kg.link import near as near_module
 from weft.kg.link.dictionary import Dictionary
 from weft.kg.link.linker import Linker
-from weft.kg.link.near import NearNames, gram_codes, jaccard
+from weft.kg.link.near import NearNames, gram_codes
 from weft.kg.link.words import fold, split_words
 from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.read.funnel import Funnel
@@ -106,6 +106,12 @@ def test_aliases_link_to_their_entity() -> None:
     assert mention == Mention(4, 9, 0, "Rhine", "river")
 
 
+def jaccard(first: str, second: str) -> float:
+    """J of the 3-grams of two strings; 0 where neither has three characters."""
+    a, b = ({text[place : place + 3] for place in range(len(text) - 2)} for text in (first, second))
+    return len(a & b) / len(a | b) if a | b else 0.0
+
+
 def test_jaccard_by_hand() -> None:
     # main: mai ain; mainz: mai ain inz.
     assert jaccard("main", "mainz") == pytest.approx(2 / 3)
@@ -113,6 +119,9 @@ def test_jaccard_by_hand() -> None:
     assert jaccard("ab", "ab") == 0.0
     assert jaccard("aaaa", "aaa") == 1.0
     assert len(set(gram_codes("a\U0001f44d\U0010ffffb").tolist())) == 2
+    for first, second in (("main", "mainz"), ("aaaa", "aaa"), ("of germany", "germany")):
+        near = NearNames({second: 7}, 0.0)
+        assert near.best(first) == (7, pytest.approx(jaccard(first, second)))
 
 
 @settings(max_examples=150, deadline=None)

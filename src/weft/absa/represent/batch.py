@@ -161,10 +161,6 @@ class Representation:
             ]
         return Pieces(tuple(encoding.ids), tuple(offsets))
 
-    def knows(self, aspect: str) -> bool:
-        """Whether the model was trained on this aspect."""
-        return aspect_words(aspect) in self._known
-
     def questions(self, sentences: Sequence[Sentence]) -> Questions:
         """One batch for the models that encode a text once.
 

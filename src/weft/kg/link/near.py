@@ -213,12 +213,6 @@ def gram_codes(text: str) -> NDArray[np.int64]:
     return (grams[:, 0] << (2 * _BITS)) | (grams[:, 1] << _BITS) | grams[:, 2]
 
 
-def jaccard(first: str, second: str) -> float:
-    """J of two strings; 0 where neither has three characters."""
-    a, b = set(gram_codes(first).tolist()), set(gram_codes(second).tolist())
-    return len(a & b) / len(a | b) if a | b else 0.0
-
-
 def _is_edge(words: Words) -> NDArray[np.bool_]:
     return np.array(
         [len(word) > _SHORT and any(letter.isalnum() for letter in word) for word in words.folded], dtype=bool

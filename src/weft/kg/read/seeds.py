@@ -13,7 +13,7 @@ from weft.kg.read.funnel import Funnel
 from weft.kg.read.ntriples import Labels, last_part, read_ntriples
 from weft.kg.schema import Schema
 from weft.platform.files import write_json
-from weft.platform.reading import csv_reader, parse_json, read_json, read_text
+from weft.platform.reading import csv_reader, parse_json, read_text
 
 COLUMNS = ("head", "relation", "tail", "head_type", "tail_type", "head_aliases", "tail_aliases")
 _UNREADABLE = "seed lines that cannot be read"
@@ -228,16 +228,3 @@ def save_entities(entities: Iterable[Entity], path: Path) -> None:
     """Write a dictionary as JSON, for linking documents later."""
     records = [{"name": item.name, "type": item.type, "aliases": list(item.aliases)} for item in entities]
     write_json(path, records, ensure_ascii=False)
-
-
-def load_entities(path: Path) -> list[Entity]:
-    """Read what :func:`save_entities` wrote.
-
-    Raises:
-        InputError: The file is none.
-    """
-    try:
-        records = read_json(path)
-        return [Entity(item["name"], item["type"], tuple(item["aliases"])) for item in records]
-    except (KeyError, TypeError) as error:
-        raise InputError(f"no dictionary can be read: {error!r}", where=str(path)) from error
