@@ -51,8 +51,8 @@ def test_the_page_asks_nobody_and_what_the_corpus_says_is_no_markup(odd_store: P
     graph = Graph.load(odd_store)
     write_page(graph, neighbourhood(graph, ODD), tmp_path / "page.html")
     read = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
-    # One element for the data, one for the library, one for the page; nothing that a name opened or closed.
-    assert read.tags.count("script") == 3
+    # One element for the data, four of others that draw, one for the page; nothing that a name opened or closed.
+    assert read.tags.count("script") == 6
     data = json.loads(read.texts["data"][0])
     assert data["centre"] == ODD
     assert {place["sentence"] for fact in data["facts"] for place in fact["places"]} >= {f"{ODD} knows Bo."}
@@ -93,6 +93,27 @@ def test_a_browser_draws_it_and_shows_the_sentence_behind_an_arrow(odd_store: Pa
     assert html.escape(ODD, quote=False).replace("\u2028", "\u2028") in dom
     assert "<script>alert" not in dom.split('id="data"')[0]
     assert '<div data-id="layer' in dom or "<canvas" in dom
+
+
+@pytest.mark.slow
+def test_no_label_lies_on_another(star: Graph, tmp_path: Path) -> None:
+    around = neighbourhood(star, "hub", nodes=60)
+    script = """
+      const boxes = graph.nodes().map((node) => node.boundingBox({ includeLabels: true, includeOverlays: false }));
+      let over = 0;
+      boxes.forEach((one, first) => boxes.slice(first + 1).forEach((other) => {
+        if (one.x1 < other.x2 && other.x1 < one.x2 && one.y1 < other.y2 && other.y1 < one.y2) over += 1;
+      }));
+      document.body.dataset.over = over;
+      document.body.dataset.places = JSON.stringify(graph.nodes().map((node) => Math.round(node.position("x"))));"""
+    page = tmp_path / "page.html"
+    page.write_text(with_script(neighbourhood_page(star, around), script), encoding="utf-8")
+    first, second = browse(page, "", tmp_path), browse(page, "", tmp_path)
+    assert 'data-over="0"' in first
+    places = re.search(r'data-places="([^"]*)"', first)
+    assert places is not None
+    assert len(set(json.loads(places[1]))) > 10
+    assert places[0] in second
 
 
 @pytest.mark.slow

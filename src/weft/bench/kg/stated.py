@@ -27,7 +27,7 @@ def rows(quick: bool = False) -> Iterator[Row]:
     seconds, count = 0.0, 0
     for name in MEASURED[:3] if quick else MEASURED:
         folder = package(name)
-        texts = dict(_sources(folder))
+        texts = dict(sources(folder))
         start = time.process_time()
         tree = LANGUAGE.tree(folder, texts)
         for path, text in texts.items():
@@ -168,7 +168,8 @@ class _Lines:
         return self.text.count("\n", 0, offset) + 1, offset - before
 
 
-def _sources(folder: Path) -> Iterator[tuple[str, str]]:
+def sources(folder: Path) -> Iterator[tuple[str, str]]:
+    """The files of a folder that can be parsed, with their paths below it."""
     for path in sorted(folder.rglob("*.py")):
         try:
             text = LANGUAGE.decode(path.read_bytes(), str(path))

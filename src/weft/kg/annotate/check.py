@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -13,29 +11,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
-from weft.errors import LimitError, MissingExtraError, WeftError
+from weft.errors import MissingExtraError
+from weft.kg.annotate.infer import Complaint, Source, class_of, infer_returns, pyright, run_checker
 from weft.kg.annotate.plan import Candidate, Missing
-from weft.kg.annotate.tree import Annotated, Findings
+from weft.kg.annotate.tree import Findings
 from weft.kg.annotate.write import annotated
 
 Checker = Literal["pyright", "mypy"]
 _ROUNDS = 6
-_SECONDS = 900
-_REVEALED = re.compile(r'^Type of ".*" is "\((?:.*)\) -> (.*)"$', re.DOTALL)
 _PLAIN_WORDS = frozenset(
     ("None", "bool", "bytes", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple")
 )
 _MYPY = re.compile(r"^(.*?):(\d+)(?::\d+)?: error: (.*)$")
-
-
-class Complaint(NamedTuple):
-    """One error of a checker: the file below its tree, the line, the message."""
-
-    file: str
-    line: int
-    message: str
 
 
 def checked(found: Findings, place: Path, checker: Checker, least: float) -> None:
@@ -64,7 +53,7 @@ def checked(found: Findings, place: Path, checker: Checker, least: float) -> Non
         else:
             copy.mkdir()
             shutil.copy(place, copy / place.name)
-        check = _pyright if checker == "pyright" else _mypy
+        check = pyright if checker == "pyright" else _mypy
         before = _counted(check(copy))
         if checker == "pyright":
             _infer(found, copy)
@@ -137,83 +126,30 @@ def _behind(
 
 def _infer(found: Findings, copy: Path) -> None:
     """Ask pyright what it infers of functions that can be named from outside, and put it first."""
-    asked: dict[tuple[str, int], tuple[Annotated, int]] = {}
+    sources = {
+        file.below: Source(file.text, file.encoding, [item.asked for item in file.missing])
+        for file in found.files
+    }
+    revealed = infer_returns(sources, copy)
     for file in found.files:
-        lines = file.text.count("\n") + 1
-        added: list[str] = []
-        for number, item in enumerate(file.missing):
-            name = _inside(file, item.asked.head.name)
-            if item.asked.relation == "returns" and name is not None:
-                added.append(f"reveal_type({name})")
-                asked[file.below, lines + len(added)] = file, number
-        revealing = file.text + "\n" + "\n".join(added) + "\n"
-        (copy / file.below).write_bytes(revealing.encode(file.encoding, errors="replace"))
-    for item in _pyright(copy, reveal=True):
-        place = asked.get((item.file, item.line))
-        match = _REVEALED.match(item.message)
-        if place is None or match is None or not _PLAIN_WORDS.issuperset(re.findall(r"\w+", match[1])):
-            continue
-        file, number = place
-        old = file.missing[number]
-        rest = tuple(candidate for candidate in old.candidates if candidate.text != match[1])
-        file.missing[number] = replace(old, candidates=(Candidate(match[1], 1.0, "checker"), *rest))
-
-
-def _inside(file: Annotated, name: str) -> str | None:
-    """The name of a function below its module; None of one within a function."""
-    stem = file.below.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    ends = [stem.split(".")[start:] for start in range(stem.count(".") + 1)]
-    for parts in ends:
-        marker = ".".join(parts) + "."
-        if marker in f"{name}.":
-            rest = name[name.index(marker) + len(marker) :]
-            top = set(
-                re.findall(
-                    rf"^(?:async\s+)?(?:def|class)\s+({re.escape(rest.split('.')[0])})\b", file.text, re.M
-                )
-            )
-            if top and rest.count(".") <= 1:
-                return rest
-    return None
-
-
-def _pyright(copy: Path, reveal: bool = False) -> list[Complaint]:
-    said = _run([sys.executable, "-m", "pyright", "--outputjson", str(copy)], copy)
-    try:
-        found = json.loads(said)["generalDiagnostics"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise WeftError(f"pyright gave no answer: {said.strip()[:200]}") from error
-    wanted = "information" if reveal else "error"
-    return [
-        Complaint(_below(item["file"], copy), item["range"]["start"]["line"] + 1, item["message"])
-        for item in found
-        if item["severity"] == wanted
-    ]
+        for number, old in enumerate(file.missing):
+            said = revealed.get((file.below, old.asked), "")
+            if not said:
+                continue
+            if _PLAIN_WORDS.issuperset(re.findall(r"\w+", said)):
+                first = Candidate(said, 1.0, "checker")
+            else:
+                # Of what the model could write too, the checker's word counts.
+                same = [item for item in old.candidates if item.text == class_of(said)]
+                if not same:
+                    continue
+                first = replace(same[0], confidence=1.0, evidence="checker")
+            rest = tuple(item for item in old.candidates if item.text != first.text)
+            file.missing[number] = replace(old, candidates=(first, *rest))
 
 
 def _mypy(copy: Path) -> list[Complaint]:
     options = ["--no-error-summary", "--hide-error-context", "--no-incremental", "--check-untyped-defs"]
-    said = _run([sys.executable, "-m", "mypy", *options, "--ignore-missing-imports", "."], copy)
+    said = run_checker([sys.executable, "-m", "mypy", *options, "--ignore-missing-imports", "."], copy)
     matches = [_MYPY.match(line) for line in said.splitlines()]
     return [Complaint(match[1], int(match[2]), match[3]) for match in matches if match is not None]
-
-
-def _below(path: str, copy: Path) -> str:
-    place = Path(path).resolve()
-    return place.relative_to(copy.resolve()).as_posix() if place.is_relative_to(copy.resolve()) else path
-
-
-def _run(command: list[str], folder: Path) -> str:
-    try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=False,
-            errors="replace",
-        )
-    except subprocess.TimeoutExpired as error:
-        raise LimitError(f"{command[2]} took more than {_SECONDS} s", where=str(folder)) from error
-    return done.stdout

@@ -133,12 +133,16 @@ const graph = cytoscape({
   layout: { name: "preset" },
 });
 
-// Rings first, then forces from there: without chance, the same page looks the same every time.
-graph.layout({ name: "concentric", concentric: (node) => 10 - node.data("ring"), levelWidth: () => 1,
-               minNodeSpacing: 24, animate: false }).run();
-graph.layout({ name: "cose", randomize: false, animate: false, nodeRepulsion: () => 24000,
-               idealEdgeLength: () => 80, nodeOverlap: 16, padding: 40,
-               numIter: data.nodes.length > 150 ? 400 : 1000 }).run();
+// Chance of a fixed start: the same page looks the same every time.
+let last = 1;
+Math.random = () => {
+  last = (last * 48271) % 2147483647;
+  return last / 2147483647;
+};
+// Boxes of the size of their labels are laid out, so that no label lies on another.
+graph.layout({ name: "fcose", quality: "proof", animate: false, randomize: true, nodeDimensionsIncludeLabels: true,
+               nodeSeparation: 90, idealEdgeLength: () => 110, nodeRepulsion: () => 12000, padding: 40,
+               numIter: data.nodes.length > 150 ? 1000 : 2500 }).run();
 let width = 0;
 function fit() {
   if (graph.width() === width) return;

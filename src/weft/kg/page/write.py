@@ -7,6 +7,7 @@ from pathlib import Path
 from weft.kg.page.neighbourhood import Neighbourhood
 from weft.kg.storage.graph import Graph
 from weft.platform.files import write_text
+from weft.platform.graphs import DRAWING
 from weft.platform.page import asset, render
 
 _SENTENCES = 5
@@ -43,7 +44,10 @@ def neighbourhood_page(graph: Graph, around: Neighbourhood) -> str:
         around.centre,
         _BODY,
         style=asset("weft.kg.page", "page.css"),
-        scripts=[asset("weft.kg.page", name) for name in ("cytoscape.min.js", "page.js")],
+        scripts=[
+            *(asset("weft.platform.graphs", name) for name in DRAWING),
+            asset("weft.kg.page", "page.js"),
+        ],
         data=record(graph, around),
     )
 

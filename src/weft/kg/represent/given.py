@@ -51,15 +51,17 @@ class Clues:
         return replace(self, **dealt)
 
 
-def attach(batch: ChainBatch, clues: Clues) -> ChainBatch:
+def attach(batch: ChainBatch, clues: Clues, most: int | None = None) -> ChainBatch:
     """A batch with leaves that are shown; the same batch where there are none.
 
     Args:
         batch: Without any.
         clues: Of its chunks.
+        most: Columns for them; of a chunk that needs more, the last clues are left out.
     """
     lengths = torch.where(clues.there, clues.tail_length, 0)
     columns = int(lengths.sum(dim=1).max()) if lengths.numel() else 0
+    columns = columns if most is None else min(columns, most)
     if not columns:
         return batch
     kept, start, group, slot = pack(lengths, columns)

@@ -175,7 +175,8 @@ class Sampler:
         if corpus.clues is None or not self.model.clues:
             return batch
         clues = self._draw_clues(corpus.clues, chunks, place, generator)
-        return attach(batch, clues.shuffled(generator) if config.shuffle_clues else clues)
+        clues = clues.shuffled(generator) if config.shuffle_clues else clues
+        return attach(batch, clues, config.leaf_columns)
 
     def _draw_clues(
         self, known: ClueTable, chunks: Tensor, place: Tensor, generator: torch.Generator

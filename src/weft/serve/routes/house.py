@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from weft import __version__
+from weft.platform.graphs import DRAWING
 from weft.platform.models import describe_models
 from weft.serve.routes.needs import PROBLEMS, AnyCaller, AnyDesk
 from weft.serve.shapes.base import Health, Models
@@ -64,8 +65,8 @@ def page_files() -> dict[str, tuple[bytes, str]]:
             if suffix in _MEDIA and file.is_file():
                 found[address + file.name] = file.read_bytes(), _MEDIA[suffix]
     found["/base.css"] = files("weft.platform").joinpath("page.css").read_bytes(), _MEDIA[".css"]
-    graphs = files("weft.kg.page").joinpath("cytoscape.min.js")
-    found["/vendor/cytoscape.min.js"] = graphs.read_bytes(), _MEDIA[".js"]
+    for name in DRAWING:
+        found[f"/vendor/{name}"] = files("weft.platform.graphs").joinpath(name).read_bytes(), _MEDIA[".js"]
     found["/"] = found["/index.html"]
     return found
 

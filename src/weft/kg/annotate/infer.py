@@ -1,0 +1,142 @@
+"""What pyright infers of functions without a return annotation, asked with ``reveal_type`` in a copy of a tree."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from weft.errors import LimitError, WeftError
+from weft.kg.languages.python.facts import type_name
+from weft.kg.languages.unit import Open
+
+_SECONDS = 900
+_REVEALED = re.compile(r'^Type of ".*" is "\((?:.*)\) -> (.*)"$', re.DOTALL)
+_AWAITED = re.compile(r"^CoroutineType\[Any, Any, (.*)\]$", re.DOTALL)
+_NOTHING = frozenset(("Unknown", "NoReturn", "Never", "Self"))
+
+
+class Complaint(NamedTuple):
+    """What a checker says of one place: the file below its tree, the line, the message."""
+
+    file: str
+    line: int
+    message: str
+
+
+class Source(NamedTuple):
+    """A file of the copy.
+
+    Args:
+        text: Its source.
+        encoding: What it is written in.
+        asked: Its open questions; those of returns are asked.
+    """
+
+    text: str
+    encoding: str
+    asked: Sequence[Open]
+
+
+def infer_returns(files: Mapping[str, Source], copy: Path) -> dict[tuple[str, Open], str]:
+    """What pyright infers that functions return, as it writes types; of functions that can be named from outside.
+
+    Args:
+        files: By their path below the copy; they are written anew, with lines at their ends.
+        copy: The copy of the tree.
+
+    Raises:
+        LimitError: It takes too long.
+    """
+    placed: dict[tuple[str, int], Open] = {}
+    for below, source in files.items():
+        lines = source.text.count("\n") + 1
+        added: list[str] = []
+        for item in source.asked:
+            name = _inside(below, source.text, item.head.name) if item.relation == "returns" else None
+            if name is not None:
+                added.append(f"reveal_type({name})")
+                placed[below, lines + len(added)] = item
+        text = source.text + "\n" + "\n".join(added) + "\n"
+        (copy / below).write_bytes(text.encode(source.encoding, errors="replace"))
+    found: dict[tuple[str, Open], str] = {}
+    for complaint in pyright(copy, reveal=True):
+        item = placed.get((complaint.file, complaint.line))
+        match = _REVEALED.match(complaint.message)
+        if item is not None and match is not None:
+            awaited = _AWAITED.match(match[1])
+            found[complaint.file, item] = match[1] if awaited is None else awaited[1]
+    return found
+
+
+def class_of(revealed: str) -> str:
+    """The one class of a type as pyright writes it, without ``None``; empty where there is none."""
+    try:
+        name = type_name(ast.parse(revealed, mode="eval").body) or ""
+    except (SyntaxError, ValueError, RecursionError):
+        return ""
+    return "" if name in _NOTHING else name
+
+
+def pyright(copy: Path, reveal: bool = False) -> list[Complaint]:
+    """The errors that pyright finds in a tree, or what it was asked to reveal.
+
+    Raises:
+        LimitError: It takes too long.
+    """
+    said = run_checker([sys.executable, "-m", "pyright", "--outputjson", str(copy)], copy)
+    try:
+        found = json.loads(said)["generalDiagnostics"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise WeftError(f"pyright gave no answer: {said.strip()[:200]}") from error
+    wanted = "information" if reveal else "error"
+    return [
+        Complaint(_below(item["file"], copy), item["range"]["start"]["line"] + 1, item["message"])
+        for item in found
+        if item["severity"] == wanted
+    ]
+
+
+def run_checker(command: list[str], folder: Path) -> str:
+    """What a checker prints.
+
+    Raises:
+        LimitError: It takes too long.
+    """
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+            errors="replace",
+        )
+    except subprocess.TimeoutExpired as error:
+        raise LimitError(f"{command[2]} took more than {_SECONDS} s", where=str(folder)) from error
+    return done.stdout
+
+
+def _below(path: str, copy: Path) -> str:
+    place = Path(path).resolve()
+    return place.relative_to(copy.resolve()).as_posix() if place.is_relative_to(copy.resolve()) else path
+
+
+def _inside(below: str, text: str, name: str) -> str | None:
+    """The name of a function below its module; None of one within a function."""
+    stem = below.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    ends = [stem.split(".")[start:] for start in range(stem.count(".") + 1)]
+    for parts in ends:
+        marker = ".".join(parts) + "."
+        if marker in f"{name}.":
+            rest = name[name.index(marker) + len(marker) :]
+            first = re.escape(rest.split(".")[0])
+            if re.search(rf"^(?:async\s+)?(?:def|class)\s+{first}\b", text, re.M) and rest.count(".") <= 1:
+                return rest
+    return None
