@@ -21,6 +21,8 @@ _MOST = 6
 """Sentences of one part of a made text."""
 _PARTS = (1, 1, 2, 2, 3, 4)
 """Parts of a text, about different things."""
+_FEW = (1, 1, 1, 2, 2, 3)
+"""Sentences of a plain text."""
 INVERSE: Mapping[str, str] = {
     "parent_organization": "subsidiary",
     "part_of": "has_part",
@@ -123,6 +125,13 @@ class Maker:
             facts += [GivenFact(fact.head + first, fact.relation, fact.tail + first) for fact in part.facts]
             text += part.text
         return TextDocument(name, text, tuple(mentions), tuple(facts))
+
+    def plain(self, name: str) -> TextDocument:
+        """One text of a sentence or two, which need not name what they speak of."""
+        random = self.random
+        scene = random.choice(self.scenes)
+        sentences = [sentence for group in scene.groups for sentence in group]
+        return self._write(name, scene, random.sample(sentences, min(random.choice(_FEW), len(sentences))))
 
     def _part(self, name: str) -> TextDocument:
         random = self.random

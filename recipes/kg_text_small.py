@@ -3,10 +3,11 @@ r"""Train `kg-text-small`: raw English text to facts, nothing given.
     weft kg build dev_revised.json --language redocred --split SPLIT --vocabulary MINILM -o DATASET
     python recipes/kg_text_small.py --data DATASET --corpus dev_revised.json --start MINILM --out OUT
 
-SPLIT is examples/kg/redocred_split.json. Layers that find mentions, then leaves, pairs and relations above the frozen
-lower layers; both learn from Re-DocRED's training part and from made texts. Then confidences are fitted on what the
-model reads out of the raw documents of the validation part. OUT/model is the model, its matrices in bytes of six bits.
-It goes on where it was stopped.
+SPLIT is examples/kg/redocred_split.json. Layers that find mentions learn from Re-DocRED's training part and from made
+texts; then leaves, pairs and relations above the frozen lower layers from the same, from the training part cut into
+sentences, from plain made sentences, and from the training part with the mentions that the model found itself. Then
+confidences are fitted on what the model reads out of the raw documents of the validation part, whole and cut. OUT/model
+is the model, its matrices in bytes of six bits. It goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -22,15 +23,18 @@ from pathlib import Path
 from random import Random
 
 import torch
-from kg_text_made import Maker, read_scenes
+from kg_text_made import HERE, Maker, Scene, read_scenes
+from kg_text_pieces import as_found
 
-from weft.kg.evaluate.judge import calibrated
+from weft.kg.evaluate.judge import calibrated, documents_of
 from weft.kg.extraction.entities import EntityExtractor
 from weft.kg.learn.text import course, from_pretrained
 from weft.kg.mentions.find import find_spans, score_mentions
 from weft.kg.mentions.training import train_mentions
 from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.read.documents import TextDocument
+from weft.kg.read.funnel import Funnel
+from weft.kg.read.sentences import pieces
 from weft.kg.represent.document import document_passages
 from weft.kg.represent.passages import TextDataset, TextEntity, load_text_dataset
 from weft.kg.schema import Schema
@@ -39,6 +43,7 @@ from weft.train.snapshot import seed_everything
 
 SHARED, MEAN, MENTION_LAYERS = 5, 3, 6
 MADE_FOR_MENTIONS = 200
+PAIRS_TOGETHER = 60
 BITS = 6
 _LEAST_SHARE = 0.02
 
@@ -66,14 +71,35 @@ def with_documents(dataset: TextDataset, documents: Sequence[TextDocument]) -> T
 
 def made_texts(dataset: TextDataset, count: int) -> list[TextDocument]:
     """Made texts; a part of their names stands in the training part."""
+    maker = maker_of(dataset, read_scenes(), Random(0))
+    return [maker(f"made-{number}") for number in range(count)]
+
+
+def maker_of(dataset: TextDataset, scenes: Sequence[Scene], random: Random) -> Maker:
+    """Makes texts with a part of the names that stand in the training part."""
     real: dict[str, set[str]] = {"PER": set(), "ORG": set(), "LOC": set()}
     for number in dataset.documents_of("train"):
         for entity in dataset.entities[number].values():
             words = len(entity.name.split())
             if entity.type in real and entity.name[0].isupper() and (entity.type != "PER" or 1 < words < 4):
                 real[entity.type].add(entity.name)
-    maker = Maker(read_scenes(), Random(0), {kind: sorted(names) for kind, names in real.items()})
-    return [maker(f"made-{number}") for number in range(count)]
+    return Maker(scenes, random, {kind: sorted(names) for kind, names in real.items()})
+
+
+def plain_texts(dataset: TextDataset, count: int) -> list[TextDocument]:
+    """Made sentences, one to three together, of the scenes of made texts and of plain ones."""
+    maker = maker_of(dataset, [*read_scenes(), *read_scenes(HERE / "plain.txt")], Random(11))
+    return [maker.plain(f"plain-{number}") for number in range(count)]
+
+
+def short_and_found(
+    model: EntityGraphModel, dataset: TextDataset, documents: Sequence[TextDocument]
+) -> list[TextDocument]:
+    """The documents in pieces of a few sentences, then whole with the entities that the model finds in them."""
+    random = Random(7)
+    short = [piece for document in documents for piece in pieces(document, random)]
+    found = [as_found(model, dataset.tokenizer, document, random) for document in documents]
+    return [piece for piece in short if len({item.entity for item in piece.mentions}) > 1] + found
 
 
 def typed_schema(dataset: TextDataset) -> Schema:
@@ -113,8 +139,9 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--start", type=Path, required=True, metavar="DIR", help="a BERT directory")
     parser.add_argument("--out", type=Path, required=True, metavar="OUT")
     parser.add_argument("--made", type=int, default=200, help="made texts (200)")
+    parser.add_argument("--plain", type=int, default=800, help="made plain sentences (800)")
     parser.add_argument("--mention-epochs", type=int, default=4)
-    parser.add_argument("--relation-epochs", type=int, default=9)
+    parser.add_argument("--relation-epochs", type=int, default=8)
     parser.add_argument("--pair-size", type=int, default=128)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args(argv)
@@ -139,13 +166,15 @@ def main(argv: list[str]) -> int:
     )  # fmt: skip
     to_tag = with_documents(dataset, made[:MADE_FOR_MENTIONS]).passages_of("train")
     train_mentions(model, to_tag, shared, evaluate=mentions, directory=arguments.out / "mentions", quiet=True)
-    everything = with_documents(dataset, made[: arguments.made])
+    documents = documents_of(arguments.corpus, "redocred", arguments.split, "train", Funnel())
+    more = [*made[: arguments.made], *plain_texts(dataset, arguments.plain)]
+    everything = with_documents(dataset, [*more, *short_and_found(model, dataset, documents)])
     seed_everything(arguments.seed)
     config = replace(shared, epochs=arguments.relation_epochs, weight_decay=0.05, warmup=0.08)
-    course(model, everything, config).run(arguments.out / "relations")
+    course(model, everything, config, pairs_together=PAIRS_TOGETHER).run(arguments.out / "relations")
     folder = arguments.out / "model"
     model.save(folder, dataset.tokenizer.tokenizer, bits=BITS)
-    typed_schema(everything).save(folder / "schema.json")
+    typed_schema(with_documents(dataset, made)).save(folder / "schema.json")
     extractor = calibrated(EntityExtractor.load(folder), arguments.corpus, arguments.split)
     if extractor.confidence is not None:
         extractor.confidence.save(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,18 @@ def test_pdf_lines_become_paragraphs() -> None:
     for data in (b"", b"%PDF-1.4", b"nonsense" * 40, whole[:200]):
         with pytest.raises(InputError, match="PDF"):
             pdf_text(data)
+
+
+def test_what_the_parser_of_pdfs_remarks_is_in_our_error_and_nowhere_else(
+    caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(InputError, match=r"no PDF that can be read: \w+; .*header"):
+        pdf_text(b"no header" * 30)
+    assert not caplog.records
+    assert capfd.readouterr() == ("", "")
+    # And the logger is as it was.
+    logging.getLogger("pypdf").warning("heard")
+    assert [record.message for record in caplog.records] == ["heard"]
 
 
 def test_a_folder_of_all_kinds(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from random import Random
 from typing import Literal
 
 from weft.errors import ConfigError, InputError
@@ -16,6 +17,7 @@ from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.labelled_texts import read_labelled_texts
 from weft.kg.read.redocred import read_redocred
+from weft.kg.read.sentences import pieces
 from weft.kg.read.sentences_with_entities import read_crossre
 from weft.platform.reading import read_object
 
@@ -123,6 +125,8 @@ def calibrated(
 ) -> EntityExtractor:
     """The model with confidences fitted on what it reads out of raw documents: on mentions that it found itself.
 
+    Those of short texts are fitted on the same documents cut into runs of one to three sentences.
+
     Args:
         extractor: Any; its own confidences are not looked at.
         path: Re-DocRED.
@@ -135,9 +139,13 @@ def calibrated(
     """
     _finds(extractor)
     bare = replace(extractor, confidence=None)
-    judged = judge(bare, documents_of(path, "redocred", split, part, Funnel()))
-    answers = ((item.fact.relation, item.fact.confidence, item.gold is not None) for item in judged)
-    return replace(extractor, confidence=Confidence.fit(answers))
+    documents = documents_of(path, "redocred", split, part, Funnel())
+    short = [piece for number, whole in enumerate(documents) for piece in pieces(whole, Random(number))]
+    long, brief = (
+        [(item.fact.relation, item.fact.confidence, item.gold is not None) for item in judge(bare, part)]
+        for part in (documents, short)
+    )
+    return replace(extractor, confidence=Confidence.fit(long).with_short(brief))
 
 
 def _finds(extractor: EntityExtractor) -> None:

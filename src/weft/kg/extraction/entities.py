@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from weft.errors import CheckpointError
 from weft.kg.dataset.chunks import Chunk, ChunkMention
@@ -39,6 +42,8 @@ class EntityFact:
         place: Characters of the head, where it stands nearest to the tail.
         tail_place: Characters of the tail there.
         span: Characters of the passage.
+        head_type: What the head is, such as ``"PER"``; empty where that is not known.
+        tail_type: What the tail is.
     """
 
     head: str
@@ -48,6 +53,8 @@ class EntityFact:
     place: Span
     tail_place: Span
     span: Span
+    head_type: str = ""
+    tail_type: str = ""
 
     def record(self) -> dict[str, object]:
         """As JSON."""
@@ -124,6 +131,17 @@ class EntityExtractor:
         agreed = without_contradictions(list(best.values()), self.schema)
         return sorted(agreed, key=lambda fact: (fact.place, fact.relation, fact.tail_place))
 
+    @cached_property
+    def _allowed(self) -> NDArray[np.bool_]:
+        """``(relations, types, types)``: which types of head and tail a relation may have."""
+        kinds = [kind or None for kind in self.model.config.types]
+        return np.array(
+            [
+                [[relation.allows(head, tail) for tail in kinds] for head in kinds]
+                for relation in self.schema.relations
+            ]
+        )
+
     @torch.no_grad()
     def _ask(
         self, part: Sequence[tuple[EntityExample, list[Chunk]]], sure: Mapping[int, float], least: float
@@ -133,29 +151,50 @@ class EntityExtractor:
         scores = self.model(batch)
         margin = with_inverses(scores[..., 1:] - scores[..., :1], self.schema.inverses())
         margin = margin.masked_fill(~batch.pairs()[..., None], float("-inf"))
-        probability = margin.sigmoid().cpu()
-        for row, head, tail, number in torch.nonzero(margin.cpu() >= LEAST).tolist():
-            example, chunks = part[row]
+        found = torch.nonzero(margin >= LEAST)
+        probability = margin[tuple(found.unbind(1))].double().sigmoid().cpu().numpy()
+        places = found.cpu().numpy()
+        for row, (example, chunks) in enumerate(part):
+            mine = places[:, 0] == row
+            yield from self._facts(example, chunks, places[mine, 1:], probability[mine], sure, least)
+
+    def _facts(
+        self,
+        example: EntityExample,
+        chunks: list[Chunk],
+        places: NDArray[np.int64],
+        probability: NDArray[np.float64],
+        sure: Mapping[int, float],
+        least: float,
+    ) -> Iterator[EntityFact]:
+        """The facts of one passage: its (head, tail, relation) and their probabilities, all relations' at once."""
+        numbers, types = example.entity.tolist(), example.types.numpy()
+        named = np.array([sure[number] for number in numbers])
+        raw = probability * named[places[:, 0]] * named[places[:, 1]]
+        kinds, mentions = self.model.config.types, _mentions(chunks)
+        for number in np.unique(places[:, 2]).tolist():
             relation = self.schema.relations[number]
-            kinds = self.model.config.types
-            ends = [kinds[int(example.types[place])] or None for place in (head, tail)]
-            if not relation.allows(*ends):
-                continue
-            entities = [int(example.entity[place]) for place in (head, tail)]
-            raw = float(probability[row, head, tail, number]) * sure[entities[0]] * sure[entities[1]]
-            confidence = raw if self.confidence is None else self.confidence(relation.name, raw)
-            if confidence < least:
-                continue
-            first, second = nearest(_mentions(chunks, entities[0]), _mentions(chunks, entities[1]))
-            yield EntityFact(
-                head=first.name,
-                relation=relation.name,
-                tail=second.name,
-                confidence=confidence,
-                place=(first.start, first.end),
-                tail_place=(second.start, second.end),
-                span=(int(chunks[0].starts.min()), int(chunks[-1].ends.max())),
-            )
+            fits = np.flatnonzero(places[:, 2] == number)
+            fits = fits[self._allowed[number, types[places[fits, 0]], types[places[fits, 1]]]]
+            confidence = raw[fits]
+            if self.confidence is not None:
+                confidence = self.confidence.of_text(relation.name, confidence, len(example.ids))
+            for place, value in zip(fits.tolist(), confidence.tolist(), strict=True):
+                if value < least:
+                    continue
+                head, tail = places[place, :2].tolist()
+                first, second = nearest(mentions[numbers[head]], mentions[numbers[tail]])
+                yield EntityFact(
+                    head=first.name,
+                    relation=relation.name,
+                    tail=second.name,
+                    confidence=value,
+                    place=(first.start, first.end),
+                    tail_place=(second.start, second.end),
+                    span=(int(chunks[0].starts.min()), int(chunks[-1].ends.max())),
+                    head_type=kinds[types[head]],
+                    tail_type=kinds[types[tail]],
+                )
 
 
 def nearest(
@@ -168,5 +207,10 @@ def nearest(
     )
 
 
-def _mentions(chunks: Sequence[Chunk], entity: int) -> list[ChunkMention]:
-    return [mention for chunk in chunks for mention in chunk.mentions if mention.entity == entity]
+def _mentions(chunks: Sequence[Chunk]) -> dict[int, list[ChunkMention]]:
+    """The mentions of each entity, in order."""
+    found: dict[int, list[ChunkMention]] = {}
+    for chunk in chunks:
+        for mention in chunk.mentions:
+            found.setdefault(mention.entity, []).append(mention)
+    return found

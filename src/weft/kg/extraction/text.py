@@ -109,6 +109,8 @@ class TextReader:
                 chunk_end=fact.span[1],
                 line=text.count("\n", 0, fact.place[0]) + 1,
                 sentence=sentences_of(text, starts, fact.place, fact.tail_place),
+                head_kind=fact.head_type,
+                tail_kind=fact.tail_type,
             )
             for fact in self.extractor.facts_of(document)
         ]

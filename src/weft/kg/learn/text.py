@@ -113,6 +113,7 @@ def course(
     *,
     evaluate: Callable[[EntityGraphModel], Mapping[str, float]] | None = None,
     shuffle_relations: bool = False,
+    pairs_together: int = 0,
 ) -> Course[EntityGraphModel, EntityBatch]:
     """The training of a model.
 
@@ -122,6 +123,8 @@ def course(
         config: How to train.
         evaluate: Called with the model; the loss on the validation part where None.
         shuffle_relations: Give every fact a random relation: a control.
+        pairs_together: Passages of fewer pairs of entities count as one, as many as have so many pairs together: a
+            sentence weighs less than a document. Each passage by itself where 0.
 
     Raises:
         InputError: No passage to train on has two entities.
@@ -130,13 +133,14 @@ def course(
     if not passages:
         raise InputError("no passage with two entities in the training part", where=str(dataset.folder))
     passages = with_frozen_states(model, passages)
-    size = min(config.batch_size, len(passages))
+    groups = _together(passages, pairs_together)
+    size = min(config.batch_size, len(groups))
     # Pairs grow with the square of the entities and cost more than tokens: entities first.
-    lengths = [1000 * len(item.types) + len(item.ids) for item in passages]
+    lengths = [max(1000 * len(item.types) + len(item.ids) for item in group) for group in groups]
     plan = LengthBuckets(lengths, size, seed=config.seed, drop_last=True)
 
     def collate(indices: list[int], generator: torch.Generator) -> EntityBatch:
-        batch = entity_batch([passages[number] for number in indices])
+        batch = entity_batch([passage for number in indices for passage in groups[number]])
         if not shuffle_relations:
             return batch
         facts = batch.facts.clone()
@@ -152,6 +156,19 @@ def course(
 
     batches = Batches(plan, collate, seed=config.seed)
     return Course(model, batches, entity_loss, config, evaluate or loss_on_validation)
+
+
+def _together(passages: Sequence[EntityExample], least: int) -> list[list[EntityExample]]:
+    """Passages one by one, those of few pairs in groups that have so many together, shortest first."""
+    groups: list[list[EntityExample]] = []
+    pairs = least
+    for passage in sorted(passages, key=lambda item: len(item.types)) if least else passages:
+        if pairs >= least:
+            groups.append([])
+            pairs = 0
+        groups[-1].append(passage)
+        pairs += len(passage.types) * (len(passage.types) - 1)
+    return groups
 
 
 def entity_loss(model: EntityGraphModel, batch: EntityBatch) -> dict[str, Tensor]:

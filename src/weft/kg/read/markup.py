@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import logging
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 
 from weft.errors import InputError
@@ -30,6 +32,8 @@ _ROW = re.compile(r" *\v[ \v]*")
 _HYPHEN = re.compile(r"(?<=[a-z])[-\u00ad]\n(?=[a-z])")
 _ENDS = re.compile(r"[.!?:;…][\"'”’)\]]*$")
 _PDF_PAGES = 10_000
+_REMARKS = 3
+"""Most remarks of a parser that an error repeats."""
 _SHORT = 0.6
 """A line of a PDF this much shorter than its page's longest, and ended like a sentence, closes a paragraph."""
 
@@ -77,6 +81,8 @@ def html_text(text: str) -> str:
 def pdf_text(data: bytes) -> str:
     """The text of a PDF that holds text: hyphens at line ends mended, lines of a paragraph joined.
 
+    What the parser remarks on the way is part of the error, where there is one; what it mends is not told.
+
     Raises:
         InputError: No PDF, a locked one, a damaged one, or one without text, such as a scan.
     """
@@ -85,19 +91,41 @@ def pdf_text(data: bytes) -> str:
 
     # What a damaged file makes its parser raise beside its own errors.
     damage = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, OSError)
-    try:
-        reader = PdfReader(io.BytesIO(data))
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise InputError("a PDF that a password locks")
-        if len(reader.pages) > _PDF_PAGES:
-            raise InputError(f"a PDF of {len(reader.pages):,} pages; {_PDF_PAGES:,} may be read")
-        pages = [page.extract_text() for page in reader.pages]
-    except (PyPdfError, *damage) as error:
-        raise InputError(f"no PDF that can be read: {type(error).__name__}") from error
+    with _remarks("pypdf") as remarks:
+        try:
+            reader = PdfReader(io.BytesIO(data))
+            if reader.is_encrypted and not reader.decrypt(""):
+                raise InputError("a PDF that a password locks")
+            if len(reader.pages) > _PDF_PAGES:
+                raise InputError(f"a PDF of {len(reader.pages):,} pages; {_PDF_PAGES:,} may be read")
+            pages = [page.extract_text() for page in reader.pages]
+        except (PyPdfError, *damage) as error:
+            said = "; ".join([type(error).__name__, *dict.fromkeys(remarks)][: 1 + _REMARKS])
+            raise InputError(f"no PDF that can be read: {said}") from error
     text = "\n\n".join(found for found in map(_paragraphs, pages) if found)
     if not text:
         raise InputError("a PDF without text, perhaps a scan")
     return text
+
+
+@contextmanager
+def _remarks(logger: str) -> Iterator[list[str]]:
+    """What a library logs while it works, instead of lines of its own among ours."""
+    found: list[str] = []
+
+    class Keep(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            found.append(" ".join(record.getMessage().split()))
+
+    log, handler = logging.getLogger(logger), Keep()
+    passed_on = log.propagate
+    log.addHandler(handler)
+    log.propagate = False
+    try:
+        yield found
+    finally:
+        log.removeHandler(handler)
+        log.propagate = passed_on
 
 
 def _gaps(part: str) -> str:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from random import Random
+
+from weft.kg.read.documents import TextDocument
 
 # After an end mark (and what closes with it) comes white space, unless the script is written without.
 _END = re.compile(
@@ -18,6 +22,8 @@ _ABBREVIATIONS = frozenset(
         "al approx ca cf e.g i.e u.s u.k jan feb mar apr jun jul aug sep sept oct nov dec vol pp ed eds dept est",
     )
 )
+_LENGTHS = (1, 1, 1, 2, 2, 3)
+"""Sentences of a piece."""
 _LAST_WORD = re.compile(r"[\w.]*\Z")
 
 
@@ -35,6 +41,31 @@ def sentence_starts(text: str) -> tuple[int, ...]:
         if after < len(text) and (match[0][0] != "." or _ends(text, match.start(), after)):
             starts.append(after)
     return tuple(dict.fromkeys(starts))
+
+
+def pieces(document: TextDocument, random: Random) -> Iterator[TextDocument]:
+    """A document cut into runs of one to three sentences, each with the facts between the entities it mentions."""
+    starts = document.sentences or sentence_starts(document.text)
+    edges = [*dict.fromkeys(starts), len(document.text)]
+    first = 0
+    while first < len(edges) - 1:
+        stop = min(first + random.choice(_LENGTHS), len(edges) - 1)
+        yield piece(document, edges[first], edges[stop])
+        first = stop
+
+
+def piece(document: TextDocument, start: int, end: int) -> TextDocument:
+    """The characters of a document from one place to another."""
+    text = document.text[start:end]
+    start += len(text) - len(text.lstrip())
+    inside = [item for item in document.mentions if start <= item.start and item.end <= end]
+    entities = {item.entity for item in inside}
+    return TextDocument(
+        f"{document.id}:{start}",
+        text.strip(),
+        tuple(item._replace(start=item.start - start, end=item.end - start) for item in inside),
+        tuple(fact for fact in document.facts if fact.head in entities and fact.tail in entities),
+    )
 
 
 def _ends(text: str, stop: int, after: int) -> bool:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from weft.kg.storage.layout import NAMES, TRIPLES, Spelling
+from weft.kg.values import value_of
 from weft.platform.confidence import threshold_at
 
 
@@ -31,9 +32,12 @@ class Derived(NamedTuple):
 
 
 def fold(name: str, spelling: Spelling) -> str:
-    """What names of one entity have in common: with ``"folded"`` all but case, width and spaces."""
+    """What names of one entity have in common: with ``"folded"`` all but case, width, spaces and a date's order."""
     if spelling == "exact":
         return name
+    date = value_of(name)
+    if date is not None:
+        return date.text
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 

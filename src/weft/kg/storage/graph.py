@@ -16,6 +16,7 @@ from weft.kg.storage.derive import derive, fold, live
 from weft.kg.storage.layout import ORIGIN_OF, Only
 from weft.kg.storage.manifest import Manifest, read_manifest
 from weft.kg.storage.parts import read_parts
+from weft.kg.values import Value, value_of
 
 _ATTEMPTS = 5
 _CANDIDATES = 20
@@ -175,6 +176,12 @@ class Graph:
     def kind(self, entity: str) -> str:
         """What an entity is, such as ``"class"``; empty where that is not known."""
         return self._kinds.get(entity, "")
+
+    def value(self, entity: str) -> Value | None:
+        """The date or the amount that an entity of a text is; None for others."""
+        if self.manifest.spelling == "exact":
+            return None
+        return value_of(entity, self.kind(entity))
 
     def near(self, name: str, count: int = 5) -> list[str]:
         """Entities whose names share most trigrams with a name, the nearest first.

@@ -6,6 +6,7 @@
     assertion  weft:confidence  "0.93"^^xsd:decimal .
     assertion  weft:origin  "tree" | "model" .                         stated by the syntax, or inferred by a model
     entity  weft:kind  "class" .                                       where it is known
+    entity  weft:value  "1999-05-12"^^xsd:date .                       of a date or an amount; weft:unit beside it
     assertion  weft:source  <urn:weft:document:…#char=10,20> .         each place that states it
     place  weft:document | weft:start | weft:end | weft:line | weft:sentence  … .
     document  weft:model | weft:sha256  "…" .
@@ -62,6 +63,12 @@ def ntriples(graph: Graph) -> Iterator[bytes]:
     for name in graph.entities:
         if graph.kind(name):
             yield f"<{iri(ENTITY, name)}> <{TERM}kind> {literal(graph.kind(name))} .\n".encode()
+        value = graph.value(name)
+        if value is not None:
+            said = f"{literal(value.text)}^^<{XSD}{value.datatype}>"
+            yield f"<{iri(ENTITY, name)}> <{TERM}value> {said} .\n".encode()
+            if value.unit:
+                yield f"<{iri(ENTITY, name)}> <{TERM}unit> {literal(value.unit)} .\n".encode()
     for item in graph.documents.sort_by("document").to_pylist():
         node = f"<{iri(DOCUMENT, item['document'])}>"
         yield f"{node} <{TERM}model> {literal(item['model'])} .\n".encode()

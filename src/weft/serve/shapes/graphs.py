@@ -85,6 +85,7 @@ class Fact(Told):
     confidence: float
     origin: str
     kinds: tuple[str, str]
+    values: tuple[str | None, str | None]
     evidence: list[Place]
 
 

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from weft.cli.options import Parser, add_json, add_store
-from weft.errors import InputError
+from weft.cli.table import table
+from weft.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from weft.kg.storage.graph import Graph
 
 
 def parser() -> Parser:
@@ -16,7 +23,13 @@ def parser() -> Parser:
         "usual wordings in English; what no fact of the store answers is said to be unknown.",
     )
     add_store(result)
-    result.add_argument("question", metavar="QUESTION", help='such as "Who founded Kestrel Line?"')
+    result.add_argument("question", nargs="?", metavar="QUESTION", help='such as "Who founded Kestrel Line?"')
+    result.add_argument(
+        "--check",
+        type=Path,
+        metavar="FILE",
+        help="ask the questions of a YAML file, compare with the answers there, and count (examples/kg/questions)",
+    )
     result.add_argument("--limit", type=int, default=10, metavar="N", help="at most N answers (10)")
     result.add_argument("--at-least", type=float, default=0.3, metavar="P", help="least confidence (0.3)")
     add_json(result)
@@ -30,7 +43,11 @@ def run(argv: list[str]) -> int:
     from weft.kg.storage.export.rows import fact_record
     from weft.kg.storage.graph import Graph
 
+    if (arguments.question is None) == (arguments.check is None):
+        raise ConfigError("needs a QUESTION, or --check and a file of questions")
     graph = Graph.load(arguments.store)
+    if arguments.check is not None:
+        return _check(graph, arguments.check, arguments.at_least, arguments.json)
     found = answer(graph, arguments.question, arguments.at_least)
     facts = found.facts[: arguments.limit]
     if arguments.json:
@@ -48,4 +65,27 @@ def run(argv: list[str]) -> int:
         place = graph.places(fact.row)[0]
         print(f"{found.name(fact)}  ({fact.confidence:.2f}, {fact.relation})")
         print(f"    {place.document}:{place.line}  {place.sentence}")
+    return 0
+
+
+def _check(graph: Graph, path: Path, least: float, as_json: bool) -> int:
+    from weft.kg.ask.check import ask_all, marks, read_questions
+
+    asked = ask_all(graph, read_questions(path), least)
+    found = marks(asked)
+    if as_json:
+        each = [
+            {"ask": item.question.text, "known": item.known, "said": item.said, "right": item.right}
+            for item in asked
+        ]
+        print(json.dumps({**asdict(found), "questions": each}, ensure_ascii=False))
+        return 0
+    rows: list[tuple[object, ...]] = [
+        ("questions", str(found.asked)),
+        ("the store holds an answer", str(found.known)),
+        ("of these answered rightly", f"{found.found:.3f}"),
+        ("of all answered wrongly", f"{found.wrong:.3f}"),
+        ("of all without an answer", f"{found.silent:.3f}"),
+    ]
+    print(table(("", ">"), rows))
     return 0

@@ -28,13 +28,16 @@ def write_graphml(graph: Graph, path: Path) -> None:
         file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
         file.write('<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n')
         file.write('<key id="label" for="node" attr.name="label" attr.type="string"/>\n')
-        file.write('<key id="kind" for="node" attr.name="kind" attr.type="string"/>\n')
+        for key in ("kind", "value"):
+            file.write(f'<key id="{key}" for="node" attr.name="{key}" attr.type="string"/>\n')
         for key, kind in _EDGE_KEYS.items():
             file.write(f'<key id="{key}" for="edge" attr.name="{key}" attr.type="{kind}"/>\n')
         file.write('<graph edgedefault="directed">\n')
         for name, node in number.items():
             kind = f'<data key="kind">{_text(graph.kind(name))}</data>' if graph.kind(name) else ""
-            file.write(f'<node id="{node}"><data key="label">{_text(name)}</data>{kind}</node>\n')
+            value = graph.value(name)
+            said = "" if value is None else f'<data key="value">{_text(str(value))}</data>'
+            file.write(f'<node id="{node}"><data key="label">{_text(name)}</data>{kind}{said}</node>\n')
         for row in range(len(graph)):
             fact, place = graph.fact(row), graph.places(row)[0]
             values = (

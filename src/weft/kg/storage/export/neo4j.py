@@ -16,9 +16,11 @@ def write_neo4j(graph: Graph, folder: Path) -> None:
     """
     with (folder / "nodes.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["id:ID", "name", "kind", ":LABEL"])
+        writer.writerow(["id:ID", "name", "kind", "value", ":LABEL"])
         for number, name in enumerate(graph.entities):
-            writer.writerow([number, _one_line(name), graph.kind(name), "Entity"])
+            value = graph.value(name)
+            said = "" if value is None else str(value)
+            writer.writerow([number, _one_line(name), graph.kind(name), said, "Entity"])
     number = {name: index for index, name in enumerate(graph.entities)}
     with (folder / "relationships.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

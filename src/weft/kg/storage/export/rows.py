@@ -29,6 +29,7 @@ def fact_record(graph: Graph, row: int) -> dict[str, object]:
         "confidence": fact.confidence,
         "origin": fact.origin,
         "kinds": [graph.kind(fact.head), graph.kind(fact.tail)],
+        "values": [_value(graph, fact.head), _value(graph, fact.tail)],
         "evidence": [asdict(place) for place in graph.places(row)],
     }
 
@@ -47,12 +48,18 @@ def write_parquet(graph: Graph, folder: Path) -> None:
     ]
     evidence = graph.evidence.take(pa.array([place for _, place in rows], pa.int64()))
     evidence = evidence.append_column("triple", pa.array([row for row, _ in rows], pa.int64()))
+    values = [_value(graph, name) for name in graph.names["name"].to_pylist()]
     tables = {
         "triples": graph.triples.drop_columns(["first", "kept"]),
         "evidence": evidence.drop_columns(["revision"]),
         "documents": graph.documents.drop_columns(["revision", "run"]),
-        "names": graph.names,
+        "names": graph.names.append_column("value", pa.array(values, pa.string())),
         "relations": graph.relations,
     }
     for name, table in tables.items():
         pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
+
+
+def _value(graph: Graph, entity: str) -> str | None:
+    found = graph.value(entity)
+    return None if found is None else str(found)
