@@ -183,6 +183,27 @@ def test_confidence_is_the_precision_of_such_answers(tmp_path: Path) -> None:
     assert Confidence.load(tmp_path / "absent") is None
 
 
+def test_short_texts_have_confidences_of_their_own(tmp_path: Path) -> None:
+    # Long texts are right as often as the model says, short ones always.
+    random = np.random.default_rng(0)
+    said = random.random(2000)
+    right = random.random(2000) < said
+    long = [("born", float(p), bool(yes)) for p, yes in zip(said, right, strict=True)]
+    plain = Confidence.fit(long)
+    confidence = plain.with_short([("born", float(p), True) for p in said[:300]])
+    confidence.save(tmp_path)
+    again = Confidence.load(tmp_path)
+    assert again is not None
+    asked = np.array([0.1, 0.5, 0.9])
+    for reader in (confidence, again):
+        assert reader.of_text("born", asked, 192) == pytest.approx(plain.of_text("born", asked, 9), abs=0.004)
+        assert reader.of_text("born", asked, 64) == pytest.approx(np.ones(3))
+        both = (reader.of_text("born", asked, 64) + reader.of_text("born", asked, 500)) / 2
+        assert reader.of_text("born", asked, 128) == pytest.approx(both)
+        assert reader.of_text("other", asked, 500) == pytest.approx(plain.pooled(asked), abs=0.004)
+    assert len(confidence.pooled.scores) < len(plain.pooled.scores)
+
+
 def test_what_the_text_does_not_state_has_confidences_of_its_own(tmp_path: Path) -> None:
     stated = [("has_type", 0.9, True)] * 500 + [("calls", 0.9, True)] * 500
     confidence = Confidence.fit(stated, [("has_type", 0.9, number % 2 == 0) for number in range(500)])
