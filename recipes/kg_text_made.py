@@ -95,6 +95,8 @@ class Maker:
         names: Kind to names.
         random: Draws.
         more: Further names by kind, such as those of real texts.
+        names: The lists.
+        coined: How often a company is a coined word or one of the further names.
     """
 
     def __init__(
@@ -103,9 +105,10 @@ class Maker:
         random: Random,
         more: Mapping[str, Sequence[str]] | None = None,
         names: Path = HERE / "names.txt",
+        coined: float = 0.0,
     ) -> None:
         self.scenes, self.random = scenes, random
-        self.thing = Things(names, random, more)
+        self.thing = Things(names, random, more, coined)
 
     def __call__(self, name: str) -> TextDocument:
         """One text."""

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+
+_SYLLABLES = re.findall(
+    r"\w+",
+    "vo ka ri mex no va tel lu max or ix del ta sam so ny sie mens bos ch fi lip ge ra do er zo ki pan sa fa com "
+    "ne tro val be nor co len mar ti ro sta qua dex po sto ber li an el ma hon da to yo",
+)
 
 
 @dataclass(frozen=True)
@@ -34,10 +41,17 @@ class Things:
         names: A file of lists, ``[kind] name name …``, with bars between names of several words.
         random: Draws.
         more: Further names by type, such as those of real texts.
+        coined: How often a company is one coined word, or one of the further names.
     """
 
-    def __init__(self, names: Path, random: Random, more: Mapping[str, Sequence[str]] | None = None) -> None:
-        self.random, self.more = random, more or {}
+    def __init__(
+        self,
+        names: Path,
+        random: Random,
+        more: Mapping[str, Sequence[str]] | None = None,
+        coined: float = 0.0,
+    ) -> None:
+        self.random, self.more, self.coined = random, more or {}, coined
         self.names: dict[str, list[str]] = {}
         for line in names.read_text(encoding="utf-8").splitlines():
             kind, _, rest = line.removeprefix("[").partition("] ")
@@ -92,7 +106,19 @@ class Things:
         city, country, people = self._pick("city").split(",")
         return Thing(city, "LOC", country=(country, people))
 
+    def _coined(self) -> Thing:
+        """A company that is one word, such as a brand, or one of real texts."""
+        random = self.random
+        if self.more.get("ORG") and random.random() < 0.4:
+            return Thing(self._real("ORG"), "ORG")
+        word = "".join(random.choice(_SYLLABLES) for _ in range(random.choice((2, 2, 3))))
+        after = random.choice(("", "", "", f" {self._pick('trade')}", f" {self._pick('form')}"))
+        before = random.choice(("", "", "", "", "Banco ", "Banque ", "Grupo ", "Casa ", "Groupe "))
+        return Thing(f"{before}{word.title()}{after}", "ORG")
+
     def _company(self) -> Thing:
+        if self.coined and self.random.random() < self.coined:
+            return self._coined()
         random, draw = self.random, self.random.random()
         if draw < 0.15 and self.more.get("ORG"):
             return Thing(self._real("ORG"), "ORG")

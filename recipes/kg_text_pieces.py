@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
+from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.mentions.document import with_mentions
 from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.read.documents import GivenFact, Mention, TextDocument
-from weft.kg.read.tokens import CodeTokenizer
 
 DROPPED, RETYPED, APART = 0.04, 0.06, 0.03
 """How often a found mention is lost, its type another, or its entity one of its own: in documents that the finder

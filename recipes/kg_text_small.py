@@ -43,7 +43,8 @@ from weft.train.snapshot import seed_everything
 
 SHARED, MEAN, MENTION_LAYERS = 5, 3, 6
 MADE_FOR_MENTIONS = 200
-PAIRS_TOGETHER = 60
+PAIRS_TOGETHER, COINED = 24, 0.5
+PLAIN_FOR_MENTIONS = 1500
 BITS = 6
 _LEAST_SHARE = 0.02
 
@@ -75,7 +76,7 @@ def made_texts(dataset: TextDataset, count: int) -> list[TextDocument]:
     return [maker(f"made-{number}") for number in range(count)]
 
 
-def maker_of(dataset: TextDataset, scenes: Sequence[Scene], random: Random) -> Maker:
+def maker_of(dataset: TextDataset, scenes: Sequence[Scene], random: Random, coined: float = 0.0) -> Maker:
     """Makes texts with a part of the names that stand in the training part."""
     real: dict[str, set[str]] = {"PER": set(), "ORG": set(), "LOC": set()}
     for number in dataset.documents_of("train"):
@@ -83,12 +84,12 @@ def maker_of(dataset: TextDataset, scenes: Sequence[Scene], random: Random) -> M
             words = len(entity.name.split())
             if entity.type in real and entity.name[0].isupper() and (entity.type != "PER" or 1 < words < 4):
                 real[entity.type].add(entity.name)
-    return Maker(scenes, random, {kind: sorted(names) for kind, names in real.items()})
+    return Maker(scenes, random, {kind: sorted(names) for kind, names in real.items()}, coined=coined)
 
 
 def plain_texts(dataset: TextDataset, count: int) -> list[TextDocument]:
     """Made sentences, one to three together, of the scenes of made texts and of plain ones."""
-    maker = maker_of(dataset, [*read_scenes(), *read_scenes(HERE / "plain.txt")], Random(11))
+    maker = maker_of(dataset, [*read_scenes(), *read_scenes(HERE / "plain.txt")], Random(11), COINED)
     return [maker.plain(f"plain-{number}") for number in range(count)]
 
 
@@ -139,7 +140,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--start", type=Path, required=True, metavar="DIR", help="a BERT directory")
     parser.add_argument("--out", type=Path, required=True, metavar="OUT")
     parser.add_argument("--made", type=int, default=200, help="made texts (200)")
-    parser.add_argument("--plain", type=int, default=800, help="made plain sentences (800)")
+    parser.add_argument("--plain", type=int, default=3000, help="made plain sentences (3000)")
     parser.add_argument("--mention-epochs", type=int, default=4)
     parser.add_argument("--relation-epochs", type=int, default=8)
     parser.add_argument("--pair-size", type=int, default=128)
@@ -166,8 +167,15 @@ def main(argv: list[str]) -> int:
     )  # fmt: skip
     to_tag = with_documents(dataset, made[:MADE_FOR_MENTIONS]).passages_of("train")
     train_mentions(model, to_tag, shared, evaluate=mentions, directory=arguments.out / "mentions", quiet=True)
+    plain = plain_texts(dataset, max(arguments.plain, PLAIN_FOR_MENTIONS))
+    to_tag = with_documents(dataset, [*made[:MADE_FOR_MENTIONS], *plain[:PLAIN_FOR_MENTIONS]])
+    again = replace(shared, epochs=1, learning_rate=7.5e-4)
+    train_mentions(
+        model, to_tag.passages_of("train"), again, evaluate=mentions,
+        directory=arguments.out / "mentions-plain", quiet=True,
+    )  # fmt: skip
     documents = documents_of(arguments.corpus, "redocred", arguments.split, "train", Funnel())
-    more = [*made[: arguments.made], *plain_texts(dataset, arguments.plain)]
+    more = [*made[: arguments.made], *plain[: arguments.plain]]
     everything = with_documents(dataset, [*more, *short_and_found(model, dataset, documents)])
     seed_everything(arguments.seed)
     config = replace(shared, epochs=arguments.relation_epochs, weight_decay=0.05, warmup=0.08)
