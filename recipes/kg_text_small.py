@@ -167,6 +167,8 @@ def main(argv: list[str]) -> int:
     )  # fmt: skip
     to_tag = with_documents(dataset, made[:MADE_FOR_MENTIONS]).passages_of("train")
     train_mentions(model, to_tag, shared, evaluate=mentions, directory=arguments.out / "mentions", quiet=True)
+    assert model.mentions is not None
+    before = {name: value.clone() for name, value in model.mentions.state_dict().items()}
     plain = plain_texts(dataset, max(arguments.plain, PLAIN_FOR_MENTIONS))
     to_tag = with_documents(dataset, [*made[:MADE_FOR_MENTIONS], *plain[:PLAIN_FOR_MENTIONS]])
     again = replace(shared, epochs=1, learning_rate=7.5e-4)
@@ -180,6 +182,9 @@ def main(argv: list[str]) -> int:
     seed_everything(arguments.seed)
     config = replace(shared, epochs=arguments.relation_epochs, weight_decay=0.05, warmup=0.08)
     course(model, everything, config, pairs_together=PAIRS_TOGETHER).run(arguments.out / "relations")
+    # Half way between both: documents are read as before the plain sentences, and those as after them.
+    after = model.mentions.state_dict()
+    model.mentions.load_state_dict({name: (value + after[name]) / 2 for name, value in before.items()})
     folder = arguments.out / "model"
     model.save(folder, dataset.tokenizer.tokenizer, bits=BITS)
     typed_schema(with_documents(dataset, made)).save(folder / "schema.json")
