@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from weft.bcsd.disassemble.interface import Block, Function, Reference, ReferenceKind
-from weft.bcsd.matching.evidence import call_matrix, neighbour_agreement, shared_mentions
 from weft.bcsd.matching.facts import constants, strings
+from weft.bcsd.matching.pairs.evidence import call_matrix, neighbour_agreement, shared_mentions
 
 MENTIONS = st.lists(st.lists(st.integers(0, 6), unique=True, max_size=4), min_size=1, max_size=5)
 

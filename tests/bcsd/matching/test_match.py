@@ -14,8 +14,9 @@ from scipy import sparse
 
 from weft.bcsd.matching import match as module
 from weft.bcsd.matching.fit import Lessons, fit_rule, held_out_error, judged
-from weft.bcsd.matching.match import HIGHEST_SCORE, match, score, see
-from weft.bcsd.matching.pairing import RELATED, Scores, _anchors, call_agreement, pair
+from weft.bcsd.matching.match import HIGHEST_SCORE, match, see
+from weft.bcsd.matching.pairs.pairing import RELATED, _anchors, call_agreement, pair
+from weft.bcsd.matching.pairs.seen import Scores, score
 from weft.bcsd.matching.record import COLUMNS, matching_csv, matching_record
 from weft.bcsd.matching.rule import DEFAULT_RULE, FEATURES, load_rule, rule_of, save_rule
 from weft.bcsd.matching.side import SideRequest, read_side
@@ -98,6 +99,10 @@ class Caller(NamedTuple):
 
     def __len__(self):
         return self.table.num_rows
+
+    @property
+    def architecture(self):
+        return "x86_64"
 
 
 def test_the_call_graph_overrules_scores_that_are_nearly_equal():
@@ -249,6 +254,11 @@ def test_features_are_what_they_are_called(side_of, embedder):
     np.testing.assert_allclose(named["likeness"], scores.plain[pairs.rows, pairs.columns])
     assert np.ptp(named["agreement"]) == 0
     assert 0 < named["agreement"][0] <= RELATED
+    assert not named["handed"].any()
+    assert not named["foreign"].any()
+    other = side_of("gcc-O2-aarch64.so")
+    scores = score(see(a, embedder), see(other, embedder), embedder.weights)
+    assert pair(scores, a, other, RULE).features[:, FEATURES.index("foreign")].all()
 
 
 def build(side, embedder, package="sample"):
@@ -260,7 +270,7 @@ def trial(side_of, embedder, first, second, packages=("sample", "sample")):
         build(side_of(file), embedder, package)
         for file, package in zip((first, second), packages, strict=True)
     )
-    return Trial("XO", a, b, score(a.seen, b.seen, embedder.weights))
+    return Trial("XO", a, b, score(a.seen, b.seen, embedder.weights), embedder.weights)
 
 
 def test_a_fitted_rule_is_calibrated_on_what_it_saw(side_of, embedder):
@@ -349,7 +359,7 @@ def test_rules_survive_the_disk_and_know_their_model(tmp_path):
         ({"score": -1.0}, "at least 0"),
         ({"floor": 1.5}, "floor is 1.5"),
         ({"score": float("nan")}, "not finite"),
-        ({"confidence": Logistic(0.0, (1.0,))}, "confidence has 1 numbers; it must have 8"),
+        ({"confidence": Logistic(0.0, (1.0,))}, "confidence has 1 numbers; it must have 10"),
     ],
 )
 def test_rules_refuse_what_breaks_them(change, message):

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from weft.bcsd.matching.evidence import KINDS
-from weft.bcsd.matching.pairing import Pairs
+from weft.bcsd.matching.pairs.evidence import KINDS
+from weft.bcsd.matching.pairs.pairing import Pairs
 from weft.bcsd.matching.rule import Rule
 from weft.bcsd.matching.trial import Trial
 from weft.errors import InputError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 START = Rule(
     score=10.0,
     evidence=(1.0,) * len(KINDS),
-    confidence=Logistic(-4.0, (1.0, 0.1, 0.0, 0.0, 0.0, 1.0, 2.0, 4.0)),
+    confidence=Logistic(-4.0, (1.0, 0.1, 0.0, 0.0, 0.0, 1.0, 2.0, 4.0, 0.0, 0.0)),
     floor=0.2,
 )
 #: Weight of a pair of functions of files that were made to lack each other's functions, or that are unrelated,
@@ -180,11 +180,14 @@ def _problem(trial: Trial, pairs: Pairs) -> tuple[NDArray[np.float32], NDArray[n
 
 
 def _best_floor(known: Sequence[Trial], rule: Rule) -> float:
-    """The confidence below which leaving pairs out gains more precision than it loses recall (highest F1)."""
+    """The confidence below which leaving pairs out gains more than it loses: the highest F2.
+
+    Recall counts twice as much as precision: a pair that is left out is gone, a wrong one says how unsure it is.
+    """
     pairs = judged(Lessons(known), rule)
     there = sum(len(trial.truth()[0]) for trial in known)
     p = rule.confidence(pairs.features)
     order = np.argsort(-p, kind="stable")
     hits = np.cumsum(pairs.right[order])
-    f1 = 2 * hits / (np.arange(1, len(p) + 1) + there)
-    return round(float(p[order][int(np.argmax(f1))]), 3)
+    f2 = 5 * hits / (np.arange(1, len(p) + 1) + 4 * there)
+    return round(float(p[order][int(np.argmax(f2))]), 3)

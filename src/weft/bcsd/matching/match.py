@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from weft.bcsd.matching.pairing import Pairs, Scores, pair
+from weft.bcsd.matching.pairs.inlined import Inlining
+from weft.bcsd.matching.pairs.pairing import Pairs, pair
+from weft.bcsd.matching.pairs.seen import Seen, score
 from weft.bcsd.matching.rule import Rule
 from weft.bcsd.matching.side import Side
 from weft.bcsd.represent.operations import operation_rows
-from weft.bcsd.use.score import ScoreWeights, combined, with_operations, without_hubs
+from weft.bcsd.use.score import ScoreWeights
 from weft.errors import LimitError
 
 if TYPE_CHECKING:
@@ -99,8 +101,9 @@ def match(a: Side, b: Side, embedder: Embeds, rule: Rule, floor: float | None = 
         LimitError: Too many functions to compare each with each.
     """
     check_size(a, b)
-    scored = score(see(a, embedder), see(b, embedder), embedder.weights)
-    pairs = pair(scored, a, b, rule)
+    seen = see(a, embedder), see(b, embedder)
+    scored = score(*seen, embedder.weights)
+    pairs = pair(scored, a, b, rule, inlining=Inlining(a, b, seen, embedder.weights))
     kept = pairs.confidence >= (rule.floor if floor is None else floor)
     rows, columns = pairs.rows[kept], pairs.columns[kept]
     corrected = scored.corrected
@@ -114,31 +117,10 @@ def match(a: Side, b: Side, embedder: Embeds, rule: Rule, floor: float | None = 
     return Matching(a, b, rows, columns, scores, ranks, pairs.confidence[kept], pairs)
 
 
-class Seen(NamedTuple):
-    """The functions of a file as scores see them.
-
-    Args:
-        vectors: Embeddings, ``(functions, dimension)``.
-        words: TF-IDF rows of the tokens, ``(functions, features)``, sparse.
-        operations: TF-IDF rows of the operations, empty for a function that was not lifted.
-    """
-
-    vectors: NDArray[np.float32]
-    words: Any
-    operations: Any
-
-
 def see(side: Side, embedder: Embeds) -> Seen:
     """Embed the functions of a file."""
     table = side.table
     return Seen(embedder.embed(table), embedder.lexical.vectors(table), operation_rows(table))
-
-
-def score(a: Seen, b: Seen, weights: ScoreWeights) -> Scores:
-    """The hybrid scores of all pairs, as ``search`` computes them."""
-    plain = combined(a.vectors, b.vectors, a.words, b.words, weights.lexical)
-    plain = with_operations(plain, a.operations, b.operations, weights)
-    return Scores(plain, without_hubs(plain, weights))
 
 
 def check_size(a: Side, b: Side) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from weft.bcsd.matching.match import TINY_BLOCKS, Matching
-from weft.bcsd.matching.pairing import same_tokens
+from weft.bcsd.matching.pairs.pairing import same_tokens
 from weft.bcsd.matching.side import Side
 from weft.platform.spreadsheet import write_rows
 

@@ -7,14 +7,25 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from weft.bcsd.matching.evidence import KINDS
+from weft.bcsd.matching.pairs.evidence import KINDS
 from weft.errors import CheckpointError, ConfigError, InputError
 from weft.platform.confidence import Logistic
 from weft.platform.files import write_json
 from weft.platform.reading import read_json
 
 #: What the confidence is computed from, in the order of its coefficients; see :class:`Rule`.
-FEATURES = ("lead", "deficit", "size", "same_tokens", "lengths", "nearest", "likeness", "agreement")
+FEATURES = (
+    "lead",
+    "deficit",
+    "size",
+    "same_tokens",
+    "lengths",
+    "nearest",
+    "likeness",
+    "agreement",
+    "handed",
+    "foreign",
+)
 #: Margins above it say no more: there is no rival.
 LARGEST_MARGIN = 20.0
 RULE_FILE = "match.json"
@@ -39,13 +50,15 @@ class Rule:
     | ``nearest`` | 1 where each is the other's best by the score alone |
     | ``likeness`` | the hybrid score without the correction for hubs |
     | ``agreement`` | the share of the calls in A that the pairs take to calls in B, at most .6 |
+    | ``handed`` | 1 where a callee was paired and is inlined: its likeness and sizes are those of both together |
+    | ``foreign`` | 1 where the files are for different processors |
 
-    The last one is the same for all pairs of two files. It tells files that have much in common from files that
+    The agreement is the same for all pairs of two files. It tells files that have much in common from files that
     have nothing: of an unrelated file every function still gets a partner, but they do not call each other.
 
     Args:
         score: w_score.
-        evidence: w_k, one for each of :data:`weft.bcsd.matching.evidence.KINDS`.
+        evidence: w_k, one for each of :data:`weft.bcsd.matching.pairs.evidence.KINDS`.
         confidence: c_0, and c_f for each of :data:`FEATURES`.
         floor: Pairs less sure than this are not reported as matches.
         model: Version of the model that it was fitted with; empty where it fits any.
@@ -80,7 +93,7 @@ class Rule:
 DEFAULT_RULE = Rule(
     score=22.5,
     evidence=(2.4, 0.85, 3.6, 5.6, 9.0),
-    confidence=Logistic(-4.5, (1.3, 0.29, -0.03, -0.27, -0.37, 0.42, 1.6, 7.1)),
+    confidence=Logistic(-4.5, (1.3, 0.29, -0.03, -0.27, -0.37, 0.42, 1.6, 7.1, 0.0, 0.0)),
     floor=0.38,
 )
 

@@ -91,6 +91,11 @@ class Side:
             functions=[self.functions[row] for row in rows] if self.functions else (),
         )
 
+    @property
+    def architecture(self) -> str:
+        """Its processor."""
+        return self.table.column("architecture")[0].as_py() if len(self) else ""
+
     @cached_property
     def names(self) -> list[str]:
         """For people: nothing is decided by them."""
@@ -137,7 +142,7 @@ class Side:
 
 def with_processor(side: Side, trained: Sequence[str]) -> Side:
     """The file, with a remark where a model that was trained on other processors is asked about it."""
-    said = processor_remarks(side.table.column("architecture")[0].as_py(), trained)
+    said = processor_remarks(side.architecture, trained)
     return replace(side, remarks=[*side.remarks, *said])
 
 

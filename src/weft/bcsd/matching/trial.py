@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow.parquet as pq
 
-from weft.bcsd.matching.match import Embeds, Seen, score, see
-from weft.bcsd.matching.pairing import Pairs, Scores, pair
+from weft.bcsd.matching.match import Embeds, see
+from weft.bcsd.matching.pairs.inlined import Inlining
+from weft.bcsd.matching.pairs.pairing import Pairs, pair
+from weft.bcsd.matching.pairs.seen import Scores, Seen, score
 from weft.bcsd.matching.rule import Rule
 from weft.bcsd.matching.side import Side, SideRequest, read_side
 from weft.bcsd.use.score import ScoreWeights
@@ -28,6 +31,12 @@ SETTINGS = {
     "XC": ("gcc-O2-x86_64", "clang-O2-x86_64"),
     "XA": ("gcc-O2-x86_64", "gcc-O2-aarch64"),
     "XM": ("gcc-O0-x86_64", "clang-O3-aarch64"),
+}
+#: To processors beside those of the evaluation, where a data set has them.
+FURTHER = {
+    "x86-64→i386": ("gcc-O2-x86_64", "gcc-O2-i386"),
+    "x86-64→ARM32": ("gcc-O2-x86_64", "gcc-O2-arm"),
+    "x86-64→MIPS32": ("gcc-O2-x86_64", "gcc-O2-mips"),
 }
 
 
@@ -64,16 +73,22 @@ class Trial:
         a: Build A.
         b: Build B.
         scores: Of all pairs of their functions.
+        weights: Of the hybrid score.
     """
 
     setting: str
     a: Known
     b: Known
     scores: Scores
+    weights: ScoreWeights
 
     def pair(self, rule: Rule) -> Pairs:
         """Match them."""
-        return pair(self.scores, self.a.side, self.b.side, rule)
+        return pair(self.scores, self.a.side, self.b.side, rule, inlining=self._inlining)
+
+    @cached_property
+    def _inlining(self) -> Inlining:
+        return Inlining(self.a.side, self.b.side, (self.a.seen, self.b.seen), self.weights)
 
     def truth(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Rows of A and of B that are the same function."""
@@ -111,7 +126,16 @@ def trials(
                 if build not in built:
                     built[build] = known_build(folder / build, embedder, role)
             a, b = (built[build] for build in builds)
-            yield Trial(setting, a, b, score(a.seen, b.seen, embedder.weights))
+            yield Trial(setting, a, b, score(a.seen, b.seen, embedder.weights), embedder.weights)
+
+
+def built(folders: Sequence[Path], settings: dict[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
+    """The settings whose builds all packages have."""
+    return {
+        name: builds
+        for name, builds in settings.items()
+        if all((folder / build / "report.json").is_file() for folder in folders for build in builds)
+    }
 
 
 def with_fewer(trial: Trial, weights: ScoreWeights, seed: int = 0) -> Trial:
@@ -123,13 +147,13 @@ def with_fewer(trial: Trial, weights: ScoreWeights, seed: int = 0) -> Trial:
     draw = np.random.default_rng(seed).random(len(rows))
     a = trial.a.keep(np.setdiff1d(np.arange(len(trial.a.names)), rows[draw < 1 / 3]))
     b = trial.b.keep(np.setdiff1d(np.arange(len(trial.b.names)), columns[draw >= 2 / 3]))
-    return Trial(f"{trial.setting}, fewer", a, b, score(a.seen, b.seen, weights))
+    return Trial(f"{trial.setting}, fewer", a, b, score(a.seen, b.seen, weights), weights)
 
 
 def strangers(known: Sequence[Trial], weights: ScoreWeights) -> list[Trial]:
     """Each file A against the files B of the other packages in the same setting: nothing in them is right."""
     return [
-        Trial("unrelated", first.a, second.b, score(first.a.seen, second.b.seen, weights))
+        Trial("unrelated", first.a, second.b, score(first.a.seen, second.b.seen, weights), weights)
         for first in known
         for second in known
         if first.setting == second.setting and first.a.package != second.b.package

@@ -36,10 +36,10 @@ def run(argv: list[str]) -> int:
     arguments = parser().parse_args(argv)
     if arguments.search is not None:
         return _search(arguments)
-    from weft.bcsd.matching.evidence import KINDS
     from weft.bcsd.matching.fit import Lessons, fit_rule, held_out_error
+    from weft.bcsd.matching.pairs.evidence import KINDS
     from weft.bcsd.matching.rule import RULE_FILE, save_rule
-    from weft.bcsd.matching.trial import SETTINGS, packages_of, strangers, trials, with_fewer
+    from weft.bcsd.matching.trial import FURTHER, SETTINGS, built, packages_of, strangers, trials, with_fewer
     from weft.bcsd.use.embedder import Embedder
     from weft.bcsd.use.store import find
 
@@ -48,7 +48,8 @@ def run(argv: list[str]) -> int:
     if not packages:
         raise ConfigError("no validation package is built", where=str(arguments.work), hint="--work DIR")
     embedder = Embedder.load(folder, device=device_of(arguments), precision="auto")
-    known = list(trials(packages, SETTINGS, embedder, "valid"))
+    settings = {**SETTINGS, **built(packages, FURTHER)}
+    known = list(trials(packages, settings, embedder, "valid"))
     fewer = [with_fewer(trial, embedder.weights) for trial in known]
     lessons = Lessons(known, fewer, strangers(known, embedder.weights))
     rule = fit_rule(lessons, embedder.version)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
-from weft.bcsd.matching.assign import assign
-from weft.bcsd.matching.evidence import (
+from weft.bcsd.matching.pairs.assign import assign
+from weft.bcsd.matching.pairs.evidence import (
     KINDS,
     MENTIONS,
     call_matrix,
     neighbour_agreement,
     shared_mentions,
 )
-from weft.bcsd.matching.rule import LARGEST_MARGIN, Rule
+from weft.bcsd.matching.pairs.inlined import Inlining
+from weft.bcsd.matching.pairs.seen import Scores
+from weft.bcsd.matching.rule import FEATURES, LARGEST_MARGIN, Rule
 from weft.bcsd.matching.side import Side
 
 if TYPE_CHECKING:
@@ -29,6 +31,9 @@ ANCHOR_INSTRUCTIONS = 8
 #: Agreement of calls above which two files are as related as any.
 RELATED = 0.6
 _ANCHOR = 1000.0
+_SIZE, _LENGTHS, _LIKENESS, _AGREEMENT, _HANDED = map(
+    FEATURES.index, ("size", "lengths", "likeness", "agreement", "handed")
+)
 
 
 @dataclass(frozen=True)
@@ -50,24 +55,15 @@ class Pairs:
     evidence: dict[str, sparse.csr_array]
 
 
-class Scores(NamedTuple):
-    """Hybrid scores, ``(functions of A, functions of B)``.
-
-    Args:
-        plain: Without the correction for hubs.
-        corrected: With it.
-    """
-
-    plain: NDArray[np.float32]
-    corrected: NDArray[np.float32]
-
-
-def pair(scores: Scores, a: Side, b: Side, rule: Rule, rounds: int = ROUNDS) -> Pairs:
+def pair(
+    scores: Scores, a: Side, b: Side, rule: Rule, rounds: int = ROUNDS, inlining: Inlining | None = None
+) -> Pairs:
     """Match the functions of two files.
 
     The first assignment sees the scores and what functions mention; each further one also sees how far the
     neighbours in the call graph are matched with each other, weighted by confidence, and the last one stands.
-    Equal tokens that occur once on each side are a pair from the start.
+    Equal tokens that occur once on each side are a pair from the start. After each assignment, what the other file
+    has inlined goes to the callers.
 
     Args:
         scores: Of all pairs.
@@ -75,10 +71,11 @@ def pair(scores: Scores, a: Side, b: Side, rule: Rule, rounds: int = ROUNDS) -> 
         b: File B.
         rule: What each of them is worth.
         rounds: Further assignments at most; it ends earlier when nothing changes.
+        inlining: Tells what is inlined; None where nothing is looked for.
     """
     evidence = {kind: shared_mentions(getattr(a, kind), getattr(b, kind)) for kind in MENTIONS}
     same = same_tokens(a, b)
-    case = _Case(scores, a, b, same, _anchors(a, b, same), rule)
+    case = _Case(scores, a, b, same, _anchors(a, b, same), rule, inlining)
     fixed = rule.score * scores.corrected
     for kind in MENTIONS:
         _add(fixed, kind, evidence[kind], rule)
@@ -137,6 +134,7 @@ class _Case:
         same: 1 where tokens are equal.
         anchors: Rows and columns of the pairs that stand from the start.
         rule: What each of them is worth.
+        inlining: Tells what is inlined.
     """
 
     scores: Scores
@@ -145,6 +143,7 @@ class _Case:
     same: sparse.csr_array
     anchors: tuple[NDArray[np.int64], NDArray[np.int64]]
     rule: Rule
+    inlining: Inlining | None
 
     def settle(self, utilities: NDArray[np.float32], evidence: dict[str, sparse.csr_array]) -> Pairs:
         """Assign, and say how sure each pair is."""
@@ -153,7 +152,33 @@ class _Case:
         # Anchored or not, a pair is judged by what it is worth itself.
         utilities[self.anchors] -= _ANCHOR
         features = self.features(utilities, rows, columns)
+        rows, columns, features = self.with_callers(rows, columns, features)
+        features[:, _AGREEMENT] = min(call_agreement(self.a, self.b, rows, columns), RELATED)
         return Pairs(rows, columns, features, self.rule.confidence(features), dict(evidence))
+
+    def with_callers(
+        self, rows: NDArray[np.int64], columns: NDArray[np.int64], features: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """The pairs with those of inlined functions handed to the callers, and what then tells of them."""
+        inlining = self.inlining
+        if inlining is None or not (inlining.of_a or inlining.of_b):
+            return rows, columns, features
+        ours, theirs = (columns, rows) if inlining.of_b else (rows, columns)
+        other = self.a if inlining.of_b else self.b
+        handed = inlining.hand_over(ours, theirs, self.rule.confidence(features), features[:, _LIKENESS])
+        ours, features = ours.copy(), features.copy()
+        kept = ~np.isin(ours, [one.caller for one in handed])
+        for one in handed:
+            ours[one.pair] = one.caller
+            kept[one.pair] = True
+            lengths = np.log2([one.instructions, max(int(other.num_instructions[theirs[one.pair]]), 1)])
+            features[one.pair, _SIZE] = lengths.min()
+            features[one.pair, _LENGTHS] = np.ptp(lengths)
+            features[one.pair, _LIKENESS] = one.likeness
+            features[one.pair, _HANDED] = 1.0
+        rows, columns = (theirs, ours) if inlining.of_b else (ours, theirs)
+        order = np.argsort(rows[kept], kind="stable")
+        return rows[kept][order], columns[kept][order], features[kept][order]
 
     def features(
         self, utilities: NDArray[np.float32], rows: NDArray[np.int64], columns: NDArray[np.int64]
@@ -174,6 +199,8 @@ class _Case:
                 (of_row[rows] == columns) & (of_column[columns] == rows),
                 plain[rows, columns].astype(np.float64),
                 np.full(len(rows), min(call_agreement(self.a, self.b, rows, columns), RELATED)),
+                np.zeros(len(rows)),
+                np.full(len(rows), float(self.a.architecture != self.b.architecture)),
             ],
             axis=1,
         )

@@ -1,0 +1,1 @@
+"""From scores to one-to-one pairs: seen → evidence → assign → inlined → pairing."""
