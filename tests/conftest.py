@@ -35,7 +35,9 @@ LONG = ("serve", "docs", "demo", "bcsd", "cli", "kg", "absa", "train")
 WHOLE = "tests/serve/"
 """Tests that share a service stay on one worker."""
 WORKING = (
+    "lief",
     "weft.bcsd.difference.compare",
+    "weft.bcsd.disassemble.native",
     "weft.bcsd.matching.side",
     "weft.bcsd.show",
     "weft.bcsd.use.embed_files",

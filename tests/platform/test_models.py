@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import resource
 import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -148,3 +150,20 @@ def test_what_fits_is_built_once_more_with_storage():
     assert not nn.Linear(2, 3).weight.is_meta
     with pytest.raises(CheckpointError, match="here: its configuration asks for a weight"):
         build_within(lambda: nn.Linear(2, 4), shapes, "here")
+
+
+def test_what_has_no_storage_draws_nothing_and_loads_no_compiler():
+    code = (
+        "import sys, torch\nfrom torch import nn\nfrom weft.platform.models import without_storage\n"
+        "state = torch.get_rng_state()\n"
+        "with without_storage():\n"
+        "    parts = [nn.Linear(3, 4), nn.Embedding(5, 6), nn.LayerNorm(3), nn.Conv1d(2, 2, 1)]\n"
+        "    nn.init.xavier_uniform_(parts[0].weight)\n"
+        "    own = torch.empty(3).normal_(std=0.1)\n"
+        "assert own.is_meta and all(one.is_meta for part in parts for one in part.parameters())\n"
+        "assert torch.equal(state, torch.get_rng_state())\n"
+        "assert float(nn.Linear(3, 4).weight.detach().std()) > 0\n"
+        "sys.exit('torch._dynamo' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

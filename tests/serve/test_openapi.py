@@ -12,7 +12,7 @@ import pytest
 
 from tests.serve.conftest import Service
 
-EXAMPLES = 3
+EXAMPLES = 2
 
 
 def test_every_address_is_described_with_its_refusals(client: httpx.Client):
@@ -56,7 +56,7 @@ def test_schemathesis_finds_nothing(service: Service, tmp_path: Path):
         "--generation-deterministic",
         "--no-color",
         "--max-time",
-        "40",
+        "20",
     ]
     command += ["--request-timeout", "120", "--suppress-health-check", "all", "--phases", "examples,fuzzing"]
     hooks = {**os.environ, "SCHEMATHESIS_HOOKS": "schemathesis_hooks", "PYTHONPATH": str(here)}

@@ -105,7 +105,6 @@ def build_within(build: Callable[[], _Module], shapes: _Shapes, where: str) -> _
     Raises:
         CheckpointError: There are more, or larger, parameters than in the file.
     """
-    import torch
     from torch.nn.modules.module import register_module_parameter_registration_hook
 
     most, largest = 2 * len(shapes) + _SPARE, max(map(math.prod, shapes.values()), default=0)
@@ -128,7 +127,7 @@ def build_within(build: Callable[[], _Module], shapes: _Shapes, where: str) -> _
 
     hook = register_module_parameter_registration_hook(count)
     try:
-        with torch.device("meta"):
+        with without_storage():
             return build()
     except RuntimeError as error:  # sizes whose product no machine word holds
         raise CheckpointError(
@@ -136,6 +135,25 @@ def build_within(build: Callable[[], _Module], shapes: _Shapes, where: str) -> _
         ) from error
     finally:
         hook.remove()
+
+
+@contextmanager
+def without_storage() -> Iterator[None]:
+    """Tensors have a shape and no numbers, and nothing draws any: PyTorch would load its compiler to do so."""
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    init, method = torch.nn.init, torch.Tensor
+    drawing = {init.normal_, init.uniform_, init.kaiming_uniform_, method.normal_, method.uniform_}
+
+    class Undrawn(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if func in drawing:
+                return args[0] if args else kwargs["tensor"]
+            return func(*args, **(kwargs or {}))
+
+    with torch.device("meta"), Undrawn():
+        yield
 
 
 @contextmanager

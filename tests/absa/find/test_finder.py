@@ -5,6 +5,7 @@ import pytest
 
 from weft.absa.find.domain import Category, Grouping, common_categories, read_domain
 from weft.absa.find.finder import Finder
+from weft.absa.model.terms import TAGS
 from weft.errors import InputError
 
 CATEGORIES = [Category("price", ("rent",)), Category("place", ("location",))]
@@ -56,6 +57,17 @@ def test_many_texts_are_answered_like_each_alone(tagging):
             (f.term, f.category, f.polarity, f.words) for f in found
         ]
     assert finder.find([]) == []
+
+
+def test_what_windows_share_counts_once_and_the_longer():
+    text = "the pad thai was good"
+    offsets = [(0, 3), (4, 7), (8, 12), (13, 16), (17, 21)]
+    begins, goes_on = TAGS.index("B-term"), TAGS.index("I-term")
+    short = offsets, np.array([0, begins, 0, 0, 0])
+    long = offsets, np.array([0, begins, goes_on, 0, 0])
+    for windows in ([short, long], [long, short], [long, long]):
+        found = Finder._spans(None, text, windows)
+        assert [text[span.start : span.stop] for span in found] == ["pad thai"]
 
 
 def test_a_long_text_is_read_in_windows_and_its_places_are_its_own(tagging):

@@ -19,7 +19,7 @@ from weft.encoder.encoder import Encoder
 from weft.encoder.heads import MLMHead
 from weft.encoder.pooling import ClsPooler
 from weft.errors import CheckpointError, ConfigError
-from weft.platform.models import build_within
+from weft.platform.models import build_within, without_storage
 
 
 class Pretrained(NamedTuple):
@@ -196,7 +196,7 @@ def load_pretrained(name_or_dir: str | Path) -> Pretrained:
     # Built without storage: every parameter comes from the file, and no random number is drawn.
     shapes = {name: tuple(tensor.shape) for name, tensor in relevant.items()}
     encoder = build_within(lambda: Encoder(config), shapes, str(directory)).to_empty(device="cpu")
-    with torch.device("meta"):
+    with without_storage():
         pooler, head = ClsPooler(config), MLMHead(config)
     names = _encoder_names(config, family)
     ours = encoder.state_dict()
