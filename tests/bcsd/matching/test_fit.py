@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 from scipy.special import log_softmax
 
-from weft.bcsd.matching.evidence import KINDS
 from weft.bcsd.matching.fit import START, _best_floor, _fit_weights
+from weft.bcsd.matching.pairs.evidence import KINDS
 from weft.bcsd.matching.rule import FEATURES
 from weft.platform.confidence import Logistic
 
@@ -55,7 +55,7 @@ def test_the_weights_are_where_the_right_partner_is_most_probable():
             assert loss(other) >= least - 1e-6
 
 
-def test_the_floor_is_where_f1_is_highest():
+def test_the_floor_is_where_f2_is_highest():
     """Of four pairs, the surest first, the first two and the last are right; three functions have a partner."""
     sure = np.array([0.9, 0.8, 0.4, 0.3])
     features = np.zeros((4, len(FEATURES)))
@@ -68,7 +68,7 @@ def test_the_floor_is_where_f1_is_highest():
         truth=lambda: (np.arange(3), np.arange(3)),
     )
     rule = SimpleNamespace(confidence=Logistic(0.0, (1.0, *[0.0] * (len(FEATURES) - 1))))
-    # F1 of the first one to four: 2/4, 4/5, 4/6, 6/7.
+    # F2 of the first one to four: 5/13, 10/14, 10/15, 15/16.
     assert _best_floor([made], rule) == pytest.approx(0.3)
     right[3] = False
     assert _best_floor([made], rule) == pytest.approx(0.8)
