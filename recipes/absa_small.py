@@ -65,7 +65,6 @@ def work(tasks: Any, done: Any, data: Path, start: Path, out: Path, quick: bool)
 def run(job: Job, start: Any, data: Path, out: Path, quick: bool) -> dict[str, Any]:
     """Train and evaluate one job."""
     import torch
-    from weft.attention.attend import cpu_multiplies_bf16
 
     from weft.absa.config import ModelOptions
     from weft.absa.evaluate.metrics import aspect_aucs
@@ -76,6 +75,7 @@ def run(job: Job, start: Any, data: Path, out: Path, quick: bool) -> dict[str, A
     from weft.absa.learn.training import Learning, train
     from weft.absa.read.sentihood import TARGETS
     from weft.absa.use.store import load, save
+    from weft.attention.operation import cpu_multiplies_bf16
     from weft.train.config import TrainConfig
 
     corpus, held = corpora(job, data, quick)

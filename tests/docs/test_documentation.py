@@ -98,6 +98,16 @@ def test_the_documented_exit_codes_are_the_classes_own():
         assert getattr(errors, name).exit_code == int(code)
 
 
+@pytest.mark.parametrize("folder", ["benchmarks", "recipes", "scripts"])
+def test_what_programs_import_is_there(folder: str):
+    """No test runs them, so that a module that moves is noticed here."""
+    for path in (ROOT / folder).glob("*.py"):
+        named = re.findall(r"^ *(?:from|import) (weft[\w.]*)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        for module in named:
+            place = ROOT.joinpath("src", *module.split("."))
+            assert place.with_suffix(".py").exists() or (place / "__init__.py").exists(), (path.name, module)
+
+
 def test_no_file_is_two_rooms():
     """House rule: no source file over 400 lines, no utils."""
     for path in (ROOT / "src").rglob("*.py"):
