@@ -1,6 +1,8 @@
 """Committed files of every processor, lifted: what one function computes is the same wherever it was compiled."""
 
 import hashlib
+import os
+import signal
 from dataclasses import replace
 from functools import lru_cache
 from importlib.metadata import version
@@ -8,6 +10,7 @@ from importlib.metadata import version
 import numpy as np
 import pytest
 
+from weft.bcsd.lift.apart import process as process_module
 from weft.bcsd.lift.apart.bounded import BoundedLifter, LiftLimits
 from weft.bcsd.lift.apart.wire import pack_code, pack_surroundings, unpack_code, unpack_surroundings
 from weft.bcsd.lift.choose import ImageLifter, lifter_named
@@ -173,6 +176,27 @@ def test_a_function_that_takes_too_long_is_counted_and_the_rest_goes_on(function
     assert bounded.features(endless) is None
     assert (bounded.failed, bounded.deaths) == (1, 1)
     assert BoundedLifter(around).features(code) is not None
+
+
+def test_a_process_that_waits_for_ever_is_given_up(functions_of, monkeypatch):
+    code, around = _one(functions_of)
+    bounded = BoundedLifter(around, LiftLimits(seconds=0.02, deaths=5))
+    monkeypatch.setattr(process_module, "_PATIENCE", 10.0)
+    process = process_module.lift_process(bounded._limits.mebibytes)
+    os.kill(process._process.pid, signal.SIGSTOP)
+    assert bounded.features(code) is None
+    assert bounded.deaths == 1
+    assert not process.alive
+
+
+def test_the_clock_is_not_what_counts(functions_of, monkeypatch):
+    """A process that gets the processor a hundredth of the time has a hundred times as long."""
+    code, around = _one(functions_of)
+    bounded = BoundedLifter(around, LiftLimits(seconds=0.001))
+    real = process_module.LiftProcess._busy
+    monkeypatch.setattr(process_module.LiftProcess, "_busy", lambda self: real(self) / 1e6)
+    monkeypatch.setattr(process_module, "_PATIENCE", 1e6)
+    assert bounded.features(code) is not None
 
 
 @pytest.mark.parametrize(

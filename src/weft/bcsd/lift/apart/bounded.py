@@ -23,7 +23,7 @@ class LiftLimits:
     """What one function may take.
 
     Args:
-        seconds: Wall-clock time.
+        seconds: Processor time.
         mebibytes: Address space of the process.
         deaths: Processes that one file may use up before the rest of it is given up.
     """
