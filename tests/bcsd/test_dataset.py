@@ -16,11 +16,12 @@ import yaml
 from weft.bcsd.dataset import build as build_module
 from weft.bcsd.dataset.assemble import assemble, dataset_schema
 from weft.bcsd.dataset.build import build_all, known_builds, part_path
-from weft.bcsd.dataset.compile import compile_flags, source_files
+from weft.bcsd.dataset.compile import compile_build, compile_flags, driver, source_files
 from weft.bcsd.dataset.config import DatasetConfig, Package, Variant
 from weft.bcsd.dataset.label import label_build
 from weft.bcsd.dataset.source import Tree
 from weft.bcsd.dataset.stats import dataset_stats
+from weft.bcsd.read import open_image
 from weft.bcsd.table import read_table
 from weft.cli.main import main
 from weft.errors import ConfigError, InputError
@@ -284,3 +285,40 @@ def test_the_command_builds_joins_and_reports(without_compiler, tmp_path, capsys
     assert main(["bcsd", "dataset", "join", str(path), "--work", str(work), "--only", "x"]) == 2
     assert main(["bcsd", "dataset", "join", str(path), "--work", str(tmp_path / "none")]) == 3
     assert "nothing is built" in capsys.readouterr().err
+
+
+def test_a_part_of_the_matrix_can_be_named():
+    some = replace(CONFIG, builds=("gcc-O2-aarch64", "clang-O0-x86_64"))
+    assert [str(variant) for variant in some.variants] == ["clang-O0-x86_64", "gcc-O2-aarch64"]
+    assert len(CONFIG.variants) == 8
+    with pytest.raises(ConfigError, match=r"builds is .*gcc-O9.*; it must be of the matrix"):
+        replace(CONFIG, builds=("gcc-O9-x86_64",))
+
+
+def test_cpp_has_the_compilers_of_its_own():
+    arm = Variant("gcc", "O2", "aarch64")
+    assert driver(arm) == ("aarch64-linux-gnu-gcc",)
+    assert driver(arm, plus=True) == ("aarch64-linux-gnu-g++",)
+    assert driver(Variant("clang", "O2", "x86_64"), plus=True) == ("clang++",)
+    assert driver(Variant("clang", "O2", "aarch64"), plus=True) == ("clang++", "--target=aarch64-linux-gnu")
+
+
+def test_the_cpp_packages_are_test_packages():
+    config = read_settings(DatasetConfig, EXAMPLE.parents[2] / "benchmarks" / "bcsd_cpp.yaml")
+    assert {package.role for package in config.packages} == {"test"}
+    assert len(config.packages) >= 3
+    assert [str(variant) for variant in config.variants] == [
+        "gcc-O0-x86_64", "gcc-O2-x86_64", "gcc-O3-x86_64", "clang-O2-x86_64",
+    ]  # fmt: skip
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
+def test_a_cpp_file_is_compiled_beside_a_c_file(tmp_path):
+    (tmp_path / "a.c").write_text("int one(int x) { return x ? x * 3 : 1; }\n")
+    (tmp_path / "b.cpp").write_text(
+        "#include <vector>\nint many(int n) { std::vector<int> v; v.push_back(n); return v.at(0); }\n"
+    )
+    package = Package("mixed", "test", files=("*.c", "*.cpp"))
+    compile_build(package, Variant("gcc", "O2", "x86_64"), tmp_path, tmp_path, tmp_path / "out", jobs=1)
+    named = {symbol.name for symbol in open_image(tmp_path / "out" / "library.so").symbols}
+    assert {"one", "_Z4manyi"} <= named
