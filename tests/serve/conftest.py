@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,8 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import pyarrow as pa
 import pytest
 
+from weft.bcsd.index.store import FunctionStore
 from weft.cli.main import main
 from weft.kg.schema import Relation, Schema
 from weft.kg.storage.layout import Evidence
@@ -93,6 +96,28 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.fixture(scope="session")
+def shelf_index(index: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same index, each file a version of one library."""
+    place = tmp_path_factory.mktemp("serve") / "libraries"
+    shutil.copytree(index, place)
+    store = FunctionStore.open(place)
+    rows = store.take(store.sample(10_000, 0)).drop_columns(["_rowid", "ordinal", "draw"])
+    rows = rows.sort_by([("binary", "ascending"), ("address", "ascending")])
+    binaries = sorted(set(rows["binary"].to_pylist()))
+    versions = {name: f"{number}.0" for number, name in enumerate(binaries, 1)}
+    for name, column in (
+        ("library", ["inspect"] * len(rows)),
+        ("version", [versions[name] for name in rows["binary"].to_pylist()]),
+        ("package", ["libinspect-dev"] * len(rows)),
+    ):
+        at = rows.schema.get_field_index(name)
+        rows = rows.set_column(at, rows.schema.field(at), pa.array(column, pa.string()))
+    store.remove(binaries)
+    store.replace(rows)
+    return place
+
+
 def evidence(head: str, relation: str, tail: str, start: int = 0) -> Evidence:
     """A place whose sentence says the fact."""
     sentence = f"{head} {relation} {tail}."
@@ -126,6 +151,13 @@ def service(tmp_path_factory: pytest.TempPathFactory, index: Path, store: Path) 
     place = tmp_path_factory.mktemp("service")
     arguments = ["--index", str(index), "--store", str(store), "--rate", "0"]
     with serving(place, *arguments) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def libraries(tmp_path_factory: pytest.TempPathFactory, shelf_index: Path) -> Iterator[Service]:
+    """A service whose index names libraries."""
+    with serving(tmp_path_factory.mktemp("libraries"), "--index", str(shelf_index), "--rate", "0") as running:
         yield running
 
 

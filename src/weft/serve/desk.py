@@ -14,7 +14,6 @@ from anyio import CapacityLimiter
 from starlette.responses import JSONResponse, Response
 
 from weft.bcsd.index.store import FunctionStore
-from weft.bcsd.presence.model import TOGETHER
 from weft.errors import InputError, StoreError, WeftError
 from weft.platform.crew import Crew
 from weft.platform.lock import locked
@@ -30,6 +29,8 @@ from weft.serve.settings import Settings
 from weft.serve.tasks.task import REMARKS, File, Served, Task, perform
 
 _SWEEP = 60.0
+_SEARCHES = 64
+"""Searches that share a pass over the index."""
 
 
 class Desk:
@@ -73,8 +74,7 @@ class Desk:
                 {"requests": [request for request, _ in asked]},
                 {request["file"]: file for request, file in asked},
             ),
-            # More would be taken for the functions of one file.
-            TOGETHER - 1,
+            _SEARCHES,
         )
         #: SPARQL makes a process for each query: no more at a time than there are workers.
         self.asking = threading.BoundedSemaphore(settings.workers + 1)

@@ -100,6 +100,26 @@ def test_the_approximate_index_gives_the_same_best_hits(make_rows, tmp_path):
     assert same / 200 >= 0.95
 
 
+def test_many_that_have_nothing_to_do_with_each_other_are_answered_as_each_alone(searcher, queries):
+    assert queries.num_rows >= 10
+    alone = [
+        answer for row in range(queries.num_rows) for answer in searcher.search(queries.slice(row, 1), 5, 1)
+    ]
+    assert list(searcher.search(queries, 5, 1, apart=True)) == alone
+    assert list(searcher.search(queries, 5, 1)) != alone
+
+
+def test_an_index_in_memory_gives_the_same_answers(searcher, queries):
+    held = Searcher(searcher.store, searcher.weights, presence=searcher.presence, resident=True)
+    assert list(held.search(queries, 7, 1)) == list(searcher.search(queries, 7, 1))
+
+
+def test_what_is_remembered_of_candidates_is_forgotten_when_it_is_too_much(searcher, queries, monkeypatch):
+    monkeypatch.setattr("weft.bcsd.use.surroundings.REMEMBERED", 30)
+    few = Searcher(searcher.store, searcher.weights, presence=searcher.presence)
+    assert list(few.search(queries, 7, 1)) == list(searcher.search(queries, 7, 1))
+
+
 def test_nothing_to_search_for(searcher, queries):
     with pytest.raises(InputError, match="no function to search for"):
         list(searcher.search(queries.slice(0, 0)))

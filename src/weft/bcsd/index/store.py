@@ -190,9 +190,21 @@ class FunctionStore:
         Raises:
             StoreError: The table is damaged: it cannot be read, or a vector in it is not of length 1.
         """
+        return self._checked(self._scan(["embedding", "num_blocks"], row_id=True))
+
+    def rows(self) -> pa.Table:
+        """All rows with all their columns and ids, for a searcher that keeps them in memory.
+
+        Raises:
+            StoreError: As :meth:`vectors`.
+        """
+        table = self._scan(list(self._table.schema.names), row_id=True).combine_chunks()
+        self._checked(table)
+        return table
+
+    def _checked(self, table: pa.Table) -> tuple[NDArray[np.uint64], NDArray[np.float32], NDArray[np.int32]]:
         from weft.bcsd.use.embedded import embeddings_of
 
-        table = self._scan(["embedding", "num_blocks"], row_id=True)
         embeddings = embeddings_of(table)
         lengths = np.einsum("ij,ij->i", embeddings, embeddings)
         if not np.all(np.abs(lengths - 1) < 0.01):

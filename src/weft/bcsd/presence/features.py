@@ -158,7 +158,13 @@ def crowd(scores: NDArray[Any], references: NDArray[Any], digests: NDArray[Any])
     """
     if len(scores) < CROWD:
         return np.zeros(scores.shape[1])
-    others = np.where(references[:, None] == digests[None], -1.0, scores)
+    places: dict[Any, list[int]] = {}
+    for row, digest in enumerate(references.tolist()):
+        places.setdefault(digest, []).append(row)
+    others = scores.copy()
+    for column, digest in enumerate(digests.tolist()):
+        if digest in places:
+            others[places[digest], column] = -1.0
     return np.partition(others, len(others) - CROWD, axis=0)[-CROWD:].mean(axis=0)
 
 

@@ -92,6 +92,8 @@ def embeddings_of(table: pa.Table) -> NDArray[np.float32]:
     column = table.column("embedding")
     width = column.type.list_size
     parts = [np.asarray(chunk.flatten()).reshape(-1, width) for chunk in column.chunks]
+    if len(parts) == 1:
+        return parts[0]  # a view: an index in memory is not copied
     return np.concatenate(parts) if parts else np.zeros((0, width), np.float32)
 
 

@@ -106,9 +106,24 @@ def with_operations(
     if not weights.operations or not (lifted[0].any() and lifted[1].any()):
         return scores
     shared: Any = queries @ base.T
+    return joined(scores, shared.toarray(), np.outer(*lifted), weights)
+
+
+def joined(
+    scores: NDArray[np.float32], shared: NDArray[np.float32], lifted: NDArray[np.bool_], weights: ScoreWeights
+) -> NDArray[np.float32]:
+    """Learned and lexical cosine together with what functions compute, all of one shape.
+
+    Args:
+        scores: Learned and lexical cosine.
+        shared: o_i · o_j of :func:`hybrid`.
+        lifted: Where both functions were lifted; elsewhere the scores stay as they are.
+        weights: w and v.
+    """
     before, more = 1 + weights.lexical, weights.operations
-    joined = (before * scores + more * shared.toarray()) / (before + more)
-    return np.where(np.outer(*lifted), joined, scores).astype(np.float32)
+    if not more or not lifted.any():
+        return scores
+    return np.where(lifted, (before * scores + more * shared) / (before + more), scores).astype(np.float32)
 
 
 def without_hubs(scores: NDArray[np.float32], weights: ScoreWeights) -> NDArray[np.float32]:

@@ -14,7 +14,7 @@ from scipy import sparse
 from weft.bcsd.index.store import EXACT_ROWS, FunctionStore
 from weft.bcsd.index.update import check_model, in_step
 from weft.bcsd.lift.choose import lifter_named
-from weft.bcsd.presence.features import Asked, Lead, Pool, Terms, crowd, lead
+from weft.bcsd.presence.features import Asked, Lead, Pool, Terms, lead
 from weft.bcsd.presence.model import Presence, presence_of, shipped_presence
 from weft.bcsd.read.members import split_member
 from weft.bcsd.represent.operations import operation_rows
@@ -22,8 +22,9 @@ from weft.bcsd.use.answers import SMALL, Answer, Draft
 from weft.bcsd.use.embed_files import Embedding, embed_one, embedder_of
 from weft.bcsd.use.embedded import VECTORS, embeddings_of, lexical_of
 from weft.bcsd.use.remarks import NOT_FITTED, NOT_LIFTED
-from weft.bcsd.use.score import ScoreWeights, combined, with_operations, without_hubs
+from weft.bcsd.use.score import ScoreWeights, joined
 from weft.bcsd.use.store import find
+from weft.bcsd.use.surroundings import Surroundings, without_hub
 from weft.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,32 +37,6 @@ REFERENCE = 512
 #: The largest score of two functions whose bytes differ.
 HIGHEST = 0.9999
 _CHUNK = 64
-
-
-@dataclass(frozen=True, eq=False)
-class Reference:
-    """Functions of the index that stand for the queries of the hubness correction.
-
-    Args:
-        embeddings: ``(references, dimension)``.
-        lexical: ``(features, references)``, dense: a sparse matrix times this is some ten times as fast as
-            times a sparse one.
-        operations: ``(references, features)``.
-        digests: Of their tokens.
-    """
-
-    embeddings: NDArray[np.float32]
-    lexical: NDArray[np.float32]
-    operations: sparse.csr_matrix
-    digests: NDArray[Any]
-
-    def scores(self, base: NDArray[np.float32], lexical: sparse.csr_matrix, share: float) -> Any:
-        """Combined scores of the references with ``base``, ``(references, base)``: s of :func:`hybrid`."""
-        cosines = self.embeddings @ base.T
-        if not share:
-            return cosines
-        shared: Any = lexical @ self.lexical
-        return (cosines + share * shared.T) / (1 + share)
 
 
 @dataclass(eq=False)
@@ -78,6 +53,7 @@ class Searcher:
         weights: Of the hybrid score, of the model that made the rows.
         exact_rows: Up to so many rows all are compared.
         presence: How sure its answers are.
+        resident: Keep all columns of all rows in memory, where all are compared: for more than a few searches.
 
     Raises:
         InputError: The index is empty.
@@ -88,24 +64,34 @@ class Searcher:
     weights: ScoreWeights
     exact_rows: int = EXACT_ROWS
     presence: Presence = field(default_factory=shipped_presence)
+    resident: bool = False
 
     def __post_init__(self) -> None:
         self.rows = len(self.store)
         if not self.rows:
             raise InputError("the index is empty", where=str(self.store.folder), hint="`weft bcsd index add`")
         self.exact = self.rows <= self.exact_rows or not self.store.has_neighbours
-        if self.exact:
+        self._held: _Held | None = None
+        if self.exact and self.resident:
+            table = self.store.rows()
+            self._held = _Held(table)
+            self._ids, self._blocks = table["_rowid"].to_numpy(), table["num_blocks"].to_numpy()
+            self._embeddings = embeddings_of(table)
+        elif self.exact:
             self._ids, self._embeddings, self._blocks = self.store.vectors()
         sample = self.store.take(self.store.sample(REFERENCE, SMALL))
-        self._reference = Reference(
-            embeddings_of(sample),
-            np.ascontiguousarray(lexical_of(sample).T.toarray(), np.float32),
-            operation_rows(sample),
-            np.array(sample["token_digest"].to_pylist(), dtype=object),
-        )
+        self._references = sample.num_rows
+        self._around = Surroundings(sample, self.weights)
 
     @staticmethod
-    def open(folder: Path, weights: ScoreWeights, version: str, presence: Presence | None = None) -> Searcher:
+    def open(
+        folder: Path,
+        weights: ScoreWeights,
+        version: str,
+        presence: Presence | None = None,
+        *,
+        resident: bool = False,
+    ) -> Searcher:
         """Open an index.
 
         Args:
@@ -113,15 +99,19 @@ class Searcher:
             weights: Of the hybrid score.
             version: Of the model that makes the queries.
             presence: How sure its answers are; as fitted with the shipped model where None.
+            resident: As of the class.
 
         Raises:
             StoreError: There is none, it was made with another model, or it is damaged.
             InputError: It is empty.
         """
         check_model(folder, version)
-        return Searcher(FunctionStore.open(folder), weights, presence=presence or shipped_presence())
+        store = FunctionStore.open(folder)
+        return Searcher(store, weights, presence=presence or shipped_presence(), resident=resident)
 
-    def search(self, queries: pa.Table, count: int = 10, min_blocks: int = SMALL) -> Iterator[Answer]:
+    def search(
+        self, queries: pa.Table, count: int = 10, min_blocks: int = SMALL, *, apart: bool = False
+    ) -> Iterator[Answer]:
         """The best hits of each query.
 
         How sure they are depends on all queries of the call, where these are :data:`~weft.bcsd.presence.model.TOGETHER`
@@ -132,6 +122,7 @@ class Searcher:
             count: How many hits.
             min_blocks: Functions of the index with fewer blocks are passed over; for a query that is itself
                 smaller, those that are smaller still.
+            apart: The queries have nothing to do with each other: each is answered as if it were asked alone.
 
         Yields:
             One answer per query, in order.
@@ -141,12 +132,22 @@ class Searcher:
             StoreError: The table is damaged.
         """
         drafts = list(self._drafts(queries, count, min_blocks))
-        leads = [draft.lead for draft in drafts if draft.lead is not None]
-        lifted = self._reference.operations.nnz > 0 and operation_rows(queries).nnz > 0
-        sure = (self.presence.lifted if lifted else self.presence.tokens)(leads)
-        found = zip(*(part.tolist() for part in sure), strict=True)
+        found = iter(self._sure(operation_rows(queries), [draft.lead for draft in drafts], apart))
         for draft in drafts:
             yield draft.answer(*(next(found) if draft.lead is not None else (0.0, 0.0)))
+
+    def _sure(
+        self, operations: sparse.csr_matrix, leads: list[Lead | None], apart: bool
+    ) -> list[tuple[float, float]]:
+        """How sure each lead is right, and the function there at all."""
+        groups = [range(number, number + 1) for number in range(len(leads))] if apart else [range(len(leads))]
+        found: list[tuple[float, float]] = []
+        for group in groups:
+            some = [lead for lead in leads[group.start : group.stop] if lead is not None]
+            lifted = self._around.lifted and operations[group.start : group.stop].nnz > 0
+            sure = (self.presence.lifted if lifted else self.presence.tokens)(some)
+            found += zip(*(part.tolist() for part in sure), strict=True)
+        return found
 
     def _drafts(self, queries: pa.Table, count: int, min_blocks: int) -> Iterator[Draft]:
         if not queries.num_rows:
@@ -158,14 +159,14 @@ class Searcher:
             rows = _shown(chunk)
             least = np.minimum(min_blocks, chunk["num_blocks"].to_numpy())
             nearest = self.candidates(embeddings, least, max(CANDIDATES, count))
-            found = _Rows(self.store, nearest)
+            found = self._held or _Rows(self.store, nearest)
             for index, row in enumerate(rows):
                 base = found.of(nearest[index])
                 if not base.num_rows:
                     yield Draft(row, [], np.zeros(0), np.zeros(0, bool), None)
                     continue
-                one = (embeddings[index : index + 1], lexical[index], operations[index])
-                raw, terms = self._scores(*one, base)
+                one = (embeddings[index], lexical[index], operations[index])
+                raw, terms = self._scores(*one, nearest[index], base)
                 yield _draft(row, base, nearest[index], raw, terms, count)
 
     def candidates(
@@ -183,12 +184,14 @@ class Searcher:
                 np.array(self.store.nearest(query, count, int(blocks)), np.uint64)
                 for query, blocks in zip(embeddings, least, strict=True)
             ]
-        cosines = embeddings @ self._embeddings.T
+        # The rows from the left: from the right, the product copies all of them first.
+        cosines = np.ascontiguousarray((self._embeddings @ embeddings.T).T)
         cosines[self._blocks[None, :] < least[:, None]] = -np.inf
         chosen = []
         for row in cosines:
-            top = np.argpartition(-row, min(count, len(row)) - 1)[:count]
-            top = top[np.lexsort((self._ids[top], -row[top]))]
+            first = min(count, len(row))
+            top = np.flatnonzero(row >= np.partition(row, len(row) - first)[len(row) - first])
+            top = top[np.lexsort((self._ids[top], -row[top]))][:first]
             chosen.append(self._ids[top[np.isfinite(row[top])]])
         return chosen
 
@@ -197,23 +200,21 @@ class Searcher:
         embedding: NDArray[np.float32],
         lexical: sparse.csr_matrix,
         operations: sparse.csr_matrix,
+        ids: NDArray[np.uint64],
         base: pa.Table,
     ) -> tuple[NDArray[np.float32], Terms]:
-        """Hybrid scores of one query and its candidates, the reference asked beside it; what they are made of."""
+        """Hybrid scores of one query and its candidates, the references asked beside it; what they are made of."""
         vectors, held, share = embeddings_of(base), lexical_of(base), self.weights.lexical
         computed = operation_rows(base)
-        own = combined(embedding, vectors, lexical, held, share)
-        own = with_operations(own, operations, computed, self.weights)
-        others = self._reference.scores(vectors, held, share)
-        others = with_operations(others, self._reference.operations, computed, self.weights)
-        digests = np.array(base["token_digest"].to_pylist(), dtype=object)
-        by_tokens: Any = lexical @ held.T
-        by_operations: Any = operations @ computed.T
-        crowds = crowd(others, self._reference.digests, digests)
-        learned = (embedding @ vectors.T)[0]
-        terms = Terms(learned, by_tokens.toarray()[0], by_operations.toarray()[0], own[0], crowds)
-        raw = without_hubs(np.concatenate([own, others]).astype(np.float32, copy=False), self.weights)[0]
-        return raw, terms
+        learned = vectors @ embedding
+        by_tokens = held @ lexical.toarray()[0]
+        by_operations = computed @ operations.toarray()[0]
+        own = ((learned + share * by_tokens) / (1 + share)).astype(np.float32, copy=False)
+        lifted = (np.diff(computed.indptr) > 0) & (operations.nnz > 0)
+        own = joined(own, by_operations, lifted, self.weights)
+        around = self._around.of(ids, base)
+        terms = Terms(learned, by_tokens, by_operations, own, around.crowd)
+        return without_hub(own, around.nearest, self.weights, self._references), terms
 
 
 def _draft(
@@ -305,6 +306,20 @@ class _Rows:
     def of(self, ids: NDArray[np.uint64]) -> pa.Table:
         """These rows, in this order."""
         return self._table.take(pa.array([self._place[int(row_id)] for row_id in ids], pa.int64()))
+
+
+class _Held:
+    """All rows of an index, in memory."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+        ids = table["_rowid"].to_numpy()
+        self._order = np.argsort(ids)
+        self._sorted = ids[self._order]
+
+    def of(self, ids: NDArray[np.uint64]) -> pa.Table:
+        """These rows, in this order."""
+        return self._table.take(pa.array(self._order[np.searchsorted(self._sorted, ids)]))
 
 
 def _shown(rows: pa.Table) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 // The shell: which page is shown, what the address says, how the service is asked.
-import { binaries } from "/binaries.js";
-import { graph } from "/graph.js";
-import { texts } from "/texts.js";
+import { binaries } from "/binaries/page.js";
+import { graph } from "/graph/page.js";
+import { texts } from "/texts/page.js";
 import { h, say, state } from "/parts.js";
 
 const PAGES = { binaries, graph, texts };

@@ -155,6 +155,7 @@ export function dropZone(id, title, hint, onfile, accept) {
   const name = h("span", { class: "mono" });
   const input = h("input", { type: "file", id, accept, onchange: () => input.files[0] && take(input.files[0]) });
   const zone = h("label", { class: "drop", for: id }, title, h("br"), h("small", { class: "dim" }, hint), h("br"), name, input);
+  zone.forget = () => { input.value = ""; name.textContent = ""; };
   function take(file) {
     name.textContent = `${file.name}, ${file.size.toLocaleString("en")} bytes`;
     onfile(file);
@@ -195,3 +196,12 @@ const cell = (value) => {
 export const csv = (rows) => rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
 export const hex = (number) => `0x${number.toString(16)}`;
 export const counted = (number, one, many = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+export const nameOf = (half) => half.demangled ?? half.name;
+
+// Buttons that hand out what is shown; the last argument says how, what comes before it stands before them.
+export function exportRow(...parts) {
+  const ways = parts.pop();
+  return h("p", { class: "row" }, parts,
+    h("button", { type: "button", onclick: ways.csv }, "CSV"),
+    h("button", { type: "button", onclick: ways.json }, "JSON"));
+}

@@ -4,7 +4,7 @@ import { counted, h, keep, state } from "/parts.js";
 const STEP = 200;
 
 // columns: { id, title, number, value(row), show(row), text(row) }; more(row) says whether further filters let it pass.
-export function table(rows, columns, { label, prefix, first, descending = true, onrow, more = () => true, filters = [] }) {
+export function table(rows, columns, { label, prefix, first, descending = true, words = "Filter by name", more = () => true, filters = [] }) {
   const { get } = state();
   let sorted = columns.some((column) => column.id === get.get(`${prefix}sort`)) ? get.get(`${prefix}sort`) : first;
   let down = get.has(`${prefix}down`) ? get.get(`${prefix}down`) === "1" : descending;
@@ -28,11 +28,11 @@ export function table(rows, columns, { label, prefix, first, descending = true, 
   }
 
   function draw() {
-    const words = search.value.trim().toLowerCase();
+    const typed = search.value.trim().toLowerCase();
     keep({ [`${prefix}q`]: search.value.trim(), [`${prefix}sort`]: sorted === first ? "" : sorted,
            [`${prefix}down`]: down === descending && sorted === first ? "" : down ? "1" : "0" });
     const column = columns.find((one) => one.id === sorted);
-    const kept = rows.filter((row) => more(row) && (!words || columns.some((one) => one.text && one.text(row).toLowerCase().includes(words))));
+    const kept = rows.filter((row) => more(row) && (!typed || columns.some((one) => one.text && one.text(row).toLowerCase().includes(typed))));
     kept.sort((a, b) => {
       const x = column.value(a), y = column.value(b);
       return (x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1);
@@ -46,7 +46,6 @@ export function table(rows, columns, { label, prefix, first, descending = true, 
     body.replaceChildren(...kept.slice(0, limit).map((row) => {
       const line = h("tr");
       line.append(...columns.map((one) => h("td", { class: [one.number && "number", one.mono && "name"].filter(Boolean).join(" ") || undefined }, one.show(row, line))));
-      if (onrow) line.dataset.row = String(rows.indexOf(row));
       return line;
     }));
     further.hidden = kept.length <= limit;
@@ -54,7 +53,7 @@ export function table(rows, columns, { label, prefix, first, descending = true, 
   }
 
   const box = h("div", {},
-    h("div", { class: "row" }, h("div", { class: "grow" }, h("label", { for: `${prefix}q` }, "Filter by name"), h("br"), search), filters),
+    h("div", { class: "row" }, h("div", { class: "grow" }, h("label", { for: `${prefix}q` }, words), h("br"), search), filters),
     count,
     h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": label }, h("table", { class: "grid" }, h("thead", {}, head), body)),
     further);

@@ -58,11 +58,14 @@ def models(desk: AnyDesk, caller: AnyCaller) -> Any:
 def page_files() -> dict[str, tuple[bytes, str]]:
     """Every file of the pages by its address, with its media type: all are in memory, and no path leads elsewhere."""
     found: dict[str, tuple[bytes, str]] = {}
-    root = files("weft.serve.page")
-    for folder, address in ((root, "/"), (root.joinpath("vendor"), "/vendor/")):
+    waiting = [(files("weft.serve.page"), "/")]
+    while waiting:
+        folder, address = waiting.pop()
         for file in folder.iterdir():
             suffix = "." + file.name.rpartition(".")[2]
-            if suffix in _MEDIA and file.is_file():
+            if file.is_dir():
+                waiting.append((file, f"{address}{file.name}/"))
+            elif suffix in _MEDIA:
                 found[address + file.name] = file.read_bytes(), _MEDIA[suffix]
     found["/base.css"] = files("weft.platform").joinpath("page.css").read_bytes(), _MEDIA[".css"]
     for name in DRAWING:

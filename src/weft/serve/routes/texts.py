@@ -15,6 +15,7 @@ from weft.serve.shapes.texts import (
     Explanations,
     Findings,
     Opinions,
+    TableFindings,
     TableOpinions,
 )
 
@@ -30,10 +31,16 @@ async def predict(asked: AskPredict, desk: AnyDesk, caller: AnyCaller, wait: Wai
     return JSONResponse(await desk.texts.answer(request))
 
 
-@router.post("/find", responses=described(Findings, "What each text judges."))
-async def find(asked: AskFind, desk: AnyDesk, caller: AnyCaller) -> Response:
-    """What texts judge without being asked: terms, categories, polarities, words, as `weft absa find` tells it."""
-    return as_json(await to_thread.run_sync(desk.ask, "absa.find", asked.model_dump()))
+@router.post("/find", responses=waited(Findings | TableFindings, "What each text judges."))  # type: ignore[arg-type]
+async def find(asked: AskFind, desk: AnyDesk, caller: AnyCaller, wait: Wait = 20) -> Response:
+    """What texts judge without being asked: terms, categories, polarities, words, as `weft absa find` tells it.
+
+    A table is a job.
+    """
+    request = asked.model_dump()
+    if asked.file is not None:
+        return await by_job(desk, caller, "absa.find_table", request, [asked.file], wait)
+    return as_json(await to_thread.run_sync(desk.ask, "absa.find", request))
 
 
 @router.post("/explain", responses=described(Explanations, "For each question its words and their weights."))

@@ -11,6 +11,7 @@ from weft.serve.shapes.base import Asked, Told, UploadId
 Text = Annotated[str, Field(min_length=1, max_length=100_000, pattern=r"\S")]
 Aspect = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 _MOST = 1024
+Form = Literal["csv", "jsonl", "parquet", "lines"]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -31,9 +32,7 @@ class AskPredict(Asked):
     abstain: Share | None = Field(
         None, description="Answer `unsure` where the answer is less probable than this."
     )
-    format: Literal["csv", "jsonl", "parquet", "lines"] | None = Field(
-        None, description="Of the table; by the ending of its name where null."
-    )
+    format: Form | None = Field(None, description="Of the table; by the ending of its name where null.")
     text_column: str = Field("text", max_length=200)
     target_column: str | None = Field(None, max_length=200)
     aspect_column: str | None = Field(None, max_length=200)
@@ -51,16 +50,26 @@ class AskPredict(Asked):
 
 
 class AskFind(Asked):
-    """Texts that are to be read without being asked."""
+    """Texts that are to be read without being asked, or a table of them."""
 
-    texts: list[Text] = Field(
-        min_length=1, max_length=256, examples=[["The food was great, the service slow."]]
+    texts: list[Text] = Field([], max_length=256, examples=[["The food was great, the service slow."]])
+    file: UploadId | None = Field(
+        None, description="A table instead: CSV, JSON lines, Parquet, or plain lines."
     )
+    format: Form | None = Field(None, description="Of the table; by the ending of its name where null.")
+    text_column: str = Field("text", max_length=200)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> AskFind:
+        if bool(self.texts) == (self.file is not None):
+            raise ValueError("give texts, or the file that holds them")
+        return self
 
 
 class Finding(Told):
     """Something that a text judges."""
 
+    row: int | None = Field(None, description="Of a table, from 1.")
     text: str
     term: str | None
     start: int | None
@@ -74,6 +83,34 @@ class Finding(Told):
 
 class Findings(RootModel[list[Finding]]):
     """As `weft absa find TEXT --json`, for each text."""
+
+
+class JudgedAspect(Told):
+    """How an aspect is judged in a table."""
+
+    aspect: str
+    count: int
+    polarities: dict[str, int]
+    terms: dict[str, int]
+    examples: dict[str, list[str]]
+
+
+class Judged(Told):
+    """As `weft absa find FILE --json`."""
+
+    texts: int
+    without_findings: int
+    aspects: list[JudgedAspect]
+
+
+class TableFindings(Told):
+    """The summary and the records of `weft absa find FILE --json -o`, and the rows that could not be used."""
+
+    schema_: Literal[1] = Field(alias="schema")
+    summary: Judged
+    records: list[Finding]
+    problems: list[str]
+    unused: int
 
 
 class AskWords(Asked):
@@ -141,4 +178,13 @@ class Explanations(RootModel[list[Explained]]):
     """As `weft absa explain --json`."""
 
 
-__all__ = ["AskFind", "AskPredict", "AskWords", "Explanations", "Findings", "Opinions", "TableOpinions"]
+__all__ = [
+    "AskFind",
+    "AskPredict",
+    "AskWords",
+    "Explanations",
+    "Findings",
+    "Opinions",
+    "TableFindings",
+    "TableOpinions",
+]

@@ -142,7 +142,7 @@ def searches(task: Task, tell: Tell) -> list[dict[str, Any]]:
     found: dict[int, dict[str, Any]] = {}
     for (hits, least), numbers in groups.items():
         rows = pa.concat_tables([queries[number].rows for number in numbers])
-        answers = room.opened.shown(room.opened.searcher.search(rows, hits, least))
+        answers = room.opened.shown(room.opened.searcher.search(rows, hits, least, apart=True))
         for number, answer in zip(numbers, answers, strict=True):
             remarks = extracted(files[number], room.options.lifter, task.served.limits)
             head = room.head(remarks, queries[number])
@@ -230,11 +230,10 @@ def _queries(file: File, options: Embedding, function: str | None, min_blocks: i
     return _Queries(pa.concat_tables(parts), table["architecture"][0].as_py())
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def _one(place: str, name: str, options: Embedding, function: str) -> _Queries:
     table = _read(place)
-    listed = [_Listed(*row.values()) for row in table.select(_LISTED).to_pylist()]
-    row = table.slice(find_function(listed, function, name), 1)
+    row = table.slice(find_function(_listed(place), function, name), 1)
     rows = embed_table(row, embedder_of(options.model, options.precision))
     return _Queries(rows, table["architecture"][0].as_py())
 
@@ -246,7 +245,12 @@ class _Listed(NamedTuple):
     aliases: list[str]
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
+def _listed(place: str) -> list[_Listed]:
+    return [_Listed(*row.values()) for row in _read(place).select(_LISTED).to_pylist()]
+
+
+@lru_cache(maxsize=8)
 def _read(place: str) -> pa.Table:
     table = pq.read_table(place)
     if not table.num_rows:
@@ -260,7 +264,7 @@ class _Opened:
     def __init__(self, index: Path, model: str) -> None:
         embedder = embedder_of(model, "auto")
         presence, self.fitted = presence_of(find(model), embedder.version)
-        self.searcher = Searcher.open(index, embedder.weights, embedder.version, presence)
+        self.searcher = Searcher.open(index, embedder.weights, embedder.version, presence, resident=True)
         # Files of packages are named by their place in these, which is nobody's secret.
         own = [binary for binary in self.searcher.store.files() if os.path.isabs(binary)]
         folder = os.path.dirname(own[0]) if len(own) == 1 else os.path.commonpath(own) if own else "/"

@@ -29,6 +29,7 @@ KINDS = {
     "absa.predict": ("texts", "predict"),
     "absa.find": ("texts", "find"),
     "absa.table": ("texts", "table"),
+    "absa.find_table": ("texts", "find_table"),
     "absa.explain": ("texts", "explain"),
     "jobs.warm": ("binaries", "warm_readers"),
     "bcsd.warm": ("binaries", "warm"),

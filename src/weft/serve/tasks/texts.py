@@ -1,7 +1,8 @@
-"""Tasks on texts: the work of ``weft absa predict`` and ``weft absa explain``."""
+"""Tasks on texts: the work of ``weft absa predict``, ``find`` and ``explain``."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, cast
 
@@ -9,7 +10,8 @@ from weft.absa.explain.attribution import DEFAULT_METHOD, Method
 from weft.absa.explain.attribution import explain as explain_one
 from weft.absa.find.domain import common_categories
 from weft.absa.find.finder import Finder
-from weft.absa.find.records import noted, record
+from weft.absa.find.records import found_in, noted, record
+from weft.absa.find.summary import Summary
 from weft.absa.read.table import Format, TableRow, format_of, read_rows
 from weft.absa.records import Context, Problems, Sentence
 from weft.absa.use.asker import Asker
@@ -26,6 +28,10 @@ MOST_ROWS = 100_000
 @lru_cache(maxsize=2)
 def _asker(model: str) -> Asker:
     return load(model)
+
+
+def _finder(model: str) -> Finder:
+    return Finder(_asker(model), common_categories())
 
 
 def warm(task: Task, tell: Tell) -> None:
@@ -63,13 +69,30 @@ def sentences_of(request: dict[str, Any]) -> list[Sentence]:
 def find(task: Task, tell: Tell) -> list[dict[str, Any]]:
     """What texts judge, without being asked."""
     texts = task.request["texts"]
-    found = Finder(_asker(task.served.absa), common_categories()).find(texts)
+    found = _finder(task.served.absa).find(texts)
     return [
         record(text, finding, note)
         for text, findings in zip(texts, found, strict=True)
         for note in (noted(text),)
         for finding in findings
     ]
+
+
+def find_table(task: Task, tell: Tell) -> dict[str, Any]:
+    """What each row of a table judges, the whole of it, and the rows that could not be used."""
+    request, file = task.request, task.file()
+    finder = _finder(task.served.absa)
+    column = request["text_column"]
+    rows = _rows(task, [column])
+    problems, summary, records = Problems(), Summary(), list[dict[str, Any]]()
+    for some in found_in(finder, rows, column, problems, file.name):
+        for number, text, findings in some:
+            summary.add(number, text, findings)
+            note = noted(text)
+            records += [{"row": number, **record(text, finding, note)} for finding in findings]
+        _bounded(records, file.name, "weft absa find FILE")
+        tell({"what": "read texts", "done": summary.texts, "total": 0})
+    return {"schema": 1, "summary": summary.as_json(), **_told(records, problems)}
 
 
 def table(task: Task, tell: Tell) -> dict[str, Any]:
@@ -83,26 +106,34 @@ def table(task: Task, tell: Tell) -> dict[str, Any]:
         request["target_column"],
         request["aspect_column"],
     )
-    form = cast("Format | None", request["format"]) or format_of(str(file.path))
     problems, found = Problems(), list[dict[str, Any]]()
-    rows = read_rows(str(file.path), asked.columns, form)
     for some in stream(
         asker,
-        rows,
+        _rows(task, asked.columns),
         asked,
         problems,
         source=file.name,
         threshold=request["threshold"],
         abstain=request["abstain"],
-        chunk=64,
     ):
         found += some
         tell({"what": "answered questions", "done": len(found), "total": 0})
-        if len(found) > MOST_ROWS:
-            raise LimitError(
-                f"more than {MOST_ROWS:,} answers", where=file.name, hint="weft absa predict FILE"
-            )
-    return {"schema": 1, "records": found, "problems": list(problems.lines()), "unused": problems.count}
+        _bounded(found, file.name, "weft absa predict FILE")
+    return {"schema": 1, **_told(found, problems)}
+
+
+def _rows(task: Task, columns: list[str]) -> Iterator[TableRow]:
+    path = str(task.file().path)
+    return read_rows(path, columns, cast("Format | None", task.request["format"]) or format_of(path))
+
+
+def _bounded(found: list[dict[str, Any]], name: str, command: str) -> None:
+    if len(found) > MOST_ROWS:
+        raise LimitError(f"more than {MOST_ROWS:,} answers", where=name, hint=command)
+
+
+def _told(found: list[dict[str, Any]], problems: Problems) -> dict[str, Any]:
+    return {"records": found, "problems": list(problems.lines()), "unused": problems.count}
 
 
 def explain(task: Task, tell: Tell) -> list[dict[str, Any]]:

@@ -1,0 +1,147 @@
+"""How near functions of an index are to some that stand for all of it: what of their scores no query changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from weft.bcsd.presence.features import crowd
+from weft.bcsd.represent.operations import operation_rows
+from weft.bcsd.use.embedded import embeddings_of, lexical_of
+from weft.bcsd.use.score import ScoreWeights, joined
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+#: Functions whose surroundings are kept in mind, at most.
+REMEMBERED = 1 << 18
+
+
+class Around(NamedTuple):
+    """What surrounds some functions of an index.
+
+    Args:
+        nearest: The k best plain scores of each with the references, in ascending order, ``(k, functions)``.
+        crowd: See :func:`weft.bcsd.presence.features.crowd`, ``(functions,)``.
+    """
+
+    nearest: NDArray[np.float32]
+    crowd: NDArray[np.float64]
+
+
+class Surroundings:
+    """The references, and what is known of how near functions are to them.
+
+    They stand for the queries that one might ask, in the correction for hubs. A function's scores with them depend on
+    no query, so they are computed when it is first a candidate.
+
+    Args:
+        sample: The references.
+        weights: Of the hybrid score.
+    """
+
+    def __init__(self, sample: pa.Table, weights: ScoreWeights) -> None:
+        self._weights = weights
+        self._embeddings = embeddings_of(sample)
+        self._lexical = Features(lexical_of(sample))
+        self._operations = Features(operation_rows(sample))
+        self._digests = np.array(sample["token_digest"].to_pylist(), dtype=object)
+        self._nearest = np.zeros((0, min(weights.neighbours, sample.num_rows)), np.float32)
+        self._crowd = np.zeros(0)
+        self._places: dict[int, int] = {}
+
+    @property
+    def lifted(self) -> bool:
+        """Whether it is known of any what it computes."""
+        return bool(self._operations.present.any())
+
+    def of(self, ids: NDArray[np.uint64], rows: pa.Table) -> Around:
+        """What surrounds some functions.
+
+        Args:
+            ids: Row ids, each once.
+            rows: Theirs.
+        """
+        if len(self._places) + len(ids) > REMEMBERED:
+            self._places.clear()
+        new = [number for number, row_id in enumerate(ids.tolist()) if row_id not in self._places]
+        if new:
+            self._learn(ids[new], rows.take(np.array(new)) if len(new) < len(ids) else rows)
+        places = [self._places[row_id] for row_id in ids.tolist()]
+        return Around(self._nearest[places].T, self._crowd[places])
+
+    def _learn(self, ids: NDArray[np.uint64], rows: pa.Table) -> None:
+        scores = self._scores(rows)
+        first = len(self._places)
+        if first + len(ids) > len(self._crowd):
+            size = max(2 * len(self._crowd), first + len(ids), 1024)
+            self._nearest = np.resize(self._nearest, (size, self._nearest.shape[1]))
+            self._crowd = np.resize(self._crowd, size)
+        columns = np.ascontiguousarray(scores.T)
+        count = self._nearest.shape[1]
+        best = np.partition(columns, columns.shape[1] - count, axis=1)[:, columns.shape[1] - count :]
+        self._nearest[first : first + len(ids)] = np.sort(best, axis=1)
+        digests = np.array(rows["token_digest"].to_pylist(), dtype=object)
+        self._crowd[first : first + len(ids)] = crowd(scores, self._digests, digests)
+        self._places.update(zip(ids.tolist(), range(first, first + len(ids)), strict=True))
+
+    def _scores(self, rows: pa.Table) -> NDArray[np.float32]:
+        """Plain scores, ``(references, rows)``."""
+        share = self._weights.lexical
+        scores = self._embeddings @ embeddings_of(rows).T
+        if share:
+            scores = (scores + share * self._lexical.products(lexical_of(rows))) / (1 + share)
+        computed = operation_rows(rows)
+        lifted = np.outer(self._operations.present, np.diff(computed.indptr) > 0)
+        return joined(scores, self._operations.products(computed), lifted, self._weights)
+
+
+class Features:
+    """Sparse rows that other sparse rows are multiplied with, again and again.
+
+    Those of the features that occur are kept dense, ``(features, rows)``: some ten times as fast as a sparse matrix.
+
+    Args:
+        rows: ``(rows, features)``.
+    """
+
+    def __init__(self, rows: sparse.csr_matrix) -> None:
+        held = np.unique(rows.indices)
+        self._place = np.full(rows.get_shape()[1], -1, np.int32)
+        self._place[held] = np.arange(len(held), dtype=np.int32)
+        self._dense = np.ascontiguousarray(rows[:, held].T.toarray(), np.float32)
+        #: Which rows have any feature.
+        self.present: NDArray[np.bool_] = np.diff(rows.indptr) > 0
+
+    def products(self, others: sparse.csr_matrix) -> NDArray[np.float32]:
+        """Each row with each other row, ``(rows, others)``."""
+        columns = self._place[others.indices]
+        kept = columns >= 0
+        ends = np.concatenate([[0], np.cumsum(kept)])[others.indptr]
+        shape = (len(ends) - 1, len(self._dense))
+        narrow: Any = sparse.csr_matrix((others.data[kept], columns[kept], ends), shape=shape)
+        return (narrow @ self._dense).T
+
+
+def without_hub(
+    own: NDArray[np.float32], nearest: NDArray[np.float32], weights: ScoreWeights, references: int
+) -> NDArray[np.float32]:
+    """One query's scores corrected for hubs, as if the references were asked beside it.
+
+    Args:
+        own: s of :func:`weft.bcsd.use.score.hybrid`, ``(candidates,)``.
+        nearest: Of :class:`Around`.
+        weights: h and k.
+        references: How many there are.
+    """
+    count = weights.neighbours
+    if not weights.hubness or not len(own):
+        return own
+    of_query = np.partition(own, len(own) - min(count, len(own)))[-count:].mean()
+    of_base = np.zeros(len(own), np.float32)
+    if references + 1 >= count:
+        of_base = np.sort(np.concatenate([nearest, own[None]]), axis=0)[-count:].mean(axis=0)
+    return (own - weights.hubness * ((of_query + of_base) / 2)).astype(np.float32, copy=False)

@@ -1,0 +1,100 @@
+// Texts: pasted or dropped, asked about aspects, or read for what they judge where none are named.
+import { ask, askJson, dropZone, follow, h, keep, post, progress, say, state, upload, work } from "/parts.js";
+import { answers } from "/texts/answers.js";
+import { findings } from "/texts/findings.js";
+
+const MOST = 64; // texts of one request; a file has no such bound
+const HELD = "weft-texts";
+const split = (text) => [...new Set(text.split(/[,;\n]/).map((part) => part.trim()).filter(Boolean))];
+// What a view keeps in the address beside the question.
+const KEPT = ["asked", "job", "q", "sort", "down", "open", "show"];
+
+export function texts(main) {
+  const { get } = state();
+  let file = null;
+  const pasted = h("textarea", { id: "texts", "aria-describedby": "texts-hint", placeholder: "The food was great, the service slow.", value: sessionStorage.getItem(HELD) ?? "", oninput: () => { file = null; zone.forget(); } });
+  const aspects = h("input", { id: "aspects", value: get.get("aspects") ?? "", placeholder: "food, service, price", "aria-describedby": "aspects-hint", oninput: () => name() });
+  const targets = h("input", { id: "targets", value: get.get("targets") ?? "", "aria-describedby": "targets-hint" });
+  const column = h("input", { id: "column", value: get.get("column") ?? "text" });
+  const go = h("button", { class: "main" }, "Ask");
+  const results = h("div");
+  const zone = dropZone("table", "Or a table", "CSV, TSV, JSON lines, Parquet or plain lines", (taken) => { file = taken; pasted.value = ""; }, ".csv,.tsv,.jsonl,.ndjson,.parquet,.txt");
+  main.append(
+    h("h1", {}, "Texts"),
+    h("form", { onsubmit: (event) => { event.preventDefault(); start(); } },
+      h("div", { class: "panes" },
+        h("div", {}, h("label", { for: "texts" }, "Texts"), " ", h("small", { class: "dim", id: "texts-hint" }, "one on each line"), pasted),
+        h("div", {}, zone, h("p", {}, h("label", { for: "column" }, "Its column of texts "), column))),
+      h("div", { class: "row" },
+        h("div", { class: "grow" }, h("label", { for: "aspects" }, "Aspects"), " ", h("small", { class: "dim", id: "aspects-hint" }, "with commas between; none: what the texts judge is found"), h("br"), aspects),
+        h("div", { class: "grow" }, h("label", { for: "targets" }, "Targets"), " ", h("small", { class: "dim", id: "targets-hint" }, "words of the texts; none: the whole text"), h("br"), targets),
+        h("div", {}, go))),
+    results);
+  name();
+
+  function name() {
+    const finds = split(aspects.value).length === 0;
+    go.textContent = finds ? "Find what they judge" : "Ask";
+    targets.disabled = finds;
+  }
+
+  async function start(again = false) {
+    const asked = { aspects: split(aspects.value), targets: split(targets.value) };
+    const finds = !asked.aspects.length;
+    const lines = pasted.value.split("\n").map((line) => line.trim()).filter(Boolean);
+    if (!lines.length && !file) { say("give a text or a table", true); return; }
+    const stop = new AbortController();
+    const shown = progress(() => stop.abort());
+    results.replaceChildren(shown.box);
+    delete results.dataset.ready;
+    go.disabled = true;
+    say("");
+    if (!again) keep(Object.fromEntries(KEPT.map((key) => [key, ""])));
+    keep({ aspects: aspects.value, targets: finds ? "" : targets.value, column: column.value === "text" ? "" : column.value, asked: file ? "" : "1" });
+    sessionStorage.setItem(HELD, file ? "" : pasted.value);
+    try {
+      if (file) {
+        const body = { file: (await upload(file, shown.tell)).id, text_column: column.value.trim() || "text", ...(finds ? {} : asked) };
+        const { result, id } = await work(finds ? "/v1/absa/find" : "/v1/absa/predict", body, shown.tell, stop.signal);
+        if (id) keep({ job: id });
+        draw(result.records, result);
+      } else {
+        draw(await ofLines(lines, finds, asked, shown.tell, stop.signal), { texts: lines.length, problems: [] });
+      }
+    } catch (error) {
+      results.replaceChildren();
+      say(error.name === "AbortError" ? "stopped" : error.message, true);
+    } finally {
+      go.disabled = false;
+    }
+  }
+
+  async function ofLines(lines, finds, asked, tell, signal) {
+    let records = [];
+    const step = finds ? MOST : Math.max(1, Math.min(MOST, Math.floor(1024 / (asked.aspects.length * Math.max(1, asked.targets.length)))));
+    for (let first = 0; first < lines.length; first += step) {
+      tell(finds ? "reading" : "asking", first, lines.length);
+      const body = { texts: lines.slice(first, first + step), ...(finds ? {} : asked) };
+      records = records.concat(await (await post(finds ? "/v1/absa/find" : "/v1/absa/predict", body, { signal })).json());
+    }
+    return records;
+  }
+
+  // Answers have probabilities, findings have one number.
+  function draw(records, told) {
+    const found = told.summary !== undefined || (records.length ? records[0].probabilities === undefined : !split(aspects.value).length);
+    const texts = told.summary?.texts ?? told.texts;
+    results.replaceChildren(...(found ? findings(records, texts, told.problems) : answers(records, told.problems)));
+    results.dataset.ready = found ? "found" : "asked";
+  }
+
+  const before = get.get("job");
+  if (before) {
+    const shown = progress(() => ask(`/v1/jobs/${before}`, { method: "DELETE" }));
+    results.append(shown.box);
+    follow(before, shown.tell)
+      .then(({ result }) => draw(result.records, result))
+      .catch((error) => { results.replaceChildren(); keep({ job: "" }); say(error.message, true); });
+  } else if (get.get("asked") && pasted.value.trim()) start(true);
+  else askJson("/v1/models").catch((error) => say(error.message, true)); // asks for the token, where one is needed
+}

@@ -1,0 +1,46 @@
+"""The page of graphs: an entity searched, walked from and read about; SPARQL completed and asked."""
+
+from __future__ import annotations
+
+import json
+
+from tests.serve.pages.conftest import Look
+
+
+def test_an_entity_is_found_walked_from_and_read_about_by_keyboard(look: Look):
+    page = look.open("graph")
+    page.fill("#entity", "Ad")
+    page.wait_for_selector(".options button")
+    page.keyboard.press("Tab")
+    page.locator(".options button").first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".facts li")
+    assert page.locator("body").get_attribute("data-drawn") == "3 2"
+    page.get_by_role("button", name="the sentences of knows").first.press("Enter")
+    assert page.locator("blockquote").first.inner_text() == "Ada knows Bo."
+    page.get_by_role("button", name="Facts of Bo").press("Enter")
+    page.wait_for_selector("body[data-drawn='4 3']")
+    assert "entity=Bo" in page.url
+    look.done()
+
+
+def test_sparql_is_completed_and_asked(look: Look):
+    page, held = look.page, []
+    page.route("**/v1/kg/sparql?*", lambda route: held.append(route))
+    with page.expect_request("**/v1/kg/sparql?*"):
+        look.open("graph")
+    page.wait_for_selector(".CodeMirror")
+    page.locator(".CodeMirror").click()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("SELECT ?who WHERE { ?who r:kno")
+    page.keyboard.press("Control+Space")
+    held.pop().continue_()  # the names of the store come late: the completion waits for them
+    page.wait_for_selector(".CodeMirror-hint")
+    page.keyboard.press("Enter")
+    page.keyboard.type(" ?whom } ORDER BY ?who")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector("section td")
+    assert page.locator("section td").all_inner_texts() == ["Ada", "Bo"]
+    assert look.taken("CSV").splitlines() == ["who", *(f"urn:weft:entity:{name}" for name in ("Ada", "Bo"))]
+    assert json.loads(look.taken("JSON"))["head"] == {"vars": ["who"]}
+    look.done()

@@ -1,0 +1,101 @@
+"""The page of texts: asked about aspects, or read for what they judge; pasted or as a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+from tests.serve.pages.conftest import Look
+
+REVIEWS = (
+    "The battery life is great, but the screen is dim.",
+    "The waiter was rude and the soup was cold.",
+    "Great battery life.",
+    "The table stands by the window.",
+)
+
+
+def rows_of(text: str) -> list[dict[str, str]]:
+    """The rows of an export."""
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_texts_are_asked_and_an_answer_explained(look: Look):
+    page = look.open("texts")
+    page.fill("#texts", "The food was great, the service slow.\nGood food.")
+    page.fill("#aspects", "food, service")
+    page.press("#aspects", "Enter")
+    page.wait_for_selector(".opinion")
+    assert page.locator(".opinion").count() == 4
+    assert page.locator(".bars svg").count() == 2
+    page.locator(".opinion").first.press("Enter")
+    page.wait_for_selector(".words span")
+    page.fill("#q", "good")
+    assert page.locator(".opinion").count() == 2
+    look.again()
+    page.wait_for_selector(".words span")
+    assert page.locator(".opinion").count() == 2, "the address keeps the question, the filter and the answer"
+    exported = rows_of(look.taken("CSV"))
+    assert list(exported[0])[:6] == ["text", "target", "aspect", "polarity", "none", "positive"]
+    assert [row["aspect"] for row in exported] == ["food", "service"] * 2
+    look.done()
+
+
+def test_a_table_is_asked(look: Look, tmp_path: Path):
+    table = tmp_path / "t.csv"
+    table.write_text("text\nThe food was great.\n")
+    page = look.open("texts?aspects=food,+service,+price")
+    page.set_input_files("#table", table)
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.wait_for_selector(".opinion")
+    assert page.locator(".opinion").count() == 3
+    look.again()
+    page.wait_for_selector(".opinion")
+    assert page.locator(".opinion").count() == 3, "the address keeps the job"
+    look.done()
+
+
+def check_findings(look: Look) -> None:
+    """Bars, terms, and the sentences behind both, are of the findings that the export holds."""
+    page = look.page
+    page.wait_for_selector("[data-ready='found'] tbody tr")
+    told = json.loads(look.taken("JSON"))
+    assert {record["term"] for record in told} >= {"battery life", "screen", "waiter"}
+    aspects = {record["category"] or record["term"].lower() for record in told}
+    assert page.locator(".bars svg").count() == len(aspects)
+    terms = page.locator("[data-ready] tbody tr")
+    row = terms.filter(has_text="battery life")
+    assert row.locator("td").nth(2).inner_text() == "2"
+    row.get_by_role("button").press("Enter")
+    page.wait_for_selector("section[data-shown='t:battery life'] li")
+    said = page.locator("section[data-shown] li")
+    assert said.count() == 2
+    assert said.first.locator("mark").inner_text().lower() == "battery life"
+    page.fill("#q", "battery")
+    look.again()
+    page.wait_for_selector("section[data-shown='t:battery life'] li")
+    assert terms.count() == 1, "the address keeps the term and the filter"
+    page.locator(".bars button").first.press("Enter")
+    page.wait_for_selector("section[data-shown^='a:'] li")
+    exported = rows_of(look.taken("CSV"))
+    assert [row["term"] for row in exported] == [record["term"] or "" for record in told]
+    look.done()
+
+
+def test_what_texts_judge_is_found_where_no_aspect_is_named(look: Look):
+    page = look.open("texts")
+    page.fill("#texts", "\n".join(REVIEWS))
+    page.get_by_role("button", name="Find what they judge").press("Enter")
+    check_findings(look)
+
+
+def test_what_a_table_judges_is_found(look: Look, tmp_path: Path):
+    table = tmp_path / "t.csv"
+    table.write_text("review\n" + "".join(f'"{text}"\n' for text in REVIEWS))
+    page = look.open("texts")
+    page.set_input_files("#table", table)
+    page.fill("#column", "review")
+    page.press("#column", "Enter")
+    check_findings(look)
