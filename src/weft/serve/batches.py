@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +13,7 @@ from weft.errors import LimitError, WeftError
 
 _MOST = 1024
 """Requests that wait, at most."""
-_Waiting = tuple[Any, asyncio.Future[Any]]
+_Waiting = tuple[Any, asyncio.Future[bytes]]
 
 
 class Batches:
@@ -23,20 +22,23 @@ class Batches:
     While one batch is answered, the next one gathers.
 
     Args:
-        ask: Answers requests in their order, as a JSON list; blocks.
+        ask: Answers requests in their order, each as JSON; blocks.
         together: Questions of one batch, but for a request that has more by itself.
         questions: How many a request has.
     """
 
     def __init__(
-        self, ask: Callable[[list[Any]], bytes], together: int, questions: Callable[[Any], int] = lambda _: 1
+        self,
+        ask: Callable[[list[Any]], list[bytes]],
+        together: int,
+        questions: Callable[[Any], int] = lambda _: 1,
     ) -> None:
         self._ask, self._together, self._questions = ask, together, questions
         self._waiting: deque[_Waiting] = deque()
         self._running: asyncio.Task[None] | None = None
 
-    async def answer(self, request: Any) -> Any:
-        """The answer of one request.
+    async def answer(self, request: Any) -> bytes:
+        """The answer of one request, as JSON.
 
         Raises:
             LimitError: Too many wait.
@@ -44,7 +46,7 @@ class Batches:
         """
         if len(self._waiting) >= _MOST:
             raise LimitError("too many questions wait", hint="ask again later")
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, future))
         if self._running is None:
             self._running = asyncio.create_task(self._run())
@@ -73,7 +75,7 @@ class Batches:
         if not batch:
             return
         try:
-            found = json.loads(await to_thread.run_sync(self._ask, [request for request, _ in batch]))
+            found = await to_thread.run_sync(self._ask, [request for request, _ in batch])
         except WeftError as error:
             if len(batch) == 1:
                 _settle(batch[0][1], error=error)
@@ -89,7 +91,7 @@ class Batches:
             _settle(future, answer)
 
 
-def _settle(future: asyncio.Future[Any], answer: Any = None, error: BaseException | None = None) -> None:
+def _settle(future: asyncio.Future[bytes], answer: bytes = b"", error: BaseException | None = None) -> None:
     if future.done():
         return
     if error is None:

@@ -64,12 +64,12 @@ class Desk:
             "absa.explain": Crew(perform, 1, replace(quick, seconds=10 * bounds.quick_seconds)),
         }
         self.texts = Batches(
-            lambda requests: self.ask("absa.predict", {"requests": requests}),
+            lambda requests: self._run("absa.predict", {"requests": requests}),
             512,
             lambda request: len(request["texts"]) * len(request["aspects"]) * max(1, len(request["targets"])),
         )
         self.searches = Batches(
-            lambda asked: self.ask(
+            lambda asked: self._run(
                 "bcsd.searches",
                 {"requests": [request for request, _ in asked]},
                 {request["file"]: file for request, file in asked},
@@ -119,6 +119,9 @@ class Desk:
         Raises:
             WeftError: It cannot be answered.
         """
+        return self._run(kind, request, files)
+
+    def _run(self, kind: str, request: dict[str, Any], files: Mapping[str, File] | None = None) -> Any:
         with self.measures.waiting.track_inprogress():
             task = Task(kind, request, self.served, files or {})
             crew = self._crews.get(kind) or self._crews[kind.partition(".")[0]]

@@ -62,8 +62,23 @@ class Look:
         with open(taken.value.path(), encoding="utf-8", newline="") as file:
             return file.read()
 
+    def accessible(self) -> None:
+        """Axe finds nothing in what is shown now: names, roles, contrast, order, what keys reach."""
+        from axe_playwright_python.sync_playwright import Axe
+
+        # A link that is followed may still be fading from one colour to another.
+        self.page.wait_for_function("document.getAnimations().length === 0")
+        told = Axe().run(self.page)
+        found = [
+            f"{one['impact']} {one['id']}: {one['help']}\n    "
+            + "\n    ".join(node["html"][:160] for node in one["nodes"][:4])
+            for one in told.response["violations"]
+        ]
+        assert not found, "\n".join(found)
+
     def done(self) -> None:
-        """Nothing was said, nobody else was asked, nothing is wider than the window."""
+        """Axe finds nothing, nothing was said, nobody else was asked, nothing is wider than the window."""
+        self.accessible()
         assert self.said == []
         assert self.outside == []
         wide = self.page.evaluate("document.documentElement.scrollWidth - innerWidth")

@@ -21,6 +21,8 @@ def rows_of(text: str) -> list[dict[str, str]]:
 
 def test_two_files_are_matched_and_a_pair_opens(look: Look):
     page = look.open("binaries")
+    page.wait_for_selector("#task-match:enabled, #task-search:enabled")
+    look.accessible()
     page.set_input_files("#file-a", A)
     page.set_input_files("#file-b", B)
     page.get_by_role("button", name="Match the two files").click()
@@ -28,6 +30,7 @@ def test_two_files_are_matched_and_a_pair_opens(look: Look):
     rows = page.locator("tbody tr")
     count = rows.count()
     assert count > 10
+    look.accessible()
     page.fill("#q", "checked")
     assert rows.count() < count
     assert "q=checked" in page.url
@@ -56,11 +59,11 @@ def test_two_versions_are_compared_and_a_change_opens_side_by_side(look: Look):
     assert told["functions"][: len(changed)] == changed, "changed ones come first"
     rows = page.locator(".grid tbody tr")
     assert rows.count() == len(changed)
-    page.locator("#status").select_option("all")
+    page.locator("#became").select_option("all")
     assert rows.count() == min(200, len(told["functions"]))
     assert "status=all" in page.url
     kind = next(iter(changed[0]["kinds"]))
-    page.locator("#status").select_option("changed")
+    page.locator("#became").select_option("changed")
     page.locator("#kind").select_option(kind)
     assert rows.count() == sum(kind in row["kinds"] for row in changed)
     rows.first.get_by_role("button").press("Enter")

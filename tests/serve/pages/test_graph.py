@@ -15,6 +15,7 @@ def test_an_entity_is_found_walked_from_and_read_about_by_keyboard(look: Look):
     page.locator(".options button").first.focus()
     page.keyboard.press("Enter")
     page.wait_for_selector(".facts li")
+    look.accessible()
     assert page.locator("body").get_attribute("data-drawn") == "3 2"
     page.get_by_role("button", name="the sentences of knows").first.press("Enter")
     assert page.locator("blockquote").first.inner_text() == "Ada knows Bo."

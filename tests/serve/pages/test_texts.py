@@ -24,6 +24,8 @@ def rows_of(text: str) -> list[dict[str, str]]:
 
 def test_texts_are_asked_and_an_answer_explained(look: Look):
     page = look.open("texts")
+    page.wait_for_selector("#texts")
+    look.accessible()
     page.fill("#texts", "The food was great, the service slow.\nGood food.")
     page.fill("#aspects", "food, service")
     page.press("#aspects", "Enter")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from anyio import to_thread
 from fastapi import APIRouter, Response
-from starlette.responses import JSONResponse
 
+from weft.serve.desk import as_json
 from weft.serve.problems import not_served
 from weft.serve.routes.needs import PROBLEMS, AnyCaller, AnyDesk, Wait, by_job, waited
 from weft.serve.shapes.binaries import (
@@ -47,7 +47,7 @@ async def search(asked: AskSearch, desk: AnyDesk, caller: AnyCaller, wait: Wait 
     if asked.function is not None:
         file = await to_thread.run_sync(desk.file, caller, asked.file)
         if await to_thread.run_sync(desk.is_extracted, file):
-            return JSONResponse(await desk.searches.answer((request, file)))
+            return as_json(await desk.searches.answer((request, file)))
     return await by_job(desk, caller, "bcsd.search", request, [asked.file], wait)
 
 

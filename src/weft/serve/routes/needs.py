@@ -35,17 +35,18 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 """The refusals of every route; the schema of :class:`Problem` is put beside them by the application."""
 
 
-def desk_of(request: Request) -> Desk:
+# What is only looked up is asynchronous: the framework would send anything else to a thread, for each request.
+async def desk_of(request: Request) -> Desk:
     """The service behind the routes."""
     return request.app.state.desk
 
 
-def caller_of(request: Request) -> Caller:
+async def caller_of(request: Request) -> Caller:
     """Who asks, and may."""
     return allowed(request.state.caller)
 
 
-def writer_of(request: Request) -> Caller:
+async def writer_of(request: Request) -> Caller:
     """Who asks, and may change what all share."""
     return allowed(request.state.caller, WRITE)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from anyio import to_thread
 from fastapi import APIRouter, Response
-from starlette.responses import JSONResponse
 
 from weft.serve.desk import as_json
 from weft.serve.routes.needs import PROBLEMS, AnyCaller, AnyDesk, Wait, by_job, described, waited
@@ -28,7 +27,7 @@ async def predict(asked: AskPredict, desk: AnyDesk, caller: AnyCaller, wait: Wai
     request = asked.model_dump()
     if asked.file is not None:
         return await by_job(desk, caller, "absa.table", request, [asked.file], wait)
-    return JSONResponse(await desk.texts.answer(request))
+    return as_json(await desk.texts.answer(request))
 
 
 @router.post("/find", responses=waited(Findings | TableFindings, "What each text judges."))  # type: ignore[arg-type]

@@ -43,7 +43,7 @@ from weft.errors import InputError, StoreError, WeftError
 from weft.platform.crew import Tell
 from weft.platform.files import write_json
 from weft.platform.processes import Limits, run_bounded
-from weft.serve.tasks.task import REMARKS, File, Task
+from weft.serve.tasks.task import REMARKS, File, Parts, Task
 
 _EXTRACTED, _REMARKS = "functions-{}.parquet", REMARKS + "{}.json"
 _EMBEDDED_AT_ONCE = 512
@@ -128,7 +128,7 @@ def search(task: Task, tell: Tell) -> dict[str, Any]:
     return search_record(told, file.name, room.head(remarks, queries), readable)
 
 
-def searches(task: Task, tell: Tell) -> list[dict[str, Any]]:
+def searches(task: Task, tell: Tell) -> Parts:
     """The same for several requests that each name one function of a file that was read: one pass for all."""
     room, requests = _room(task), task.request["requests"]
     files = [task.files[request["file"]] for request in requests]
@@ -147,7 +147,7 @@ def searches(task: Task, tell: Tell) -> list[dict[str, Any]]:
             remarks = extracted(files[number], room.options.lifter, task.served.limits)
             head = room.head(remarks, queries[number])
             found[number] = search_record([answer], files[number].name, head, readable)
-    return [found[number] for number in range(len(requests))]
+    return Parts(found[number] for number in range(len(requests)))
 
 
 def identify(task: Task, tell: Tell) -> dict[str, Any]:

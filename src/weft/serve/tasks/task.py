@@ -83,8 +83,15 @@ class Task:
         return self.files[self.request[field_name]]
 
 
-def perform(task: Task, tell: Tell) -> bytes:
+class Parts(list[Any]):
+    """What several requests are answered that were asked together."""
+
+
+def perform(task: Task, tell: Tell) -> bytes | list[bytes]:
     """Do it, in a worker process.
+
+    Returns:
+        JSON; of :class:`Parts` that of each.
 
     Raises:
         WeftError: It cannot be done; uploads are called what their senders call them.
@@ -92,9 +99,8 @@ def perform(task: Task, tell: Tell) -> bytes:
     module, name = KINDS[task.kind]
     work: Callable[[Task, Tell], Any] = getattr(import_module(f"weft.serve.tasks.{module}"), name)
     try:
-        return json.dumps(work(task, tell), ensure_ascii=False, allow_nan=False).encode(
-            "utf-8", "backslashreplace"
-        )
+        found = work(task, tell)
+        return [_json(part) for part in found] if isinstance(found, Parts) else _json(found)
     except WeftError as error:
         for part in ("what", "where", "hint"):
             text = getattr(error, part)
@@ -102,3 +108,7 @@ def perform(task: Task, tell: Tell) -> bytes:
                 text = None if text is None else str(text).replace(str(file.path), file.name)
             setattr(error, part, text)
         raise
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "backslashreplace")

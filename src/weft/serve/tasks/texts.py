@@ -19,7 +19,7 @@ from weft.absa.use.predict import Asked, records, stream
 from weft.absa.use.store import load
 from weft.errors import InputError, LimitError
 from weft.platform.crew import Tell
-from weft.serve.tasks.task import Task
+from weft.serve.tasks.task import Parts, Task
 
 _EXPLAINS = "absa-small"
 MOST_ROWS = 100_000
@@ -39,12 +39,12 @@ def warm(task: Task, tell: Tell) -> None:
     _asker(task.served.absa)
 
 
-def predict(task: Task, tell: Tell) -> list[list[dict[str, Any]]]:
+def predict(task: Task, tell: Tell) -> Parts:
     """The answers of several requests, one pass through the model for all."""
     asker = _asker(task.served.absa)
     sentences = [sentences_of(request) for request in task.request["requests"]]
     answers = asker.answer([sentence for some in sentences for sentence in some])
-    found: list[list[dict[str, Any]]] = []
+    found = Parts()
     first = 0
     for request, some in zip(task.request["requests"], sentences, strict=True):
         own = answers[first : first + len(some)]

@@ -11,7 +11,7 @@ export function difference(result) {
   const rows = result.functions.map((row, index) => ({ ...row, rank: index + 1 }));
   const kinds = [...new Set(rows.flatMap((row) => Object.keys(row.kinds ?? {})))];
   const usual = result.counts.changed ? "changed" : "all";
-  const status = h("select", { id: "status", onchange: () => narrow() },
+  const status = h("select", { id: "became", onchange: () => narrow() },
     h("option", { value: "all" }, `all ${rows.length.toLocaleString("en")}`),
     STATUSES.map((name) => h("option", { value: name }, `${name} ${(result.counts[name] ?? 0).toLocaleString("en")}`)));
   status.value = get.get("status") ?? usual;
@@ -35,7 +35,7 @@ export function difference(result) {
   ], {
     label: "functions of both versions", prefix: "", first: "rank", descending: false,
     more: (row) => (status.value === "all" || row.status === status.value) && (!kind.value || kind.value in (row.kinds ?? {})),
-    filters: [h("div", {}, h("label", { for: "status" }, "Status"), h("br"), status), h("div", {}, h("label", { for: "kind" }, "Kind of change"), h("br"), kind)],
+    filters: [h("div", {}, h("label", { for: "became" }, "Status"), h("br"), status), h("div", {}, h("label", { for: "kind" }, "Kind of change"), h("br"), kind)],
   });
   function narrow() {
     keep({ status: status.value === usual ? "" : status.value, kind: kind.value });

@@ -42,10 +42,10 @@ export function binaries(main) {
   offer();
   askJson("/v1/models").then((told) => { served = told; offer(); }).catch((error) => say(error.message, true));
 
-  const allowed = (name) => {
+  function allowed(name) {
     if (name === "identify") return served.libraries;
     return name === "search" ? served.index !== null : true;
-  };
+  }
 
   // Only what the files and the service allow can be chosen; the first of it is, unless another one was.
   function offer() {
