@@ -259,6 +259,32 @@ def test_slow_clients_are_let_go(guarded: Service, tokens: tuple[Path, dict[str,
         assert client.get("/healthz").status_code == 200
 
 
+def test_a_head_without_end_is_refused(guarded: Service):
+    place = urlsplit(guarded.url)
+    with socket.create_connection((place.hostname, place.port), timeout=60) as line:
+        line.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"x" * (65 << 10))
+        answer = b"".join(iter(lambda: line.recv(65536), b""))
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert b"content-type: application/problem+json" in head
+    assert json.loads(body)["detail"] == "its head has more than 65,536 bytes"
+    with guarded.client() as client:
+        assert client.get("/healthz").status_code == 200
+
+
+def test_what_is_no_http_is_refused(guarded: Service):
+    place = urlsplit(guarded.url)
+    for nonsense in (
+        b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
+        b"GET /\xff HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ):
+        with socket.create_connection((place.hostname, place.port), timeout=60) as line:
+            line.sendall(nonsense)
+            answer = b"".join(iter(lambda line=line: line.recv(65536), b""))
+        assert answer.split()[1] == b"400"
+        assert b"urn:weft:problem:http" in answer
+
+
 def test_a_bucket_for_each_client():
     rates = Rates(Bounds(rate=0.001, burst=2))
     for _ in range(2):

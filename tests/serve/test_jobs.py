@@ -6,6 +6,8 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -13,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.serve.conftest import FILES, serving
+from tests.serve.conftest import FILES, Service, serving
 from weft.errors import InputError, StoreError
 from weft.serve.jobs.files import Files, clean_name
 from weft.serve.jobs.ledger import CANCELLED, DONE, FAILED, QUEUED, RUNNING, Ledger
@@ -145,6 +147,15 @@ def test_events_end_with_the_job(client: httpx.Client, send: Callable[..., str])
     assert seen[-1]["state"] == "done"
     assert seen[-1]["result"] == f"/v1/jobs/{job['id']}/result"
     assert client.get(seen[-1]["result"]).json()["functions"]
+
+
+def test_a_second_service_of_a_folder_says_so_and_ends(service: Service):
+    command = [sys.executable, "-m", "weft", "serve", "--port", "0", "--data", str(service.data)]
+    second = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
+    assert second.returncode == StoreError.exit_code
+    assert second.stderr.count("\n") <= 2
+    assert "is kept by" in second.stderr
+    assert "name another --data" in second.stderr
 
 
 def test_no_accepted_job_is_lost_when_the_service_is_killed(tmp_path: Path):

@@ -65,7 +65,7 @@ def run(argv: list[str]) -> int:
     arguments = parser().parse_args(argv)
     at_least(1, processes=arguments.processes, upload_limit=arguments.upload_limit)
     at_least(1024, memory=arguments.memory)
-    for package in ("fastapi", "prometheus_client", "uvicorn"):
+    for package in ("fastapi", "httptools", "prometheus_client", "uvicorn"):
         if find_spec(package) is None:
             raise MissingExtraError(package, "serve")
     from weft.serve.guard.tokens import new_token

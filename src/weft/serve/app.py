@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -38,15 +36,6 @@ def create_api(desk: Desk) -> FastAPI:
     Args:
         desk: What answers.
     """
-
-    @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        desk.start()
-        try:
-            yield
-        finally:
-            desk.stop()
-
     api = FastAPI(
         title="weft",
         version=__version__,
@@ -54,7 +43,6 @@ def create_api(desk: Desk) -> FastAPI:
         openapi_url="/v1/openapi.json",
         docs_url=None,  # its page loads scripts of another host
         redoc_url=None,
-        lifespan=lifespan,
         redirect_slashes=False,
     )
     api.state.desk = desk
@@ -83,7 +71,7 @@ def create_app(settings: Settings) -> tuple[Desk, App]:
         settings: What is served.
 
     Returns:
-        What is to be started and stopped with it, and the ASGI application.
+        What is to be started before it and stopped after it, and the ASGI application.
 
     Raises:
         WeftError: The settings cannot be met.

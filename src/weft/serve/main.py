@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import signal
 import socket
@@ -25,29 +26,43 @@ def serve(settings: Settings) -> None:
         WeftError: It cannot start.
     """
     multiprocessing.set_forkserver_preload(_SHARED)
-    _, app = create_app(settings)
+    desk, app = create_app(settings)
     listening = _listen(settings.host, settings.port)
-    host, port = listening.getsockname()[:2]
-    shown = f"[{host}]" if ":" in host else host
-    print(f"weft serve: http://{shown}:{port}/", file=sys.stderr, flush=True)  # noqa: T201 - where it is
+    # What uvicorn would say beside the log, the log says.
+    logging.getLogger("uvicorn").addHandler(logging.NullHandler())
     bounds = settings.bounds
     config = uvicorn.Config(
         app,  # pyright: ignore[reportArgumentType] - an ASGI application
         http=patient_protocol(bounds.patience),
         ws="none",
+        lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
         limit_concurrency=bounds.connections,
         timeout_keep_alive=int(max(1, bounds.patience)),
         timeout_graceful_shutdown=5,
-        h11_max_incomplete_event_size=64 << 10,
         proxy_headers=False,
     )
     for number in (signal.SIGINT, signal.SIGTERM):
         # uvicorn stops at them, and then sends itself what it got: by then there is nothing left to stop.
         signal.signal(number, lambda *_: None)
-    uvicorn.Server(config).run(sockets=[listening])
+    desk.start()
+    try:
+        _Server(config).run(sockets=[listening])
+    finally:
+        desk.stop()
+
+
+class _Server(uvicorn.Server):
+    """Says where it is once it can be asked."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listening in sockets or ():
+            host, port = listening.getsockname()[:2]
+            shown = f"[{host}]" if ":" in host else host
+            print(f"weft serve: http://{shown}:{port}/", file=sys.stderr, flush=True)  # noqa: T201 - where it is
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -76,7 +76,8 @@ class Gate:
             elif message["type"] == "http.response.body":
                 told["bytes"] += len(message.get("body", b""))
             # Who does not read what it asked for is let go.
-            await asyncio.wait_for(send(message), 3 * patience)
+            async with asyncio.timeout(3 * patience):
+                await send(message)
 
         try:
             caller = self._admit(scope)
@@ -214,7 +215,8 @@ class _Body:
         if self._ended:
             return await self._receive()  # the end of the connection
         try:
-            message = await asyncio.wait_for(self._receive(), self._patience)
+            async with asyncio.timeout(self._patience):
+                message = await self._receive()
         except TimeoutError:
             raise Refusal(
                 408,

@@ -1,4 +1,4 @@
-"""Connections that send the head of a request slowly, or never, are closed: uvicorn waits for them without end."""
+"""Connections that send the head of a request slowly, or without end, are closed: uvicorn waits for them."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import asyncio
 import time
 from typing import Any
 
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from weft.serve.problems import problem
 
+#: Bytes of a head.
+LONGEST_HEAD = 64 << 10
 
-def patient_protocol(patience: float) -> type[H11Protocol]:
-    """HTTP/1.1 that waits only so many seconds for the head of a request."""
 
-    class PatientProtocol(H11Protocol):
+def patient_protocol(patience: float) -> type[HttpToolsProtocol]:
+    """HTTP/1.1 that waits only so many seconds for the head of a request, and takes only so much of one."""
+
+    class PatientProtocol(HttpToolsProtocol):
         _watch: asyncio.TimerHandle | None = None
         _since = 0.0
+        _head = 0
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -29,20 +32,28 @@ def patient_protocol(patience: float) -> type[H11Protocol]:
                 self._watch.cancel()
             super().connection_lost(exc)
 
+        def data_received(self, data: bytes) -> None:
+            waits = self.cycle is None or self.cycle.response_complete
+            self._head = self._head + len(data) if waits else 0
+            super().data_received(data)
+            if self._head > LONGEST_HEAD and (self.cycle is None or self.cycle.response_complete):
+                self.send_400_response(f"its head has more than {LONGEST_HEAD:,} bytes")
+
+        def on_headers_complete(self) -> None:
+            self._head = 0
+            super().on_headers_complete()
+
         def send_400_response(self, msg: str) -> None:
             """What is no HTTP is refused as all else is."""
             told = problem(400, "http", "The request is no HTTP", msg, headers={"connection": "close"})
-            head = h11.Response(status_code=400, headers=told.raw_headers, reason=b"Bad Request")
-            for event in (head, h11.Data(data=bytes(told.body)), h11.EndOfMessage()):
-                output = self.conn.send(event)
-                if output:
-                    self.transport.write(output)
+            head = b"".join(name + b": " + value + b"\r\n" for name, value in told.raw_headers)
+            self.transport.write(STATUS_LINE[400] + head + b"\r\n" + bytes(told.body))
             self.transport.close()
 
         def _look(self) -> None:
             if self.transport.is_closing():
                 return
-            if self.conn.their_state is not h11.IDLE:
+            if self.cycle is not None and not self.cycle.response_complete:
                 self._since = time.monotonic()  # a request is under way: others watch its body
             elif time.monotonic() - self._since > patience:
                 self.transport.close()

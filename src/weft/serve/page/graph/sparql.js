@@ -19,6 +19,7 @@ export function sparql() {
   queueMicrotask(() => {
     editor = CodeMirror.fromTextArea(area, { mode: "application/sparql-query", lineNumbers: true, inputStyle: "contenteditable", screenReaderLabel: "SPARQL query", lineWrapping: true,
       extraKeys: { "Ctrl-Space": "autocomplete", "Ctrl-Enter": () => run(), "Cmd-Enter": () => run(), Esc: () => box.querySelector("button").focus() }, hintOptions: { hint, completeSingle: false } });
+    for (const [name, value] of [["role", "textbox"], ["aria-multiline", "true"]]) editor.getInputField().setAttribute(name, value);
     words = named().catch(() => [] /* no store: the search above says so */);
   });
   async function named() {
