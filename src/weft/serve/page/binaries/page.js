@@ -58,6 +58,7 @@ export function binaries(main) {
     }
     go.textContent = QUESTIONS[now]?.go ?? "Ask";
     go.disabled = !chosen.a || now === undefined;
+    least.disabled = now === "diff";
     why.textContent = now === undefined && chosen.a ? "This service has no index to ask: drop a second file." : count === 1 && chosen.a && !served.libraries ? "The index of this service does not say of which library a function is." : "";
   }
 
