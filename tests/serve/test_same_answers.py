@@ -11,12 +11,12 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
-from tests.serve.conftest import FILES, SOURCE, serving
+from tests.serve.conftest import FILES, SOURCE, Service, serving
 from weft.cli.main import main
 from weft.serve.shapes.base import Models
-from weft.serve.shapes.binaries import Detail, Difference, Explanation, Found, Listing, Matching
+from weft.serve.shapes.binaries import Detail, Difference, Explanation, Found, Identified, Listing, Matching
 from weft.serve.shapes.graphs import Entities, EntityFacts, Kept, ModelFacts, Sparql
-from weft.serve.shapes.texts import Explanations, Findings, Opinions, TableOpinions
+from weft.serve.shapes.texts import Explanations, Findings, Opinions, TableFindings, TableOpinions
 
 A, B = FILES / "gcc-O2-x86_64.so", FILES / "clang-O2-x86_64.so"
 TEXT = "The food was great, the service slow."
@@ -95,6 +95,24 @@ def test_a_difference(client: httpx.Client, send: Send, capsys: pytest.CaptureFi
     assert found == told
 
 
+def test_libraries(libraries: Service, shelf_index: Path, capsys: pytest.CaptureFixture[str]):
+    told = command(capsys, "bcsd", "identify", A, "--index", shelf_index, "--json", "--quiet")
+    Identified.model_validate(told)
+    assert told["libraries"]
+    with libraries.client() as client:
+        file = client.post("/v1/uploads", params={"name": A.name}, content=A.read_bytes()).json()["id"]
+        found = ask(client, "/v1/bcsd/identify", {"file": file}, Identified)
+        assert client.get("/v1/models").json()["libraries"] is True
+    told["binary"] = A.name
+    assert found == told
+
+
+def test_an_index_that_names_no_library(client: httpx.Client, send: Send):
+    answer = client.post("/v1/bcsd/identify", json={"file": send(A)}, params={"wait": 60})
+    assert (answer.status_code, answer.json()["exit_code"]) == (422, 3)
+    assert "index build" in answer.json()["hint"]
+
+
 def test_an_entity(client: httpx.Client, store: Path, capsys: pytest.CaptureFixture[str]):
     told = command(capsys, "kg", "show", store, "ada", "--json")
     found = client.get("/v1/kg/facts", params={"entity": "ada"}).json()
@@ -117,6 +135,16 @@ def test_sparql(client: httpx.Client, store: Path, capsys: pytest.CaptureFixture
     assert client.post("/v1/kg/sparql", data={"query": query}).json() == told
     as_it_is = {"content-type": "application/sparql-query"}
     assert client.post("/v1/kg/sparql", content=query, headers=as_it_is).json() == told
+
+
+def test_a_client_of_the_protocol_is_answered(service: Service):
+    from rdflib import Graph, URIRef
+    from rdflib.plugins.stores.sparqlstore import SPARQLStore
+
+    graph = Graph(SPARQLStore(f"{service.url}/v1/kg/sparql"))
+    asked = "SELECT ?who WHERE { ?who <urn:weft:relation:knows> ?whom } ORDER BY ?who"
+    assert [str(row.who) for row in graph.query(asked)] == ["urn:weft:entity:Ada", "urn:weft:entity:Bo"]
+    assert (URIRef("urn:weft:entity:Ada"), URIRef("urn:weft:relation:knows"), None) in graph
 
 
 def test_facts_of_a_source(
@@ -171,6 +199,23 @@ def test_findings(client: httpx.Client, capsys: pytest.CaptureFixture[str]):
     answer = client.post("/v1/absa/find", json={"texts": [TEXT]})
     assert (answer.status_code, answer.json()) == (200, told)
     assert told
+
+
+def test_findings_of_a_table(
+    client: httpx.Client, send: Send, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    table, out = tmp_path / "reviews.csv", tmp_path / "out.jsonl"
+    table.write_text(f'review,note\n"{TEXT}",x\n,empty\n"The room was clean",y\n"I walked home",z\n')
+    asked = ["absa", "find", str(table), "--text-column", "review", "--json", "--quiet", "-o", str(out)]
+    capsys.readouterr()
+    assert main(asked) == 9
+    summary = json.loads(capsys.readouterr().out)
+    found = ask(client, "/v1/absa/find", {"file": send(table), "text_column": "review"}, TableFindings)
+    assert found["summary"] == summary
+    assert found["records"] == [json.loads(line) for line in out.read_text().splitlines()]
+    assert (found["unused"], found["problems"]) == (1, ["reviews.csv row 2: column 'review' is empty"])
+    refused = client.post("/v1/absa/find", json={"texts": ["a"], "file": "0" * 24})
+    assert (refused.status_code, refused.json()["type"]) == (422, "urn:weft:problem:request")
 
 
 def test_a_table_of_texts(client: httpx.Client, send: Send, tmp_path: Path):
