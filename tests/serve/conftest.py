@@ -53,6 +53,15 @@ class Service:
         return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
 
 
+def ended(client: httpx.Client, answer: httpx.Response) -> httpx.Response:
+    """The answer, or that of the job."""
+    if answer.status_code != 202:
+        return answer
+    with client.stream("GET", f"{answer.headers['location']}/events") as events:
+        list(events.iter_lines())
+    return client.get(f"{answer.headers['location']}/result")
+
+
 @contextmanager
 def serving(place: Path, *arguments: str) -> Iterator[Service]:
     """Start `weft serve` and wait until it listens."""

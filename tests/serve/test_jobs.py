@@ -18,7 +18,7 @@ import pytest
 from tests.serve.conftest import FILES, Service, serving
 from weft.errors import InputError, StoreError
 from weft.serve.jobs.files import Files, clean_name
-from weft.serve.jobs.ledger import CANCELLED, DONE, FAILED, QUEUED, RUNNING, Ledger
+from weft.serve.jobs.ledger import ATTEMPTS, CANCELLED, DONE, FAILED, QUEUED, RUNNING, Ledger
 from weft.serve.problems import Refusal
 from weft.serve.settings import Bounds
 
@@ -54,7 +54,7 @@ def test_no_more_wait_than_may(tmp_path: Path):
 
 def test_what_was_under_way_waits_again_and_what_kills_fails_in_the_end(tmp_path: Path):
     name = ""
-    for attempt in range(1, 4):
+    for attempt in range(1, ATTEMPTS + 1):
         ledger = Ledger(tmp_path)
         if attempt == 1:
             job = ledger.add("ann", "k", {}, [], 9)
@@ -70,6 +70,21 @@ def test_what_was_under_way_waits_again_and_what_kills_fails_in_the_end(tmp_path
     found = ledger.job(name, "ann")
     assert found is not None
     assert (found.state, found.problem) == (FAILED, PROBLEM)
+
+
+def test_what_the_service_may_have_died_of_goes_after_the_others(tmp_path: Path):
+    ledger = Ledger(tmp_path)
+    first, second = (ledger.add("ann", "k", {}, [], 9) for _ in range(2))
+    assert first is not None
+    assert second is not None
+    claimed = ledger.claim()
+    assert claimed is not None
+    assert claimed.id == first.id
+    ledger.close()
+    ledger = Ledger(tmp_path)
+    assert ledger.resume(PROBLEM) == 2
+    order = [ledger.claim(), ledger.claim()]
+    assert [job.id for job in order if job is not None] == [second.id, first.id]
 
 
 def test_a_damaged_list_of_jobs_is_told(tmp_path: Path):

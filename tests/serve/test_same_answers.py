@@ -11,7 +11,7 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
-from tests.serve.conftest import FILES, SOURCE, Service, serving
+from tests.serve.conftest import FILES, SOURCE, Service, ended, serving
 from weft.cli.main import main
 from weft.serve.shapes.base import Models
 from weft.serve.shapes.binaries import Detail, Difference, Explanation, Found, Identified, Listing, Matching
@@ -108,7 +108,7 @@ def test_libraries(libraries: Service, shelf_index: Path, capsys: pytest.Capture
 
 
 def test_an_index_that_names_no_library(client: httpx.Client, send: Send):
-    answer = client.post("/v1/bcsd/identify", json={"file": send(A)}, params={"wait": 60})
+    answer = ended(client, client.post("/v1/bcsd/identify", json={"file": send(A)}))
     assert (answer.status_code, answer.json()["exit_code"]) == (422, 3)
     assert "index build" in answer.json()["hint"]
 

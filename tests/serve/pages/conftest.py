@@ -11,7 +11,7 @@ import pytest
 from tests.serve.conftest import Service
 
 BROWSER = os.environ.get("WEFT_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-PATIENCE = 120_000
+PATIENCE = 240_000
 
 
 @pytest.fixture(scope="session")

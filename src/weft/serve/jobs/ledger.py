@@ -19,8 +19,8 @@ from weft.platform.files import make_folder
 QUEUED, RUNNING, DONE, FAILED, CANCELLED = "queued", "running", "done", "failed", "cancelled"
 STATES = (QUEUED, RUNNING, DONE, FAILED, CANCELLED)
 ENDED = (DONE, FAILED, CANCELLED)
-_ATTEMPTS = 3
-"""A job that was under way so often when the service died is what kills it."""
+ATTEMPTS = 25
+"""A job that was under way so often when the service died is what kills it; until then it goes after the others."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS jobs (
   id TEXT PRIMARY KEY, owner TEXT NOT NULL, kind TEXT NOT NULL, request TEXT NOT NULL, uploads TEXT NOT NULL,
@@ -146,10 +146,10 @@ class Ledger:
         return job
 
     def claim(self) -> Job | None:
-        """Take the job that waits longest."""
+        """Take the job that waits longest, of those under way least often when the service died."""
         with self._change() as base:
             row = base.execute(
-                f"SELECT {_JOB} FROM jobs WHERE state = ? ORDER BY created, id LIMIT 1",
+                f"SELECT {_JOB} FROM jobs WHERE state = ? ORDER BY attempts, created, id LIMIT 1",
                 (QUEUED,),
             ).fetchone()
             if row is None:
@@ -189,7 +189,7 @@ class Ledger:
         with self._change() as base:
             base.execute(
                 "UPDATE jobs SET state = ?, finished = ?, problem = ? WHERE state = ? AND attempts >= ?",
-                (FAILED, time.time(), json.dumps(problem), RUNNING, _ATTEMPTS),
+                (FAILED, time.time(), json.dumps(problem), RUNNING, ATTEMPTS),
             )
             base.execute("UPDATE jobs SET state = ?, started = NULL WHERE state = ?", (QUEUED, RUNNING))
             return int(base.execute("SELECT count(*) FROM jobs WHERE state = ?", (QUEUED,)).fetchone()[0])
