@@ -10,6 +10,7 @@ import pytest
 from weft.cli.main import main
 from weft.errors import InputError
 from weft.kg.ask.check import ask_all, marks, read_questions
+from weft.kg.ask.question import answer
 from weft.kg.read.redocred import redocred_schema
 from weft.kg.storage.graph import Graph
 from weft.kg.storage.layout import Evidence
@@ -99,6 +100,29 @@ def test_a_file_that_holds_no_questions_is_refused(tmp_path: Path, text: str) ->
     path.write_text(text)
     with pytest.raises(InputError, match="question"):
         read_questions(path)
+
+
+def test_kinds_and_shortened_names_of_persons(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    create_store(folder, redocred_schema(), "folded")
+    rows = [
+        ("Rufus Seaman Carter", "place_of_birth", "31 March 1866", 0.6, "TIME"),
+        ("Rufus Seaman Carter", "place_of_birth", "Amherst", 0.5, "LOC"),
+        ("Ida May Holm", "place_of_birth", "Lund", 0.5, "LOC"),
+        ("Ida Ek Holm", "place_of_birth", "Malmö", 0.5, "LOC"),
+    ]
+    with open_writer(folder) as writer:
+        places = [
+            Evidence(head, name, tail, sure, 0, 4, 0, 9, 1, "…", head_kind="PER", tail_kind=kind)
+            for head, name, tail, sure, kind in rows
+        ]
+        writer.put("one", "c", "00", "m", places)
+        writer.finish()
+    graph = Graph.load(folder)
+    found = answer(graph, "Where was Rufus Carter born?")
+    assert [found.name(fact) for fact in found.facts] == ["Amherst"]
+    with pytest.raises(InputError, match="no name"):
+        answer(graph, "Where was Ida Holm born?")
 
 
 def test_no_questions_have_no_marks() -> None:

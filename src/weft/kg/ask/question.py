@@ -28,6 +28,9 @@ _EMPTY = frozenset(
 )
 _ENDINGS = ("ing", "ed", "es", "s", "e")
 _LONGEST = 12
+_PERSON, _TIME = "PER", "TIME"
+_KINDS = {"when": (), "where": (_PERSON, "NUM"), "who": ("LOC", "NUM"), "whose": ("LOC", "NUM")}
+"""Words that ask, and kinds that do not answer them."""
 _OLD = {"founded": "found", "wrote": "write", "written": "write", "won": "win", "made": "make", "bought": "buy",
         "born": "born", "died": "die", "dies": "die", "built": "build", "sang": "sing", "spoken": "speak",
         "taken": "take", "took": "take", "began": "begin", "held": "hold", "led": "lead", "ran": "run", "got": "get",
@@ -72,7 +75,8 @@ def answer(graph: Graph, question: str, least: float = SURE) -> Answer:
     """Answer a question from a store.
 
     The entity is the longest run of words that the store knows as a name. What is left is compared with phrases for
-    every relation of the store, words weighed by how few phrases have them:
+    every relation of the store, words weighed by how few phrases have them (facts whose other end is of a kind that the
+    question does not ask for are left out):
 
         s(q, p) = Σ_{w in both} i_w² / sqrt(Σ_{w in q} i_w² · Σ_{w in p} i_w²)        i_w = log(P / P_w)
 
@@ -97,6 +101,7 @@ def answer(graph: Graph, question: str, least: float = SURE) -> Answer:
         fact
         for fact in graph.facts(entity)
         if fact.confidence >= least
+        and _may_answer(graph, question, fact.tail if fact.head == entity else fact.head)
         and any(
             fact.relation == relation and (fact.head if for_tail else fact.tail) == entity
             for relation, for_tail in ways
@@ -136,6 +141,12 @@ def _entity(graph: Graph, question: str, words: Sequence[re.Match[str]]) -> tupl
                 found = graph.find(name)
                 if found is not None:
                     return found, [word[0] for word in (*words[:first], *words[first + length :])]
+    for length in range(min(len(words), _LONGEST), 1, -1):
+        for first in range(len(words) - length + 1):
+            part = [word[0] for word in words[first : first + length]]
+            found = _person(graph, part)
+            if found is not None:
+                return found, [word[0] for word in (*words[:first], *words[first + length :])]
     names = [word[0] for word in words[1:] if word[0][0].isupper() or word[0][0].isdigit()]
     near = graph.near(" ".join(names)) if names else []
     raise InputError(
@@ -143,6 +154,33 @@ def _entity(graph: Graph, question: str, words: Sequence[re.Match[str]]) -> tupl
         where=str(graph.folder),
         hint=f"near: {', '.join(near)}" if near else "name an entity as the texts do",
     )
+
+
+def _person(graph: Graph, words: Sequence[str]) -> str | None:
+    """The only person of the store whose name begins and ends as these words do, with more between."""
+    if not all(word[0].isupper() for word in words):
+        return None
+    first, last = words[0].casefold(), re.sub(r"['’]s$", "", words[-1]).casefold()
+    found: set[str] = set()
+    for name in graph.entities:
+        said = name.casefold().split()
+        if (
+            len(said) > len(words)
+            and (said[0], said[-1]) == (first, last)
+            and graph.kind(name) in ("", _PERSON)
+        ):
+            found.add(name)
+    return found.pop() if len(found) == 1 else None
+
+
+def _may_answer(graph: Graph, question: str, name: str) -> bool:
+    """Whether what is named is of a kind that is asked for: a time for "when", none for "where" and "who"."""
+    asked = next((word for word in question.casefold().split() if word in _KINDS), "")
+    kind = graph.kind(name)
+    if not kind or not asked:
+        return True
+    timely = kind == _TIME or graph.value(name) is not None
+    return timely if asked == "when" else not timely and kind not in _KINDS[asked]
 
 
 def _stem(word: str) -> str:
