@@ -179,8 +179,9 @@ def _thinned(found: Isotonic) -> Isotonic:
         if off.max() > _NEAR and first < worst < last:
             kept.add(worst)
             open_ += [(first, worst), (worst, last)]
-    places = sorted(kept)
-    return Isotonic(tuple(scores[places].tolist()), tuple(values[places].tolist()))
+    # Six digits are enough, and half the file; knots that they make one are one.
+    knots = {float(f"{scores[place]:.6g}"): float(f"{values[place]:.5f}") for place in sorted(kept)}
+    return Isotonic(tuple(knots), tuple(knots.values()))
 
 
 def _isotonic(pairs: list[tuple[float, bool]]) -> Isotonic:
