@@ -28,8 +28,8 @@ from weft.absa.records import Context, Corpus
 
 DOMAINS = ("hotel", "phone", "food", "laptop", "restaurant", "coursera", "sight")
 EXAMPLES = Path(__file__).parents[1] / "examples/absa"
-QUESTIONS = {"": "questions-unseen.csv", " (seen)": "questions.csv"}
-"""Own questions, and what is written behind their kinds: the second set was looked at before."""
+QUESTIONS = {"": "questions-third.csv", " (seen)": "questions-unseen.csv", " (seen first)": "questions.csv"}
+"""Own questions, and what is written behind their kinds: the last two sets were looked at before."""
 _CLAUSES = re.compile(r"[.!?;,:]|\b(?:but|while|whereas|although|though|however|yet|and)\b", re.IGNORECASE)
 Answers = Callable[[Corpus], NDArray[np.float64]]
 
@@ -118,7 +118,7 @@ def main() -> None:
         for part, corpus in parts.items():
             values = opinions_report(corpus, answer(corpus), getattr(answer, "threshold", 0.5))
             rows.append({"system": name, "part": part, **values})
-            print(f"{Path(name).name:20}{part:20}" + "".join(f"{values[n]:11.3f}" for n in shown), flush=True)
+            print(f"{Path(name).name:20}{part:26}" + "".join(f"{values[n]:11.3f}" for n in shown), flush=True)
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 

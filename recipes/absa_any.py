@@ -21,6 +21,7 @@ from typing import Any
 from absa_any_lessons import Lessons
 from absa_any_lists import read_aspects, read_names
 from absa_any_made import Maker
+from absa_any_told import Teller, read_both, read_told
 
 from weft.absa.read.mams import read_mams
 from weft.absa.read.quadruples import read_acos, read_mabsa
@@ -116,7 +117,10 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     aspects, names = read_aspects(), read_names()
     made = round(arguments.made * (len(reviews) + len(places)))
     pairs = round(arguments.pairs * len(reviews))
-    lessons = Lessons(reviews, places, made, pairs, aspects, names, Maker(aspects, names))
+    teller = Teller(trained_on(read_told()), trained_on(read_both()), aspects, names)
+    lessons = Lessons(
+        reviews, places, made, pairs, aspects, names, Maker(aspects, names), teller, arguments.told
+    )
     corpus = Corpus(lessons.sentences, POLARITIES)
     print(
         f"{len(reviews)} reviews, {len(places)} of places, {made} made, {pairs} pairs; {len(lessons.sentences)} rows",
@@ -162,6 +166,11 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     results = {"processor_seconds": round(seconds), **measure(load(arguments.out / "model"), arguments.data)}
     (arguments.out / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     return results
+
+
+def trained_on(told: list[Any]) -> list[Any]:
+    """Nine of ten told sentences; choices are made by the others."""
+    return [one for number, one in enumerate(told) if number % 10 != 7]
 
 
 def without_dropout(start: Any) -> Any:
@@ -252,6 +261,7 @@ def main() -> None:
         "--repeat", type=int, default=2, help="SentiHood's texts in an epoch, with other names each"
     )
     parser.add_argument("--pairs", type=float, default=0.3, help="two reviews in one text, per review")
+    parser.add_argument("--told", type=int, default=4, help="times that a told sentence comes up in an epoch")
     parser.add_argument("--contrast", type=float, default=2.0)
     parser.add_argument("--balance", type=float, default=0.0)
     parser.add_argument("--options", default="{}", help="of ModelOptions, JSON")

@@ -17,6 +17,7 @@ import torch
 from absa_any_lists import GENERAL, Aspect, words_of
 from absa_any_made import Maker
 from absa_any_pairs import OPPOSITE
+from absa_any_told import Teller
 
 from weft.absa.learn.augment import join, rename
 from weft.absa.read.reviews import Review, agreed
@@ -65,6 +66,8 @@ class Lessons:
         aspects: The list of aspects.
         names: Names by kind.
         maker: Makes sentences.
+        teller: Tells of what it does not name.
+        told: How often each of the teller's sentences comes up in an epoch.
     """
 
     def __init__(
@@ -76,6 +79,8 @@ class Lessons:
         aspects: Sequence[Aspect],
         names: dict[str, list[str]],
         maker: Maker,
+        teller: Teller | None = None,
+        told: int = 0,
     ) -> None:
         self.aspects, self.names, self.maker = aspects, names, maker
         self.general = next(i for i, aspect in enumerate(aspects) if aspect.names[0] == GENERAL)
@@ -104,12 +109,22 @@ class Lessons:
             *(partial(_as_it_is, sentence) for sentence in made_sentences),
             *(partial(self._two_reviews, first) for first in firsts),
         ]
+        texts: list[str] = []
+        if teller is not None:
+            # A row of one thing is often drawn with a second sentence: its stand-in is as long as one and a half.
+            self._rows += told * [partial(teller.one, one) for one in teller.told]
+            self._rows += told * [partial(teller.two, both) for both in teller.both]
+            texts = told * [
+                *(one.text + one.text[::2] for one in teller.told),
+                *(b.text for b in teller.both),
+            ]
         self.sentences = (
             *(_stand_in(known.review.text) for known in self.known),
             *places,
             *(_stand_in(one.text + two.text) for one, two in zip(single[::2], single[1::2], strict=False)),
             *made_sentences,
             *(_stand_in(2 * first.review.text) for first in firsts),
+            *map(_stand_in, texts),
         )
 
     def __call__(self, indices: Sequence[int], generator: torch.Generator) -> list[Sentence]:

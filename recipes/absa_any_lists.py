@@ -46,7 +46,7 @@ class Aspect:
     def asked(self, random: Random) -> str:
         """The aspect as somebody may ask for it: one of its names, now and then with a gloss."""
         name = self.names[0] if random.random() < 0.5 else random.choice(self.names)
-        if random.random() < 0.2:
+        if self.gloss and random.random() < 0.2:
             name += ": " + ", ".join(random.sample(self.gloss, min(len(self.gloss), random.randint(1, 3))))
         return name
 

@@ -12,7 +12,7 @@ from absa_any_pairs import NOTHING_RIGHT, NOTHING_WRONG, OPPOSITE, compared, cro
 
 from weft.absa.records import NONE, Context, Sentence
 
-_IT = {
+THINGS = {
     "eat": ("this place", "it", "the restaurant", "this restaurant"),
     "hotel": ("the hotel", "it", "this hotel", "the place"),
     "device": ("it", "the phone", "this laptop", "the thing", "this device", "the tablet", "the television"),
@@ -23,7 +23,7 @@ _IT = {
     "city": ("the area", "this part of town", "it", "the neighbourhood"),
     "person": ("she", "he", "the new colleague", "my neighbour"),
 }
-_JOINTS = (", but ", ", while ", ". ", ", whereas ", "; ", ", and ", " and ", " - ", ", yet ", "! ")
+JOINTS = (", but ", ", while ", ". ", ", whereas ", "; ", ", and ", " and ", " - ", ", yet ", "! ")
 _MIDDLING = (
     "average",
     "okay",
@@ -85,7 +85,7 @@ class Maker:
         return self._double(kind, random) if draw < 0.8 or kind == "person" else self._compared(kind, random)
 
     def _single(self, kind: str, random: Random, named: bool) -> Sentence:
-        thing = random.choice(self.names[kind] if named else _IT[kind])
+        thing = random.choice(self.names[kind] if named else THINGS[kind])
         said = [
             self._say(aspect, None, random) for aspect in self._some(kind, random.choice((1, 1, 2)), random)
         ]
@@ -110,7 +110,7 @@ class Maker:
             more = self._say(aspects[1], None, random)
             if more.aspect is not two.aspect and more.aspect is not one.aspect:
                 told[second].append(more)
-                clauses.append(_filled(more.words, random.choice(_IT[kind]), kind, False, random))
+                clauses.append(_filled(more.words, random.choice(THINGS[kind]), kind, False, random))
         return Sentence(_join(clauses, random), *self._ask(kind, told, random), "made")
 
     def _compared(self, kind: str, random: Random) -> Sentence:
@@ -228,5 +228,5 @@ def _described(aspect: Aspect, polarity: str, random: Random, short: bool) -> st
 def _join(clauses: Sequence[str], random: Random) -> str:
     text = clauses[0]
     for clause in clauses[1:]:
-        text += random.choice(_JOINTS) + clause
+        text += random.choice(JOINTS) + clause
     return text[0].upper() + text[1:] + random.choice((".", ".", ".", "!", ""))

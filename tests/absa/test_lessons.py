@@ -14,7 +14,7 @@ from weft.absa.read.reviews import Opinion, Review
 from weft.absa.read.sentihood import ALL_ASPECTS, read_sentihood
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("absa_any_lists", "absa_any_pairs", "absa_any_made", "absa_any_lessons")
+NAMES = ("absa_any_lists", "absa_any_pairs", "absa_any_made", "absa_any_told", "absa_any_lessons")
 REVIEWS = [
     Review(
         "the waiter was rude and the soup cold",
@@ -89,6 +89,45 @@ def test_made_sentences_share_no_five_words_with_the_questions(lists):
         for sentences in aspect.said.values():
             for said in sentences:
                 assert asked.isdisjoint(grams(said)), said
+
+
+def test_told_sentences_share_no_four_words_with_the_questions_that_measure(recipe):
+    with (ROOT / "examples/absa/questions-third.csv").open(encoding="utf-8", newline="") as file:
+        asked = {gram for row in csv.DictReader(file) for gram in grams(row["text"], 4)}
+    module = recipe["absa_any_told"]
+    for told in (*module.read_told(), *module.read_both()):
+        assert asked.isdisjoint(grams(told.text, 4)), told.text
+
+
+def test_told_sentences_are_asked_what_they_say_and_never_what_they_may_say(recipe, lists):
+    module, random = recipe["absa_any_told"], Random(2)
+    told, both = module.read_told(), module.read_both()
+    teller = module.Teller(told, both, *lists)
+    for one in told:
+        sentence = teller.one(one, random)
+        answers = dict(zip(sentence.contexts, sentence.polarities, strict=True))
+        assert "{" not in sentence.text
+        assert set(answers.values()) & set(one.said[0].values())
+        for context in answers:
+            assert context.target is None or context.target.lower() in sentence.text.lower()
+    for pair in both:
+        sentence = teller.two(pair, random)
+        first, second = dict.fromkeys(context.target for context in sentence.contexts)
+        heard = [
+            {p for c, p in zip(sentence.contexts, sentence.polarities, strict=True) if c.target == name}
+            for name in (first, second)
+        ]
+        assert all(set(said.values()) <= found for said, found in zip(pair.said, heard, strict=True))
+    dirty = module.Told("hotel", "The sheets were grey.", ({"cleanliness": "negative"},))
+    alone = module.Teller([dirty], [], *lists)
+    asked = {c.aspect: p for _ in range(60) for c, p in zip(*_parts(alone.one(dirty, random)), strict=True)}
+    assert asked["cleanliness"] == "negative"
+    assert "room" not in asked
+    assert "none" in asked.values()
+
+
+def _parts(sentence):
+    return sentence.contexts, sentence.polarities
 
 
 def test_compared_things_are_judged_the_other_way_round(recipe):
