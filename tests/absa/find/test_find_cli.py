@@ -43,6 +43,20 @@ def test_predict_without_an_aspect_finds(find):
     assert (code, "--target is about an aspect" in err) == (2, True)
 
 
+def test_predict_without_an_aspect_finds_in_a_table(find, tmp_path):
+    shop, out = tmp_path / "shop.csv", tmp_path / "found.csv"
+    assert find(shop, name="predict") == tuple(
+        part.replace("absa find", "absa predict") if isinstance(part, str) else part for part in find(shop)
+    )
+    assert find(shop, "-o", out, name="predict")[0] == 9
+    with out.open(newline="") as file:
+        assert [row["term"] for row in csv.DictReader(file)][:2] == ["rent", "location"]
+    code, _, err = find(shop, "--target-column", "id", name="predict")
+    assert (code, "--target-column is about an aspect" in err) == (2, True)
+    code, _, err = find(shop, "-o", shop, name="predict")
+    assert (code, "the output is the input" in err) == (2, True)
+
+
 def test_a_table_gives_every_finding_a_summary_and_a_page(find, tmp_path):
     out, page = tmp_path / "found.csv", tmp_path / "page.html"
     code, shown, err = find(tmp_path / "shop.csv", "-o", out, "--html", page)

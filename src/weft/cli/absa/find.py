@@ -63,7 +63,7 @@ def run(argv: list[str]) -> int:
     from weft.absa.read.given import is_table
 
     if is_table(arguments.input, arguments.input_format):
-        return _table(arguments)
+        return several(arguments)
     if arguments.html is not None:
         raise ConfigError("--html is a page about a table", hint="give a file of texts")
     return one(arguments)
@@ -109,7 +109,8 @@ def _finder(arguments: argparse.Namespace) -> Finder:
     return Finder(load_asker(arguments), categories, ask=own is not None)
 
 
-def _table(arguments: argparse.Namespace) -> int:
+def several(arguments: argparse.Namespace, command: str = "absa find") -> int:
+    """What a table of texts judges: its summary, printed; every finding and a page where they are named."""
     from weft.absa.find.summary import Summary
     from weft.absa.read.table import read_rows
     from weft.absa.records import Problems
@@ -127,7 +128,7 @@ def _table(arguments: argparse.Namespace) -> int:
 
         with TableWriter(str(arguments.out), COLUMNS, TYPES) as writer:
             _read(arguments, given, problems, summary, writer)
-    if arguments.html is not None:
+    if getattr(arguments, "html", None) is not None:
         from weft.absa.find.page import page
         from weft.platform.files import write_text
 
@@ -138,7 +139,7 @@ def _table(arguments: argparse.Namespace) -> int:
         print(_told(summary))
     if problems.count:
         for line in problems.lines():
-            print(f"weft absa find: {line}", file=sys.stderr)
+            print(f"weft {command}: {line}", file=sys.stderr)
         raise PartialFailure(f"{problems.count} rows could not be used; the others went through")
     return 0
 

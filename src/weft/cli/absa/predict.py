@@ -66,11 +66,7 @@ def run(argv: list[str]) -> int:
     from weft.absa.read.given import is_table
 
     aspects = [*arguments.aspect, *_lines(arguments.aspects)]
-    if (
-        not aspects
-        and arguments.aspect_column is None
-        and not is_table(arguments.input, arguments.input_format)
-    ):
+    if not aspects and arguments.aspect_column is None:
         return _found(arguments)
     if arguments.threshold is not None:
         check_threshold("--threshold", arguments.threshold)
@@ -122,15 +118,27 @@ def _one(arguments: argparse.Namespace, aspects: list[str]) -> int:
 
 
 def _found(arguments: argparse.Namespace) -> int:
-    """What a text judges by itself, where nothing is asked of it."""
-    from weft.cli.absa.find import one
+    """What a text, or a table of texts, judges by itself, where nothing is asked of it."""
+    from weft.absa.read.given import is_table
+    from weft.cli.absa.find import one, several
 
-    for name in ("target", "threshold", "abstain"):
+    for name in ("target", "target_column", "threshold", "abstain"):
         if getattr(arguments, name):
             raise ConfigError(
-                f"--{name} is about an aspect that is asked", hint="--aspect price, for instance"
+                f"--{name.replace('_', '-')} is about an aspect that is asked",
+                hint="--aspect price, for instance",
             )
-    return one(arguments)
+    if not is_table(arguments.input, arguments.input_format):
+        return one(arguments)
+    if arguments.out is not None:
+        _check_other(arguments)
+        check_output(arguments.out)
+    return several(arguments, "absa predict")
+
+
+def _check_other(arguments: argparse.Namespace) -> None:
+    if arguments.out is not None and Path(arguments.out).resolve() == Path(arguments.input).resolve():
+        raise ConfigError("the output is the input", hint="give another file")
 
 
 def _write(found: list[dict[str, Any]], output: str | None) -> None:
@@ -158,8 +166,7 @@ def _table(arguments: argparse.Namespace, aspects: list[str]) -> int:
         arguments.aspect_column,
     )
     form = cast("Format | None", arguments.input_format)
-    if arguments.out is not None and Path(arguments.out).resolve() == Path(arguments.input).resolve():
-        raise ConfigError("the output is the input", hint="give another file")
+    _check_other(arguments)
     rows = read_rows(arguments.input, asked.columns, form)
     # The first row is read before the model is loaded: a missing file or column is told at once.
     first = next(rows, None)
