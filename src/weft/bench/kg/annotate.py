@@ -115,17 +115,19 @@ def asked(packages: tuple[str, ...], files: int) -> list[Answer]:
 
 def _of_package(name: str, extractor: Extractor, files: int) -> Iterator[Answer]:
     folder = package(name)
-    texts = dict(_sources(folder))
+    texts = dict(package_sources(folder))
     tree = LANGUAGE.tree(folder, texts)
     bare = {path: stripped(text) for path, text in texts.items()}
     for path, text in bare.items():
         tree.add(path, LANGUAGE.parse(text, path))
+    for path, text in bare.items():
+        tree.learn(path, LANGUAGE.parse(text, path))
     drawn = sorted(texts, key=lambda path: hashlib.sha1(path.encode()).digest())[:files]
     for path in sorted(drawn):
         file = LANGUAGE.parse(bare[path], path)
         questions = tree.open_questions(path, file)
         prefix = f"{tree.names[path][0]}."
-        gold = dict(_annotated(ast.parse(texts[path]), prefix))
+        gold = dict(annotated_types(ast.parse(texts[path]), prefix))
         wanted = [item for item in questions if (item.head.name, item.relation) in gold]
         found = {item.asked: item for item in extractor.inferred(bare[path], path, wanted)}
         for item in wanted:
@@ -140,7 +142,8 @@ def _of_package(name: str, extractor: Extractor, files: int) -> Iterator[Answer]
             )
 
 
-def _sources(folder: Path) -> Iterator[tuple[str, str]]:
+def package_sources(folder: Path) -> Iterator[tuple[str, str]]:
+    """The files of a package without its tests, with their paths below it."""
     for path in sorted(folder.rglob("*.py")):
         below = path.relative_to(folder)
         if LANGUAGE.is_test(below) or "_tests" in below.parts:
@@ -153,7 +156,7 @@ def _sources(folder: Path) -> Iterator[tuple[str, str]]:
         yield below.as_posix(), text
 
 
-def _annotated(node: ast.AST, prefix: str) -> Iterator[tuple[tuple[str, str], str]]:
+def annotated_types(node: ast.AST, prefix: str) -> Iterator[tuple[tuple[str, str], str]]:
     """Every annotated parameter and return with its one class; a function that is defined twice is left out."""
     seen: dict[tuple[str, str], set[str | None]] = {}
     for key, kind in _types(node, prefix):
@@ -185,7 +188,7 @@ def plain_attributes(packages: tuple[str, ...]) -> list[bool]:
     result: list[bool] = []
     for name in packages:
         folder = package(name)
-        texts = dict(_sources(folder))
+        texts = dict(package_sources(folder))
         bare = {path: LANGUAGE.parse(stripped(text), path) for path, text in texts.items()}
         tree = LANGUAGE.tree(folder, texts)
         for path, file in bare.items():
