@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from tests.serve.conftest import Service
 from tests.serve.pages.conftest import Look
 
 
@@ -45,3 +46,31 @@ def test_sparql_is_completed_and_asked(look: Look):
     assert look.taken("CSV").splitlines() == ["who", *(f"urn:weft:entity:{name}" for name in ("Ada", "Bo"))]
     assert json.loads(look.taken("JSON"))["head"] == {"vars": ["who"]}
     look.done()
+
+
+def test_the_words_of_arrows_lie_on_no_name_and_no_other_word(browser, service: Service):
+    look = Look(browser, service)
+    page = look.open("graph")
+    told = page.evaluate(
+        """async () => {
+          const { places } = await import("/graph/words.js");
+          const from = { x: 0, y: 0 }, far = { x: 200, y: 0 };
+          const box = (x) => ({ x1: x - 20, y1: -10, x2: x + 20, y2: 10 });
+          const edge = (to) => ({ from, to, label: "knows" });
+          return [
+            places([edge(far)], []),
+            places([edge(far)], [box(52)]),
+            places([edge(far), edge(far), edge({ x: 0, y: 200 })], []),
+            places([edge({ x: 50, y: 0 })], []),
+            places([edge(far)], [box(40), box(80), box(120), box(160)]),
+          ];
+        }"""
+    )
+    first, aside, both, short, crowded = told
+    assert first == [52]
+    assert abs(aside[0] - 52) >= 20 + 12
+    assert both[0] == 52
+    assert abs(both[1] - 52) >= 25
+    assert both[2] == 52
+    assert short == crowded == [None]
+    look.context.close()

@@ -1,5 +1,6 @@
 // Graph: search an entity, walk from it, read the sentence behind an edge, take it along.
 import { sparql } from "/graph/sparql.js";
+import { places } from "/graph/words.js";
 import { askJson, counted, download, h, keep, say, state } from "/parts.js";
 
 const MOST = 150;
@@ -116,6 +117,11 @@ export function graph(main) {
     // Boxes of the size of their labels are laid out, so that no label lies on another.
     drawn.layout({ name: "fcose", animate: false, randomize: drawn.nodes().length === fresh.filter((one) => one.group === "nodes").length, quality: "proof", nodeDimensionsIncludeLabels: true, nodeSeparation: 90, idealEdgeLength: 140, nodeRepulsion: 12000, padding: 30 }).run();
     if (drawn.zoom() > 1.3) { drawn.zoom(1.3); drawn.center(); }
+    const edges = drawn.edges().toArray();
+    const boxes = drawn.nodes().map((node) => node.boundingBox({ includeLabels: true }));
+    const asked = edges.map((edge) => (edge.data("at") === "source" ? [edge.source(), edge.target()] : [edge.target(), edge.source()]));
+    places(asked.map(([near, far], index) => ({ from: near.position(), to: far.position(), label: edges[index].data("label") })), boxes)
+      .forEach((offset, index) => edges[index].data("offset", offset === null ? 0 : offset - 9).toggleClass("wordless", offset === null));
     told.textContent = `${counted(drawn.nodes().length, "entity", "entities")}, ${counted(drawn.edges().length, "fact")}` + (left ? `; ${counted(left, "fact")} more than the picture holds` : "") + ". Filled: opened. Solid arrows are stated, dashed ones inferred. ▢ class ⬡ module ○ function ◇ variable ▭ external △ unresolved.";
     document.body.dataset.drawn = `${drawn.nodes().length} ${drawn.edges().length}`;
   }
@@ -154,7 +160,8 @@ function looks() {
     ...Object.entries(SHAPES).map(([kind, shape]) => ({ selector: `node[kind = "${kind}"]`, style: { shape } })),
     { selector: "node.open", style: { "background-color": colour("near"), width: 22, height: 22, "font-weight": "bold" } },
     { selector: "edge", style: { "font-size": 9, color: colour("blue"), width: 1.4, "line-color": colour("arrow"), "target-arrow-color": colour("arrow"), "target-arrow-shape": "triangle", "arrow-scale": 0.8, "curve-style": "bezier", "text-rotation": "autorotate", "text-outline-color": colour("soft"), "text-outline-width": 2, "min-zoomed-font-size": 7 } },
-    ...["source", "target"].map((end) => ({ selector: `edge[at = "${end}"]`, style: { [`${end}-label`]: "data(label)", [`${end}-text-offset`]: 62, [`${end}-text-rotation`]: "autorotate" } })),
+    ...["source", "target"].map((end) => ({ selector: `edge[at = "${end}"][offset]`, style: { [`${end}-label`]: "data(label)", [`${end}-text-offset`]: "data(offset)", [`${end}-text-rotation`]: "autorotate" } })),
+    { selector: "edge.wordless", style: { "source-label": "", "target-label": "" } },
     { selector: 'edge[origin = "model"]', style: { "line-style": "dashed" } },
     { selector: ".chosen", style: { "line-color": colour("centre"), "target-arrow-color": colour("centre"), "border-color": colour("centre"), "border-width": 4, width: 3 } },
     { selector: "node.chosen", style: { width: 26, height: 26 } },
