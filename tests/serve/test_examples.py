@@ -66,7 +66,7 @@ def test_the_program_in_python_runs_as_printed(libraries: Service, here: Path):
     told = done.stdout.splitlines()
     assert any(line.startswith("inspect ") for line in told), "the libraries of a file"
     assert any("changed" in line for line in told), "what changed"
-    assert "width has_type int 1.0" in told, "facts of a file"
+    assert any(line.startswith("width has_type int ") for line in told), "facts of a file"
     assert any("waiter" in line for line in told), "what texts judge"
 
 

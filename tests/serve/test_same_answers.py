@@ -11,7 +11,7 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
-from tests.serve.conftest import FILES, SOURCE, Service, ended, serving
+from tests.serve.conftest import FILES, SOURCE, Service, serving
 from weft.cli.main import main
 from weft.serve.shapes.base import Models
 from weft.serve.shapes.binaries import Detail, Difference, Explanation, Found, Identified, Listing, Matching
@@ -107,10 +107,14 @@ def test_libraries(libraries: Service, shelf_index: Path, capsys: pytest.Capture
     assert found == told
 
 
-def test_an_index_that_names_no_library(client: httpx.Client, send: Send):
-    answer = ended(client, client.post("/v1/bcsd/identify", json={"file": send(A)}))
-    assert (answer.status_code, answer.json()["exit_code"]) == (422, 3)
-    assert "index build" in answer.json()["hint"]
+def test_an_index_that_names_no_library(
+    client: httpx.Client, send: Send, index: Path, capsys: pytest.CaptureFixture[str]
+):
+    told = command(capsys, "bcsd", "identify", A, "--index", index, "--json", "--quiet")
+    told["binary"] = A.name
+    assert ask(client, "/v1/bcsd/identify", {"file": send(A)}, Identified) == told
+    assert told["libraries"] == []
+    assert client.get("/v1/models").json()["libraries"] is False
 
 
 def test_an_entity(client: httpx.Client, store: Path, capsys: pytest.CaptureFixture[str]):
