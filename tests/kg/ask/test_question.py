@@ -27,6 +27,9 @@ FACTS = (
     ("Salt", "author", "Nils Holm", 0.9),
     ("Mads Holm", "founded_by", "Karin Ek", 0.9),
     ("Gunnar Ek", "employer", "Aarhus", 0.2),
+    ("Tern Technologies, Inc.", "founded_by", "Ida Sand", 0.9),
+    ("Gull Group", "founded_by", "Bo Sand", 0.9),
+    ("Gull Ltd", "founded_by", "Ann Sand", 0.9),
 )
 
 
@@ -58,6 +61,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("What did Gunnar Ek write?", ["The Salt Road"]),
         ("Who won the August Prize?", ["Karin Ek"]),
         ("Which prize did Karin Ek win?", ["August Prize"]),
+        ("Who founded Tern?", ["Ida Sand"]),
+        ("Who is Tern Technologies' founder?", ["Ida Sand"]),
         ("Where was Karin Ek born?", []),
         ("Who are the children of Karin Ek?", []),
     ],
@@ -99,6 +104,9 @@ def test_what_cannot_be_answered_is_said(store: Path, capsys: pytest.CaptureFixt
     with pytest.raises(InputError, match="no name that the store knows") as error:
         answer(graph, "Who founded Kestral Lines?")
     assert error.value.hint == "near: Kestrel Line"
+    for unknown in ("Kestrel", "Gull", "tern", "Tern Labs", "Blue Tern"):
+        with pytest.raises(InputError, match="no name that the store knows"):
+            answer(graph, f"Who founded {unknown}?")
     with pytest.raises(InputError, match="which is no relation of the store"):
         answer(graph, "How tall is Karin Ek?")
     with pytest.raises(InputError, match="nothing"):
@@ -106,6 +114,8 @@ def test_what_cannot_be_answered_is_said(store: Path, capsys: pytest.CaptureFixt
     for question in ("?", "Where was Karin Ek born?"):
         assert main(["kg", "ask", str(store), question]) == 3
     assert "nothing is known: no fact with place_of_birth" in capsys.readouterr().err
+    assert main(["kg", "ask", str(store), "Who is the employer of Gunnar Ek?"]) == 3
+    assert "(the surest, 'Aarhus', is 0.20 sure: --at-least)" in capsys.readouterr().err
     assert main(["kg", "ask", str(store), "Who founded Kestrel Line?", "--limit", "1"]) == 0
     assert capsys.readouterr().out == (
         "Mads Holm  (0.90, founded_by)\n    one:1  Kestrel Line founded_by Mads Holm.\n"

@@ -31,6 +31,14 @@ _LONGEST = 12
 _PERSON, _TIME = "PER", "TIME"
 _KINDS = {"when": (), "where": (_PERSON, "NUM"), "who": ("LOC", "NUM"), "whose": ("LOC", "NUM")}
 """Words that ask, and kinds that do not answer them."""
+_FORMS = frozenset(
+    re.findall(
+        r"\w+",
+        "ab ag co company corp corporation gmbh group holding holdings inc incorporated limited llc ltd nv oyj plc sa "
+        "se technologies technology",
+    )
+)
+"""Words that a firm's name may end with and that people leave out."""
 _OLD = {"founded": "found", "wrote": "write", "written": "write", "won": "win", "made": "make", "bought": "buy",
         "born": "born", "died": "die", "dies": "die", "built": "build", "sang": "sing", "spoken": "speak",
         "taken": "take", "took": "take", "began": "begin", "held": "hold", "led": "lead", "ran": "run", "got": "get",
@@ -147,6 +155,14 @@ def _entity(graph: Graph, question: str, words: Sequence[re.Match[str]]) -> tupl
             found = _person(graph, part)
             if found is not None:
                 return found, [word[0] for word in (*words[:first], *words[first + length :])]
+    for length in range(min(len(words), _LONGEST), 0, -1):
+        for first in range(len(words) - length + 1):
+            beside = (*words[max(1, first - 1) : first], *words[first + length : first + length + 1])
+            if any(word[0][0].isupper() for word in beside):
+                continue  # a part of a longer name, which the store does not know
+            found = _firm(graph, [word[0] for word in words[first : first + length]])
+            if found is not None:
+                return found, [word[0] for word in (*words[:first], *words[first + length :])]
     names = [word[0] for word in words[1:] if word[0][0].isupper() or word[0][0].isdigit()]
     near = graph.near(" ".join(names)) if names else []
     raise InputError(
@@ -169,6 +185,19 @@ def _person(graph: Graph, words: Sequence[str]) -> str | None:
             and (said[0], said[-1]) == (first, last)
             and graph.kind(name) in ("", _PERSON)
         ):
+            found.add(name)
+    return found.pop() if len(found) == 1 else None
+
+
+def _firm(graph: Graph, words: Sequence[str]) -> str | None:
+    """The only name of the store that is these words and what firms' names end with."""
+    if not words[0][0].isupper() or words[0].casefold() in _common_words():
+        return None
+    said = [re.sub(r"['’]s$", "", word).casefold() for word in words]
+    found: set[str] = set()
+    for name in graph.entities:
+        parts = [word[0].casefold() for word in _WORD.finditer(name)]
+        if len(parts) > len(said) and parts[: len(said)] == said and _FORMS.issuperset(parts[len(said) :]):
             found.add(name)
     return found.pop() if len(found) == 1 else None
 

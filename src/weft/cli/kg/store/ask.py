@@ -57,9 +57,14 @@ def run(argv: list[str]) -> int:
         return 0
     if not facts:
         asked = ", ".join(name if tail else f"{name} (head)" for name, tail in found.asked)
+        less = answer(graph, arguments.question, 0.0)
+        surest = less.facts[0] if less.facts else None
         raise InputError(
             f"nothing is known: no fact with {asked} about {found.entity!r} is at least {arguments.at_least:g} sure",
             where=str(graph.folder),
+            hint=f"the surest, {less.name(surest)!r}, is {surest.confidence:.2f} sure: --at-least"
+            if surest
+            else None,
         )
     for fact in facts:
         place = graph.places(fact.row)[0]
