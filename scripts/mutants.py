@@ -105,7 +105,9 @@ class Fault:
         """The index of the line in the file's text."""
         found = [at for at, line in enumerate(text.splitlines()) if line.strip() == self.line.strip()]
         if len(found) != 1:
-            sys.exit(f"{self.file}: {len(found)} lines are {self.line.strip()!r}; a fault needs exactly one")
+            raise ValueError(
+                f"{self.file}: {len(found)} lines are {self.line.strip()!r}; a fault needs exactly one"
+            )
         return found[0]
 
     def applied(self, text: str) -> str:
@@ -238,10 +240,12 @@ def main() -> int:
     )
     parser.add_argument("--markdown", action="store_true", help="end with a table")
     arguments = parser.parse_args()
+    try:
+        faults = read_table()
+    except ValueError as error:
+        sys.exit(str(error))
     chosen = [
-        fault
-        for fault in read_table()
-        if not arguments.only or arguments.only in f"{fault.file} {fault.what}"
+        fault for fault in faults if not arguments.only or arguments.only in f"{fault.file} {fault.what}"
     ]
     if not chosen:
         sys.exit(f"no fault's file or words contain {arguments.only!r}")

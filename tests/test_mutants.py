@@ -83,7 +83,7 @@ def test_the_named_tests_exist():
 @pytest.mark.parametrize("line", ["import os", "no such line"])
 def test_a_line_that_is_not_there_once_is_named(line):
     fault = mutants.Fault("some/file.py", line, "pass", ("tests",), "a fault")
-    with pytest.raises(SystemExit, match=r"some/file\.py: [02] lines are"):
+    with pytest.raises(ValueError, match=r"some/file\.py: [02] lines are"):
         fault.place("import os\nx = 1\nimport os\n")
 
 

@@ -155,7 +155,7 @@ def _entity(graph: Graph, question: str, words: Sequence[re.Match[str]]) -> tupl
             found = _person(graph, part)
             if found is not None:
                 return found, [word[0] for word in (*words[:first], *words[first + length :])]
-    for length in range(min(len(words), _LONGEST), 0, -1):
+    for length in reversed(range(1, 1 + min(len(words), _LONGEST))):
         for first in range(len(words) - length + 1):
             beside = (*words[max(1, first - 1) : first], *words[first + length : first + length + 1])
             if any(word[0][0].isupper() for word in beside):
