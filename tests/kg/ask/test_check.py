@@ -71,9 +71,9 @@ def test_right_wrong_and_silent_are_told_apart(store: Path, questions: Path) -> 
 def test_the_command_prints_the_count(
     store: Path, questions: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["kg", "ask", str(store), "--check", str(questions)]) == 0
+    assert main(["kg", "ask", str(store), "--questions", str(questions)]) == 0
     assert "0.250" in capsys.readouterr().out
-    assert main(["kg", "ask", str(store), "--check", str(questions), "--json", "--at-least", "0.1"]) == 0
+    assert main(["kg", "ask", str(store), "--questions", str(questions), "--json", "--at-least", "0.1"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["known"] == 3
     assert record["questions"][2] == {
@@ -87,7 +87,7 @@ def test_the_command_prints_the_count(
 def test_a_question_and_a_file_exclude_each_other(store: Path, questions: Path) -> None:
     assert (
         main(["kg", "ask", str(store)])
-        == main(["kg", "ask", str(store), "Who?", "--check", str(questions)])
+        == main(["kg", "ask", str(store), "Who?", "--questions", str(questions)])
         == 2
     )
 

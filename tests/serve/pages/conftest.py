@@ -14,9 +14,9 @@ BROWSER = os.environ.get("WEFT_CHROMIUM") or shutil.which("chromium") or shutil.
 PATIENCE = 240_000
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[object]:
-    """Chromium."""
+    """Chromium, for these tests alone: while it is open, an event loop runs in this thread."""
     playwright = pytest.importorskip("playwright.sync_api")
     if BROWSER is None:
         pytest.skip("no Chromium here")

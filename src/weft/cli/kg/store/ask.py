@@ -25,7 +25,7 @@ def parser() -> Parser:
     add_store(result)
     result.add_argument("question", nargs="?", metavar="QUESTION", help='such as "Who founded Kestrel Line?"')
     result.add_argument(
-        "--check",
+        "--questions",
         type=Path,
         metavar="FILE",
         help="ask the questions of a YAML file, compare with the answers there, and count (examples/kg/questions)",
@@ -43,11 +43,11 @@ def run(argv: list[str]) -> int:
     from weft.kg.storage.export.rows import fact_record
     from weft.kg.storage.graph import Graph
 
-    if (arguments.question is None) == (arguments.check is None):
-        raise ConfigError("needs a QUESTION, or --check and a file of questions")
+    if (arguments.question is None) == (arguments.questions is None):
+        raise ConfigError("needs a QUESTION, or --questions and a file of them")
     graph = Graph.load(arguments.store)
-    if arguments.check is not None:
-        return _check(graph, arguments.check, arguments.at_least, arguments.json)
+    if arguments.questions is not None:
+        return _check(graph, arguments.questions, arguments.at_least, arguments.json)
     found = answer(graph, arguments.question, arguments.at_least)
     facts = found.facts[: arguments.limit]
     if arguments.json:

@@ -33,17 +33,25 @@ export function graph(main) {
     sparql());
   draw();
 
-  let waiting = 0;
+  let waiting = 0, asked = 0;
   function suggest() {
     clearTimeout(waiting);
     waiting = setTimeout(async () => {
+      const mine = ++asked;
       try {
         const { entities } = await askJson(`/v1/kg/entities?limit=12&q=${encodeURIComponent(search.value.trim())}`);
-        options.replaceChildren(...entities.map((entity) => h("li", {}, h("button", { type: "button", onclick: () => open(entity.entity) }, entity.entity, " ", h("small", { class: "dim" }, `${entity.kind} ${entity.facts}`)))));
+        if (mine === asked) offer(entities);
       } catch (error) {
         say(error.message, true);
       }
     }, 150);
+  }
+
+  // Whoever is on a name already stays there when a later list comes.
+  function offer(entities) {
+    const on = options.contains(document.activeElement) ? document.activeElement.dataset.name : null;
+    options.replaceChildren(...entities.map((entity) => h("li", {}, h("button", { type: "button", "data-name": entity.entity, onclick: () => open(entity.entity) }, entity.entity, " ", h("small", { class: "dim" }, `${entity.kind} ${entity.facts}`)))));
+    if (on !== null) ([...options.querySelectorAll("button")].find((button) => button.dataset.name === on) ?? search).focus();
   }
 
   async function open(name) {
