@@ -208,20 +208,20 @@ def test_the_command_from_diff_to_files(tmp_path: Path, capsys: pytest.CaptureFi
     (place / "a.py").write_text(SOURCE, encoding="utf-8")
     (place / "broken.py").write_text("def f(:\n", encoding="utf-8")
     options = ["--workers", "1", "--beams", "1", "--quiet"]
-    assert main(["kg", "annotate", str(place), "--sure", "0.5", *options]) == 9
+    assert main(["kg", "annotate", str(place), "--at-least", "0.5", *options]) == 9
     out, err = capsys.readouterr()
     assert "+    def __init__(self, path: str" in out
     assert "broken.py" in err
     assert (place / "a.py").read_text(encoding="utf-8") == SOURCE
-    assert main(["kg", "annotate", str(place), "--sure", "0.5", "--json", *options]) == 9
+    assert main(["kg", "annotate", str(place), "--at-least", "0.5", "--json", *options]) == 9
     listed = json.loads(capsys.readouterr().out)
     assert {item["what"] for file in listed for item in file["annotations"]} == {"parameter", "return"}
     assert (
-        main(["kg", "annotate", str(place), "--sure", "0.5", "--stubs", str(tmp_path / "stubs"), *options])
+        main(["kg", "annotate", str(place), "--at-least", "0.5", "--stubs", str(tmp_path / "stubs"), *options])
         == 9
     )
     assert "class Reader:" in (tmp_path / "stubs" / "a.pyi").read_text(encoding="utf-8")
-    assert main(["kg", "annotate", str(place), "--sure", "0.5", "--write", *options]) == 9
+    assert main(["kg", "annotate", str(place), "--at-least", "0.5", "--write", *options]) == 9
     assert "path: str" in (place / "a.py").read_text(encoding="utf-8")
 
 

@@ -30,7 +30,7 @@ def parser() -> Parser:
     how.add_argument("--write", action="store_true", help="change the files")
     how.add_argument("--stubs", type=Path, metavar="DIR", help="write stubs there instead")
     result.add_argument(
-        "--sure", type=float, default=0.8, metavar="P", help="least confidence of an annotation (0.8)"
+        "--at-least", type=float, default=0.8, metavar="P", help="least confidence of an annotation (0.8)"
     )
     result.add_argument(
         "--check",
@@ -47,7 +47,7 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run ``weft kg annotate``; exit code 9 where files could not be read."""
     arguments = parser().parse_args(argv)
-    share(sure=arguments.sure)
+    share(at_least=arguments.at_least)
     from weft.kg.annotate.tree import find_missing
     from weft.platform.files import make_folder, write_bytes, write_text
     from weft.platform.models import find_model
@@ -63,11 +63,11 @@ def run(argv: list[str]) -> int:
     if arguments.check is not None:
         from weft.kg.annotate.check import checked
 
-        checked(found, arguments.path, arguments.check, arguments.sure)
+        checked(found, arguments.path, arguments.check, arguments.at_least)
     failed = list(found.failed)
-    texts = _written(found, arguments.sure, failed)
+    texts = _written(found, arguments.at_least, failed)
     if arguments.json:
-        print(json.dumps([_record(file, arguments.sure) for file in found.files], ensure_ascii=False))
+        print(json.dumps([_record(file, arguments.at_least) for file in found.files], ensure_ascii=False))
     elif arguments.stubs is not None:
         from weft.kg.annotate.write import stub
 
@@ -85,7 +85,7 @@ def run(argv: list[str]) -> int:
         print(f"left as it is: {path}: {reason}", file=sys.stderr)
     if not arguments.quiet:
         asked = sum(len(file.missing) for file in found.files)
-        count = sum(len(file.chosen(arguments.sure)) for file in found.files)
+        count = sum(len(file.chosen(arguments.at_least)) for file in found.files)
         print(f"{count} of {asked} missing annotations", file=sys.stderr)
     if failed:
         raise PartialFailure(f"{len(failed)} files were left as they are")

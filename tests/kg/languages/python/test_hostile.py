@@ -72,7 +72,7 @@ def test_every_file_is_read_or_listed_and_two_runs_are_the_same(tree: Path) -> N
 
 def test_annotations_reach_what_can_be_read(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = {name: (tree / name).read_bytes() for name in [*READ, *LISTED]}
-    assert main(["kg", "annotate", str(tree), "--write", "--workers", "1", "--sure", "0.9"]) == 9
+    assert main(["kg", "annotate", str(tree), "--write", "--workers", "1", "--at-least", "0.9"]) == 9
     said = capsys.readouterr().err
     assert all(f"left as it is: {tree / name}: " in said for name in LISTED)
     assert all((tree / name).read_bytes() == before[name] for name in LISTED)
