@@ -126,16 +126,11 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         f"{len(reviews)} reviews, {len(places)} of places, {made} made, {pairs} pairs; {len(lessons.sentences)} rows",
         flush=True,
     )
-    options = {"target_layers": 2, "frozen_layers": 3, "similarity_layers": 6, "pooler_blocks": 2}
-    settings = {
-        "schedule": "linear",
-        "warmup": 0.06,
-        "batch_size": 16,
-        "learning_rate": 3e-4,
-        "layer_decay": 0.85,
-    }
-    settings |= json.loads(arguments.train)
+    start = load_pretrained(arguments.start)
+    options, rates = by_depth(start.encoder.config.num_hidden_layers)
     device = "cuda" if torch.cuda.is_available() else "cpu"
+    settings = {"schedule": "linear", "warmup": 0.06, "batch_size": 16, "device": device, **rates}
+    settings |= {"precision": "bf16" if device == "cuda" else "fp32", **json.loads(arguments.train)}
     chosen = ModelOptions(
         **{"open_aspects": True, "aspect_dropout": 0.0, **options, **json.loads(arguments.options)}
     )
@@ -144,13 +139,11 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     begun = time.process_time()
     trained = train(
         corpus,
-        without_dropout(prune_vocabulary(load_pretrained(arguments.start))),
+        without_dropout(prune_vocabulary(start)),
         chosen,
         TrainConfig(
             **{**length, "save_every": 100, **settings},
             seed=arguments.seed,
-            precision="bf16" if device == "cuda" else "fp32",
-            device=device,
             restore_best=False,
             keep=1,
             threads=arguments.threads,
@@ -166,6 +159,14 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     results = {"processor_seconds": round(seconds), **measure(load(arguments.out / "model"), arguments.data)}
     (arguments.out / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     return results
+
+
+def by_depth(layers: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options of the model and rates of its training for a start of this many layers: half of them are frozen."""
+    options = {"frozen_layers": layers // 2, "similarity_layers": layers, "pooler_blocks": 2}
+    if layers > 6:
+        return {**options, "target_layers": layers // 3}, {"learning_rate": 1.5e-4, "layer_decay": 0.85}
+    return {**options, "target_layers": 2}, {"learning_rate": 3e-4, "layer_decay": 0.85}
 
 
 def trained_on(told: list[Any]) -> list[Any]:

@@ -143,6 +143,10 @@ class Encoder(nn.Module):
                 kept.append(maps)
         return EncoderOutput(hidden, tuple(kept) if need_maps else None)
 
+    def positions(self, length: int) -> Condition | None:
+        """What the relative bias gives each layer of ``length`` tokens, for layers that run outside the stack."""
+        return None if self.relative is None else _condition(None, 0, None, self.relative(length))
+
     def _span(self, layers: slice) -> range:
         count = len(self.layers)
         for bound in (layers.start, layers.stop):

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from weft.encoder.config import EncoderConfig
-from weft.encoder.layer import EncoderLayer
+from weft.encoder.layer import Condition, EncoderLayer
 
 TAGS = ("O", "B-term", "I-term", "B-opinion", "I-opinion")
 """BIO: a span begins with B and goes on with I."""
@@ -37,10 +37,15 @@ class TermTagger(nn.Module):
         nn.init.normal_(self.head.weight, std=config.initializer_range)
         nn.init.zeros_(self.head.bias)
 
-    def forward(self, hidden: Tensor, attention_mask: Tensor) -> Tensor:
-        """Logits ``(texts, seq, tags)`` from what the frozen layers made of a text, ``(texts, seq, hidden)``."""
+    def forward(
+        self, hidden: Tensor, attention_mask: Tensor, positions: Condition | None = None
+    ) -> Tensor:
+        """Logits ``(texts, seq, tags)`` from what the frozen layers made of a text, ``(texts, seq, hidden)``.
+
+        ``positions`` is the encoder's relative bias, where it has one.
+        """
         for layer in self.layers:
-            hidden, _ = cast(EncoderLayer, layer)(hidden, attention_mask)
+            hidden, _ = cast(EncoderLayer, layer)(hidden, attention_mask, condition=positions)
         return self.head(hidden)
 
 

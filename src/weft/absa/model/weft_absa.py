@@ -130,6 +130,8 @@ class WeftAbsa(nn.Module):
     def _frozen(self) -> list[nn.Module]:
         count = self.options.frozen_layers
         own = [self.encoder.embeddings, *self.encoder.layers[:count]] if count >= 0 else []
+        if count >= 0 and self.encoder.relative is not None:
+            own.append(self.encoder.relative)
         return [*own, self.anchor]
 
     def train(self, mode: bool = True) -> WeftAbsa:
@@ -209,7 +211,7 @@ class WeftAbsa(nn.Module):
             raise ConfigError("a model with term_layers = 0 finds no terms")
         depth = slice(0, max(0, self.options.frozen_layers))
         hidden = self.encoder(input_ids, attention_mask, layers=depth).last_hidden_state
-        return self.terms(hidden, attention_mask)
+        return self.terms(hidden, attention_mask, self.encoder.positions(hidden.shape[1]))
 
     @torch.no_grad()
     def read_words(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
@@ -307,8 +309,9 @@ class WeftAbsa(nn.Module):
         return torch.stack([self._told[row] for row in rows])
 
     def _anchored(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        positions = self.encoder.positions(hidden.shape[1])
         for layer in self.anchor:
-            hidden, _ = layer(hidden, mask)
+            hidden, _ = layer(hidden, mask, condition=positions)
         return hidden
 
 
