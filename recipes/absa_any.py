@@ -13,11 +13,13 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from absa_any_kinds import Kinds
 from absa_any_lessons import Lessons
 from absa_any_lists import read_aspects, read_names
 from absa_any_made import Maker
@@ -28,7 +30,7 @@ from weft.absa.read.quadruples import read_acos, read_mabsa
 from weft.absa.read.reviews import POLARITIES, Review, Reviews, questions
 from weft.absa.read.sentihood import ALL_ASPECTS, read_sentihood
 from weft.absa.read.three_lines import read_three_lines
-from weft.absa.records import Corpus
+from weft.absa.records import Corpus, Sentence
 
 COLLECTION = {
     "apps": "kaggle",
@@ -38,6 +40,7 @@ COLLECTION = {
     "tweets": "twitter",
 }
 MEASURED = ("coursera", "food", "hotel", "laptop", "phone", "restaurant", "sight")
+Making = Callable[[Random], Sentence]
 LONG = 220
 """Characters of a text that is too long to train on: it would pad its batch."""
 QUESTIONS = Path(__file__).parents[1] / "examples/absa/questions.csv"
@@ -118,9 +121,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     made = round(arguments.made * (len(reviews) + len(places)))
     pairs = round(arguments.pairs * len(reviews))
     teller = Teller(trained_on(read_told()), trained_on(read_both()), aspects, names)
-    lessons = Lessons(
-        reviews, places, made, pairs, aspects, names, Maker(aspects, names), teller, arguments.told
-    )
+    maker = by_turns(Maker(aspects, names), Kinds(), arguments.kinds)
+    lessons = Lessons(reviews, places, made, pairs, aspects, names, maker, teller, arguments.told)
     corpus = Corpus(lessons.sentences, POLARITIES)
     print(
         f"{len(reviews)} reviews, {len(places)} of places, {made} made, {pairs} pairs; {len(lessons.sentences)} rows",
@@ -135,6 +137,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         **{"open_aspects": True, "aspect_dropout": 0.0, **options, **json.loads(arguments.options)}
     )
     begin = None if arguments.begin is None else under_options(arguments.begin, chosen)
+    teachers = [load(name) for name in arguments.teacher]
     length = {"steps": arguments.steps} if arguments.steps else {"epochs": arguments.epochs}
     begun = time.process_time()
     trained = train(
@@ -148,7 +151,12 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
             keep=1,
             threads=arguments.threads,
         ),
-        learning=Learning(contrast=arguments.contrast, class_balance=arguments.balance),
+        learning=Learning(
+            contrast=arguments.contrast,
+            class_balance=arguments.balance,
+            distillation=arguments.distillation if teachers else 0.0,
+        ),
+        teacher=teachers,
         draw=lessons,
         begin=begin,
         directory=arguments.out / "run",
@@ -167,6 +175,15 @@ def by_depth(layers: int) -> tuple[dict[str, Any], dict[str, Any]]:
     if layers > 6:
         return {**options, "target_layers": layers // 3}, {"learning_rate": 1.5e-4, "layer_decay": 0.85}
     return {**options, "target_layers": 2}, {"learning_rate": 3e-4, "layer_decay": 0.85}
+
+
+def by_turns(first: Making, second: Making, share: float) -> Making:
+    """Sentences of the second maker with a probability of ``share``, else of the first."""
+
+    def make(random: Random) -> Sentence:
+        return (second if random.random() < share else first)(random)
+
+    return make
 
 
 def trained_on(told: list[Any]) -> list[Any]:
@@ -249,6 +266,10 @@ def main() -> None:
     parser.add_argument("--start", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--begin", help="a model to go on from, of the same sizes")
+    parser.add_argument(
+        "--teacher", action="append", default=[], help="a model whose answers are learnt, too"
+    )
+    parser.add_argument("--distillation", type=float, default=0.7, help="weight of the teachers' answers")
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--steps", type=int, help="batches, in place of epochs")
     parser.add_argument("--seed", type=int, default=0)
@@ -258,6 +279,9 @@ def main() -> None:
     parser.add_argument("--tweets", type=float, default=0.15, help="share of the tweets")
     parser.add_argument("--places", type=float, default=2.0, help="of SentiHood, times --share")
     parser.add_argument("--made", type=float, default=0.5, help="made sentences per text")
+    parser.add_argument(
+        "--kinds", type=float, default=0.0, help="of the made sentences: of many kinds of things"
+    )
     parser.add_argument(
         "--repeat", type=int, default=2, help="SentiHood's texts in an epoch, with other names each"
     )

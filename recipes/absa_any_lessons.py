@@ -15,7 +15,6 @@ from random import Random
 
 import torch
 from absa_any_lists import GENERAL, Aspect, words_of
-from absa_any_made import Maker
 from absa_any_pairs import OPPOSITE
 from absa_any_told import Teller
 
@@ -78,11 +77,11 @@ class Lessons:
         pairs: int,
         aspects: Sequence[Aspect],
         names: dict[str, list[str]],
-        maker: Maker,
+        maker: Callable[[Random], Sentence],
         teller: Teller | None = None,
         told: int = 0,
     ) -> None:
-        self.aspects, self.names, self.maker = aspects, names, maker
+        self.aspects, self.names = aspects, names
         self.general = next(i for i, aspect in enumerate(aspects) if aspect.names[0] == GENERAL)
         self._found: dict[tuple[str, str, bool], int | None] = {}
         self.known = [self._know(review) for review in reviews]
