@@ -77,8 +77,8 @@ _GROUPS = tuple(
         "design look layout artwork interface menus app software display screen colour colours picture pictures photos "
         "overview hall venue buildings interior decor cut costumes scenery house lighting light view",
         "noise sound acoustics bass treble music atmosphere mood volume neighbours crowds",
-        "delivery speed waiting turnaround punctuality checkout queue queues wait pick-up organisation planning schedule "
-        "repairs repair availability reachability viewings",
+        "delivery speed waiting turnaround punctuality checkout queue queues wait pick-up organisation planning "
+        "schedule repairs repair availability reachability viewings",
         "taste flavour smell aroma nose coffee food buffet catering cakes cake cocktails drinks texture finish "
         "aftertaste nuts ingredients crunch leaves filling popcorn snacks meat vegetables bread canteen portions beer",
         "choice selection collection books catalogue library articles stalls films set songs produce flowers",

@@ -206,3 +206,27 @@ def test_relative_positions_are_kept_in_every_arithmetic(make, shape, tokenizer)
     assert np.abs(without - plain).max() > 0.05
     with pytest.raises(ConfigError, match="not for this weft-absa"):
         asker.compute_in("int8")
+
+
+def test_the_frozen_stack_and_the_tagger_read_relative_positions(make, shape, tokenizer):
+    options = replace(
+        make().config.options,
+        open_aspects=True,
+        aspect_dropout=0.0,
+        frozen_layers=1,
+        similarity_layers=2,
+        term_layers=1,
+    )
+    config = replace(make().config, encoder=replace(shape, relative_buckets=32), options=options, aspects=())
+    torch.manual_seed(1)
+    module = build_model(config).eval()
+    with torch.no_grad():
+        module.encoder.relative.bias.weight.normal_(std=2.0)
+    assert not module.encoder.relative.bias.weight.requires_grad
+    ids, mask = Asker(module, tokenizer).representation.rows([TEXT])
+    whole = module.encoder(ids, mask, layers=slice(0, 2)).last_hidden_state
+    assert torch.allclose(module.read_words(ids, mask)[0], whole[0, 1:-1].mean(dim=0), atol=1e-5)
+    below = module.encoder(ids, mask, layers=slice(0, 1)).last_hidden_state
+    module.terms.layers[0].load_state_dict(module.encoder.layers[1].state_dict())
+    assert torch.allclose(module.tag(ids, mask), module.terms.head(whole), atol=1e-5)
+    assert not torch.allclose(module.tag(ids, mask), module.terms(below, mask), atol=1e-3)

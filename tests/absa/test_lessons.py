@@ -14,7 +14,14 @@ from weft.absa.read.reviews import Opinion, Review
 from weft.absa.read.sentihood import ALL_ASPECTS, read_sentihood
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("absa_any_lists", "absa_any_pairs", "absa_any_made", "absa_any_told", "absa_any_lessons")
+NAMES = (
+    "absa_any_lists",
+    "absa_any_pairs",
+    "absa_any_made",
+    "absa_any_kinds",
+    "absa_any_told",
+    "absa_any_lessons",
+)
 REVIEWS = [
     Review(
         "the waiter was rude and the soup cold",
@@ -61,6 +68,34 @@ def test_the_lists_are_whole(lists):
         assert bool(aspect.good) == bool(aspect.bad)
     for things in names.values():
         assert len(things) == len(set(things)) >= 20
+
+
+def test_sentences_of_many_kinds_say_what_they_are_put_together_from(recipe):
+    kinds, random = recipe["absa_any_kinds"].Kinds(), Random(5)
+    with (ROOT / "recipes/absa_any/choices.csv").open(encoding="utf-8", newline="") as file:
+        choosing = {row["domain"] for row in csv.DictReader(file)}
+    assert choosing.isdisjoint(word for thing in kinds.things for word in thing.words[0].split())
+    names = [{name for judged in thing.aspects for name in judged.names} for thing in kinds.things]
+    always = {word: polarity for polarity, words in kinds.always.items() for word in words}
+    several = 0
+    for _ in range(600):
+        sentence = kinds(random)
+        assert not re.search("[{}@*]", sentence.text)
+        answers = dict(zip(sentence.contexts, sentence.polarities, strict=True))
+        assert set(answers.values()) - {"none"}
+        assert any(own >= {context.aspect for context in answers} for own in names)
+        assert all(context.target is None or context.target in sentence.text for context in answers)
+        several += len({context.target for context in answers}) == 2
+        told = [polarity for polarity in answers.values() if polarity != "none"]
+        denied = re.search(
+            r"\b(?:not|n't|nobody|hardly|never|by no means|far from|anything but)\b", sentence.text.lower()
+        )
+        plain = [
+            always[word] for word in always if re.search(rf"\b(?:is|was|are|were) {word}[.;,]", sentence.text)
+        ]
+        if plain and len(told) == 1 and not denied:
+            assert set(plain) == set(told), sentence.text
+    assert several > 150
 
 
 def test_made_sentences_hold_what_they_say(recipe, lists):
