@@ -217,7 +217,9 @@ def test_the_command_from_diff_to_files(tmp_path: Path, capsys: pytest.CaptureFi
     listed = json.loads(capsys.readouterr().out)
     assert {item["what"] for file in listed for item in file["annotations"]} == {"parameter", "return"}
     assert (
-        main(["kg", "annotate", str(place), "--at-least", "0.5", "--stubs", str(tmp_path / "stubs"), *options])
+        main(
+            ["kg", "annotate", str(place), "--at-least", "0.5", "--stubs", str(tmp_path / "stubs"), *options]
+        )
         == 9
     )
     assert "class Reader:" in (tmp_path / "stubs" / "a.pyi").read_text(encoding="utf-8")

@@ -37,9 +37,7 @@ class TermTagger(nn.Module):
         nn.init.normal_(self.head.weight, std=config.initializer_range)
         nn.init.zeros_(self.head.bias)
 
-    def forward(
-        self, hidden: Tensor, attention_mask: Tensor, positions: Condition | None = None
-    ) -> Tensor:
+    def forward(self, hidden: Tensor, attention_mask: Tensor, positions: Condition | None = None) -> Tensor:
         """Logits ``(texts, seq, tags)`` from what the frozen layers made of a text, ``(texts, seq, hidden)``.
 
         ``positions`` is the encoder's relative bias, where it has one.
