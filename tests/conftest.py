@@ -44,7 +44,7 @@ WORKING = (
     "weft.kg.annotate.tree",
     "weft.kg.extraction.code",
     "weft.kg.extraction.text",
-    "weft.kg.storage.sparql",
+    "weft.kg.storage.query.sparql",
 )
 """What bounded processes work with; the first one that is started decides what all of a run are forked from."""
 MANY = 300

@@ -11,7 +11,7 @@ import weft
 from weft.errors import with_article
 
 #: Each is told a head or a tail, a sign, or a name of ours.
-ALLOWED = {"graph/triples.py", "kg/storage/diagnosis.py", "cli/completion.py"}
+ALLOWED = {"graph/triples.py", "kg/storage/query/diagnosis.py", "cli/completion.py"}
 
 
 @pytest.mark.parametrize(

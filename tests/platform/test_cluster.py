@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from weft.errors import ConfigError, InputError, MissingExtraError, WeftError
-from weft.platform import cluster
-from weft.platform.cluster import Cluster, OnNode
+from weft.platform.processes import cluster
+from weft.platform.processes.cluster import Cluster, OnNode
 
 
 def load():

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from weft.errors import InputError, Interrupted, LimitError
-from weft.platform.crew import Crew, Tell
 from weft.platform.processes import Limits
+from weft.platform.processes.crew import Crew, Tell
 
 ROOM = 4096
 

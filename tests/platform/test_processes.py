@@ -87,9 +87,9 @@ def test_order_is_kept_and_processes_are_used_again():
 
 
 def test_a_slow_item_does_not_pile_up_the_rest(monkeypatch):
-    from weft.platform import processes
+    from weft.platform.processes import bounded
 
-    monkeypatch.setattr(processes, "_AHEAD", 2)
+    monkeypatch.setattr(bounded, "_AHEAD", 2)
     seen = list(run_bounded(stamp, range(12), workers=2, limits=Limits()))
     first_done = seen[0].value
     assert sum(outcome.value < first_done for outcome in seen[1:]) <= 3

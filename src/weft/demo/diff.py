@@ -11,8 +11,8 @@ from rich.text import Text
 
 from weft.bcsd.difference.compare import Difference, Status
 from weft.bcsd.difference.files import diff
-from weft.bcsd.difference.page import difference_page
-from weft.bcsd.difference.show import side_by_side
+from weft.bcsd.difference.view.page import difference_page
+from weft.bcsd.difference.view.show import side_by_side
 from weft.platform.files import write_text
 
 REPORT = Path("weft-demo-diff.html")

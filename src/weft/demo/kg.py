@@ -18,7 +18,7 @@ from weft.kg.extraction.code import evidence_of
 from weft.kg.extraction.facts import Extractor, ModelFact
 from weft.kg.languages.python import LANGUAGE as PYTHON
 from weft.kg.storage.graph import Graph
-from weft.kg.storage.sparql import ask, open_index
+from weft.kg.storage.query.sparql import ask, open_index
 from weft.kg.storage.writer import create_store, open_writer
 
 SHOWN = 2

@@ -13,8 +13,8 @@ import pytest
 from tests.platform.pages import EVIL, Page
 
 import weft
-from weft.bcsd.difference.page import difference_page
-from weft.bcsd.difference.show import side_by_side
+from weft.bcsd.difference.view.page import difference_page
+from weft.bcsd.difference.view.show import side_by_side
 from weft.cli.bcsd.diff import describe
 from weft.cli.main import main
 from weft.errors import InputError

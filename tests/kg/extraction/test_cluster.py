@@ -15,8 +15,8 @@ from weft.kg.extraction.cluster import ClusterReadings
 from weft.kg.extraction.corpus import Report, Source, extract_corpus
 from weft.kg.storage.graph import Graph
 from weft.kg.storage.rdf import ntriples
-from weft.platform.cluster import Cluster
 from weft.platform.processes import Outcome
+from weft.platform.processes.cluster import Cluster
 
 
 def corpus(count: int) -> list[Source]:

@@ -11,7 +11,7 @@ import pytest
 
 from weft.cli.main import main
 from weft.errors import InputError, LimitError
-from weft.kg.storage.sparql import answer, ask, locate_index, open_index
+from weft.kg.storage.query.sparql import answer, ask, locate_index, open_index
 
 
 class Listener:

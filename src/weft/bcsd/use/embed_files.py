@@ -26,9 +26,9 @@ from weft.bcsd.use.extract_files import build_table, find_binaries
 from weft.bcsd.use.remarks import processor_remarks
 from weft.bcsd.use.store import DEFAULT_MODEL
 from weft.errors import InputError, WeftError
-from weft.platform.cluster import Cluster
 from weft.platform.files import check_output
 from weft.platform.processes import Limits, Outcome
+from weft.platform.processes.cluster import Cluster
 
 
 @dataclass(frozen=True)

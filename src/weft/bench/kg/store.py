@@ -16,8 +16,8 @@ from weft.bench.kg.store_kill import kill_and_resume
 from weft.bench.table import Row
 from weft.kg.extraction.corpus import extract_corpus
 from weft.kg.storage.graph import Graph
+from weft.kg.storage.query.sparql import ask, open_index
 from weft.kg.storage.rdf import ENTITY, iri
-from weft.kg.storage.sparql import ask, open_index
 
 Figures = dict[str, float]
 _LOOKUPS = 200

@@ -78,13 +78,13 @@ def run(argv: list[str]) -> int:
         for remark in difference.remarks:
             print(f"weft bcsd diff: {remark}", file=sys.stderr)
     if arguments.html is not None:
-        from weft.bcsd.difference.page import difference_page
+        from weft.bcsd.difference.view.page import difference_page
 
         write_text(arguments.html, difference_page(difference), "backslashreplace")
     if arguments.json:
         print(json.dumps(difference_record(difference)))
     elif arguments.function is not None:
-        from weft.bcsd.difference.show import side_by_side
+        from weft.bcsd.difference.view.show import side_by_side
 
         print(side_by_side(difference, arguments.function))
     else:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from weft.kg.extraction.corpus import Loader, Reader, Reading, Source, loaded
-from weft.platform.cluster import Cluster
 from weft.platform.processes import Outcome
+from weft.platform.processes.cluster import Cluster
 
 _BLOCK = 8
 """Most documents that an actor reads before they are sent back."""

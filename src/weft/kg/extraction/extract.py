@@ -14,10 +14,10 @@ from weft.kg.extraction.corpus import Loader, Processes, Readings, Report, Sourc
 from weft.kg.extraction.model import model_for, model_kind, model_language
 from weft.kg.extraction.text import TextLoader, text_sources
 from weft.kg.model.leafy_chain import KIND as CODE_KIND
-from weft.platform.cluster import Cluster
 from weft.platform.machine import device_named
 from weft.platform.models import find_model
 from weft.platform.processes import Limits
+from weft.platform.processes.cluster import Cluster
 
 
 @dataclass(frozen=True)

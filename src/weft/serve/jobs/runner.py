@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft.errors import Interrupted, WeftError
-from weft.platform.crew import Crew
+from weft.platform.processes.crew import Crew
 from weft.serve.jobs.ledger import CANCELLED, DONE, FAILED, Job, Ledger
 
 Prepare = Callable[[Job], Any]

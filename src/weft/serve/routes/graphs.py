@@ -147,8 +147,8 @@ def _of_form(body: bytes) -> str:
 
 
 def _answer(request: Request, desk: Desk, query: str) -> Response:
-    from weft.kg.storage.results import GRAPHS, RESULTS, ntriples, sparql_json
-    from weft.kg.storage.sparql import answer, locate_index
+    from weft.kg.storage.query.results import GRAPHS, RESULTS, ntriples, sparql_json
+    from weft.kg.storage.query.sparql import answer, locate_index
 
     _need_store(desk)
     assert desk.settings.store is not None  # _need_store()

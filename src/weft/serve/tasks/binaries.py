@@ -40,9 +40,9 @@ from weft.bcsd.use.search import Searcher
 from weft.bcsd.use.search_record import search_record
 from weft.bcsd.use.store import find
 from weft.errors import InputError, StoreError, WeftError
-from weft.platform.crew import Tell
 from weft.platform.files import write_json
 from weft.platform.processes import Limits, run_bounded
+from weft.platform.processes.crew import Tell
 from weft.serve.tasks.task import REMARKS, File, Parts, Task
 
 _EXTRACTED, _REMARKS = "functions-{}.parquet", REMARKS + "{}.json"

@@ -16,10 +16,10 @@ from weft.kg.storage.entity_record import entity_record, surest_facts
 from weft.kg.storage.graph import Graph
 from weft.kg.storage.layout import Only
 from weft.kg.storage.manifest import read_manifest
-from weft.platform.crew import Tell
 from weft.platform.files import scratch
 from weft.platform.models import find_model
 from weft.platform.processes import Limits
+from weft.platform.processes.crew import Tell
 from weft.serve.tasks.task import Task
 
 _CORPUS = "uploads"

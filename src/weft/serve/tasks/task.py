@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from weft.errors import WeftError
-from weft.platform.crew import Tell
 from weft.platform.processes import Limits
+from weft.platform.processes.crew import Tell
 
 #: The module and the function of each kind of task.
 KINDS = {

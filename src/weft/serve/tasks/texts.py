@@ -18,7 +18,7 @@ from weft.absa.use.asker import Asker
 from weft.absa.use.predict import Asked, records, stream
 from weft.absa.use.store import load
 from weft.errors import InputError, LimitError
-from weft.platform.crew import Tell
+from weft.platform.processes.crew import Tell
 from weft.serve.tasks.task import Parts, Task
 
 _EXPLAINS = "absa-small"

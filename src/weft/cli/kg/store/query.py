@@ -12,7 +12,7 @@ from weft.cli.table import table
 from weft.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
-    from weft.kg.storage.sparql import Term
+    from weft.kg.storage.query.sparql import Term
 
 
 def parser() -> Parser:
@@ -35,8 +35,8 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run ``weft kg query``."""
     arguments = parser().parse_args(argv)
-    from weft.kg.storage.results import sparql_csv, sparql_json
-    from weft.kg.storage.sparql import answer, locate_index
+    from weft.kg.storage.query.results import sparql_csv, sparql_json
+    from weft.kg.storage.query.sparql import answer, locate_index
 
     if arguments.timeout <= 0:
         raise ConfigError(f"--timeout is {arguments.timeout:g}; it must be above 0")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from weft.kg.storage.sparql import Answer, Term
+from weft.kg.storage.query.sparql import Answer, Term
 from weft.platform.spreadsheet import write_rows
 
 _XML = '<?xml version="1.0" encoding="UTF-8"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#">'

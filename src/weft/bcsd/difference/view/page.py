@@ -54,7 +54,7 @@ def difference_page(difference: Difference) -> str:
         ),
         version=escape(__version__),
     )
-    return render(f"{old} → {new}", body, style=asset("weft.bcsd.difference", "page.css"))
+    return render(f"{old} → {new}", body, style=asset("weft.bcsd.difference.view", "page.css"))
 
 
 def _card(head: str, version: Version) -> str:

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.errors import InputError, LimitError, MissingExtraError, OutputError, StoreError
-from weft.kg.storage.diagnosis import diagnose, dots_escaped, words
 from weft.kg.storage.graph import Graph
 from weft.kg.storage.layout import Only
 from weft.kg.storage.manifest import read_manifest
+from weft.kg.storage.query.diagnosis import diagnose, dots_escaped, words
 from weft.kg.storage.rdf import PREFIXES, ntriples
 from weft.platform.files import make_folder, replaced_folder, writing_to
 from weft.platform.processes import Limits, run_bounded

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from weft.errors import ConfigError, MissingExtraError, WeftError
-from weft.platform.processes import Outcome, answered
+from weft.platform.processes.bounded import Outcome, answered
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")

@@ -19,7 +19,7 @@ from queue import LifoQueue
 from typing import Any
 
 from weft.errors import InputError, Interrupted, LimitError
-from weft.platform.processes import Limits, answered
+from weft.platform.processes.bounded import Limits, answered
 
 Tell = Callable[[Any], None]
 """Takes how far an item is, as often as there is news."""

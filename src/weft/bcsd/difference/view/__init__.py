@@ -1,0 +1,1 @@
+"""A difference for people: ``page`` as HTML, ``show`` one function as text."""

@@ -1,0 +1,5 @@
+"""Work in processes: ``bounded`` for a list of files, ``crew`` for a service, ``cluster`` on Ray's nodes."""
+
+from weft.platform.processes.bounded import Limits, Outcome, answered, run_bounded, run_here, run_loaded
+
+__all__ = ["Limits", "Outcome", "answered", "run_bounded", "run_here", "run_loaded"]
