@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Install what `weft bcsd dataset build` needs on Debian or Ubuntu: source packages, gcc and clang for x86-64
-# and AArch64. Run as root, once.
+# and AArch64; with --cross gcc for i386, ARM32, MIPS32, RISC-V and PPC64 too. Run as root, once.
 set -euo pipefail
 
 sources=/etc/apt/sources.list.d/weft-source-packages.sources
@@ -19,7 +19,14 @@ Components: $components
 Signed-By: $keyring
 EOF
 fi
+cross=()
+if [ "${1:-}" = --cross ]; then
+  for triple in i686-linux-gnu:i386 arm-linux-gnueabihf:armhf mipsel-linux-gnu:mipsel riscv64-linux-gnu:riscv64 \
+    powerpc64le-linux-gnu:ppc64el; do
+    cross+=("gcc-${triple%:*}" "libc6-dev-${triple#*:}-cross")
+  done
+fi
 apt-get update -q
 DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-  gcc clang binutils dpkg-dev make tclsh graphviz \
-  gcc-aarch64-linux-gnu binutils-aarch64-linux-gnu libc6-dev libc6-dev-arm64-cross
+  gcc g++ clang binutils dpkg-dev make tclsh graphviz \
+  gcc-aarch64-linux-gnu binutils-aarch64-linux-gnu libc6-dev libc6-dev-arm64-cross "${cross[@]}"

@@ -24,6 +24,8 @@ _TRIPLES: dict[str, str] = {
     "i386": "i686-linux-gnu",
     "arm": "arm-linux-gnueabihf",
     "mips": "mipsel-linux-gnu",
+    "riscv64": "riscv64-linux-gnu",
+    "ppc64": "powerpc64le-linux-gnu",
 }
 _COMMON = ("-g0", "-w", "-fPIC", "-fvisibility=hidden")
 #: Endings of C++ files; all others are C.

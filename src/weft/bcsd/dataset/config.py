@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from weft.errors import ConfigError
@@ -10,7 +11,7 @@ from weft.errors import ConfigError
 Role = Literal["train", "valid", "test"]
 Compiler = Literal["gcc", "clang"]
 Level = Literal["O0", "O1", "O2", "O3", "Os"]
-Target = Literal["x86_64", "aarch64", "i386", "arm", "mips"]
+Target = Literal["x86_64", "aarch64", "i386", "arm", "mips", "riscv64", "ppc64"]
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,29 @@ class DatasetConfig:
         _check(self.jobs > 0, "jobs", self.jobs, "above 0")
         there = {str(variant) for variant in self._matrix}
         _check(set(self.builds) <= there, "builds", self.builds, "of the matrix, such as gcc-O2-x86_64")
+
+    def only(self, builds: Sequence[str]) -> DatasetConfig:
+        """The same packages in other builds, whichever compilers, levels and targets these need.
+
+        Raises:
+            ConfigError: There is no such build.
+        """
+        return replace(
+            self,
+            compilers=get_args(Compiler),
+            levels=get_args(Level),
+            targets=get_args(Target),
+            builds=tuple(builds),
+        )
+
+    def beside(self, others: Sequence[DatasetConfig]) -> DatasetConfig:
+        """The packages of several configurations, by the settings of this one.
+
+        Raises:
+            ConfigError: Two packages have one name.
+        """
+        packages = (*self.packages, *(package for other in others for package in other.packages))
+        return replace(self, packages=packages)
 
     @property
     def variants(self) -> list[Variant]:

@@ -24,6 +24,8 @@ SETTINGS: dict[str, tuple[str, str]] = {
     "x86-64→i386": ("gcc-O2-x86_64", "gcc-O2-i386"),
     "x86-64→ARM32": ("gcc-O2-x86_64", "gcc-O2-arm"),
     "x86-64→MIPS32": ("gcc-O2-x86_64", "gcc-O2-mips"),
+    "x86-64→RISC-V": ("gcc-O2-x86_64", "gcc-O2-riscv64"),
+    "x86-64→PPC64": ("gcc-O2-x86_64", "gcc-O2-ppc64"),
 }
 """Query build and base build: across levels, compilers, architectures, all of them, and to further processors."""
 HEADLINE = ("XO O0-O3", "XO O1-O3", "XC", "XA", "XM")

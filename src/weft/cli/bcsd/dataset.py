@@ -28,12 +28,19 @@ def parser(action: str) -> Parser:
         result.add_argument("data", type=Path, metavar="DATA", help="the table")
         add_json(result)
         return result
-    result.add_argument("config", type=Path, metavar="CONFIG", help="a YAML file of packages")
+    result.add_argument(
+        "config",
+        type=Path,
+        nargs="+",
+        metavar="CONFIG",
+        help="a YAML file of packages; of several, the first says how",
+    )
     add_work(result)
     add_out(result, "FILE", "the table", default="functions.parquet in the work folder")
     if action == "build":
         result.add_argument("--jobs", type=int, metavar="N", help="compilations at a time (the file's)")
     result.add_argument("--only", metavar="NAME,…", help="these packages only (all)")
+    result.add_argument("--builds", metavar="NAME,…", help="these builds, as gcc-O2-mips (CONFIG's)")
     add_json(result)
     add_quiet(result)
     return result
@@ -55,7 +62,10 @@ def run(argv: list[str], action: str) -> int:
         print(json.dumps(stats) if arguments.json else describe(stats))
         return 0
     output = arguments.out or arguments.work / "functions.parquet"
-    config = read_settings(DatasetConfig, arguments.config)
+    first, *others = (read_settings(DatasetConfig, path) for path in arguments.config)
+    config = first.beside(others)
+    if arguments.builds:
+        config = config.only(arguments.builds.split(","))
     if getattr(arguments, "jobs", None) is not None:
         config = replace(config, jobs=arguments.jobs)
     wanted = (
@@ -63,7 +73,7 @@ def run(argv: list[str], action: str) -> int:
     )
     unknown = sorted(wanted - {package.name for package in config.packages})
     if unknown:
-        raise ConfigError(f"--only: no package {unknown[0]!r}", where=str(arguments.config))
+        raise ConfigError(f"--only: no package {unknown[0]!r}", where=str(arguments.config[0]))
     make_folder(arguments.work)
     failed: list[BuildReport] = []
     if action == "build":
@@ -73,7 +83,7 @@ def run(argv: list[str], action: str) -> int:
     reports = known_builds(config, arguments.work) + failed
     if all(report.error for report in reports):
         reason = failed[0].error if failed else "nothing is built"
-        raise InputError(f"no build succeeded: {reason}", where=str(arguments.config))
+        raise InputError(f"no build succeeded: {reason}", where=str(arguments.config[0]))
     assembly = assemble(config, reports, arguments.work, output)
     if arguments.json:
         print(json.dumps({"output": str(output), **asdict(assembly), "failed": [asdict(r) for r in failed]}))
