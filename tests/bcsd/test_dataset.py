@@ -295,6 +295,39 @@ def test_a_part_of_the_matrix_can_be_named():
         replace(CONFIG, builds=("gcc-O9-x86_64",))
 
 
+def test_builds_are_named_beyond_the_matrix_of_the_file():
+    assert [str(variant) for variant in CONFIG.only(["gcc-O2-ppc64", "gcc-O0-riscv64"]).variants] == [
+        "gcc-O0-riscv64", "gcc-O2-ppc64",
+    ]  # fmt: skip
+    with pytest.raises(ConfigError, match="gcc-O2-vax"):
+        CONFIG.only(["gcc-O2-vax"])
+    assert driver(Variant("gcc", "O2", "ppc64")) == ("powerpc64le-linux-gnu-gcc",)
+
+
+def test_several_files_are_one_data_set(without_compiler, tmp_path, capsys):
+    named = (("a.yaml", CONFIG.packages[0], "O0"), ("b.yaml", CONFIG.packages[1], "O2"))
+    paths = [tmp_path / name for name, _, _ in named]
+    for path, (_, package, level) in zip(paths, named, strict=True):
+        package = {"name": package.name, "role": package.role, "min_functions": 5}
+        path.write_text(yaml.safe_dump({"packages": [package], "levels": [level]}))
+    command = ["bcsd", "dataset", "build", *map(str, paths), "--work", str(tmp_path / "work"), "--quiet"]
+    assert main([*command, "--builds", "gcc-O2-x86_64,gcc-O2-aarch64"]) == 0
+    assert [build for _, build in without_compiler] == ["gcc-O2-x86_64", "gcc-O2-aarch64"] * 2
+    table = read_table(tmp_path / "work" / "functions.parquet")
+    assert set(table["package"].to_pylist()) == {"tested", "trained"} - {"trained"}
+    capsys.readouterr()
+    assert main([*command[:4], str(paths[0]), *command[5:]]) == 2
+    assert "distinct names" in capsys.readouterr().err
+
+
+def test_the_large_packages_are_test_packages_of_their_own():
+    example = read_settings(DatasetConfig, EXAMPLE)
+    large = read_settings(DatasetConfig, EXAMPLE.parents[2] / "benchmarks" / "bcsd_large.yaml")
+    assert {package.role for package in large.packages} == {"test"}
+    assert len(large.packages) >= 2
+    assert len(example.beside([large]).packages) == len(example.packages) + len(large.packages)
+
+
 def test_cpp_has_the_compilers_of_its_own():
     arm = Variant("gcc", "O2", "aarch64")
     assert driver(arm) == ("aarch64-linux-gnu-gcc",)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from weft.bcsd.architectures import architecture_named
 from weft.bcsd.architectures.operands import signed
-from weft.bcsd.disassemble.interface import Function, ReferenceKind
+from weft.bcsd.disassemble.interface import Function, Reference, ReferenceKind
 from weft.bcsd.represent.vocabulary import SMALL_IMMEDIATES
 
 if TYPE_CHECKING:
@@ -46,11 +46,15 @@ def strings(function: Function, image: Image) -> list[str]:
     """Texts in read-only data that the function points to: printable ASCII, at least four characters, ended by 0."""
     found: set[str] = set()
     for reference in function.references.values():
-        if reference.kind == ReferenceKind.DATA_CONSTANT:
-            text = _text_at(image, reference.target)
-            if text is not None:
-                found.add(text)
+        text = text_of(image, reference)
+        if text is not None:
+            found.add(text)
     return sorted(found)
+
+
+def text_of(image: Image, reference: Reference) -> str | None:
+    """The text in read-only data that a reference points to; None where it points to none."""
+    return _text_at(image, reference.target) if reference.kind == ReferenceKind.DATA_CONSTANT else None
 
 
 def _text_at(image: Image, address: int) -> str | None:
