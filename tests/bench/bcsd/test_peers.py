@@ -7,7 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from weft.bench.bcsd.peers import compare, mcrit, qbindiff
+from weft.bench.bcsd.peers import compare
+from weft.bench.bcsd.peers import mcrit_pairs as mcrit
+from weft.bench.bcsd.peers import qbindiff_pairs as qbindiff
 from weft.cli import bench
 from weft.cli.main import main
 from weft.errors import MissingExtraError

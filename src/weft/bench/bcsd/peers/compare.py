@@ -25,8 +25,8 @@ from weft.bcsd.use.embedder import Embedder
 from weft.bcsd.use.store import find
 from weft.bench.bcsd.extraction.known import dataset_work
 from weft.bench.bcsd.match import MODEL, judge
-from weft.bench.bcsd.peers.mcrit import MinHashes
-from weft.bench.bcsd.peers.qbindiff import QBinDiffs
+from weft.bench.bcsd.peers.mcrit_pairs import MinHashes
+from weft.bench.bcsd.peers.qbindiff_pairs import QBinDiffs
 from weft.bench.table import Row
 
 

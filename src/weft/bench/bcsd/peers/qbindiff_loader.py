@@ -25,7 +25,7 @@ from qbindiff.loader.types import (  # pyright: ignore[reportMissingImports]
 )
 
 from weft.bcsd.disassemble.interface import Block, Function
-from weft.bench.bcsd.peers.qbindiff import Read
+from weft.bench.bcsd.peers.qbindiff_pairs import Read
 
 _IMMEDIATE = re.compile(r"[#$]?(-?(0x[0-9a-f]+|[0-9]+))", re.IGNORECASE)
 
