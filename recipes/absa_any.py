@@ -122,7 +122,9 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     pairs = round(arguments.pairs * len(reviews))
     teller = Teller(trained_on(read_told()), trained_on(read_both()), aspects, names)
     maker = by_turns(Maker(aspects, names), Kinds(), arguments.kinds)
-    lessons = Lessons(reviews, places, made, pairs, aspects, names, maker, teller, arguments.told)
+    lessons = Lessons(
+        reviews, places, made, pairs, aspects, names, maker, teller, arguments.told, arguments.unlabelled
+    )
     corpus = Corpus(lessons.sentences, POLARITIES)
     print(
         f"{len(reviews)} reviews, {len(places)} of places, {made} made, {pairs} pairs; {len(lessons.sentences)} rows",
@@ -268,6 +270,9 @@ def main() -> None:
     parser.add_argument("--begin", help="a model to go on from, of the same sizes")
     parser.add_argument(
         "--teacher", action="append", default=[], help="a model whose answers are learnt, too"
+    )
+    parser.add_argument(
+        "--unlabelled", type=int, default=0, help="questions of a review that only teachers answer"
     )
     parser.add_argument("--distillation", type=float, default=0.7, help="weight of the teachers' answers")
     parser.add_argument("--epochs", type=int, default=1)

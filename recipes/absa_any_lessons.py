@@ -21,7 +21,7 @@ from absa_any_told import Teller
 from weft.absa.learn.augment import join, rename
 from weft.absa.read.reviews import Review, agreed
 from weft.absa.read.sentihood import FREQUENT_ASPECTS, TARGETS
-from weft.absa.records import NONE, Context, Sentence
+from weft.absa.records import NONE, UNKNOWN, Context, Sentence
 
 KINDS = {
     "restaurants": ("eat",),
@@ -67,6 +67,7 @@ class Lessons:
         maker: Makes sentences.
         teller: Tells of what it does not name.
         told: How often each of the teller's sentences comes up in an epoch.
+        unlabelled: How many questions a review is asked that only teachers answer.
     """
 
     def __init__(
@@ -80,7 +81,9 @@ class Lessons:
         maker: Callable[[Random], Sentence],
         teller: Teller | None = None,
         told: int = 0,
+        unlabelled: int = 0,
     ) -> None:
+        self.unlabelled = unlabelled
         self.aspects, self.names = aspects, names
         self.general = next(i for i, aspect in enumerate(aspects) if aspect.names[0] == GENERAL)
         self._found: dict[tuple[str, str, bool], int | None] = {}
@@ -217,6 +220,9 @@ class Lessons:
             aspect = random.choice(_TERM_ASPECTS)
             for term in random.sample(targets, min(len(targets), 3 if split else 2)):
                 questions[Context(aspect, term)] = known.terms[term]
+        if questions:
+            for aspect in random.sample(self.aspects, self.unlabelled):
+                questions.setdefault(Context(aspect.asked(random)), UNKNOWN)
         return Sentence(review.text, tuple(questions), tuple(questions.values()), review.where)
 
     def _two_reviews(self, first: Known, random: Random) -> Sentence:

@@ -13,7 +13,8 @@ from weft.absa.learn.setup import DataFiles, Setup, fixed_targets
 from weft.absa.learn.training import Learning, split, train
 from weft.absa.read.labelled import Columns
 from weft.absa.read.semeval import TERM_ASPECT
-from weft.absa.records import SEMEVAL_POLARITIES, Context, Corpus, Sentence
+from weft.absa.records import SEMEVAL_POLARITIES, UNKNOWN, Context, Corpus, Sentence
+from weft.absa.represent.batch import UNLABELLED
 from weft.encoder.checkpoint.pretrained import Pretrained
 from weft.errors import CheckpointError, ConfigError, InputError, Interrupted
 from weft.train import TrainConfig, run_setup
@@ -253,6 +254,21 @@ def test_weighted_loss_counts_a_row_as_often_as_it_weighs(smoothing):
     expected = weighted_loss(logits[again], labels[again], classes, None, smoothing)
     found = weighted_loss(logits, labels, classes, torch.tensor([1.0, 3.0, 1.0, 1.0, 1.0]), smoothing)
     torch.testing.assert_close(found, expected)
+
+
+def test_questions_that_nobody_answered_are_left_to_teachers():
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(4, 3, generator=generator)
+    labels, classes = torch.tensor([0, UNLABELLED, 1, UNLABELLED]), torch.tensor([0.5, 1.0, 2.0])
+    rows = torch.tensor([1.0, 2.0, 3.0, 4.0])
+    for weights in (None, rows):
+        kept = None if weights is None else rows[[0, 2]]
+        found = weighted_loss(logits, labels, classes, weights, 0.1)
+        torch.testing.assert_close(found, weighted_loss(logits[[0, 2]], labels[[0, 2]], classes, kept, 0.1))
+    assert weighted_loss(logits, torch.full((4,), UNLABELLED), classes, rows, 0.0) == 0
+    contexts = (Context("price", "A"), Context("price", "B"), Context("noise"))
+    asked = Sentence("A and B", contexts, ("positive", UNKNOWN, UNKNOWN))
+    assert contrast_weights([asked], 2.0).tolist() == [1, 1, 1]
 
 
 def test_split_keeps_texts_together():

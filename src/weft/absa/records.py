@@ -10,6 +10,9 @@ from weft.errors import ConfigError, InputError
 NONE = "none"
 """The polarity of a context on which the text has no opinion; always class 0."""
 
+UNKNOWN = "?"
+"""In training's draws, the polarity of a question that nobody answered: only teachers say something about it."""
+
 SENTIHOOD_POLARITIES = (NONE, "positive", "negative")
 SEMEVAL_POLARITIES = (NONE, "positive", "negative", "neutral", "conflict")
 

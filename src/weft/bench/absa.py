@@ -9,9 +9,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 
 import torch
+from tokenizers import Tokenizer
 
 from weft.absa.model.build import build_model
 from weft.absa.records import Context, Sentence
@@ -19,6 +22,7 @@ from weft.absa.use.asker import Asker, Precision
 from weft.absa.use.store import DEFAULT_MODEL, load
 from weft.bench.measure import medians
 from weft.bench.table import Row
+from weft.errors import MissingExtraError
 
 _TEXTS = (
     "My cousin moved to {a} last year and finds it pricey, but says the streets around {b} feel less safe at night.",
@@ -45,6 +49,8 @@ def rows(quick: bool = False) -> Iterator[Row]:
     pair = _pair_model(ours)
     for aspects, target in ((4, 4.5), (16, 8.0)):
         yield _against_pairs(ours, pair, _ASPECTS[:aspects], target, repeats=2 if quick else 3)
+    for precision, bound in (("fp32", None), ("auto", 4.0)):
+        yield _against_transformers(ours, precision, bound, repeats=2 if quick else 5)
     for precision in ("fp32", "bf16"):
         yield from _table(precision, 2_000, 400)
     # The fastest there is answers the long table: its rate has the target, and its memory must stay.
@@ -57,10 +63,12 @@ def _pair_model(asker: Asker) -> Asker:
     return Asker(build_model(replace(asker.config, options=options)).eval(), asker.tokenizer)
 
 
-def _texts(count: int) -> list[str]:
+def _texts(count: int, first: int = 0) -> list[str]:
     """Distinct texts: one that is asked twice is answered once."""
     names = dict(zip("ab", _TARGETS, strict=True))
-    return [f"{number} {_TEXTS[number % len(_TEXTS)].format(**names)}" for number in range(count)]
+    return [
+        f"{number} {_TEXTS[number % len(_TEXTS)].format(**names)}" for number in range(first, first + count)
+    ]
 
 
 def _against_pairs(ours: Asker, pair: Asker, aspects: tuple[str, ...], target: float, repeats: int) -> Row:
@@ -72,6 +80,63 @@ def _against_pairs(ours: Asker, pair: Asker, aspects: tuple[str, ...], target: f
     return Row(
         "absa: one pass / pair passes", variant, "fp32", "texts/s", one_pass, pair_passes, "higher", target
     )
+
+
+def _against_transformers(ours: Asker, precision: Precision, target: float | None, repeats: int) -> Row:
+    """64 texts, each asked eight aspects of one target, on one thread; every run has texts that are new to both.
+
+    The baseline is the sentence pair of transformers: BERT with a classifier, of the same sizes and vocabulary,
+    float32, SDPA, 32 pairs of similar length at a time.
+    """
+    if find_spec("transformers") is None:
+        raise MissingExtraError("transformers", "transformers")
+    from transformers import BertConfig, BertForSequenceClassification
+
+    shape = ours.config.encoder
+    config = BertConfig(
+        vocab_size=shape.vocab_size,
+        hidden_size=shape.hidden_size,
+        num_hidden_layers=shape.num_hidden_layers,
+        num_attention_heads=shape.num_attention_heads,
+        intermediate_size=shape.intermediate_size,
+        num_labels=len(ours.classes_),
+    )
+    pair = BertForSequenceClassification(config).eval()
+    pair.set_attn_implementation("sdpa")
+    tokenizer = Tokenizer.from_str(ours.tokenizer.to_str())
+    tokenizer.enable_padding(pad_id=shape.pad_token_id)
+    numbers = count(step=64)
+    contexts = tuple(Context(aspect, _TARGETS[0]) for aspect in _ASPECTS[:8])
+
+    def answer() -> None:
+        ours.answer([Sentence(text, contexts) for text in _texts(64, next(numbers))])
+
+    def classify() -> None:
+        rows = [
+            (text, f"{context.target} - {context.aspect}")
+            for text in sorted(_texts(64, next(numbers)), key=len)
+            for context in contexts
+        ]
+        for first in range(0, len(rows), 32):
+            encoded = tokenizer.encode_batch(rows[first : first + 32])
+            ids, types, mask = (
+                torch.tensor([getattr(one, name) for one in encoded])
+                for name in ("ids", "type_ids", "attention_mask")
+            )
+            with torch.no_grad():
+                pair(input_ids=ids, token_type_ids=types, attention_mask=mask).logits.softmax(dim=-1)
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    ours.compute_in(precision)
+    try:
+        times = medians(answer, classify, repeats, warmup=1)
+    finally:
+        torch.set_num_threads(threads)
+        ours.compute_in("fp32")
+    rates = (512e3 / milliseconds for milliseconds in times)
+    variant = "64 texts × 8 aspects of a target, 1 thread"
+    return Row("absa / transformers pair", variant, precision, "questions/s", *rates, "higher", target)
 
 
 @dataclass(frozen=True)

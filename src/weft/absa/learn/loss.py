@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from weft.absa.records import Corpus, Sentence
+from weft.absa.records import UNKNOWN, Corpus, Sentence
 
 
 def class_weights(corpus: Corpus, balance: float) -> Tensor:
@@ -24,7 +24,7 @@ def contrast_weights(sentences: Sequence[Sentence], contrast: float) -> Tensor:
     for sentence in sentences:
         answers: dict[str, set[str]] = {}
         for context, polarity in zip(sentence.contexts, sentence.polarities, strict=True):
-            answers.setdefault(context.aspect, set()).add(polarity)
+            answers.setdefault(context.aspect, set()).update({polarity} - {UNKNOWN})
         weights += [1 + contrast * (len(answers[context.aspect]) > 1) for context in sentence.contexts]
     return torch.tensor(weights)
 
@@ -32,19 +32,21 @@ def contrast_weights(sentences: Sequence[Sentence], contrast: float) -> Tensor:
 def weighted_loss(
     logits: Tensor, labels: Tensor, classes: Tensor, rows: Tensor | None, smoothing: float
 ) -> Tensor:
-    """Cross-entropy, its mean weighted by class and by row.
+    """Cross-entropy, its mean weighted by class and by row; 0 where no row is labelled.
 
     Args:
         logits: ``(contexts, classes)``.
-        labels: ``(contexts,)``.
+        labels: ``(contexts,)``; rows below 0 are not labelled and do not count.
         classes: ``(classes,)`` weights.
         rows: ``(contexts,)`` weights, or None for 1.
         smoothing: ε of the labels.
     """
-    if rows is None:
+    known = labels >= 0
+    if rows is None and bool(known.all()):
         return F.cross_entropy(logits, labels, classes, label_smoothing=smoothing)
+    rows = known.to(logits.dtype) if rows is None else rows * known
     losses = F.cross_entropy(logits, labels, classes, label_smoothing=smoothing, reduction="none")
-    return (losses * rows).sum() / (classes[labels] * rows).sum()
+    return (losses * rows).sum() / (classes[labels.clamp(min=0)] * rows).sum().clamp(min=1e-6)
 
 
 def taught(logits: Tensor, teachers: Sequence[Tensor], temperature: float) -> Tensor:

@@ -18,7 +18,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from weft.absa.records import Sentence
+from weft.absa.records import UNKNOWN, Sentence
 from weft.errors import ConfigError, InputError
 from weft.train.batching import pad
 
@@ -26,6 +26,8 @@ _SEPARATORS = re.compile(r"[-_/]+")
 _NO_SPACES = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _EMPTY_WORDS = frozenset({"sign", "heavy", "black", "white", "with", "face"})
 _EMOJI_MARKS = "\ufe0f\u200d"
+UNLABELLED = -100
+"""The label of a question without an answer, which cross-entropies leave out."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Questions(_Batch):
         aspect_known: ``(aspects,)`` bool, whether the model was trained on the aspect.
         context_view: ``(contexts,)`` the view of every question, in the order in which they were asked.
         context_slot: ``(contexts,)`` its slot.
-        labels: ``(contexts,)`` gold classes, or None.
+        labels: ``(contexts,)`` gold classes, :data:`UNLABELLED` where nobody knows; or None.
     """
 
     input_ids: Tensor
@@ -281,6 +283,9 @@ class Representation:
         labels: list[int] = []
         for sentence in sentences:
             for polarity in sentence.polarities:
+                if polarity == UNKNOWN:
+                    labels.append(UNLABELLED)
+                    continue
                 if polarity not in self._number:
                     raise InputError(
                         f"polarity {polarity!r} is not one of the model's: {', '.join(self.polarities)}",
