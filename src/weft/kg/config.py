@@ -12,6 +12,8 @@ from weft.platform.settings import Settings
 Fusion = Literal["hgat", "residual", "embedding", "words", "none"]
 DecayChoice = Literal["none", "scores", "weights"]
 Decoding = Literal["causal", "masked"]
+TEXT = "text"
+"""The language of a model that reads text, where others name a programming language."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class ModelConfig(Settings):
         copy_path: A pointer into the roots beside the vocabulary, mixed by a supervised gate.
         relation_dropout: Dropout of the relations' parameters in H-GAT.
         prompt: Words before the tail, by relation, as token ids; for ``fusion="words"``.
-        language: Name of the programming language that it reads.
+        language: Name of the programming language that it reads, or ``"text"``.
         clues: Relation ids after ``num_relations``, of leaves that are shown: what a tree tells of a type.
 
     Raises:
@@ -129,7 +131,12 @@ def weft_kg(
 
 
 def graphmert(
-    vocab_size: int = 30522, num_relations: int = 30, *, official: bool = False, **sizes: Any
+    vocab_size: int = 30522,
+    num_relations: int = 30,
+    *,
+    official: bool = False,
+    leaves: int = 7,
+    **sizes: Any,
 ) -> ModelConfig:
     """``graphmert``: the documents' model with positions and slots; ``graphmert-official`` without, as published.
 
@@ -139,6 +146,7 @@ def graphmert(
         vocab_size: Size of the vocabulary.
         num_relations: Relation ids with "none".
         official: Whether to be the published model.
+        leaves: K, the longest tail.
         sizes: Fields of :class:`weft.encoder.config.EncoderConfig` that differ from 512/8/12/2048.
     """
     values: dict[str, Any] = {
@@ -148,13 +156,14 @@ def graphmert(
         "num_attention_heads": 8,
         "intermediate_size": 2048,
         "max_position_embeddings": 128,
-        "type_vocab_size": 2 if official else 8,
+        "type_vocab_size": 2 if official else 1 + leaves,
         "position": "none" if official else "absolute",
     }
     encoder = EncoderConfig.from_dict({**values, **sizes})
     return ModelConfig(
         encoder,
         num_relations,
+        leaves,
         decay="scores",
         decoding="masked",
         one_way=False,

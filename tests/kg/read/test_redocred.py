@@ -85,7 +85,7 @@ def test_the_data_set(tmp_path: Path) -> None:
     assert counts["facts stated in a chunk"] == 80
     assert counts["facts whose entities share no chunk"] == 1
     assert funnel.listed["facts whose relation is not in the schema"] == ["Document 0: P9999"]
-    assert funnel.listed["facts whose tail is too long"] == ["Document 1: P17 'x'"]
+    assert funnel.listed["facts whose tail is too long or cannot be spelled"] == ["Document 1: P17 'x'"]
     dataset = load_dataset(tmp_path / "out")
     assert (dataset.corpus.roots, dataset.corpus.leaves) == (64, 7)
     assert counts["triples"] == len(dataset.corpus.relation)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from weft.kg.dataset.chunks import Chunk, ChunkTriple
+from weft.kg.dataset.chunks import Chunk, ChunkMention, ChunkTriple
 from weft.kg.dataset.text_chunks import entity_words
+from weft.kg.dataset.tokens import UNKNOWN
 from weft.kg.read.documents import GivenFact, TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.seeds import SeedTriple
@@ -20,7 +21,7 @@ def add_given_facts(
 ) -> list[FactRow]:
     """State each fact in every chunk that mentions both its entities.
 
-    The tail is spelled as its first mention there that has at most K tokens.
+    The tail is spelled as its first mention there that has at most K tokens, none of them unknown.
 
     Args:
         document: With its facts.
@@ -48,7 +49,7 @@ def add_given_facts(
         spelled = 0
         for number in together:
             heads, tails = by_chunk[number][fact.head], by_chunk[number][fact.tail]
-            tail = next((mention for mention in tails if mention.length <= longest_tail), None)
+            tail = first_spelled(chunks[number], tails, longest_tail)
             if tail is None:
                 continue
             spelled += 1
@@ -63,13 +64,24 @@ def add_given_facts(
     return rows
 
 
+def first_spelled(chunk: Chunk, mentions: Sequence[ChunkMention], longest: int) -> ChunkMention | None:
+    """The first of some mentions that has at most so many tokens, all of them in the vocabulary."""
+    for mention in mentions:
+        ids = chunk.ids[mention.first : mention.first + mention.length]
+        if mention.length <= longest and UNKNOWN not in ids:
+            return mention
+    return None
+
+
 def _count(document: TextDocument, fact: GivenFact, together: int, spelled: int, funnel: Funnel) -> None:
     funnel.counts["facts"] += 1
     if spelled:
         funnel.counts["facts stated in a chunk"] += 1
     elif together:
         tail = next(item.name for item in document.mentions if item.entity == fact.tail)
-        funnel.leave_out("facts whose tail is too long", f"{document.id}: {fact.relation} {tail!r}")
+        funnel.leave_out(
+            "facts whose tail is too long or cannot be spelled", f"{document.id}: {fact.relation} {tail!r}"
+        )
     else:
         funnel.counts["facts whose entities share no chunk"] += 1
 

@@ -12,6 +12,7 @@ from weft.kg.evaluate.baselines import baseline_scores
 from weft.kg.evaluate.calibrate import AskedScore, calibrate, judge, outcomes
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.evaluate.scores import Score, evaluate
+from weft.kg.evaluate.tails import ask_tails
 from weft.kg.evaluate.texts import (
     TextScore,
     ask_texts,
@@ -20,7 +21,9 @@ from weft.kg.evaluate.texts import (
     score_texts,
 )
 from weft.kg.evaluate.views import GUESSED, make_views
+from weft.kg.extraction.model import model_kind
 from weft.kg.model.entity_graph import EntityGraphModel
+from weft.kg.model.leafy_chain import KIND as CHAIN_KIND
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.represent.dataset import Dataset, load_dataset
 from weft.kg.represent.passages import load_text_dataset
@@ -120,10 +123,16 @@ def score_documents(
     scores = dict(baseline_text_scores(dataset, role))
     if model is not None:
         folder = find_model("kg", model)
-        asked_model = EntityGraphModel.load(folder).to(device)
-        config = asked_model.config
-        dataset.check_model(config.encoder.vocab_size, config.num_relations, config.types, str(folder))
-        asked = ask_texts(asked_model, dataset, role)
+        if model_kind(folder) == CHAIN_KIND:
+            chains = LeafyChainModel.load(folder).to(device)
+            sizes = chains.config.encoder.vocab_size, chains.config.num_relations
+            dataset.check_model(*sizes, dataset.types, str(folder))
+            asked = ask_tails(chains, dataset, role)
+        else:
+            asked_model = EntityGraphModel.load(folder).to(device)
+            config = asked_model.config
+            dataset.check_model(config.encoder.vocab_size, config.num_relations, config.types, str(folder))
+            asked = ask_texts(asked_model, dataset, role)
         if calibrated:
             calibrate_texts(dataset, asked.valid).save(folder)
         scores["model"] = score_texts(dataset, asked, Confidence.load(folder))

@@ -96,6 +96,12 @@ class EntityExtractor:
             )
         return EntityExtractor(model, tokenizer, schema, Confidence.load(folder))
 
+    def with_found(self, document: TextDocument) -> TextDocument:
+        """The document with the mentions that the model finds beside its own, where it finds any."""
+        if not self.model.config.finds_mentions:
+            return document
+        return with_mentions(self.model, self.tokenizer, document)
+
     def facts_of(
         self,
         document: TextDocument,
@@ -112,8 +118,7 @@ class EntityExtractor:
             batch_size: Passages at a time.
             funnel: Counts and lists mentions that no tokens fit.
         """
-        if not document.mentions and self.model.config.finds_mentions:
-            document = with_mentions(self.model, self.tokenizer, document)
+        document = document if document.mentions else self.with_found(document)
         config = self.model.config
         passages = document_passages(
             document, self.tokenizer, config.types, config.encoder.max_position_embeddings, funnel=funnel

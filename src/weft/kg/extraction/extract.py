@@ -11,9 +11,8 @@ from weft.kg.combine.endpoint import Endpoint
 from weft.kg.extraction.cluster import ClusterReadings
 from weft.kg.extraction.code import CodeCorpus, CodeLoader
 from weft.kg.extraction.corpus import Loader, Processes, Readings, Report, Source, extract_corpus
-from weft.kg.extraction.model import model_for, model_kind, model_language
+from weft.kg.extraction.model import model_for, model_language, reads_text
 from weft.kg.extraction.text import TextLoader, text_sources
-from weft.kg.model.leafy_chain import KIND as CODE_KIND
 from weft.platform.machine import device_named
 from weft.platform.models import find_model
 from weft.platform.processes import Limits
@@ -124,7 +123,7 @@ def _sources(
     place: Path, name: str, folder: Path, options: Extraction, failures: list[tuple[str, str]]
 ) -> tuple[Iterable[Source], Loader]:
     """The documents and what loads their reader, by the kind of the model; fills ``failures`` as they are read."""
-    if model_kind(folder) == CODE_KIND:
+    if not reads_text(folder):
         loader = CodeLoader(
             folder, options.beams, options.device, options.threads, options.endpoint, options.floor
         )

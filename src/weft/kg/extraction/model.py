@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.errors import CheckpointError
+from weft.kg.config import TEXT
 from weft.kg.languages import LANGUAGES, find_language
 from weft.kg.languages.language import Language
 from weft.kg.read.corpus import SUFFIXES
@@ -14,6 +15,8 @@ from weft.platform.reading import SETTINGS_BYTES, raising, read_object
 
 CODE_MODEL, TEXT_MODEL = "kg-python-small", "kg-text-small"
 """What is shipped."""
+TEXT_KIND = "entity-graph"
+"""The kind of model that states facts between the entities of a text."""
 _FILES = ("config.json", "model.safetensors", "tokenizer.json", "schema.json", "calibration.json")
 
 
@@ -24,6 +27,17 @@ def model_kind(folder: Path) -> str:
         CheckpointError: Its ``config.json`` cannot be read.
     """
     return str(_config(folder).get("kind"))
+
+
+def reads_text(folder: Path) -> bool:
+    """Whether a model reads text: between its entities, or a leafy chain model of text.
+
+    Raises:
+        CheckpointError: Its ``config.json`` cannot be read.
+    """
+    config = _config(folder)
+    inner = config.get("config")
+    return config.get("kind") == TEXT_KIND or (isinstance(inner, dict) and inner.get("language") == TEXT)
 
 
 def model_language(folder: Path) -> Language:

@@ -12,9 +12,9 @@ import torch
 from weft.errors import InputError
 from weft.kg.extraction.corpus import Found, Source
 from weft.kg.extraction.entities import EntityExtractor
-from weft.kg.extraction.model import model_version
+from weft.kg.extraction.model import TEXT_KIND, TEXT_MODEL, model_kind, model_version
+from weft.kg.extraction.tails import TailExtractor
 from weft.kg.link.linker import Linker
-from weft.kg.mentions.document import with_mentions
 from weft.kg.read.corpus import read_corpus
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
@@ -23,6 +23,7 @@ from weft.kg.read.seeds import read_seeds
 from weft.kg.read.sentences import sentence_starts
 from weft.kg.schema import Schema
 from weft.kg.storage.layout import Evidence, Spelling
+from weft.platform.models import find_model
 
 _DIGITS = 4
 """Decimals of a confidence: rounding in the last bits of a float must not make two runs differ."""
@@ -37,7 +38,7 @@ class TextLoader:
     Args:
         folder: The model.
         seeds: Seed files whose entities are looked for in documents that come without mentions; a model that finds
-            mentions finds others beside them.
+            mentions finds others beside them. A leafy chain model finds none: the shipped model of text does it.
         near: Names are near from this Jaccard similarity on; None for exact names alone.
         device: Where to compute.
     """
@@ -56,15 +57,22 @@ class TextLoader:
         """
         # On several threads sums come in another order, and the last bits of a confidence with them.
         torch.set_num_threads(1)
-        extractor = EntityExtractor.load(self.folder, self.device)
-        linker = None
+        extractor, linker, versions = self._extractor(), None, list[str]()
+        if isinstance(extractor, TailExtractor):
+            versions = [model_version(find_model("kg", TEXT_MODEL))]
         digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in self.seeds if path.is_file()]
         if self.seeds:
             entities = read_seeds(self.seeds, extractor.schema, Funnel()).entities
             if not entities:
                 raise InputError("names no entity of the model's relations", where=str(self.seeds[0]))
             linker = Linker(entities, self.near)
-        return TextReader(extractor, linker, model_version(self.folder, self.near, *digests))
+        return TextReader(extractor, linker, model_version(self.folder, self.near, *digests, *versions))
+
+    def _extractor(self) -> EntityExtractor | TailExtractor:
+        if model_kind(self.folder) == TEXT_KIND:
+            return EntityExtractor.load(self.folder, self.device)
+        finder = EntityExtractor.load(find_model("kg", TEXT_MODEL), self.device)
+        return TailExtractor.load(self.folder, self.device, finder)
 
 
 class TextReader:
@@ -78,7 +86,9 @@ class TextReader:
 
     spelling: Spelling = "folded"
 
-    def __init__(self, extractor: EntityExtractor, linker: Linker | None, version: str) -> None:
+    def __init__(
+        self, extractor: EntityExtractor | TailExtractor, linker: Linker | None, version: str
+    ) -> None:
         self.extractor = extractor
         self.linker = linker
         self.version = version
@@ -120,9 +130,7 @@ class TextReader:
         """The seed's names first, then what the model finds beside them, where it finds mentions."""
         if self.linker is not None:
             document = self.linker.link(document)
-        if self.extractor.model.config.finds_mentions:
-            document = with_mentions(self.extractor.model, self.extractor.tokenizer, document)
-        return document
+        return self.extractor.with_found(document)
 
 
 def text_sources(place: Path, corpus: str, failures: list[tuple[str, str]]) -> Iterator[Source]:

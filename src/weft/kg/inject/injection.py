@@ -9,6 +9,7 @@ import numpy as np
 
 from weft.errors import ConfigError
 from weft.kg.dataset.chunks import Chunk, ChunkTriple
+from weft.kg.dataset.given_facts import first_spelled
 from weft.kg.dataset.text_chunks import entity_words
 from weft.kg.dataset.tokens import NO_WORD, UNKNOWN, CodeTokenizer
 from weft.kg.inject.candidates import match_heads, triple_text
@@ -120,7 +121,7 @@ def _placed(chunk: Chunk, triple: SeedTriple, spelled: tuple[int, ...], longest_
     found = entity_words(chunk)
     head = found[triple.head][0]
     tails = found.get(triple.tail, ())
-    tail = next((mention for mention in tails if mention.length <= longest_tail), None)
+    tail = first_spelled(chunk, tails, longest_tail)
     if tail is None:
         return ChunkTriple(head.word, triple.relation, spelled, NO_WORD, head.start)
     ids = chunk.ids[tail.first : tail.first + tail.length]

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from weft.errors import ConfigError
 from weft.kg.config import ModelConfig, graphmert, weft_kg
+from weft.kg.learn.start import Start
 from weft.kg.model.leafy_chain import LeafyChainModel, LossWeights
 from weft.kg.represent.batch import ChainBatch
 from weft.kg.represent.dataset import Corpus, Dataset
@@ -39,13 +40,20 @@ def named_config(
         ConfigError: An unknown name.
     """
     vocab, relations, roots = dataset.tokenizer.vocab_size, dataset.schema.size, dataset.corpus.roots
+    leaves = dataset.corpus.leaves
     if name == "weft-kg":
         if choices.get("fusion") == "words":
             choices["prompt"] = (
                 (),
                 *(dataset.tokenizer.tail(relation) for relation in dataset.schema.names[1:]),
             )
-        sizes = {"hidden_size": hidden_size, "layers": layers, "heads": heads, "roots": roots}
+        sizes = {
+            "hidden_size": hidden_size,
+            "layers": layers,
+            "heads": heads,
+            "roots": roots,
+            "leaves": leaves,
+        }
         config = weft_kg(vocab, relations, **sizes, **choices)
         return replace(config, language=dataset.language)
     if name not in NAMED:
@@ -54,6 +62,7 @@ def named_config(
         vocab,
         relations,
         official=name == "graphmert-official",
+        leaves=leaves,
         hidden_size=hidden_size,
         num_hidden_layers=layers,
         num_attention_heads=heads,
@@ -61,6 +70,61 @@ def named_config(
         max_position_embeddings=roots,
     )
     return replace(config, language=dataset.language)
+
+
+def started(name: str, dataset: Dataset, start: Start, **choices: Any) -> LeafyChainModel:
+    """A model of a named configuration whose encoder and head for masked roots begin as another's.
+
+    Width, layers and heads are the start's; so are positions, from the first after BERT's ``[CLS]`` on, where the
+    configuration has any. A leaf's slot starts near the type of BERT's first sentence. All of it is trained.
+
+    Args:
+        name: One of :data:`NAMED`.
+        dataset: What the model is for.
+        start: Where it begins.
+        choices: As for :func:`named_config`.
+
+    Raises:
+        ConfigError: An unknown name; positions that the start does not have.
+    """
+    own = start.encoder.config
+    if name == "weft-kg":
+        choices = {"position": "absolute", **choices}
+    config = named_config(
+        name, dataset, own.hidden_size, own.num_hidden_layers, own.num_attention_heads, **choices
+    )
+    wanted = config.encoder
+    config = replace(
+        config,
+        encoder=replace(
+            own,
+            type_vocab_size=wanted.type_vocab_size,
+            max_position_embeddings=wanted.max_position_embeddings,
+            position=wanted.position,
+            hidden_dropout_prob=wanted.hidden_dropout_prob,
+            attention_probs_dropout_prob=0.0,
+        ),
+    )
+    model = LeafyChainModel(config)
+    values = dict(start.encoder.state_dict())
+    mine = model.encoder.state_dict()
+    positions, types = "embeddings.position_embeddings.weight", "embeddings.token_type_embeddings.weight"
+    theirs = values.pop(positions, None)
+    if positions in mine:
+        if theirs is None or len(theirs) < wanted.max_position_embeddings:
+            raise ConfigError(f"{start.folder} has no {wanted.max_position_embeddings} positions")
+        after = min(1, len(theirs) - wanted.max_position_embeddings)
+        values[positions] = theirs[after : after + wanted.max_position_embeddings]
+    if types in mine:
+        values[types] = mine[types] + values[types][:1]
+        values[types][0] = start.encoder.state_dict()[types][0]
+    missing, unknown = model.encoder.load_state_dict(values, strict=False)
+    lacking = [key for key in missing if not key.startswith("conditioner.")]
+    if lacking or unknown:
+        raise ConfigError(f"{start.folder} does not fit {name}: {', '.join([*lacking, *unknown])}")
+    if start.mlm is not None:
+        model.mlm.load_state_dict(start.mlm.state_dict())
+    return model
 
 
 def course(

@@ -13,6 +13,7 @@ from weft.encoder.config import Position
 from weft.errors import ConfigError
 from weft.kg.config import DecayChoice, Fusion
 from weft.kg.learn import code, text
+from weft.kg.learn.start import load_start
 from weft.kg.model.leafy_chain import LeafyChainModel, LossWeights
 from weft.kg.represent.dataset import load_dataset
 from weft.kg.represent.passages import is_text, load_text_dataset
@@ -29,7 +30,8 @@ class Shape:
     """What model is made; what is null is as the kind has it.
 
     Args:
-        kind: ``weft-kg``, ``graphmert`` or ``graphmert-official`` of code; ``entities`` of text.
+        kind: ``weft-kg``, ``graphmert`` or ``graphmert-official``: leaves that spell tails, of code or text;
+            ``entities``, of text: a leaf for every entity.
         hidden_size: Width.
         layers: Layers.
         heads: Attention heads.
@@ -71,9 +73,12 @@ class Setup:
         data: The data set that `weft kg build` made.
         out: The model's folder; ``run/`` in it holds checkpoints and log.
         model: Its kind, sizes and options.
-        start: Of text: a BERT directory whose vocabulary the data set has; its encoder is the start.
-        sampling: Of code: what a batch holds; its size and the seed are those of ``train``.
-        weights: Of code: how much each loss counts.
+        start: Of text: a BERT directory or a model of text, by its folder or name, whose vocabulary the data set has;
+            its encoder is the start.
+        sampling: But for ``entities``: what a batch holds; its size and the seed are those of ``train``. Of text,
+            ``graphmert`` and ``graphmert-official`` mask all chunks and hide no tail in the roots, as published,
+            where nothing is said of it.
+        weights: But for ``entities``: how much each loss counts.
         train: How.
         shuffle_relations: Give every fact a random relation: a control.
         half: Save the model in half precision.
@@ -99,40 +104,52 @@ class Setup:
             if getattr(self.sampling, name) != getattr(plain, name):
                 place = name if name == "shuffle_relations" else f"train.{name}"
                 raise ConfigError(f"sampling.{name} is not read here", hint=f"say it as {place}")
-        if self.model.kind != "entities" and self.start is not None:
-            raise ConfigError(f"start is for the kind entities, not {self.model.kind}")
         if self.model.kind == "entities" and (self.sampling, self.weights) != (plain, LossWeights()):
-            raise ConfigError("sampling and weights are for data sets of code, not for the kind entities")
+            raise ConfigError("sampling and weights are not for the kind entities")
 
     def course(self) -> Course[Any, Any]:
         """Train, save.
 
         Raises:
-            ConfigError: The model reads code and the data set holds text, or the other way round.
+            ConfigError: The data set holds code, and the model or what it starts from is for text.
         """
         texts = is_text(self.data)
-        if texts != (self.model.kind == "entities"):
-            holds = "text: its model.kind is entities" if texts else "code: model.kind entities reads text"
-            raise ConfigError(f"holds {holds}", where=str(self.data), hint=f"model.kind is {self.model.kind}")
-        return self._text() if texts else self._code()
+        if not texts and self.model.kind == "entities":
+            raise ConfigError(
+                "holds code: model.kind entities reads text", where=str(self.data), hint="weft-kg reads code"
+            )
+        if not texts and self.start is not None:
+            raise ConfigError("start is for data sets of text; this is one of code", where=str(self.data))
+        return self._entities() if self.model.kind == "entities" else self._chains(texts)
 
-    def _code(self) -> Course[Any, Any]:
+    def _chains(self, texts: bool) -> Course[Any, Any]:
         dataset, shape = load_dataset(self.data), self.model
         given = {"fusion": shape.fusion, "decay": shape.decay, "position": shape.position}
         choices: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         seed_everything(self.train.seed)
-        model = LeafyChainModel(code.named_config(shape.kind, dataset, **shape.sizes, **choices))
+        if self.start is not None:
+            start = load_start(self.start, dataset.tokenizer.vocab_size)
+            model = code.started(shape.kind, dataset, start, **choices)
+        else:
+            model = LeafyChainModel(code.named_config(shape.kind, dataset, **shape.sizes, **choices))
+        published = texts and shape.kind != "weft-kg" and self.sampling == SamplingConfig()
         sampling = replace(
-            self.sampling,
+            SamplingConfig(mlm_share=1.0, hide_share=0.0) if published else self.sampling,
             batch_size=self.train.batch_size,
             seed=self.train.seed,
             shuffle_relations=self.shuffle_relations,
         )
         corpus = dataset.corpus.to(World.launched().device(self.train.device))
         drawn = code.course(model, corpus, sampling, self.train, weights=self.weights)
-        return replace(drawn, finish=self._saving(lambda to: model.save(self.out, dataset.tokenizer, to)))
 
-    def _text(self) -> Course[Any, Any]:
+        def save(to: torch.dtype | None) -> None:
+            model.save(self.out, dataset.tokenizer, to)
+            if texts:
+                dataset.schema.save(self.out / "schema.json")
+
+        return replace(drawn, finish=self._saving(save))
+
+    def _entities(self) -> Course[Any, Any]:
         dataset, shape = load_text_dataset(self.data), self.model
         choices: dict[str, Any] = {} if shape.graph else dict(text.WITHOUT_GRAPH)
         seed_everything(self.train.seed)

@@ -10,11 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from weft.encoder.checkpoint.pretrained import Pretrained, load_pretrained
 from weft.encoder.config import EncoderConfig
-from weft.errors import CheckpointError, InputError
-from weft.kg.dataset.tokens import MASK, UNKNOWN
+from weft.errors import InputError
 from weft.kg.entity_config import EntityGraphConfig
+from weft.kg.learn.start import load_start
 from weft.kg.model.entity_graph import EntityGraphModel, threshold_loss
 from weft.kg.represent.entities import EntityBatch, EntityExample, entity_batch
 from weft.kg.represent.passages import TextDataset
@@ -64,14 +63,8 @@ def from_pretrained(
     Raises:
         CheckpointError: It is none, or of another vocabulary.
     """
-    start = load_pretrained(directory)
+    start = load_start(directory, dataset.tokenizer.vocab_size)
     encoder = start.encoder.config
-    if encoder.vocab_size != dataset.tokenizer.vocab_size:
-        raise CheckpointError(
-            f"a vocabulary of {encoder.vocab_size} tokens; the data set's has {dataset.tokenizer.vocab_size}",
-            where=str(directory),
-            hint="build the data set with `--vocabulary` and this directory",
-        )
     settings = {
         "shared_layers": shared_layers,
         "frozen": shared_layers > 0,
@@ -85,7 +78,6 @@ def from_pretrained(
     if model.mentions is not None:
         for own, theirs in zip(model.mentions.encoder.layers, start.encoder.layers, strict=False):
             own.load_state_dict(theirs.state_dict())
-    _name_specials(model, start)
     return model
 
 
@@ -191,13 +183,3 @@ def mean_loss(model: EntityGraphModel, passages: Sequence[EntityExample], size: 
 def _config(encoder: EncoderConfig, dataset: TextDataset, choices: Mapping[str, Any]) -> EntityGraphConfig:
     sizes = {"num_relations": dataset.schema.size, "types": dataset.types}
     return EntityGraphConfig(encoder, **{**sizes, **choices})
-
-
-@torch.no_grad()
-def _name_specials(model: EntityGraphModel, start: Pretrained) -> None:
-    """Give our ids of masks and unknown tokens the embeddings that BERT's have."""
-    table = model.encoder.get_parameter("embeddings.word_embeddings.weight")
-    for ours, theirs in ((MASK, "[MASK]"), (UNKNOWN, "[UNK]")):
-        number = None if start.tokenizer is None else start.tokenizer.token_to_id(theirs)
-        if number is not None:
-            table[ours] = table[number]

@@ -276,17 +276,28 @@ def mask_predict(
 
 def _fill(model: LeafyChainModel, queries: Queries, shown: Tensor) -> tuple[Tensor, Tensor]:
     """The likeliest token at every slot and its log-probability, ``(B, Q, K)`` each; shown ones stay."""
+    log_p = filled_log_probability(model, queries, shown)
+    best, token = log_p.max(dim=-1)
+    given = shown != MASK
+    kept = log_p.gather(-1, shown.clamp(min=0)[..., None]).squeeze(-1)
+    return torch.where(given, shown, token), torch.where(given, kept, best)
+
+
+def filled_log_probability(model: LeafyChainModel, queries: Queries, shown: Tensor) -> Tensor:
+    """The log-probability of every token at every slot, ``(B, Q, K, vocab)``.
+
+    Args:
+        model: With masked decoding, in eval mode.
+        queries: ``(B, Q)``.
+        shown: ``(B, Q, K)`` what the slots hold, masks included.
+    """
     B, Q, K = shown.shape
     batch, start = _batch(model, queries, shown, torch.full_like(queries.relation, K))
     hidden = model(batch)
     column = (batch.num_roots + start)[..., None] + torch.arange(K, device=shown.device)
     column = column.clamp(max=hidden.shape[1] - 1).flatten(1)
     leaves = hidden.gather(1, column[..., None].expand(-1, -1, hidden.shape[2]))
-    log_p = next_token_log_probability(model, leaves, hidden, batch).view(B, Q, K, -1)
-    best, token = log_p.max(dim=-1)
-    given = shown != MASK
-    kept = log_p.gather(-1, shown.clamp(min=0)[..., None]).squeeze(-1)
-    return torch.where(given, shown, token), torch.where(given, kept, best)
+    return next_token_log_probability(model, leaves, hidden, batch).view(B, Q, K, -1)
 
 
 def next_token_log_probability(

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from weft.documents.leafy_chain import ChainShape, ChainTriple, LeafyChainGraph
 from weft.errors import CheckpointError, InputError
+from weft.kg.config import TEXT
 from weft.kg.dataset.tables import read_table
 from weft.kg.dataset.tokens import NO_WORD, PAD, CodeTokenizer
 from weft.kg.schema import Schema
@@ -116,7 +117,7 @@ class Dataset:
         schema: Relations.
         tokenizer: The tokenizer learnt from its training part.
         modules: Module name of each document.
-        language: Name of its programming language.
+        language: Name of its programming language; ``"text"`` of text.
     """
 
     folder: Path
@@ -254,7 +255,7 @@ def load_dataset(folder: Path, roots: int | None = None, leaves: int | None = No
         raise InputError("a relation that is not in the schema", where=str(folder))
     if int(ids.max()) >= tokenizer.vocab_size:
         raise InputError("token ids outside the vocabulary", where=str(folder))
-    spoken = str(built.get("language", "python"))
+    spoken = TEXT if (folder / "mentions.parquet").is_file() else str(built.get("language", "python"))
     return Dataset(folder, corpus, schema, tokenizer, documents["module"].to_pylist(), spoken)
 
 
