@@ -1,14 +1,16 @@
-"""``weft kg facts``: facts of a Python file, each with its confidence, beside the syntax tree's."""
+"""``weft kg facts``: facts of a file with confidences: of Python beside the syntax tree's, of text with sentences."""
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.cli.kg.endpoint import add_endpoint, endpoint_of, report_tally
-from weft.cli.options import Parser, add_beams, add_json, add_machine, add_model, device_of
+from weft.cli.options import Parser, add_beams, add_json, add_machine, add_model, add_near, device_of
 from weft.cli.table import table
+from weft.errors import ConfigError
 
 if TYPE_CHECKING:
     from weft.kg.extraction.facts import ModelFact
@@ -18,11 +20,11 @@ def parser() -> Parser:
     """The arguments of ``weft kg facts``."""
     result = Parser(
         "kg facts",
-        "Read facts out of a source file; ✓ where the syntax tree states the same, ✗ where it states "
-        "another tail, · where it says nothing (types of un-annotated code).",
+        "Read facts out of a file. Of source code: ✓ where the syntax tree states the same, ✗ where it states "
+        "another tail, · where it says nothing (types of un-annotated code). Of text: each with its sentence.",
     )
-    result.add_argument("file", type=Path, metavar="FILE", help="Python source")
-    add_model(result, "kg-python-small")
+    result.add_argument("file", type=Path, metavar="FILE", help="Python source or text")
+    add_model(result, None, "by FILE: kg-text-small for text, else kg-python-small")
     result.add_argument(
         "--relation", action="append", metavar="NAME", help="only this relation; may be repeated (all)"
     )
@@ -34,6 +36,16 @@ def parser() -> Parser:
         help="as many facts as together are right this often (all)",
     )
     result.add_argument("--limit", type=int, metavar="N", help="print at most N facts, the surest (all)")
+    text = result.add_argument_group("text, with a model of text")
+    text.add_argument(
+        "--seed",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="seed triples whose entities are looked for",
+    )
+    add_near(text)
     add_beams(result, 4)
     add_endpoint(result)
     add_json(result)
@@ -46,9 +58,15 @@ def run(argv: list[str]) -> int:
     arguments = parser().parse_args(argv)
     from weft.kg.extraction.chosen import chosen_facts
     from weft.kg.extraction.facts import Extractor
+    from weft.kg.extraction.model import model_for, reads_text
     from weft.platform.models import find_model
 
-    extractor = Extractor.load(find_model("kg", arguments.model), device_of(arguments))
+    folder = find_model("kg", arguments.model or model_for(arguments.file))
+    if reads_text(folder):
+        return _of_text(arguments, folder)
+    if arguments.seed:
+        raise ConfigError("--seed is for a model of text; this one reads source code", where=str(folder))
+    extractor = Extractor.load(folder, device_of(arguments))
     for name in arguments.relation or ():
         extractor.language.schema.id_of(name)
     endpoint = endpoint_of(arguments)
@@ -66,6 +84,41 @@ def run(argv: list[str]) -> int:
         return 0
     print(listing(shown))
     print(f"{len(asked)} facts; the syntax tree judges {len(judged)} and agrees with {right}")
+    return 0
+
+
+def _of_text(arguments: argparse.Namespace, folder: Path) -> int:
+    from weft.kg.extraction.chosen import chosen_facts
+    from weft.kg.extraction.text import facts_of_file
+    from weft.kg.schema import Schema
+
+    if endpoint_of(arguments) is not None:
+        raise ConfigError("--llm combines the tokens of tails of code; a model of text chooses entities")
+    schema = Schema.load(folder / "schema.json")
+    for name in arguments.relation or ():
+        schema.id_of(name)
+    found = facts_of_file(
+        arguments.file,
+        folder,
+        tuple(arguments.seed),
+        None if arguments.exact else arguments.near,
+        device_of(arguments),
+    )
+    shown = chosen_facts(
+        found, arguments.relation or (), arguments.at_least, arguments.target_precision, arguments.limit
+    )
+    if arguments.json:
+        names = ("head", "relation", "tail", "confidence", "start", "end", "line", "sentence")
+        print(
+            json.dumps([{name: getattr(fact, name) for name in names} for fact in shown], ensure_ascii=False)
+        )
+        return 0
+    rows = [
+        (fact.line, f"{fact.confidence:.2f}", fact.head, fact.relation, fact.tail, fact.sentence)
+        for fact in shown
+    ]
+    print(table((">line", ">sure", "head", "relation", "tail", "sentence"), rows))
+    print(f"{len(found)} facts")
     return 0
 
 

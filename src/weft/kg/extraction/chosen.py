@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol, TypeVar
 
-from weft.kg.extraction.facts import ModelFact
 from weft.platform.confidence import threshold_at
 
 
+class Sure(Protocol):
+    """A fact of a relation, with its confidence."""
+
+    @property
+    def relation(self) -> str:
+        """Name of the relation."""
+        ...
+
+    @property
+    def confidence(self) -> float:
+        """How sure."""
+        ...
+
+
+Fact = TypeVar("Fact", bound=Sure)
+
+
 def chosen_facts(
-    found: Sequence[ModelFact],
+    found: Sequence[Fact],
     relations: Sequence[str] = (),
     at_least: float = 0.0,
     precision: float | None = None,
     limit: int | None = None,
-) -> list[ModelFact]:
+) -> list[Fact]:
     """The facts that are sure enough, by line.
 
     Args:

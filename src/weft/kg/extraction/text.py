@@ -133,6 +133,30 @@ class TextReader:
         return self.extractor.with_found(document)
 
 
+def facts_of_file(
+    path: Path, folder: Path, seeds: tuple[Path, ...] = (), near: float | None = 0.5, device: str = "cpu"
+) -> list[Evidence]:
+    """The facts of the documents of a file, document by document and by place.
+
+    Args:
+        path: Text, JSONL or Re-DocRED.
+        folder: The model.
+        seeds: As for :class:`TextLoader`.
+        near: Likewise.
+        device: Likewise.
+
+    Raises:
+        InputError: The file cannot be read.
+        CheckpointError: The model is damaged.
+    """
+    failures: list[tuple[str, str]] = []
+    sources = list(text_sources(path, path.name, failures))
+    if failures and not sources:
+        raise InputError(failures[0][1], where=str(path))
+    reader = TextLoader(folder, seeds, near, device)()
+    return [item for source in sources for item in reader.read(source).evidence]
+
+
 def text_sources(place: Path, corpus: str, failures: list[tuple[str, str]]) -> Iterator[Source]:
     """The documents of a folder, of a file, or of a Re-DocRED file (``.json``), in order.
 
