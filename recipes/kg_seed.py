@@ -26,8 +26,7 @@ from random import Random
 import torch
 
 from weft.kg.dataset.text import TextBuildConfig, build_redocred, build_text
-from weft.kg.evaluate.tails import guess_tails
-from weft.kg.evaluate.triples import Guess, best_threshold
+from weft.kg.evaluate.triples import Guess, best_threshold, guess_tails
 from weft.kg.inject.injection import InjectionConfig
 from weft.kg.learn.code import course, started
 from weft.kg.learn.start import load_start

@@ -12,9 +12,9 @@ from weft.kg.evaluate.baselines import baseline_scores
 from weft.kg.evaluate.calibrate import AskedScore, calibrate, judge, outcomes
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.evaluate.scores import Score, evaluate
-from weft.kg.evaluate.tails import ask_tails
 from weft.kg.evaluate.texts import (
     TextScore,
+    ask_tails,
     ask_texts,
     baseline_text_scores,
     calibrate_texts,

@@ -9,8 +9,9 @@ import numpy as np
 
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.evaluate.pair_baselines import pair_baselines
-from weft.kg.evaluate.triples import FactScore, Guess, best_threshold, guess, score_facts
+from weft.kg.evaluate.triples import FactScore, Guess, best_threshold, guess, guess_tails, score_facts
 from weft.kg.model.entity_graph import EntityGraphModel
+from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.represent.passages import TextDataset
 from weft.objective.metrics import expected_calibration_error
 from weft.platform.confidence import threshold_at
@@ -68,6 +69,15 @@ def ask_texts(
     valid = guess(model, dataset.passages_of("valid"), batch_size)
     asked = valid if part == "valid" else guess(model, dataset.passages_of(part), batch_size)
     return TextEvaluation(valid, asked, dataset.documents_of(part))
+
+
+def ask_tails(model: LeafyChainModel, dataset: TextDataset, part: str) -> TextEvaluation:
+    """Ask about every head and relation of the validation part and of another one."""
+    valid = guess_tails(model, dataset, dataset.documents_of("valid"))
+    documents = dataset.documents_of(part)
+    return TextEvaluation(
+        valid, valid if part == "valid" else guess_tails(model, dataset, documents), documents
+    )
 
 
 def calibrate_texts(dataset: TextDataset, guesses: Sequence[Guess]) -> Confidence:

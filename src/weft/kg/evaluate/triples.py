@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -9,9 +10,13 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from weft.kg.model.choose import choose_tails
 from weft.kg.model.entity_graph import EntityGraphModel
+from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.represent.entities import EntityExample, entity_batch
 from weft.kg.represent.passages import Fact, TextDataset
+from weft.kg.represent.standing import load_asked
+from weft.kg.schema import Schema
 from weft.train.batching import to_device
 
 LEAST = -3.5
@@ -98,6 +103,30 @@ def guess(
     return [Guess(document, fact, score) for (document, fact), score in best.items()]
 
 
+@torch.no_grad()
+def guess_tails(
+    model: LeafyChainModel, dataset: TextDataset, documents: Sequence[int], schema: Schema | None = None
+) -> list[Guess]:
+    """Every fact that types allow, by the logit of its tail's probability; of several chunks the surest counts.
+
+    Args:
+        model: Set to eval mode.
+        dataset: Of its vocabulary and schema.
+        documents: Their numbers.
+        schema: Which relations to ask for; those of the data set where None.
+    """
+    model.eval()
+    schema = schema or dataset.schema
+    ids = dataset.schema.ids()
+    best: dict[tuple[int, Fact], float] = {}
+    for chunk in load_asked(dataset.folder, documents, model.config.leaves):
+        for item in choose_tails(model, chunk.ids, chunk.standing, schema):
+            relation = ids[schema.names[item.relation]]
+            key = chunk.document, (item.head.entity, relation, item.tail.entity)
+            best[key] = max(item.probability, best.get(key, 0.0))
+    return [Guess(document, fact, _logit(value)) for (document, fact), value in best.items()]
+
+
 def best_threshold(dataset: TextDataset, guesses: Sequence[Guess], documents: Sequence[int]) -> float:
     """The score with the highest F1 when nothing below it counts."""
     known = sum(len(dataset.facts[number]) for number in documents)
@@ -170,3 +199,8 @@ def _names(dataset: TextDataset, document: int) -> dict[int, str]:
 
 def _f1(precision: float, recall: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def _logit(probability: float) -> float:
+    kept = min(max(probability, 1e-9), 1 - 1e-9)
+    return math.log(kept / (1 - kept))

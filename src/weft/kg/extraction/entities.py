@@ -12,11 +12,11 @@ import torch
 from numpy.typing import NDArray
 
 from weft.errors import CheckpointError
+from weft.kg.agreement.agree import with_inverses, without_contradictions
 from weft.kg.dataset.chunks import Chunk, ChunkMention
 from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.evaluate.triples import LEAST
-from weft.kg.extraction.agree import with_inverses, without_contradictions
 from weft.kg.mentions.document import with_mentions
 from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.read.documents import TextDocument

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 
 from weft.errors import CheckpointError
+from weft.kg.agreement.agree import without_contradictions
 from weft.kg.dataset.chunks import Chunk
 from weft.kg.dataset.text_chunks import entity_words, text_chunks
 from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.evaluate.confidence import Confidence
-from weft.kg.extraction.agree import without_contradictions
 from weft.kg.extraction.entities import EntityExtractor, EntityFact, nearest
 from weft.kg.model.choose import choose_tails
 from weft.kg.model.leafy_chain import LeafyChainModel

@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 
 from weft.errors import InputError
+from weft.kg.agreement.demonyms import with_countries
 from weft.kg.extraction.corpus import Found, Source
 from weft.kg.extraction.entities import EntityExtractor
 from weft.kg.extraction.model import TEXT_KIND, TEXT_MODEL, model_kind, model_version
@@ -122,7 +123,7 @@ class TextReader:
                 head_kind=fact.head_type,
                 tail_kind=fact.tail_type,
             )
-            for fact in self.extractor.facts_of(document)
+            for fact in with_countries(self.extractor.facts_of(document))
         ]
         return Found(evidence)
 

@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 from torch import Tensor
 
 from weft.kg.schema import Schema
+from weft.kg.values import value_of
 
 
 class Stated(Protocol):
@@ -56,7 +57,8 @@ def without_contradictions(facts: Sequence[Fact], schema: Schema) -> list[Fact]:
     """Facts of one document, in order, without those that a surer one rules out.
 
     A relation that has an inverse other than itself holds one way alone. Of the tails of a relation with ``one_tail``
-    the surest stays, and those that another fact connects with it, as the country of a place of birth.
+    the surest stays, and those that another fact connects with it, as the country of a place of birth, or that are the
+    same time said more or less exactly, as 1943 and July 1943.
 
     Args:
         facts: Each once.
@@ -72,7 +74,16 @@ def without_contradictions(facts: Sequence[Fact], schema: Schema) -> list[Fact]:
             continue
         if rule.one_tail:
             first = only.setdefault((fact.head, fact.relation), fact.tail)
-            if first != fact.tail and frozenset((first, fact.tail)) not in connected:
+            apart = first != fact.tail and frozenset((first, fact.tail)) not in connected
+            if apart and not _one_time(first, fact.tail):
                 continue
         kept.add((fact.head, fact.relation, fact.tail))
     return [fact for fact in facts if (fact.head, fact.relation, fact.tail) in kept]
+
+
+def _one_time(first: str, second: str) -> bool:
+    """Whether two names are dates, one of which holds the other."""
+    values = value_of(first, "TIME"), value_of(second, "TIME")
+    if values[0] is None or values[1] is None:
+        return False
+    return values[0].text.startswith(values[1].text) or values[1].text.startswith(values[0].text)

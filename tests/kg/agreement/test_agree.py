@@ -8,10 +8,11 @@ import pytest
 import torch
 
 from weft.errors import ConfigError, InputError
-from weft.kg.extraction.agree import with_inverses, without_contradictions
+from weft.kg.agreement.agree import with_inverses, without_contradictions
 from weft.kg.extraction.entities import EntityFact
 from weft.kg.read.redocred import redocred_schema
 from weft.kg.schema import Relation, Schema
+from weft.platform.models import find_model
 
 SCHEMA = redocred_schema()
 
@@ -70,3 +71,21 @@ def test_what_a_schema_says_of_inverses_is_checked(tmp_path: Path) -> None:
         (tmp_path / "bad.json").write_text(text)
         with pytest.raises(InputError, match=match):
             Schema.load(tmp_path / "bad.json")
+
+
+def test_one_time_of_founding_said_more_or_less_exactly() -> None:
+    stated = [
+        fact("Ikea", "inception", "1943", 0.9),
+        fact("Ikea", "inception", "28 July 1943", 0.4),
+        fact("Ikea", "inception", "1793", 0.6),
+        fact("Ikea", "inception", "long ago", 0.3),
+        fact("Volvo", "inception", "1927", 0.2),
+    ]
+    assert without_contradictions(stated, SCHEMA) == [*stated[:2], stated[4]]
+
+
+def test_the_shipped_schema_has_the_rules_of_its_relations() -> None:
+    shipped = Schema.load(find_model("kg", "kg-text-small") / "schema.json")
+    for rule, own in zip(SCHEMA.relations, shipped.relations, strict=True):
+        for name in ("name", "both_ways", "inverse", "one_tail"):
+            assert getattr(own, name) == getattr(rule, name), rule.name
