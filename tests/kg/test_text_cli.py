@@ -70,7 +70,7 @@ def test_facts_point_at_their_words(folder: Path, trained: Path) -> None:
     ("arguments", "code", "says"),
     [
         (["train", "SETTINGS", "--model.decay", "scores"], 2, "model.decay is for the kind weft-kg"),
-        (["train", "SETTINGS", "--start", "NOWHERE"], 4, "no such directory"),
+        (["train", "SETTINGS", "--start", "NOWHERE"], 4, "no such model"),
         (["eval", "DATA", "--by-relation"], 2, "of code; this is one of text"),
         (
             ["extract", "CORPUS", "--model", "MODEL", "-o", "OUT", "--llm", "http://127.0.0.1:9/v1"],

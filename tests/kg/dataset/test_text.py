@@ -200,6 +200,10 @@ def test_a_bert_vocabulary(tmp_path: Path) -> None:
             "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True}, "model": model}  # fmt: skip
     (tmp_path / "tokenizer.json").write_text(json.dumps(data))
     tokenizer = bert_vocabulary(tmp_path)
+    again = tmp_path / "again"
+    again.mkdir()
+    tokenizer.save(again / "tokenizer.json")
+    assert bert_vocabulary(again).digest == tokenizer.digest
     assert tokenizer.tail("Berne") == (9, 10)
     assert tokenizer.text((9, 10)) == "berne"
     assert tokenizer.tail("Zürich") == (1,)

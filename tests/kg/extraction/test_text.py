@@ -91,7 +91,7 @@ def test_plain_text_is_linked_to_the_names_of_a_seed(
     assert main([*command, "--seed", str(seed)]) == 9
     printed = capsys.readouterr()
     assert "not read: c.jsonl:2: is not JSON" in printed.err
-    assert "documents: 3 read (0 of them anew, 1 without a fact)" in printed.out
+    assert "documents: 3 read (1 without a fact)" in printed.out
     assert main(["kg", "show", str(store), "bern", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)["facts"]
     assert {place["sentence"] for fact in facts for place in fact["evidence"]} == {

@@ -49,7 +49,7 @@ def parser() -> Parser:
     result.add_argument(
         "--vocabulary",
         metavar="MODEL",
-        help="take a vocabulary instead of learning one: a model's; for text, a BERT directory's",
+        help="take a vocabulary instead of learning one: a model's; for text, also a BERT directory's",
     )
     python = result.add_argument_group("source code")
     python.add_argument(
@@ -172,7 +172,7 @@ def _redocred(arguments: argparse.Namespace, say: Callable[[str], None]) -> Funn
         _sizes(arguments),
         schema=Schema.load(arguments.schema) if arguments.schema else None,
         split=read_split(arguments.split) if arguments.split else None,
-        vocabulary=Path(arguments.vocabulary) if arguments.vocabulary else None,
+        vocabulary=_vocabulary(arguments.vocabulary),
         say=say,
     )
 
@@ -198,10 +198,17 @@ def _text(arguments: argparse.Namespace, say: Callable[[str], None]) -> Funnel:
         injection=InjectionConfig(alpha=arguments.alpha, per_head=arguments.per_head),
         near=None if arguments.exact else arguments.near,
         split=read_split(arguments.split) if arguments.split else None,
-        vocabulary=Path(arguments.vocabulary) if arguments.vocabulary else None,
+        vocabulary=_vocabulary(arguments.vocabulary),
         embed=bert_embedding(arguments.embedding) if arguments.embedding else None,
         say=say,
     )
+
+
+def _vocabulary(name: str | None) -> Path | None:
+    """A folder with a vocabulary, a shipped model's by its name."""
+    from weft.platform.models import find_model
+
+    return None if name is None else Path(name) if Path(name).is_dir() else find_model("kg", name)
 
 
 def _sizes(arguments: argparse.Namespace) -> TextBuildConfig:

@@ -129,8 +129,11 @@ def run(argv: list[str]) -> int:
 
 def _print(report: Report, places: int, kept: int) -> None:
     done = report.read + report.empty
+    again = (
+        f"{report.replaced} of them again, because they changed or the model did, " if report.replaced else ""
+    )
     print(
-        f"documents: {done} read ({report.replaced} of them anew, {report.empty} without a fact), "
+        f"documents: {done} read ({again}{report.empty} without a fact), "
         f"{report.unchanged} unchanged, {len(report.failed)} failed"
     )
     if report.gone:

@@ -62,7 +62,7 @@ def bert_vocabulary(folder: Path) -> CodeTokenizer:
 
     The first five ids are BERT's padding and four tokens that it never used; they become
     :data:`~weft.kg.dataset.tokens.SPECIALS`. A model that starts from the checkpoint copies the embeddings of
-    ``[MASK]`` and ``[UNK]`` into two of them.
+    ``[MASK]`` and ``[UNK]`` into two of them. That of a model of text is taken as it is.
 
     Raises:
         CheckpointError: There is no ``tokenizer.json`` of that kind.
@@ -75,6 +75,8 @@ def bert_vocabulary(folder: Path) -> CodeTokenizer:
         old = [by_id[number] for number in range(len(SPECIALS))]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CheckpointError(f"no word-piece vocabulary can be read: {error!r}", where=str(path)) from error
+    if tuple(old) == SPECIALS:
+        return CodeTokenizer.load(path)
     if data["model"].get("type") != "WordPiece" or not all(
         token == "[PAD]" or token.startswith("[unused") for token in old
     ):
