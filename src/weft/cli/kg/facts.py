@@ -102,7 +102,7 @@ def _of_text(arguments: argparse.Namespace, folder: Path) -> int:
         folder,
         tuple(arguments.seed),
         None if arguments.exact else arguments.near,
-        device_of(arguments),
+        str(device_of(arguments)),
     )
     shown = chosen_facts(
         found, arguments.relation or (), arguments.at_least, arguments.target_precision, arguments.limit
