@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -317,8 +318,8 @@ def start(place: Path, quick: bool) -> None:
     told("first answer about a text after the start", statistics.median(answers), "s", "")
 
 
-def schemathesis(place: Path, quick: bool) -> None:
-    """All checks against the description."""
+def schemathesis(place: Path, quick: bool, seed: int | None = None) -> None:
+    """All checks against the description; every finding is printed, with the request that made it."""
     tests = HERE / "tests" / "serve"
     with service(place) as (url, _):
         command = [
@@ -335,16 +336,25 @@ def schemathesis(place: Path, quick: bool) -> None:
             "60" if quick else "1800",
             "--max-examples",
             "1000",
+            *([] if seed is None else ["--seed", str(seed)]),
         ]
-        command += ["--no-color", "--no-shrink", "--continue-on-failure", "--suppress-health-check", "all"]
+        command += [
+            "--output-truncate",
+            "false",
+            "--no-color",
+            "--no-shrink",
+            "--continue-on-failure",
+            "--suppress-health-check",
+            "all",
+        ]
         hooks = {
             **os.environ,
             "SCHEMATHESIS_HOOKS": "schemathesis_hooks",
             "PYTHONPATH": f"{tests}:{HERE / 'src'}",
         }
         done = subprocess.run(command, capture_output=True, text=True, cwd=place, env=hooks, check=False)
+    print(done.stdout)
     told("schemathesis: exit code", done.returncode, "", "0")
-    print("\n".join(done.stdout.splitlines()[-25:]))
 
 
 def held(pid: int) -> int:
@@ -368,7 +378,9 @@ def percentile(values: Sequence[float]) -> float:
     return float(np.percentile(values, 95))
 
 
-BENCHES = {bench.__name__: bench for bench in (start, search, absa, memory, kills, schemathesis)}
+BENCHES: dict[str, Callable[[Path, bool], None]] = {
+    bench.__name__: bench for bench in (start, search, absa, memory, kills, schemathesis)
+}
 
 
 def run() -> None:
@@ -376,7 +388,9 @@ def run() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("name", nargs="+", choices=BENCHES)
     parser.add_argument("--quick", action="store_true", help="a hundredth: a look, no claim")
+    parser.add_argument("--seed", type=int, help="what schemathesis draws by, to have a run again")
     arguments = parser.parse_args()
+    BENCHES["schemathesis"] = partial(schemathesis, seed=arguments.seed)
     for name in arguments.name:
         with tempfile.TemporaryDirectory(prefix="weft-bench-serve-") as place:
             BENCHES[name](Path(place), arguments.quick)
