@@ -134,7 +134,7 @@ def sent(url: str, path: Path) -> str:
 
 def done(url: str, path: str, body: dict[str, object]) -> httpx.Response:
     """Ask, and wait for the job if it is one."""
-    answer = httpx.post(f"{url}{path}", params={"wait": 60}, json=body, timeout=300, trust_env=False)
+    answer = httpx.post(f"{url}{path}", json=body, timeout=300, trust_env=False)
     while answer.status_code == 202:
         time.sleep(0.5)
         place = answer.json()["id"]

@@ -48,7 +48,7 @@ def search(path, address):
             sent = call("/v1/uploads?name=" + name, file.read(), "application/octet-stream")
         _sent[path] = sent[1]["id"]
     body = {"file": _sent[path], "function": hex(address), "hits": 5, "min_blocks": 0}
-    status, told = call("/v1/bcsd/search?wait=60", body)
+    status, told = call("/v1/bcsd/search", body)
     while status == 202:
         time.sleep(0.5)
         job = call("/v1/jobs/" + told["id"])[1]

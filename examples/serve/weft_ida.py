@@ -60,7 +60,7 @@ def search(path, offset):
     name = urllib.parse.quote(os.path.basename(path))
     sent = call("/v1/uploads?name=" + name, content, "application/octet-stream")[1]
     body = {"file": sent["id"], "function": hex(offset + lowest(content)), "hits": 10, "min_blocks": 0}
-    status, told = call("/v1/bcsd/search?wait=60", body)
+    status, told = call("/v1/bcsd/search", body)
     while status == 202:
         time.sleep(0.5)
         if call("/v1/jobs/" + told["id"])[1]["state"] in ("done", "failed", "cancelled"):

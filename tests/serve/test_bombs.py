@@ -75,7 +75,7 @@ def bounded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def test_a_binary_that_is_none_or_says_too_much(bounded: Service, bomb: Callable[[], bytes]):
     with bounded.client() as client:
         file = client.post("/v1/uploads", params={"name": "a.so"}, content=bomb()).json()["id"]
-        answer = client.post("/v1/bcsd/functions", json={"file": file}, params={"wait": 60})
+        answer = client.post("/v1/bcsd/functions", json={"file": file})
         answer = ended(client, answer)
         # What is wrong in the tables that a linker needs does not keep one from reading the code.
         assert answer.status_code in ((413, 422) if bomb is zipped else (200, 413, 422)), answer.text
@@ -92,7 +92,7 @@ def test_a_table_that_is_none_or_grows(bounded: Service, bomb: Callable[[], byte
         assert len(content) < 2 << 20
         file = client.post("/v1/uploads", params={"name": name}, content=content).json()["id"]
         asked = {"file": file, "aspects": ["food"]}
-        answer = ended(client, client.post("/v1/absa/predict", json=asked, params={"wait": 60}))
+        answer = ended(client, client.post("/v1/absa/predict", json=asked))
         assert answer.status_code in (413, 422), answer.text[:500]
         assert answer.json()["type"] in ("urn:weft:problem:input", "urn:weft:problem:limit")
         again = client.post("/v1/absa/predict", json={"texts": ["Good food."], "aspects": ["food"]})

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from tests.serve.conftest import FILES, Service, serving
+from tests.serve.conftest import FILES, Service, ended, serving
 from weft.cli.main import main
 from weft.errors import ConfigError, InputError
 from weft.serve.guard.gate import Rates
@@ -199,7 +199,7 @@ def test_names_of_files_are_names(client: httpx.Client):
 
 def test_no_path_of_the_server_in_an_answer(client: httpx.Client, send: Callable[..., str], service: Service):
     file = send("not-elf.so", b"nothing of the kind")
-    answer = client.post("/v1/bcsd/functions", json={"file": file}, params={"wait": 60})
+    answer = ended(client, client.post("/v1/bcsd/functions", json={"file": file}))
     assert answer.status_code == 422
     assert "not-elf.so" in answer.text
     unknown = client.get("/v1/kg/facts", params={"entity": "Nobody at all"})

@@ -32,7 +32,7 @@ def command(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
 
 def ask(client: httpx.Client, path: str, request: dict[str, Any], model: type[BaseModel]) -> Any:
     """What the service answers, be it at once or by a job; it is as described."""
-    answer = client.post(path, json=request, params={} if path.endswith("absa/explain") else {"wait": 60})
+    answer = client.post(path, json=request)
     if answer.status_code == 202:
         place = answer.headers["location"]
         with client.stream("GET", f"{place}/events") as events:
@@ -230,6 +230,72 @@ def test_a_table_of_texts(client: httpx.Client, send: Send, tmp_path: Path):
     found = ask(client, "/v1/absa/predict", {"file": send(table), "aspects": ["food"]}, TableOpinions)
     assert found["records"] == told
     assert (found["unused"], found["problems"]) == (1, ["reviews.csv row 2: column 'text' is empty"])
+
+
+def test_a_table_without_aspects(
+    client: httpx.Client, send: Send, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    table, out = tmp_path / "reviews.csv", tmp_path / "out.jsonl"
+    table.write_text(f'review\n"{TEXT}"\n"The room was clean"\n')
+    told = command(
+        capsys, "absa", "predict", table, "--text-column", "review", "--json", "--quiet", "-o", out
+    )
+    found = ask(client, "/v1/absa/predict", {"file": send(table), "text_column": "review"}, TableFindings)
+    assert (found["summary"], found["problems"]) == (told, [])
+    assert found["records"] == [json.loads(line) for line in out.read_text().splitlines()]
+    told = command(capsys, "absa", "predict", TEXT, "--json", "--quiet")
+    assert ask(client, "/v1/absa/predict", {"texts": [TEXT]}, Findings) == told
+    for name, value in {
+        "targets": ["food"],
+        "target_column": "place",
+        "threshold": 0.6,
+        "abstain": 0.5,
+    }.items():
+        refused = client.post("/v1/absa/predict", json={"texts": [TEXT], name: value})
+        assert (refused.status_code, refused.json()["type"]) == (422, "urn:weft:problem:request")
+        assert name in refused.json()["detail"]
+
+
+def test_what_takes_long_is_a_job_with_the_same_answer(
+    client: httpx.Client, capsys: pytest.CaptureFixture[str]
+):
+    long = TEXT * 9
+    told = command(
+        capsys, "absa", "explain", long, "--aspect", "food", "--json", "--quiet", "--method", "attention"
+    )
+    asked = {"text": long, "aspects": ["food"], "method": "attention"}
+    before = {job["id"] for job in client.get("/v1/jobs").json()["jobs"]}
+    assert ask(client, "/v1/absa/explain", asked, Explanations) == told
+    asked = {
+        "texts": [f"{TEXT * 12}{number}" for number in range(4)],
+        "aspects": [f"food {n}" for n in range(64)],
+    }
+    assert len(ask(client, "/v1/absa/predict", asked, Opinions)) == 256
+    assert client.post("/v1/absa/find?wait=0", json={"texts": [TEXT * 300]}).status_code == 202
+    kinds = {job["kind"] for job in client.get("/v1/jobs").json()["jobs"] if job["id"] not in before}
+    assert kinds == {"absa.explain", "absa.texts", "absa.find"}
+
+
+@pytest.mark.parametrize(
+    ("path", "request_"),
+    [
+        ("/v1/bcsd/search", {"hits": "5"}),
+        ("/v1/bcsd/search", {"hits": True}),
+        ("/v1/bcsd/match", {"floor": "0.5"}),
+        ("/v1/absa/predict", {"threshold": "0.5"}),
+    ],
+)
+def test_a_value_of_another_type_is_refused(client: httpx.Client, path: str, request_: dict[str, Any]):
+    whole = {"file": "0" * 24, "a": "0" * 24, "b": "0" * 24, "aspects": ["food"], **request_}
+    fields = {
+        "search": ("file", "hits"),
+        "match": ("a", "b", "floor"),
+        "predict": ("file", "aspects", "threshold"),
+    }
+    known = {name: whole[name] for name in fields[path.rpartition("/")[2]]}
+    refused = client.post(path, json=known)
+    assert (refused.status_code, refused.json()["type"]) == (422, "urn:weft:problem:request"), refused.text
+    assert next(iter(request_)) in refused.json()["detail"]
 
 
 def test_models(client: httpx.Client, capsys: pytest.CaptureFixture[str]):

@@ -70,7 +70,8 @@ export async function ask(path, options = {}) {
     let answer;
     try {
       answer = await fetch(path, { ...options, headers: headers(options.headers) });
-    } catch {
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
       throw new Error("the service cannot be reached");
     }
     if (answer.status === 401) {
@@ -106,7 +107,7 @@ export async function upload(file, tell) {
 
 // Submits a job, follows its events, and gives its result.
 export async function work(path, body, tell, signal) {
-  const answer = await post(`${path}?wait=0`, body);
+  const answer = await post(`${path}?wait=0`, body, { signal });
   return answer.status === 202 ? follow((await answer.json()).id, tell, signal) : { result: await answer.json(), id: null };
 }
 

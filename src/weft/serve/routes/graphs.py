@@ -12,7 +12,17 @@ from fastapi import APIRouter, Query, Request, Response
 from weft.errors import ConfigError, InputError, LimitError
 from weft.serve.desk import Desk, as_json
 from weft.serve.problems import Refusal, not_served
-from weft.serve.routes.needs import PROBLEMS, AnyCaller, AnyDesk, AnyWriter, Wait, by_job, described, waited
+from weft.serve.routes.needs import (
+    MOST_WAIT,
+    PROBLEMS,
+    AnyCaller,
+    AnyDesk,
+    AnyWriter,
+    Wait,
+    by_job,
+    described,
+    waited,
+)
 from weft.serve.shapes.graphs import AskExtract, AskKeep, Entities, EntityFacts, Kept, ModelFacts
 
 router = APIRouter(prefix="/v1/kg", tags=["Graphs"], responses=PROBLEMS)
@@ -75,13 +85,13 @@ def facts(
 
 
 @router.post("/extract", responses=waited(ModelFacts, "The facts, by line."))
-async def extract(asked: AskExtract, desk: AnyDesk, caller: AnyCaller, wait: Wait = 20) -> Response:
+async def extract(asked: AskExtract, desk: AnyDesk, caller: AnyCaller, wait: Wait = MOST_WAIT) -> Response:
     """The facts of a Python file, each with its confidence, as `weft kg facts` tells them."""
     return await by_job(desk, caller, "kg.extract", asked.model_dump(), [asked.file], wait)
 
 
 @router.post("/documents", responses=waited(Kept, "What was done."))
-async def keep(asked: AskKeep, desk: AnyDesk, caller: AnyWriter, wait: Wait = 20) -> Response:
+async def keep(asked: AskKeep, desk: AnyDesk, caller: AnyWriter, wait: Wait = MOST_WAIT) -> Response:
     """Put the facts of a Python file into the store, as `weft kg extract` does; needs the scope `write`.
 
     A file of the same name that was put in before is replaced.

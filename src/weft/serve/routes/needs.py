@@ -54,11 +54,13 @@ async def writer_of(request: Request) -> Caller:
 AnyWriter = Annotated[Caller, Depends(writer_of)]
 AnyDesk = Annotated[Desk, Depends(desk_of)]
 AnyCaller = Annotated[Caller, Depends(caller_of)]
+MOST_WAIT = 8.0
+"""Seconds after which a request is answered with its job: less than clients commonly wait for an answer."""
 Wait = Annotated[
     float,
     Query(
         ge=0,
-        le=60,
+        le=MOST_WAIT,
         description="Seconds to wait for the answer; after them the answer is the job (202), to be asked for later.",
     ),
 ]

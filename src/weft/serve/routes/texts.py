@@ -5,8 +5,9 @@ from __future__ import annotations
 from anyio import to_thread
 from fastapi import APIRouter, Response
 
-from weft.serve.desk import as_json
-from weft.serve.routes.needs import PROBLEMS, AnyCaller, AnyDesk, Wait, by_job, described, waited
+from weft.serve.desk import Desk, as_json
+from weft.serve.guard.tokens import Caller
+from weft.serve.routes.needs import MOST_WAIT, PROBLEMS, AnyCaller, AnyDesk, Wait, by_job, waited
 from weft.serve.shapes.texts import (
     AskFind,
     AskPredict,
@@ -19,30 +20,47 @@ from weft.serve.shapes.texts import (
 )
 
 router = APIRouter(prefix="/v1/absa", tags=["Texts"], responses=PROBLEMS)
+_OPINIONS = Opinions | TableOpinions | Findings | TableFindings
 
 
-@router.post("/predict", responses=waited(Opinions | TableOpinions, "An opinion for each question."))  # type: ignore[arg-type]
-async def predict(asked: AskPredict, desk: AnyDesk, caller: AnyCaller, wait: Wait = 20) -> Response:
-    """What texts feel about aspects of targets, as `weft absa predict` tells it; a table is a job."""
+@router.post("/predict", responses=waited(_OPINIONS, "An opinion for each question, or what is found."))  # type: ignore[arg-type]
+async def predict(asked: AskPredict, desk: AnyDesk, caller: AnyCaller, wait: Wait = MOST_WAIT) -> Response:
+    """What texts feel about aspects of targets, as `weft absa predict` tells it; a table is a job, and many long texts.
+
+    Where nothing is asked, what they judge is found, as the command does and as `/v1/absa/find` answers.
+    """
+    if asked.finds:
+        return await _found(asked, desk, caller, wait)
     request = asked.model_dump()
     if asked.file is not None:
         return await by_job(desk, caller, "absa.table", request, [asked.file], wait)
+    if asked.is_long:
+        return await by_job(desk, caller, "absa.texts", request, [], wait)
     return as_json(await desk.texts.answer(request))
 
 
 @router.post("/find", responses=waited(Findings | TableFindings, "What each text judges."))  # type: ignore[arg-type]
-async def find(asked: AskFind, desk: AnyDesk, caller: AnyCaller, wait: Wait = 20) -> Response:
+async def find(asked: AskFind, desk: AnyDesk, caller: AnyCaller, wait: Wait = MOST_WAIT) -> Response:
     """What texts judge without being asked: terms, categories, polarities, words, as `weft absa find` tells it.
 
-    A table is a job.
+    A table is a job, and many long texts.
     """
-    request = asked.model_dump()
+    return await _found(asked, desk, caller, wait)
+
+
+async def _found(asked: AskPredict | AskFind, desk: Desk, caller: Caller, wait: float) -> Response:
+    request = asked.model_dump(include={"texts", "file", "format", "text_column"})
     if asked.file is not None:
         return await by_job(desk, caller, "absa.find_table", request, [asked.file], wait)
+    if asked.is_long:
+        return await by_job(desk, caller, "absa.find", request, [], wait)
     return as_json(await to_thread.run_sync(desk.ask, "absa.find", request))
 
 
-@router.post("/explain", responses=described(Explanations, "For each question its words and their weights."))
-async def explain(asked: AskWords, desk: AnyDesk, caller: AnyCaller) -> Response:
-    """Which words made the answers, as `weft absa explain` tells it."""
-    return as_json(await to_thread.run_sync(desk.ask, "absa.explain", asked.model_dump()))
+@router.post("/explain", responses=waited(Explanations, "For each question its words and their weights."))
+async def explain(asked: AskWords, desk: AnyDesk, caller: AnyCaller, wait: Wait = MOST_WAIT) -> Response:
+    """Which words made the answers, as `weft absa explain` tells it; several questions, or a long text, are a job."""
+    request = asked.model_dump()
+    if asked.is_long:
+        return await by_job(desk, caller, "absa.explain", request, [], wait)
+    return as_json(await to_thread.run_sync(desk.ask, "absa.explain", request))

@@ -19,7 +19,8 @@ Moment = Annotated[float, Field(description="Seconds since 1970.")]
 class Asked(BaseModel):
     """A request: what it does not know, it refuses."""
 
-    model_config = ConfigDict(extra="forbid", str_max_length=200_000)
+    # Strict: "5" is no number and true is none, as the description says.
+    model_config = ConfigDict(extra="forbid", strict=True, str_max_length=200_000)
 
 
 class Told(BaseModel):

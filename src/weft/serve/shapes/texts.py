@@ -11,18 +11,25 @@ from weft.serve.shapes.base import Asked, Told, UploadId
 Text = Annotated[str, Field(min_length=1, max_length=100_000, pattern=r"\S")]
 Aspect = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 _MOST = 1024
+_ASKED_AT_ONCE, _FOUND_AT_ONCE, _EXPLAINED_AT_ONCE = 100_000, 10_000, 300
+"""Characters, once for each question about them, that are answered at once, in about a second; more is a job."""
 Form = Literal["csv", "jsonl", "parquet", "lines"]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class AskPredict(Asked):
-    """Texts, or a table of them, with what is asked of each."""
+    """Texts, or a table of them, with what is asked of each; where nothing is asked, what they judge is found."""
 
     texts: list[Text] = Field([], max_length=256, examples=[["The food was great, the service slow."]])
     file: UploadId | None = Field(
         None, description="A table instead: CSV, JSON lines, Parquet, or plain lines."
     )
-    aspects: list[Aspect] = Field([], max_length=64, examples=[["food", "service"]])
+    aspects: list[Aspect] = Field(
+        [],
+        max_length=64,
+        examples=[["food", "service"]],
+        description="What the texts judge is found where none.",
+    )
     targets: list[Aspect] = Field(
         [], max_length=64, description="Words of the text; the whole text where none."
     )
@@ -41,12 +48,28 @@ class AskPredict(Asked):
     def _consistent(self) -> AskPredict:
         if bool(self.texts) == (self.file is not None):
             raise ValueError("give texts, or the file that holds them")
-        if not self.aspects and (self.file is None or self.aspect_column is None):
-            raise ValueError("give aspects, or the column of the file that holds them")
+        if self.finds:
+            for name in ("targets", "target_column", "threshold", "abstain"):
+                if getattr(self, name):
+                    raise ValueError(f"{name} is about an aspect that is asked: give aspects")
+        elif not self.aspects and self.file is None:
+            raise ValueError("aspect_column is of a file: give aspects")
         questions = len(self.texts) * len(self.aspects) * max(1, len(self.targets))
         if questions > _MOST:
             raise ValueError(f"{questions} questions; one request may have {_MOST}: send the texts as a file")
         return self
+
+    @property
+    def finds(self) -> bool:
+        """Whether nothing is asked, so that what the texts judge is found."""
+        return not self.aspects and self.aspect_column is None
+
+    @property
+    def is_long(self) -> bool:
+        """Whether its texts are more than are answered at once."""
+        if self.finds:
+            return sum(map(len, self.texts)) > _FOUND_AT_ONCE
+        return len(self.aspects) * max(1, len(self.targets)) * sum(map(len, self.texts)) > _ASKED_AT_ONCE
 
 
 class AskFind(Asked):
@@ -64,6 +87,11 @@ class AskFind(Asked):
         if bool(self.texts) == (self.file is not None):
             raise ValueError("give texts, or the file that holds them")
         return self
+
+    @property
+    def is_long(self) -> bool:
+        """Whether its texts are more than are read at once."""
+        return sum(map(len, self.texts)) > _FOUND_AT_ONCE
 
 
 class Finding(Told):
@@ -124,6 +152,13 @@ class AskWords(Asked):
     )
     polarity: str | None = Field(None, max_length=40, description="Explain this answer; the most probable.")
     model: Literal["absa-small", "absa-any"] | None = Field(None, description="`absa-small` where null.")
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is more than is explained at once; two methods read the text again for each of its words."""
+        length = len(self.text)
+        passes = length / 100 if self.method in ("occlusion", "search") else 1
+        return length * passes * len(self.aspects) * max(1, len(self.targets)) > _EXPLAINED_AT_ONCE
 
 
 class Opinion(Told):

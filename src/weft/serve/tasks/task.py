@@ -27,6 +27,7 @@ KINDS = {
     "kg.extract": ("graphs", "extract"),
     "kg.keep": ("graphs", "keep"),
     "absa.predict": ("texts", "predict"),
+    "absa.texts": ("texts", "texts"),
     "absa.find": ("texts", "find"),
     "absa.table": ("texts", "table"),
     "absa.find_table": ("texts", "find_table"),

@@ -53,6 +53,17 @@ def predict(task: Task, tell: Tell) -> Parts:
     return found
 
 
+def texts(task: Task, tell: Tell) -> list[dict[str, Any]]:
+    """The answers of one request that is long."""
+    request = task.request
+    asker, sentences = _asker(task.served.absa), sentences_of(request)
+    found = list[dict[str, Any]]()
+    for done, sentence in enumerate(sentences):
+        tell({"what": "answering texts", "done": done, "total": len(sentences)})
+        found += records(asker, [sentence], request["threshold"], request["abstain"])
+    return found
+
+
 def sentences_of(request: dict[str, Any]) -> list[Sentence]:
     """The texts of a request with its questions.
 

@@ -1,14 +1,11 @@
 // Two functions side by side: blocks aligned by their tokens, instructions compared, both graphs.
-import { copy, h, hex, post, say } from "/parts.js";
+import { copy, h, hex, say, work } from "/parts.js";
 
 const MOST_BLOCKS = 300;
 const WIDEST = 8;
 
-async function detail(file, address) {
-  const answer = await post("/v1/bcsd/functions?wait=60", { file, function: hex(address) });
-  if (answer.status === 202) throw new Error("reading the function takes long: try again in a minute");
-  return answer.json();
-}
+const QUIET = () => {};
+const detail = async (file, address) => (await work("/v1/bcsd/functions", { file, function: hex(address) }, QUIET)).result;
 
 export async function showPair(place, row, a, b, result) {
   place.replaceChildren(h("p", { class: "dim" }, "reading both functions …"));
@@ -56,9 +53,7 @@ async function explained(place, button, row, a, b) {
   button.disabled = true;
   place.replaceChildren(h("p", { class: "dim" }, "hiding each block in turn …"));
   try {
-    const answer = await post("/v1/bcsd/explain?wait=60", { a, function_a: hex(row.a.address), b, function_b: hex(row.b.address) });
-    const told = await answer.json();
-    if (answer.status === 202) throw new Error("it takes long: try again in a minute");
+    const { result: told } = await work("/v1/bcsd/explain", { a, function_a: hex(row.a.address), b, function_b: hex(row.b.address) }, QUIET);
     const strongest = (half) => [...half.blocks].sort((x, y) => y.drop - x.drop).slice(0, 5);
     place.replaceChildren(h("p", {}, `Learned similarity ${told.learned}, lexical ${told.lexical}. Without a block the similarity falls by:`),
       h("div", { class: "panes" }, [told.a, told.b].map((half) => h("ul", { class: "card facts" }, strongest(half).map((block) => h("li", {}, `${block.drop.toFixed(3)} without the block at ${hex(block.address)}`))))));

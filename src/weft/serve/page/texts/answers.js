@@ -1,5 +1,5 @@
 // Answers in a grid, a column for each question; bars for all, and the words that made one.
-import { askJson, counted, csv, download, exportRow, h, keep, post, say, state } from "/parts.js";
+import { askJson, counted, csv, download, exportRow, h, keep, say, state, work } from "/parts.js";
 import { table } from "/table.js";
 import { CLASSES, bars, count } from "/texts/bars.js";
 
@@ -58,7 +58,7 @@ async function explain(record, place) {
     const { absa } = await askJson("/v1/models");
     const model = ["absa-any", "absa-small"].includes(absa) ? absa : null;
     const body = { text: record.text, aspects: [record.aspect], targets: record.target ? [record.target] : [], model, polarity: record.polarity in record.probabilities ? record.polarity : null };
-    const [told] = await (await post("/v1/absa/explain", body)).json();
+    const { result: [told] } = await work("/v1/absa/explain", body, () => {});
     const strongest = Math.max(...told.words.map((word) => Math.abs(word.score)), 1e-9);
     const line = h("p", { class: "words" });
     let done = 0;

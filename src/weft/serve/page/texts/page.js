@@ -1,5 +1,5 @@
 // Texts: pasted or dropped, asked about aspects, or read for what they judge where none are named.
-import { ask, askJson, dropZone, follow, h, keep, post, progress, say, state, upload, work } from "/parts.js";
+import { ask, askJson, dropZone, follow, h, keep, progress, say, state, upload, work } from "/parts.js";
 import { answers } from "/texts/answers.js";
 import { findings } from "/texts/findings.js";
 
@@ -73,9 +73,10 @@ export function texts(main) {
     let records = [];
     const step = finds ? MOST : Math.max(1, Math.min(MOST, Math.floor(1024 / (asked.aspects.length * Math.max(1, asked.targets.length)))));
     for (let first = 0; first < lines.length; first += step) {
-      tell(finds ? "reading" : "asking", first, lines.length);
+      const told = (what, done, total) => tell(total ? `${what} ${done} of ${total}` : what, first, lines.length);
+      told(finds ? "reading" : "asking", 0, 0);
       const body = { texts: lines.slice(first, first + step), ...(finds ? {} : asked) };
-      records = records.concat(await (await post(finds ? "/v1/absa/find" : "/v1/absa/predict", body, { signal })).json());
+      records = records.concat((await work(finds ? "/v1/absa/find" : "/v1/absa/predict", body, told, signal)).result);
     }
     return records;
   }
