@@ -80,3 +80,16 @@ def test_the_approximate_index_finds_most_of_the_nearest(make_rows, tmp_path):
         exact = set(ids[np.argsort(-scores)[:10]].tolist())
         found += len(exact & set(store.nearest(query, 10, 5)))
     assert found / 400 >= 0.95
+
+
+@pytest.mark.filterwarnings("ignore:.*KMeans.*")
+def test_lists_that_have_grown_four_times_too_long_are_made_anew(make_rows, tmp_path):
+    store = FunctionStore.open_or_create(tmp_path, 16, "v")
+    assert store.lists == 0
+    counts = []
+    for name, rows in (("/a", 800), ("/b", 800), ("/c", 1600)):
+        store.replace(make_rows(name, rows, seed=rows))
+        store.tidy(exact_rows=500)
+        counts.append(FunctionStore.open(tmp_path).lists)
+    assert counts == [20, 20, 80]
+    assert len(store.nearest(store.vectors()[1][0], 10, 0)) == 10

@@ -30,19 +30,6 @@ FACTS = (
 )
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("check") / "store"
-    create_store(folder, redocred_schema(), "folded")
-    with open_writer(folder) as writer:
-        places = [
-            Evidence(head, relation, tail, sure, 0, 4, 0, 9, 1, "…") for head, relation, tail, sure in FACTS
-        ]
-        writer.put("one", "c", "00", "m", places)
-        writer.finish()
-    return folder
-
-
 @pytest.fixture
 def questions(tmp_path: Path) -> Path:
     path = tmp_path / "questions.yaml"

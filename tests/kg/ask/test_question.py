@@ -11,8 +11,6 @@ from weft.errors import InputError
 from weft.kg.ask.question import answer, ask_ways
 from weft.kg.read.redocred import redocred_schema
 from weft.kg.storage.graph import Graph
-from weft.kg.storage.layout import Evidence
-from weft.kg.storage.writer import create_store, open_writer
 
 FACTS = (
     ("Kestrel Line", "founded_by", "Mads Holm", 0.9),
@@ -31,20 +29,6 @@ FACTS = (
     ("Gull Group", "founded_by", "Bo Sand", 0.9),
     ("Gull Ltd", "founded_by", "Ann Sand", 0.9),
 )
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("ask") / "store"
-    create_store(folder, redocred_schema(), "folded")
-    with open_writer(folder) as writer:
-        places = [
-            Evidence(head, relation, tail, sure, 0, 4, 0, 9, 1, f"{head} {relation} {tail}.")
-            for head, relation, tail, sure in FACTS
-        ]
-        writer.put("one", "c", "00", "m", places)
-        writer.finish()
-    return folder
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,10 @@ TABLE = "functions"
 ORIGIN = ("library", "version", "package")
 #: Up to so many rows a search compares with all of them.
 EXACT_ROWS = 200_000
-_PARTITIONS = 256
+#: The approximate index has a list for so many rows, and reads so many lists: as long for a million rows as for 200,000.
+_ROWS_PER_LIST = 800
 _PROBES = 64
+_LISTS = "embedding_lists_"
 #: Old versions stay this long for searches that began with them.
 _KEPT = timedelta(hours=1)
 
@@ -166,20 +168,36 @@ class FunctionStore:
         Raises:
             StoreError: It cannot be written; no row is lost.
         """
-        rows = len(self)
+        rows, wanted = len(self), _lists(len(self))
         with as_store_error(self.folder, "written"):
-            if rows > exact_rows and not self.has_neighbours:
+            held = self._neighbours()
+            # Rows that come in go to the lists that there are; once these are four times too long, they are made anew.
+            if rows > exact_rows and wanted >= 4 * max(held.values(), default=0):
                 from lancedb.index import IvfFlat
 
-                config = IvfFlat(distance_type="cosine", num_partitions=min(_PARTITIONS, max(1, rows // 40)))
-                self._table.create_index("embedding", config=config)
+                config = IvfFlat(distance_type="cosine", num_partitions=wanted)
+                self._table.create_index("embedding", config=config, name=f"{_LISTS}{wanted}")
+                held = self._neighbours()
+            for name in sorted(held, key=held.__getitem__)[:-1]:
+                self._table.drop_index(name)
             self._table.optimize(cleanup_older_than=_KEPT)
+
+    @property
+    def lists(self) -> int:
+        """Lists of the approximate index; 0 where there is none."""
+        with as_store_error(self.folder, "read"):
+            return max(self._neighbours().values(), default=0)
 
     @property
     def has_neighbours(self) -> bool:
         """Whether there is an approximate index."""
-        with as_store_error(self.folder, "read"):
-            return any("embedding" in index.columns for index in self._table.list_indices())
+        return self.lists > 0
+
+    def _neighbours(self) -> dict[str, int]:
+        """The approximate indices and their lists; there are two where a writer was killed."""
+        named = [index.name for index in self._table.list_indices() if "embedding" in index.columns]
+        # Before they were named for it, they had 256.
+        return {name: int(name.removeprefix(_LISTS)) if name.startswith(_LISTS) else 256 for name in named}
 
     def vectors(self) -> tuple[NDArray[np.uint64], NDArray[np.float32], NDArray[np.int32]]:
         """All rows for an exact search.
@@ -277,6 +295,11 @@ def _connect(folder: Path) -> Any:
     except ModuleNotFoundError as error:
         raise MissingExtraError("lancedb", "bcsd") from error
     return lancedb.connect(folder)
+
+
+def _lists(rows: int) -> int:
+    """Lists of the approximate index of so many rows; of a small one several, too."""
+    return max(1, rows // _ROWS_PER_LIST, min(256, rows // 40))
 
 
 def _row_schema(dimension: int, model: str) -> pa.Schema:

@@ -11,7 +11,7 @@ from weft.serve.shapes.base import Asked, Told, UploadId
 Text = Annotated[str, Field(min_length=1, max_length=100_000, pattern=r"\S")]
 Aspect = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 _MOST = 1024
-_ASKED_AT_ONCE, _FOUND_AT_ONCE, _EXPLAINED_AT_ONCE = 100_000, 10_000, 300
+_ASKED_AT_ONCE, _FOUND_AT_ONCE, _EXPLAINED_AT_ONCE = 50_000, 3_000, 300
 """Characters, once for each question about them, that are answered at once, in about a second; more is a job."""
 Form = Literal["csv", "jsonl", "parquet", "lines"]
 Share = Annotated[float, Field(ge=0, le=1)]

@@ -1,0 +1,122 @@
+"""`weft bench bcsd-million`: searching an index of 1,000,000 functions, and how long the command takes for one answer.
+
+The functions are made of those of this machine's own libraries (:mod:`weft.bench.bcsd.made`). With ``WEFT_BCSD_WORK``
+set, the index is kept in that folder, and only the first run makes it.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from weft.bcsd.index.store import FunctionStore
+from weft.bcsd.use.embed_files import Embedding, embedder_of
+from weft.bcsd.use.search import SMALL, Searcher
+from weft.bench.bcsd.index import latencies, recall_of_neighbours
+from weft.bench.bcsd.made import made_index
+from weft.bench.table import Row
+from weft.errors import InputError
+from weft.platform.files import write_bytes
+
+ROWS = 1_000_000
+_LIBRARIES = Path("/usr/lib").glob("*-linux-gnu/lib*.so.*")
+_SIZES = range(200_000, 1_200_000)
+_FILES, _ASKED, _STARTS = 10, 200, 5
+_LIMIT_MS, _START_MS, _RECALL = 150.0, 1500.0, 0.95
+
+
+def rows(quick: bool) -> list[Row]:
+    """All measurements; ``quick`` makes a fiftieth."""
+    total = ROWS // 50 if quick else ROWS
+    named = os.environ.get("WEFT_BCSD_WORK")
+    with tempfile.TemporaryDirectory(prefix="weft-bench-million-") as place:
+        folder = Path(place if named is None else named) / f"made-{total}"
+        base = _made(folder, total)
+        return [*_searches(folder / "index", base, total), *_starts(folder / "index", total)]
+
+
+def libraries() -> list[Path]:
+    """Libraries of this machine, the first by name.
+
+    Raises:
+        InputError: There is none of a middling size.
+    """
+    found = [path for path in sorted(_LIBRARIES) if not path.is_symlink() and path.stat().st_size in _SIZES]
+    if not found:
+        raise InputError("no library of a middling size on this machine", where="/usr/lib")
+    return found[:_FILES]
+
+
+def _made(folder: Path, total: int) -> pa.Table:
+    table = folder / "base.parquet"
+    if not table.exists():
+        base = made_index(folder / "index", libraries(), total, Embedding())
+        sink = pa.BufferOutputStream()
+        pq.write_table(base, sink)
+        write_bytes(table, sink.getvalue().to_pybytes())
+    return pq.read_table(table)
+
+
+def _searches(index: Path, base: pa.Table, total: int) -> list[Row]:
+    embedder = embedder_of(Embedding().model, Embedding().precision)
+    large = base.filter(pa.compute.field("num_blocks") >= SMALL)
+    drawn = np.random.default_rng(1).permutation(large.num_rows)[:_ASKED]
+    asked = large.take(pa.array(drawn))
+    store = FunctionStore.open(index)
+    result: list[Row] = []
+    near = Searcher(store, embedder.weights)
+    held = Searcher(store, embedder.weights, resident=True)
+    for name, searcher in (("the command's way", near), ("the service's way, rows in memory", held)):
+        wall, busy = latencies(searcher, asked)
+        for what, times in (("by the clock", wall), ("processor time", busy)):
+            variant = f"{total:,} functions, {name}, {what}; baseline: the bound"
+            p95 = float(np.percentile(times, 95))
+            result.append(Row("search p95", variant, "fp32", "ms", p95, _LIMIT_MS, "lower", 1.0))
+    exact = Searcher(store, embedder.weights, exact_rows=total)
+    recall = recall_of_neighbours(exact, near, asked)
+    variant = f"{total:,} functions, approximate against exact"
+    result.append(Row("recall@10 by cosine", variant, "fp32", "share", recall, 1.0, "higher", _RECALL))
+    return result
+
+
+def _starts(index: Path, total: int) -> list[Row]:
+    """`weft bcsd search FILE:FUNCTION`, as a process of its own, from its start to its end."""
+    file = libraries()[0]
+    command = [sys.executable, "-m", "weft", "bcsd"]
+    shown = subprocess.run(
+        [*command, "show", str(file), "--json"], check=True, capture_output=True, text=True
+    ).stdout
+    import json
+
+    function = next(entry for entry in json.loads(shown)["functions"] if entry["blocks"] >= SMALL)
+    asked = [*command, "search", f"{file}:{function['address']:#x}", "--index", str(index), "--json", "--quiet"]
+    wall, busy = list[float](), list[float]()
+    for _ in range(_STARTS):
+        begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(asked, check=True, capture_output=True)
+        wall.append((time.perf_counter() - begun) * 1e3)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        busy.append((after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1e3)
+    return [
+        Row(
+            "start to answer, median",
+            f"`weft bcsd search FILE:FUNCTION` in {total:,} functions, {what}; baseline: the bound",
+            "fp32",
+            "ms",
+            statistics.median(times),
+            _START_MS,
+            "lower",
+            1.0,
+        )
+        for what, times in (("by the clock", wall), ("processor time of all its processes", busy))
+    ]
