@@ -40,8 +40,8 @@ def commands(source: Path, out: Path, table: Path, aspects: Path) -> dict[str, l
     code = Path(json.__file__).parent
     return {
         "absa predict, SentiHood dev": [
-            "absa", "predict", str(table), "--model", "absa-small", "--target-column", "place", "--aspects", str(aspects),
-            "-o", str(out / "answers.jsonl"), "--threads", "1", "--quiet",
+            "absa", "predict", str(table), "--model", "absa-small", "--target-column", "place",
+            "--aspects", str(aspects), "-o", str(out / "answers.jsonl"), "--threads", "1", "--quiet",
         ],
         "bcsd extract": ["bcsd", "extract", str(first), str(second), "-o", str(out / "functions.parquet"), "--quiet"],
         "bcsd match": ["bcsd", "match", str(first), str(second), "--json", "--threads", "1", "--quiet"],

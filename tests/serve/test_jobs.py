@@ -19,6 +19,7 @@ from tests.serve.conftest import FILES, Service, serving
 from weft.errors import InputError, StoreError
 from weft.serve.jobs.files import Files, clean_name
 from weft.serve.jobs.ledger import ATTEMPTS, CANCELLED, DONE, FAILED, QUEUED, RUNNING, Ledger
+from weft.serve.jobs.runner import SHORT
 from weft.serve.problems import Refusal
 from weft.serve.settings import Bounds
 
@@ -85,6 +86,21 @@ def test_what_the_service_may_have_died_of_goes_after_the_others(tmp_path: Path)
     assert ledger.resume(PROBLEM) == 2
     order = [ledger.claim(), ledger.claim()]
     assert [job.id for job in order if job is not None] == [second.id, first.id]
+
+
+def test_what_takes_seconds_has_a_queue_of_its_own(tmp_path: Path):
+    ledger = Ledger(tmp_path)
+    long, short = (ledger.add("ann", kind, {}, [], 9) for kind in ("bcsd.match", SHORT[0]))
+    assert long is not None
+    assert short is not None
+    claimed = ledger.claim(SHORT)
+    assert claimed is not None
+    assert claimed.id == short.id
+    assert ledger.claim(SHORT) is None
+    claimed = ledger.claim(but=SHORT)
+    assert claimed is not None
+    assert claimed.id == long.id
+    assert ledger.claim(but=SHORT) is None
 
 
 def test_a_damaged_list_of_jobs_is_told(tmp_path: Path):

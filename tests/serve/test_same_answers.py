@@ -11,7 +11,7 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
-from tests.serve.conftest import FILES, SOURCE, Service, serving
+from tests.serve.conftest import FILES, SOURCE, Service, ended, serving
 from weft.cli.main import main
 from weft.serve.shapes.base import Models
 from weft.serve.shapes.binaries import Detail, Difference, Explanation, Found, Identified, Listing, Matching
@@ -200,8 +200,7 @@ def test_opinions(client: httpx.Client, capsys: pytest.CaptureFixture[str]):
 def test_findings(client: httpx.Client, capsys: pytest.CaptureFixture[str]):
     told = command(capsys, "absa", "find", TEXT, "--json", "--quiet")
     Findings.model_validate(told)
-    answer = client.post("/v1/absa/find", json={"texts": [TEXT]})
-    assert (answer.status_code, answer.json()) == (200, told)
+    assert ask(client, "/v1/absa/find", {"texts": [TEXT]}, Findings) == told
     assert told
 
 
@@ -256,6 +255,13 @@ def test_a_table_without_aspects(
         assert name in refused.json()["detail"]
 
 
+def test_a_table_whose_kind_nobody_knows_is_refused_as_an_input(client: httpx.Client, send: Send):
+    asked = {"file": send("a.so", b"x"), "aspects": ["food"]}
+    refused = ended(client, client.post("/v1/absa/predict", json=asked))
+    assert (refused.status_code, refused.json()["type"]) == (422, "urn:weft:problem:config")
+    assert "'a.so'" in refused.json()["detail"]
+
+
 def test_what_takes_long_is_a_job_with_the_same_answer(
     client: httpx.Client, capsys: pytest.CaptureFixture[str]
 ):
@@ -271,7 +277,8 @@ def test_what_takes_long_is_a_job_with_the_same_answer(
         "aspects": [f"food {n}" for n in range(64)],
     }
     assert len(ask(client, "/v1/absa/predict", asked, Opinions)) == 256
-    assert client.post("/v1/absa/find?wait=0", json={"texts": [TEXT * 300]}).status_code == 202
+    assert client.post("/v1/absa/find?wait=0", json={"texts": [TEXT]}).status_code == 202
+    assert client.post("/v1/absa/find?wait=5.1", json={"texts": [TEXT]}).status_code == 422
     kinds = {job["kind"] for job in client.get("/v1/jobs").json()["jobs"] if job["id"] not in before}
     assert kinds == {"absa.explain", "absa.texts", "absa.find"}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -60,8 +59,6 @@ class Desk:
             "bcsd": Crew(perform, settings.workers, quick),
             "kg": Crew(perform, settings.workers, quick),
             "absa": Crew(perform, 1, quick),
-            # Slow: it must not hold up the batches.
-            "absa.explain": Crew(perform, 1, replace(quick, seconds=10 * bounds.quick_seconds)),
         }
         self.texts = Batches(
             lambda requests: self._run("absa.predict", {"requests": requests}),
@@ -84,6 +81,7 @@ class Desk:
         self._runner = Runner(
             self.ledger,
             self._jobs,
+            Crew(perform, 1, long),
             self._prepare,
             lambda error: record(error, self.paths),
             self.measures.job,
@@ -124,8 +122,7 @@ class Desk:
     def _run(self, kind: str, request: dict[str, Any], files: Mapping[str, File] | None = None) -> Any:
         with self.measures.waiting.track_inprogress():
             task = Task(kind, request, self.served, files or {})
-            crew = self._crews.get(kind) or self._crews[kind.partition(".")[0]]
-            return crew.run(task)
+            return self._crews[kind.partition(".")[0]].run(task)
 
     def is_extracted(self, file: File) -> bool:
         """Whether a file was read before, so that a question for one of its functions is answered at once."""

@@ -26,7 +26,7 @@ from weft.errors import (
 
 MEDIA = "application/problem+json"
 KINDS: dict[type[WeftError], tuple[str, int, str]] = {
-    ConfigError: ("config", 400, "A setting breaks a rule"),
+    ConfigError: ("config", 422, "A setting breaks a rule"),
     InputError: ("input", 422, "The input cannot be used"),
     CheckpointError: ("model", 500, "A model cannot be loaded"),
     MissingExtraError: ("missing", 422, "A part of weft is not installed on the server"),

@@ -145,12 +145,18 @@ class Ledger:
             )
         return job
 
-    def claim(self) -> Job | None:
-        """Take the job that waits longest, of those under way least often when the service died."""
+    def claim(self, kinds: Sequence[str] | None = None, but: Sequence[str] = ()) -> Job | None:
+        """Take the job that waits longest, of those under way least often when the service died.
+
+        Args:
+            kinds: Only of these; of any where None.
+            but: Not of these.
+        """
         with self._change() as base:
             row = base.execute(
-                f"SELECT {_JOB} FROM jobs WHERE state = ? ORDER BY attempts, created, id LIMIT 1",
-                (QUEUED,),
+                f"SELECT {_JOB} FROM jobs WHERE state = ? {_of_kind('IN', kinds)} {_of_kind('NOT IN', but or None)} "
+                "ORDER BY attempts, created, id LIMIT 1",
+                (QUEUED, *(kinds or ()), *but),
             ).fetchone()
             if row is None:
                 return None
@@ -301,6 +307,10 @@ class Ledger:
 
     def _broken(self, error: sqlite3.Error) -> StoreError:
         return StoreError(f"the list of jobs cannot be used: {error}", where=str(self._place))
+
+
+def _of_kind(relation: str, kinds: Sequence[str] | None) -> str:
+    return "" if kinds is None else f"AND kind {relation} ({', '.join('?' * len(kinds))})"
 
 
 def _job(row: Sequence[Any]) -> Job:

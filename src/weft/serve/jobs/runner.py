@@ -11,6 +11,8 @@ from weft.errors import Interrupted, WeftError
 from weft.platform.processes.crew import Crew
 from weft.serve.jobs.ledger import CANCELLED, DONE, FAILED, Job, Ledger
 
+#: What takes seconds: it does not wait for what takes minutes.
+SHORT = ("absa.find", "absa.explain")
 Prepare = Callable[[Job], Any]
 """Makes of a job what a worker gets."""
 _IDLE = 1.0
@@ -22,6 +24,7 @@ class Runner:
     Args:
         ledger: Where jobs are.
         crew: Does them.
+        short: Does those of :data:`SHORT`, one at a time, apart from all others.
         prepare: See :data:`Prepare`.
         problem: Makes of an error what is kept of it.
         ended: Told the kind and the state of each job that ended.
@@ -32,19 +35,22 @@ class Runner:
         self,
         ledger: Ledger,
         crew: Crew,
+        short: Crew,
         prepare: Prepare,
         problem: Callable[[WeftError], dict[str, Any]],
         ended: Callable[[str, str], None],
         size: int,
     ) -> None:
-        self._ledger, self._crew, self._prepare = ledger, crew, prepare
+        self._ledger, self._prepare = ledger, prepare
+        self._crew, self._short = crew, short
         self._problem, self._ended = problem, ended
         self._news = threading.Condition()
         self._progress: dict[str, dict[str, Any]] = {}
         self._cancelled: set[str] = set()
         self._stopping = False
         self._threads = [
-            threading.Thread(target=self._work, name=f"jobs-{number}", daemon=True) for number in range(size)
+            threading.Thread(target=self._work, args=(number == size,), name=f"jobs-{number}", daemon=True)
+            for number in range(size + 1)
         ]
 
     def start(self) -> None:
@@ -60,6 +66,7 @@ class Runner:
             self._stopping = True
             self._news.notify_all()
         self._crew.close()
+        self._short.close()
         for thread in self._threads:
             if thread.is_alive():
                 thread.join(timeout=10)
@@ -82,24 +89,25 @@ class Runner:
             self._cancelled.discard(name)
         return found
 
-    def _work(self) -> None:
+    def _work(self, short: bool) -> None:
+        crew = self._short if short else self._crew
         while not self._stopping:
-            job = self._ledger.claim()
+            job = self._ledger.claim(SHORT) if short else self._ledger.claim(but=SHORT)
             if job is None:
                 with self._news:
                     if not self._stopping:
                         self._news.wait(_IDLE)
                 continue
-            self._do(job)
+            self._do(job, crew)
 
-    def _do(self, job: Job) -> None:
+    def _do(self, job: Job, crew: Crew) -> None:
         self._progress[job.id] = {"what": "started", "done": 0, "total": 0}
 
         def tell(news: dict[str, Any]) -> None:
             self._progress[job.id] = news
 
         try:
-            result = self._crew.run(self._prepare(job), tell, lambda: job.id not in self._cancelled)
+            result = crew.run(self._prepare(job), tell, lambda: job.id not in self._cancelled)
             state = DONE if self._ledger.finish(job.id, result) else CANCELLED
         except Interrupted:
             if self._stopping and job.id not in self._cancelled:

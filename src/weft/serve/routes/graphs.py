@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
-from weft.errors import ConfigError, InputError, LimitError
+from weft.errors import InputError, LimitError
 from weft.serve.desk import Desk, as_json
 from weft.serve.problems import Refusal, not_served
 from weft.serve.routes.needs import (
@@ -147,13 +147,17 @@ def _of_form(body: bytes) -> str:
     try:
         fields = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=20)
     except ValueError as error:
-        raise ConfigError("the form has too many fields") from error
+        raise _malformed("the form has too many fields") from error
     if any(name == "update" for name, _ in fields):
         raise Refusal(403, "read-only", "The store is read only", "updates are not taken")
     values = [value for name, value in fields if name == "query"]
     if len(values) != 1:
-        raise ConfigError("the form has not one field named query")
+        raise _malformed("the form has not one field named query")
     return values[0]
+
+
+def _malformed(what: str) -> Refusal:
+    return Refusal(400, "protocol", "This is no request of the SPARQL protocol", what)
 
 
 def _answer(request: Request, desk: Desk, query: str) -> Response:
@@ -164,7 +168,7 @@ def _answer(request: Request, desk: Desk, query: str) -> Response:
     assert desk.settings.store is not None  # _need_store()
     for name in ("default-graph-uri", "named-graph-uri"):
         if name in request.query_params:
-            raise ConfigError(f"there is one graph: leave {name} out")
+            raise _malformed(f"there is one graph: leave {name} out")
     if not query.strip():
         raise InputError("an empty query", where="query")
     accepted = _accepted(request.headers.get("accept", ""))

@@ -54,7 +54,7 @@ async def writer_of(request: Request) -> Caller:
 AnyWriter = Annotated[Caller, Depends(writer_of)]
 AnyDesk = Annotated[Desk, Depends(desk_of)]
 AnyCaller = Annotated[Caller, Depends(caller_of)]
-MOST_WAIT = 8.0
+MOST_WAIT = 5.0
 """Seconds after which a request is answered with its job: less than clients commonly wait for an answer."""
 Wait = Annotated[
     float,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from anyio import to_thread
 from fastapi import APIRouter, Response
 
 from weft.serve.desk import Desk, as_json
@@ -25,9 +24,9 @@ _OPINIONS = Opinions | TableOpinions | Findings | TableFindings
 
 @router.post("/predict", responses=waited(_OPINIONS, "An opinion for each question, or what is found."))  # type: ignore[arg-type]
 async def predict(asked: AskPredict, desk: AnyDesk, caller: AnyCaller, wait: Wait = MOST_WAIT) -> Response:
-    """What texts feel about aspects of targets, as `weft absa predict` tells it; a table is a job, and many long texts.
+    """What texts feel about aspects of targets, as `weft absa predict` tells it.
 
-    Where nothing is asked, what they judge is found, as the command does and as `/v1/absa/find` answers.
+    A table, and many long texts, are jobs. Where nothing is asked, what they judge is found, as the command does and as `/v1/absa/find` answers.
     """
     if asked.finds:
         return await _found(asked, desk, caller, wait)
@@ -41,26 +40,17 @@ async def predict(asked: AskPredict, desk: AnyDesk, caller: AnyCaller, wait: Wai
 
 @router.post("/find", responses=waited(Findings | TableFindings, "What each text judges."))  # type: ignore[arg-type]
 async def find(asked: AskFind, desk: AnyDesk, caller: AnyCaller, wait: Wait = MOST_WAIT) -> Response:
-    """What texts judge without being asked: terms, categories, polarities, words, as `weft absa find` tells it.
-
-    A table is a job, and many long texts.
-    """
+    """What texts judge without being asked: terms, categories, polarities, words, as `weft absa find` tells it."""
     return await _found(asked, desk, caller, wait)
 
 
 async def _found(asked: AskPredict | AskFind, desk: Desk, caller: Caller, wait: float) -> Response:
     request = asked.model_dump(include={"texts", "file", "format", "text_column"})
-    if asked.file is not None:
-        return await by_job(desk, caller, "absa.find_table", request, [asked.file], wait)
-    if asked.is_long:
-        return await by_job(desk, caller, "absa.find", request, [], wait)
-    return as_json(await to_thread.run_sync(desk.ask, "absa.find", request))
+    files = [] if asked.file is None else [asked.file]
+    return await by_job(desk, caller, "absa.find_table" if files else "absa.find", request, files, wait)
 
 
 @router.post("/explain", responses=waited(Explanations, "For each question its words and their weights."))
 async def explain(asked: AskWords, desk: AnyDesk, caller: AnyCaller, wait: Wait = MOST_WAIT) -> Response:
-    """Which words made the answers, as `weft absa explain` tells it; several questions, or a long text, are a job."""
-    request = asked.model_dump()
-    if asked.is_long:
-        return await by_job(desk, caller, "absa.explain", request, [], wait)
-    return as_json(await to_thread.run_sync(desk.ask, "absa.explain", request))
+    """Which words made the answers, as `weft absa explain` tells it."""
+    return await by_job(desk, caller, "absa.explain", asked.model_dump(), [], wait)

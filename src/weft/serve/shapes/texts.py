@@ -11,7 +11,7 @@ from weft.serve.shapes.base import Asked, Told, UploadId
 Text = Annotated[str, Field(min_length=1, max_length=100_000, pattern=r"\S")]
 Aspect = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 _MOST = 1024
-_ASKED_AT_ONCE, _FOUND_AT_ONCE, _EXPLAINED_AT_ONCE = 50_000, 3_000, 300
+_AT_ONCE = 50_000
 """Characters, once for each question about them, that are answered at once, in about a second; more is a job."""
 Form = Literal["csv", "jsonl", "parquet", "lines"]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -67,9 +67,7 @@ class AskPredict(Asked):
     @property
     def is_long(self) -> bool:
         """Whether its texts are more than are answered at once."""
-        if self.finds:
-            return sum(map(len, self.texts)) > _FOUND_AT_ONCE
-        return len(self.aspects) * max(1, len(self.targets)) * sum(map(len, self.texts)) > _ASKED_AT_ONCE
+        return len(self.aspects) * max(1, len(self.targets)) * sum(map(len, self.texts)) > _AT_ONCE
 
 
 class AskFind(Asked):
@@ -87,11 +85,6 @@ class AskFind(Asked):
         if bool(self.texts) == (self.file is not None):
             raise ValueError("give texts, or the file that holds them")
         return self
-
-    @property
-    def is_long(self) -> bool:
-        """Whether its texts are more than are read at once."""
-        return sum(map(len, self.texts)) > _FOUND_AT_ONCE
 
 
 class Finding(Told):
@@ -152,13 +145,6 @@ class AskWords(Asked):
     )
     polarity: str | None = Field(None, max_length=40, description="Explain this answer; the most probable.")
     model: Literal["absa-small", "absa-any"] | None = Field(None, description="`absa-small` where null.")
-
-    @property
-    def is_long(self) -> bool:
-        """Whether it is more than is explained at once; two methods read the text again for each of its words."""
-        length = len(self.text)
-        passes = length / 100 if self.method in ("occlusion", "search") else 1
-        return length * passes * len(self.aspects) * max(1, len(self.targets)) > _EXPLAINED_AT_ONCE
 
 
 class Opinion(Told):

@@ -80,6 +80,7 @@ def sentences_of(request: dict[str, Any]) -> list[Sentence]:
 def find(task: Task, tell: Tell) -> list[dict[str, Any]]:
     """What texts judge, without being asked."""
     texts = task.request["texts"]
+    tell({"what": "reading texts", "done": 0, "total": 0})
     found = _finder(task.served.absa).find(texts)
     return [
         record(text, finding, note)
