@@ -91,6 +91,16 @@ def test_a_token_file_that_is_none(tmp_path, content):
         Tokens.read(path)
 
 
+def test_a_token_file_that_others_may_write_is_refused(tmp_path: Path):
+    path = tmp_path / "tokens.json"
+    new_token(path, "ann", ("read",))
+    path.chmod(0o644)
+    Tokens.read(path)  # what it holds lets nobody in
+    path.chmod(0o664)
+    with pytest.raises(ConfigError, match="others may write to it"):
+        Tokens.read(path)
+
+
 def test_no_token_wrong_token_other_scope(guarded: Service, tokens: tuple[Path, dict[str, str]]):
     with guarded.client() as client:
         assert client.get("/healthz").status_code == 200

@@ -310,3 +310,4 @@ def test_models(client: httpx.Client, capsys: pytest.CaptureFixture[str]):
     Models.model_validate(found)
     assert found["shipped"] == command(capsys, "models", "--json")
     assert (found["index"], found["store"], found["absa"]) == ("index", "store", "absa-any")
+    assert found["upload_bytes"] == 256 << 20

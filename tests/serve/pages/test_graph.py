@@ -30,6 +30,22 @@ def test_an_entity_is_found_walked_from_and_read_about_by_keyboard(look: Look):
     look.done()
 
 
+def test_the_way_back_is_what_was_asked_before(browser, service: Service):
+    look = Look(browser, service)
+    page = look.open("graph?entity=Ada")
+    page.wait_for_selector("aside h2:text-is('Ada')")
+    page.get_by_role("button", name="Bo", exact=True).first.click()
+    page.wait_for_selector("aside h2:text-is('Bo')")
+    page.go_back()
+    page.wait_for_selector("aside h2:text-is('Ada')")
+    assert page.url.endswith("#/graph?entity=Ada")
+    page.go_forward()
+    page.wait_for_selector("aside h2:text-is('Bo')")
+    page.get_by_role("link", name="Graph").click()
+    page.wait_for_selector("aside:has-text('Search an entity to begin.')")
+    look.done()
+
+
 def test_sparql_is_completed_and_asked(look: Look):
     page, held = look.page, []
     page.route("**/v1/kg/sparql?*", lambda route: held.append(route))

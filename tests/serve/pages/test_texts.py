@@ -7,6 +7,7 @@ import io
 import json
 from pathlib import Path
 
+from tests.serve.conftest import Service
 from tests.serve.pages.conftest import Look
 
 REVIEWS = (
@@ -20,6 +21,44 @@ REVIEWS = (
 def rows_of(text: str) -> list[dict[str, str]]:
     """The rows of an export."""
     return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_a_file_that_is_too_large_is_not_sent(browser, service: Service, tmp_path: Path):
+    look = Look(browser, service)
+    page = look.page
+    page.route(
+        "**/v1/models",
+        lambda route: route.fulfill(json={**route.fetch().json(), "upload_bytes": 1 << 20}),
+    )
+    sent = []
+    page.on("request", lambda request: sent.append(request.url) if "/v1/uploads" in request.url else None)
+    look.open("texts")
+    large = tmp_path / "large.csv"
+    large.write_bytes(b"text\n" + bytes((2 << 20) - 5))
+    page.set_input_files("#table", large)
+    page.get_by_role("button", name="Find what they judge").click()
+    page.wait_for_selector("#status:text('large.csv has 2 MiB: this service takes files of at most 1 MiB')")
+    assert sent == []
+    look.done()
+
+
+def test_what_ends_after_somebody_went_away_leaves_the_page_alone(browser, service: Service, tmp_path: Path):
+    look = Look(browser, service)
+    page, held = look.page, []
+    page.route("**/v1/jobs/*/result", lambda route: held.append(route))
+    look.open("texts")
+    table = tmp_path / "t.csv"
+    table.write_text("text\nThe food was great.\n")
+    page.set_input_files("#table", table)
+    with page.expect_request("**/v1/jobs/*/result"):
+        page.get_by_role("button", name="Find what they judge").click()
+    page.get_by_role("link", name="Binaries").click()
+    page.wait_for_selector("#file-a")
+    with page.expect_response("**/v1/jobs/*/result"):
+        held.pop().continue_()
+    page.wait_for_timeout(300)
+    assert page.url.endswith("#/binaries")
+    look.done()
 
 
 def test_texts_are_asked_and_an_answer_explained(look: Look):

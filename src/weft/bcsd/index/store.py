@@ -28,9 +28,11 @@ TABLE = "functions"
 ORIGIN = ("library", "version", "package")
 #: Up to so many rows a search compares with all of them.
 EXACT_ROWS = 200_000
-#: The approximate index has a list for so many rows, and reads so many lists: as long for a million rows as for 200,000.
+#: The approximate index has a list for so many rows, and reads so many lists: a million rows take as long as 200,000.
 _ROWS_PER_LIST = 800
 _PROBES = 64
+#: Rows for each list that its middle is learnt from, and rounds of learning: with more, a million rows take an hour.
+_SAMPLED, _ROUNDS = 64, 15
 _LISTS = "embedding_lists_"
 #: Old versions stay this long for searches that began with them.
 _KEPT = timedelta(hours=1)
@@ -175,7 +177,12 @@ class FunctionStore:
             if rows > exact_rows and wanted >= 4 * max(held.values(), default=0):
                 from lancedb.index import IvfFlat
 
-                config = IvfFlat(distance_type="cosine", num_partitions=wanted)
+                config = IvfFlat(
+                    distance_type="cosine",
+                    num_partitions=wanted,
+                    sample_rate=_SAMPLED,
+                    max_iterations=_ROUNDS,
+                )
                 self._table.create_index("embedding", config=config, name=f"{_LISTS}{wanted}")
                 held = self._neighbours()
             for name in sorted(held, key=held.__getitem__)[:-1]:

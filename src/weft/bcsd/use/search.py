@@ -45,8 +45,9 @@ class Searcher:
 
         s'_qj = hybrid score of query q and candidate j, the reference functions asked beside q
 
-    The candidates are the :data:`CANDIDATES` nearest by cosine: of all rows up to
-    :data:`weft.bcsd.index.store.EXACT_ROWS` of them, above by the approximate index.
+    The candidates are the :data:`CANDIDATES` nearest by cosine: of all rows up to ``exact_rows`` of them, above by the
+    approximate index. Queries of one call share the pass over all rows; of the approximate index each reads its own
+    lists. That one is quicker to open for a single search; rows in memory are quicker to ask again and again.
 
     Args:
         store: The rows.
@@ -91,6 +92,7 @@ class Searcher:
         presence: Presence | None = None,
         *,
         resident: bool = False,
+        exact_rows: int = EXACT_ROWS,
     ) -> Searcher:
         """Open an index.
 
@@ -100,6 +102,7 @@ class Searcher:
             version: Of the model that makes the queries.
             presence: How sure its answers are; as fitted with the shipped model where None.
             resident: As of the class.
+            exact_rows: As of the class.
 
         Raises:
             StoreError: There is none, it was made with another model, or it is damaged.
@@ -107,7 +110,7 @@ class Searcher:
         """
         check_model(folder, version)
         store = FunctionStore.open(folder)
-        return Searcher(store, weights, presence=presence or shipped_presence(), resident=resident)
+        return Searcher(store, weights, exact_rows, presence or shipped_presence(), resident)
 
     def search(
         self, queries: pa.Table, count: int = 10, min_blocks: int = SMALL, *, apart: bool = False

@@ -57,8 +57,10 @@ class Tokens:
 
         Raises:
             InputError: It cannot be read, or is none.
-            ConfigError: It holds no token.
+            ConfigError: It holds no token, or others may write to it, who so could let anybody in.
         """
+        if path.exists() and path.stat().st_mode & 0o022:
+            raise ConfigError("others may write to it", where=str(path), hint=f"chmod 600 {path}")
         found = _entries(path)
         if not found:
             raise ConfigError("holds no token", where=str(path), hint="weft serve --new-token NAME")

@@ -5,7 +5,6 @@ import { texts } from "/texts/page.js";
 import { h, say, state } from "/parts.js";
 
 const PAGES = { binaries, graph, texts };
-let shown = "";
 
 function show() {
   const { page } = state();
@@ -14,8 +13,6 @@ function show() {
     if (here) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  if (page === shown) return;
-  shown = page;
   const main = document.getElementById("main");
   document.title = `${page[0].toUpperCase()}${page.slice(1)} · weft`;
   main.replaceChildren();
@@ -32,5 +29,6 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   document.getElementById("main").focus();
 });
+// What a page keeps in the address itself says nothing here: this is a link, or the way back.
 addEventListener("hashchange", show);
 show();

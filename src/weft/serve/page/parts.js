@@ -12,21 +12,22 @@ export function h(tag, attributes = {}, ...children) {
   return made;
 }
 
-// The address: #/page?name=value. A change of the state of a page makes no new entry in the history.
+// The address: #/page?name=value. What is asked anew is a place to come back to; how it is looked at is not.
 export function state() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
   const page = ["binaries", "graph", "texts"].includes(path) ? path : "binaries";
   return { page, get: new URLSearchParams(query || "") };
 }
 
-export function keep(values) {
+export function keep(values, anew = false) {
   const { page, get } = state();
   for (const [name, value] of Object.entries(values)) {
     if (value === "" || value === null || value === undefined) get.delete(name);
     else get.set(name, value);
   }
   const query = get.toString();
-  history.replaceState(null, "", `#/${page}${query ? `?${query}` : ""}`);
+  const place = `#/${page}${query ? `?${query}` : ""}`;
+  if (place !== location.hash) history[anew ? "pushState" : "replaceState"](null, "", place);
 }
 
 export function say(text, bad = false) {
@@ -72,7 +73,7 @@ export async function ask(path, options = {}) {
       answer = await fetch(path, { ...options, headers: headers(options.headers) });
     } catch (error) {
       if (error.name === "AbortError") throw error;
-      throw new Error("the service cannot be reached");
+      throw Object.assign(new Error("the service cannot be reached"), { away: true });
     }
     if (answer.status === 401) {
       await askToken();
@@ -87,14 +88,18 @@ export const askJson = async (path, options) => (await ask(path, options)).json(
 export const post = (path, body, options = {}) =>
   ask(path, { ...options, method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
 
-export async function upload(file, tell) {
-  await askJson("/v1/models"); // asks for the token before the file is sent
+export async function upload(file, tell, signal) {
+  const { upload_bytes: most } = await askJson("/v1/models"); // asks for the token before the file is sent
+  if (file.size > most) throw new Error(`${file.name} has ${mebibytes(file.size)}: this service takes files of at most ${mebibytes(most)}`);
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open("POST", `/v1/uploads?name=${encodeURIComponent(file.name)}`);
     for (const [name, value] of Object.entries(headers())) request.setRequestHeader(name, value);
     request.upload.addEventListener("progress", (event) => tell(`sending ${file.name}`, event.loaded, event.total));
     request.addEventListener("error", () => reject(new Error("the file could not be sent")));
+    request.addEventListener("abort", () => reject(new DOMException("stopped", "AbortError")));
+    signal?.addEventListener("abort", () => request.abort());
+    if (signal?.aborted) { reject(new DOMException("stopped", "AbortError")); return; }
     request.addEventListener("load", () => {
       let told = {};
       try { told = JSON.parse(request.responseText); } catch { /* no JSON: told below */ }
@@ -105,6 +110,9 @@ export async function upload(file, tell) {
   });
 }
 
+const mebibytes = (bytes) => `${(bytes / 2 ** 20).toLocaleString("en", { maximumFractionDigits: 1 })} MiB`;
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
 // Submits a job, follows its events, and gives its result.
 export async function work(path, body, tell, signal) {
   const answer = await post(`${path}?wait=0`, body, { signal });
@@ -114,13 +122,24 @@ export async function work(path, body, tell, signal) {
 export async function follow(id, tell, signal) {
   let last = await askJson(`/v1/jobs/${id}`);
   signal?.addEventListener("abort", () => ask(`/v1/jobs/${id}`, { method: "DELETE" }).catch(() => {}));
-  while (!["done", "failed", "cancelled"].includes(last.state)) {
-    const events = await ask(`/v1/jobs/${id}/events`);
-    const reader = events.body.pipeThrough(new TextDecoderStream()).getReader();
+  // A service that is started again goes on with its jobs: one waits a minute for it.
+  for (let away = 0; !["done", "failed", "cancelled"].includes(last.state);) {
+    let reader;
+    try {
+      const events = await ask(`/v1/jobs/${id}/events`);
+      reader = events.body.pipeThrough(new TextDecoderStream()).getReader();
+    } catch (error) {
+      away += 1;
+      if (!error.away || away > 30) throw error;
+      tell("the service is away: waiting for it", 0, 0);
+      await pause(2000);
+      continue;
+    }
     let held = "";
     for (;;) {
-      const { value, done } = await reader.read();
+      const { value, done } = await reader.read().catch(() => ({ done: true }));
       if (done) break;
+      away = 0;
       held += value;
       const parts = held.split(/\r?\n\r?\n/);
       held = parts.pop();

@@ -49,6 +49,7 @@ def models(desk: AnyDesk, caller: AnyCaller) -> Any:
     return {
         "shipped": describe_models(),
         "absa": desk.paths.hidden(settings.absa),
+        "upload_bytes": settings.bounds.upload_bytes,
         "index": None if settings.index is None else settings.index.resolve().name,
         "libraries": desk.names_libraries,
         "store": None if settings.store is None else settings.store.resolve().name,

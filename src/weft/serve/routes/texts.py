@@ -26,7 +26,8 @@ _OPINIONS = Opinions | TableOpinions | Findings | TableFindings
 async def predict(asked: AskPredict, desk: AnyDesk, caller: AnyCaller, wait: Wait = MOST_WAIT) -> Response:
     """What texts feel about aspects of targets, as `weft absa predict` tells it.
 
-    A table, and many long texts, are jobs. Where nothing is asked, what they judge is found, as the command does and as `/v1/absa/find` answers.
+    A table, and many long texts, are jobs. Where nothing is asked, what they judge is found, as the command does and
+    as `/v1/absa/find` answers.
     """
     if asked.finds:
         return await _found(asked, desk, caller, wait)

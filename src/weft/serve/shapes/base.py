@@ -115,6 +115,7 @@ class Models(Told):
     index: str | None = Field(description="The index of functions that is searched.")
     libraries: bool = Field(description="Whether the index says of which library a function is.")
     store: str | None = Field(description="The store of facts that is asked.")
+    upload_bytes: int = Field(description="The largest file that is taken.")
 
 
 Record = dict[str, Any]

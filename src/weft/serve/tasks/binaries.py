@@ -22,7 +22,7 @@ from weft.bcsd.difference.files import diff as diff_files
 from weft.bcsd.difference.record import difference_record
 from weft.bcsd.explain.files import explain_files
 from weft.bcsd.explain.record import explanation_record
-from weft.bcsd.index.store import TABLE, FunctionStore
+from weft.bcsd.index.store import EXACT_ROWS, TABLE, FunctionStore
 from weft.bcsd.index.update import in_step
 from weft.bcsd.lift.choose import lifter_named
 from weft.bcsd.matching.files import match as match_files
@@ -43,10 +43,13 @@ from weft.errors import InputError, StoreError, WeftError
 from weft.platform.files import write_json
 from weft.platform.processes import Limits, run_bounded
 from weft.platform.processes.crew import Tell
-from weft.serve.tasks.task import REMARKS, File, Parts, Task
+from weft.serve.tasks.task import REMARKS, File, Parts, Served, Task
 
 _EXTRACTED, _REMARKS = "functions-{}.parquet", REMARKS + "{}.json"
 _EMBEDDED_AT_ONCE = 512
+#: Bytes that a worker may have for each row of an index that it keeps in memory: one row takes 2 to 3 KiB, and twice
+#: that while the table is put together.
+_ROW_BYTES = 8192
 _BUILD = "an index that `weft bcsd index build` makes does"
 _LISTED = ("name", "address", "size", "aliases")
 
@@ -60,7 +63,8 @@ def functions(task: Task, tell: Tell) -> dict[str, Any]:
 def warm(task: Task, tell: Tell) -> None:
     """Load what questions need."""
     if task.served.index is not None:
-        _opened(task.served.index, task.served.bcsd, _stamp(task.served.index))
+        served = task.served
+        _opened(task.served.index, served.bcsd, _rows_held(served), _stamp(task.served.index))
 
 
 def warm_readers(task: Task, tell: Tell) -> None:
@@ -186,7 +190,7 @@ def _room(task: Task) -> _Room:
     asked = Embedding(model=task.served.bcsd, limits=task.served.limits)
     options = in_step(index, asked)
     lifted = asked.lifter == "none" or lifter_named(options.lifter)
-    opened = _opened(index, options.model, _stamp(index))
+    opened = _opened(index, options.model, _rows_held(task.served), _stamp(index))
     remarks = [] if opened.fitted else [NOT_FITTED]
     return _Room(opened, options, index.name, remarks if lifted else [*remarks, NOT_LIFTED])
 
@@ -261,10 +265,12 @@ def _read(place: str) -> pa.Table:
 class _Opened:
     """An index that is open, and how its files are called: without the folders that all are in."""
 
-    def __init__(self, index: Path, model: str) -> None:
+    def __init__(self, index: Path, model: str, rows: int) -> None:
         embedder = embedder_of(model, "auto")
         presence, self.fitted = presence_of(find(model), embedder.version)
-        self.searcher = Searcher.open(index, embedder.weights, embedder.version, presence, resident=True)
+        self.searcher = Searcher.open(
+            index, embedder.weights, embedder.version, presence, resident=True, exact_rows=rows
+        )
         # Files of packages are named by their place in these, which is nobody's secret.
         own = [binary for binary in self.searcher.store.files() if os.path.isabs(binary)]
         folder = os.path.dirname(own[0]) if len(own) == 1 else os.path.commonpath(own) if own else "/"
@@ -279,8 +285,13 @@ class _Opened:
 
 
 @lru_cache(maxsize=1)
-def _opened(index: Path, model: str, stamp: int) -> _Opened:
-    return _Opened(index, model)
+def _opened(index: Path, model: str, rows: int, stamp: int) -> _Opened:
+    return _Opened(index, model, rows)
+
+
+def _rows_held(served: Served) -> int:
+    """Rows of an index that are kept in memory and all compared, so that searches share the pass over them."""
+    return max(EXACT_ROWS, ((served.limits.mebibytes or 0) << 20) // _ROW_BYTES)
 
 
 def _stamp(index: Path) -> int:

@@ -74,14 +74,16 @@ export function binaries(main) {
     keep({ ...Object.fromEntries(KEPT.map((key) => [key, ""])), task: name });
     try {
       const sent = {};
-      for (const side of question.files === 2 ? ["a", "b"] : ["a"]) sent[side] = (await upload(chosen[side], shown.tell)).id;
-      const few = least.value === "" ? (question.files === 1 ? 5 : 0) : Math.max(0, Number(least.value) || 0);
+      for (const side of question.files === 2 ? ["a", "b"] : ["a"]) sent[side] = (await upload(chosen[side], shown.tell, stop.signal)).id;
+      const few = least.value === "" ? (question.files === 1 ? 5 : 0) : Math.max(0, Math.floor(Number(least.value)) || 0);
       const { result, id, job } = await work(`/v1/bcsd/${name}`, question.body(sent.a, sent.b, few), shown.tell, stop.signal);
-      if (id) keep({ job: id });
+      if (!results.isConnected) return; // somebody went to another page, whose address this is not
+      if (id) keep({ job: id }, true);
       draw(question, result, job?.uploads ?? []);
     } catch (error) {
+      if (!results.isConnected) return;
       results.replaceChildren();
-      say(error.message, true);
+      say(error.name === "AbortError" ? "stopped" : error.message, true);
     } finally {
       offer();
     }
@@ -98,6 +100,6 @@ export function binaries(main) {
     results.append(shown.box);
     follow(before, shown.tell)
       .then(({ result, job }) => draw(QUESTIONS[job.kind.replace("bcsd.", "")], result, job.uploads))
-      .catch((error) => { results.replaceChildren(); keep({ job: "" }); say(error.message, true); });
+      .catch((error) => { if (!results.isConnected) return; results.replaceChildren(); keep({ job: "" }); say(error.message, true); });
   }
 }

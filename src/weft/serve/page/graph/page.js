@@ -59,9 +59,10 @@ export function graph(main) {
     try {
       say("");
       const record = await askJson(`/v1/kg/facts?limit=24&entity=${encodeURIComponent(name)}`);
+      if (!panel.isConnected) return; // somebody went to another page, whose address this is not
       known.add(record.entity);
       for (const fact of record.facts) facts.set(`${fact.head}\n${fact.relation}\n${fact.tail}`, fact);
-      keep({ entity: record.entity });
+      keep({ entity: record.entity }, true);
       options.replaceChildren();
       add();
       list(record);

@@ -54,14 +54,16 @@ export function texts(main) {
     sessionStorage.setItem(HELD, file ? "" : pasted.value);
     try {
       if (file) {
-        const body = { file: (await upload(file, shown.tell)).id, text_column: column.value.trim() || "text", ...(finds ? {} : asked) };
+        const body = { file: (await upload(file, shown.tell, stop.signal)).id, text_column: column.value.trim() || "text", ...(finds ? {} : asked) };
         const { result, id } = await work(finds ? "/v1/absa/find" : "/v1/absa/predict", body, shown.tell, stop.signal);
-        if (id) keep({ job: id });
+        if (!results.isConnected) return; // somebody went to another page, whose address this is not
+        if (id) keep({ job: id }, true);
         draw(result.records, result);
       } else {
         draw(await ofLines(lines, finds, asked, shown.tell, stop.signal), { texts: lines.length, problems: [] });
       }
     } catch (error) {
+      if (!results.isConnected) return;
       results.replaceChildren();
       say(error.name === "AbortError" ? "stopped" : error.message, true);
     } finally {
@@ -95,7 +97,7 @@ export function texts(main) {
     results.append(shown.box);
     follow(before, shown.tell)
       .then(({ result }) => draw(result.records, result))
-      .catch((error) => { results.replaceChildren(); keep({ job: "" }); say(error.message, true); });
+      .catch((error) => { if (!results.isConnected) return; results.replaceChildren(); keep({ job: "" }); say(error.message, true); });
   } else if (get.get("asked") && pasted.value.trim()) start(true);
   else askJson("/v1/models").catch((error) => say(error.message, true)); // asks for the token, where one is needed
 }
