@@ -158,7 +158,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def service(tmp_path_factory: pytest.TempPathFactory, index: Path, store: Path) -> Iterator[Service]:
     """The service that most tests ask."""
     place = tmp_path_factory.mktemp("service")
-    arguments = ["--index", str(index), "--store", str(store), "--rate", "0"]
+    arguments = ["--index", str(index), "--store", str(store), "--rate", "0", "--query-timeout", "60"]
     with serving(place, *arguments) as running:
         yield running
 

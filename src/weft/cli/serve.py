@@ -56,6 +56,9 @@ def parser() -> Parser:
         "--patience", type=float, default=20.0, metavar="S", help="seconds for a slow client (20)"
     )
     result.add_argument("--timeout", type=float, default=3600.0, metavar="S", help="seconds of a job (3600)")
+    result.add_argument(
+        "--query-timeout", type=float, default=10.0, metavar="S", help="seconds of a query in SPARQL (10)"
+    )
     result.add_argument("--memory", type=int, default=8192, metavar="MIB", help="of a worker process (8192)")
     return result
 
@@ -84,6 +87,7 @@ def run(argv: list[str]) -> int:
         mebibytes=arguments.memory,
         keep_seconds=arguments.keep * 3600,
         patience=arguments.patience,
+        query_seconds=arguments.query_timeout,
     )
     settings = Settings(
         data=arguments.data or data_folder(),

@@ -25,7 +25,8 @@ class Bounds:
         job_seconds: Of one job.
         mebibytes: Of a worker process.
         keep_seconds: How long uploads and results stay.
-        quick_seconds: Of a question that is answered at once.
+        quick_seconds: Of a question that is answered at once, which takes a second: what takes so long hangs.
+        query_seconds: Of a query in SPARQL, which is answered at once however much it asks for.
         patience: Seconds in which a client must send the head of a request, and between two pieces of its body.
     """
 
@@ -40,13 +41,14 @@ class Bounds:
     mebibytes: int = 8192
     keep_seconds: float = 24 * 3600.0
     quick_seconds: float = 60.0
+    query_seconds: float = 10.0
     patience: float = 20.0
 
     def __post_init__(self) -> None:
         for name in ("upload_bytes", "kept_bytes", "body_bytes", "burst", "connections", "waiting_jobs"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        for name in ("job_seconds", "keep_seconds", "quick_seconds", "patience"):
+        for name in ("job_seconds", "keep_seconds", "quick_seconds", "query_seconds", "patience"):
             if not getattr(self, name) > 0:
                 raise ConfigError(f"{name} is {getattr(self, name)}; it must be above 0")
         if self.rate < 0:

@@ -175,7 +175,7 @@ def _answer(request: Request, desk: Desk, query: str) -> Response:
     bounds = desk.settings.bounds
     try:
         with desk.asking, locate_index(desk.settings.store) as place:
-            found = answer(place, query, bounds.quick_seconds, bounds.mebibytes)
+            found = answer(place, query, bounds.query_seconds, bounds.mebibytes)
     except LimitError as error:
         raise LimitError(error.what, where=error.where, hint="ask for less") from error
     if found.graph:
