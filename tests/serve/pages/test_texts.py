@@ -73,6 +73,10 @@ def test_texts_are_asked_and_an_answer_explained(look: Look):
     assert page.locator(".bars svg").count() == 2
     page.locator(".opinion").first.press("Enter")
     page.wait_for_selector(".words span")
+    first = page.locator(".words span").evaluate_all(
+        "all => all.sort((x, y) => y.title - x.title).slice(0, 2).map((word) => word.textContent)"
+    )
+    assert set(first) == {"food", "good"}, "what is asked about, and the word that judges it"
     page.fill("#q", "good")
     assert page.locator(".opinion").count() == 2
     look.again()

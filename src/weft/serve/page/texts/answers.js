@@ -57,7 +57,9 @@ async function explain(record, place) {
   try {
     const { absa } = await askJson("/v1/models");
     const model = ["absa-any", "absa-small"].includes(absa) ? absa : null;
-    const body = { text: record.text, aspects: [record.aspect], targets: record.target ? [record.target] : [], model, polarity: record.polarity in record.probabilities ? record.polarity : null };
+    // What a text loses without a word: gradients through absa-any name words that judge nothing.
+    const method = model === "absa-any" ? "occlusion" : null;
+    const body = { text: record.text, aspects: [record.aspect], targets: record.target ? [record.target] : [], model, method, polarity: record.polarity in record.probabilities ? record.polarity : null };
     const { result: [told] } = await work("/v1/absa/explain", body, () => {});
     const strongest = Math.max(...told.words.map((word) => Math.abs(word.score)), 1e-9);
     const line = h("p", { class: "words" });
