@@ -32,7 +32,7 @@ from weft.platform.files import write_bytes
 ROWS = 1_000_000
 _LIBRARIES = Path("/usr/lib").glob("*-linux-gnu/lib*.so.*")
 _SIZES = range(200_000, 1_200_000)
-_FILES, _ASKED, _STARTS = 10, 200, 5
+_FILES, _ASKED, _STARTS = 10, 100, 5
 _LIMIT_MS, _START_MS, _RECALL = 150.0, 1500.0, 0.95
 
 
