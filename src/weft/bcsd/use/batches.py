@@ -60,6 +60,7 @@ def run_batches(
     *,
     workers: int,
     limits: Limits,
+    preload: str | None = None,
 ) -> Iterator[Outcome[tuple[Job, ...], Value]]:
     """Work on batches in bounded processes; the jobs of one that fails as a whole are given out one by one.
 
@@ -68,13 +69,14 @@ def run_batches(
         jobs: The batches.
         workers: Processes at a time.
         limits: Per batch, and then per job.
+        preload: A module that is imported once for all processes; that of ``work`` where None.
 
     Yields:
         Outcomes in the order of the jobs: of a batch, or of each of its jobs by itself.
     """
-    for outcome in run_bounded(work, jobs, workers=workers, limits=limits):
+    for outcome in run_bounded(work, jobs, workers=workers, limits=limits, preload=preload):
         if outcome.error is None or len(outcome.item) == 1:
             yield outcome
         else:
             singles = [(job,) for job in outcome.item]
-            yield from run_bounded(work, singles, workers=workers, limits=limits)
+            yield from run_bounded(work, singles, workers=workers, limits=limits, preload=preload)

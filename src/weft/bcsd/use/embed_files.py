@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import torch
 
 from weft.bcsd.disassemble.choose import choose_disassembler
 from weft.bcsd.lift.choose import lifter_named
@@ -21,14 +20,20 @@ from weft.bcsd.select import find_function
 from weft.bcsd.table import write_tables
 from weft.bcsd.use.batches import batches, each_of, run_batches
 from weft.bcsd.use.embedded import embed_table, embedded_schema
-from weft.bcsd.use.embedder import Embedder, Precision
 from weft.bcsd.use.extract_files import build_table, find_binaries
+from weft.bcsd.use.named import DEFAULT_MODEL, Precision
 from weft.bcsd.use.remarks import processor_remarks
-from weft.bcsd.use.store import DEFAULT_MODEL
 from weft.errors import InputError, WeftError
 from weft.platform.files import check_output
+from weft.platform.machine import use_threads
 from weft.platform.processes import Limits, Outcome
 from weft.platform.processes.cluster import Cluster
+
+if TYPE_CHECKING:
+    from weft.bcsd.use.embedder import Embedder
+
+#: Torch takes a second to load: the processes that embed need it, and not who waits for them.
+_PRELOAD = "weft.bcsd.use.embedder"
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,8 @@ class _Listed(NamedTuple):
 @lru_cache(maxsize=1)
 def embedder_of(model: str, precision: Precision) -> Embedder:
     """The model, loaded once in each process."""
+    from weft.bcsd.use.embedder import Embedder
+
     return Embedder.load(model, precision=precision)
 
 
@@ -157,7 +164,7 @@ def _whole(tables: Iterator[pa.Table], function: str | None) -> Iterator[pa.Tabl
 
 def _work_on(batch: tuple[Job, ...]) -> list[_Done]:
     gc.set_threshold(200_000, 50, 100)
-    torch.set_num_threads(1)
+    use_threads(1)
     embed = EmbedFile(batch[0].options)
     done: list[_Done] = []
     rows: list[pa.Table] = []
@@ -190,7 +197,9 @@ def embed_each(
         Job(path, str(scratch / f"{number}.parquet"), options, function) for number, path in enumerate(paths)
     ]
     grouped = batches(jobs, lambda job: job.path, options.workers)
-    for outcome in run_batches(_work_on, grouped, workers=options.workers, limits=options.limits):
+    for outcome in run_batches(
+        _work_on, grouped, workers=options.workers, limits=options.limits, preload=_PRELOAD
+    ):
         if outcome.value is None:
             # A batch that fails as a whole is one job.
             yield EmbedReport(outcome.item[0].path, 0, outcome.error, outcome.seconds), None
@@ -278,7 +287,7 @@ def embed_files(
 
 
 def _on_node(options: Embedding) -> Callable[[str], tuple[pa.Table, tuple[str, ...]]]:
-    torch.set_num_threads(1)
+    use_threads(1)
     embed = EmbedFile(options)
     return lambda path: (embed(path), embed.remarks)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -14,15 +14,15 @@ from weft.bcsd.model.batch import collate
 from weft.bcsd.model.function_model import FunctionModel
 from weft.bcsd.represent.arrays import FunctionArrays
 from weft.bcsd.represent.lexical import Lexical
+from weft.bcsd.use.named import DEFAULT_MODEL, Precision
 from weft.bcsd.use.score import ScoreWeights
-from weft.bcsd.use.store import DEFAULT_MODEL, load, version
+from weft.bcsd.use.store import load, version
 from weft.errors import ConfigError
 from weft.train.batching import to_device
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Precision = Literal["auto", "fp32", "bf16"]
 _ROWS = 1 << 16
 #: Sequences have lengths that it divides, and batches are powers of 2: a CPU's half precision compiles code for each
 #: shape, and keeps it.

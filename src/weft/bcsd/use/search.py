@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,13 +20,13 @@ from weft.bcsd.presence.model import Presence, presence_of, shipped_presence
 from weft.bcsd.read.members import split_member
 from weft.bcsd.represent.operations import operation_rows
 from weft.bcsd.use.answers import SMALL, Answer, Draft
-from weft.bcsd.use.embed_files import Embedding, embed_one, embedder_of
+from weft.bcsd.use.embed_files import Embedding, embed_one
 from weft.bcsd.use.embedded import VECTORS, embeddings_of, lexical_of
+from weft.bcsd.use.named import find, score_weights
 from weft.bcsd.use.remarks import NOT_FITTED, NOT_LIFTED
 from weft.bcsd.use.score import ScoreWeights, joined
-from weft.bcsd.use.store import find
 from weft.bcsd.use.surroundings import Surroundings, without_hub
-from weft.errors import InputError
+from weft.errors import InputError, WeftError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -285,16 +286,27 @@ def search_file(
         CheckpointError: The model cannot be loaded.
         StoreError: There is no index, it was made with another model, or it is damaged.
     """
-    embedder = embedder_of(options.model, options.precision)
-    presence, fitted = presence_of(find(options.model), embedder.version)
-    searcher = Searcher.open(index, embedder.weights, embedder.version, presence)
-    remarks: list[str] = [] if fitted else [NOT_FITTED]
     asked, options = options, in_step(index, options)
+    directory = find(options.model)
+    weights = score_weights(directory)
+    of_file: list[str] = []
+    with ThreadPoolExecutor(1) as pool:
+        # The index is opened while a process embeds the file; what is wrong with it is told first.
+        opening = pool.submit(lambda: Searcher(FunctionStore.open(index), weights))
+        try:
+            queries = embed_one(path, replace(options, min_blocks=min_blocks), function, of_file)
+        except WeftError:
+            opening.result()
+            raise
+        searcher = opening.result()
+    version = queries.schema.metadata[b"weft.model"].decode()
+    check_model(index, version)
+    searcher.presence, fitted = presence_of(directory, version)
+    remarks = [] if fitted else [NOT_FITTED]
     if asked.lifter != "none" and not lifter_named(options.lifter):
         remarks.append(NOT_LIFTED)
-    queries = embed_one(path, replace(options, min_blocks=min_blocks), function, remarks)
     answers = searcher.search(queries, count, min_blocks)
-    return Found(embedder.version, searcher.rows, answers, tuple(remarks))
+    return Found(version, searcher.rows, answers, (*remarks, *of_file))
 
 
 class _Rows:

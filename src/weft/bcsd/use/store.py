@@ -16,13 +16,12 @@ from weft.bcsd.model.config import ModelConfig
 from weft.bcsd.model.function_model import FunctionModel
 from weft.bcsd.represent import NORMALISER_VERSION, load_vocabulary
 from weft.bcsd.represent.lexical import LEVELS, Lexical
+from weft.bcsd.use.named import DEFAULT_MODEL, find
 from weft.bcsd.use.score import ScoreWeights
 from weft.encoder.checkpoint.storage import load_model, read_config, save_model
 from weft.encoder.checkpoint.tensors import own_tensors
 from weft.errors import CheckpointError
-from weft.platform.models import find_model
 
-DEFAULT_MODEL = "bcsd-small"
 _KIND = "bcsd"
 #: What a model was trained on whose configuration does not say (``architectures``).
 _TRAINED = ("x86_64", "aarch64")
@@ -126,8 +125,3 @@ def version(network: FunctionModel, lexical: Lexical) -> str:
         digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
     digest.update(lexical.idf.tobytes())
     return digest.hexdigest()[:16]
-
-
-def find(name_or_dir: str | Path) -> Path:
-    """The directory of a model of this kind: see :func:`weft.platform.models.find_model`."""
-    return find_model("bcsd", name_or_dir)

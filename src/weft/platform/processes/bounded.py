@@ -56,7 +56,12 @@ class Outcome(Generic[Item, Value]):
 
 
 def run_bounded(
-    work: Callable[[Item], Value], items: Iterable[Item], *, workers: int, limits: Limits
+    work: Callable[[Item], Value],
+    items: Iterable[Item],
+    *,
+    workers: int,
+    limits: Limits,
+    preload: str | None = None,
 ) -> Iterator[Outcome[Item, Value]]:
     """Apply ``work`` to every item in bounded processes.
 
@@ -65,12 +70,13 @@ def run_bounded(
         items: What to work on; not asked for faster than they are worked on.
         workers: Processes at a time.
         limits: Per item.
+        preload: A module that is imported once for all processes; that of ``work`` where None.
 
     Yields:
         One outcome per item, in the order of ``items``: later ones wait for earlier ones.
     """
     yield from run_loaded(
-        partial(_itself, work), items, workers=workers, limits=limits, preload=work.__module__
+        partial(_itself, work), items, workers=workers, limits=limits, preload=preload or work.__module__
     )
 
 
