@@ -45,7 +45,7 @@ export function table(rows, columns, { label, prefix, first, descending = true, 
     }
     body.replaceChildren(...kept.slice(0, limit).map((row) => {
       const line = h("tr");
-      line.append(...columns.map((one) => h("td", { class: [one.number && "number", one.mono && "name"].filter(Boolean).join(" ") || undefined }, one.show(row, line))));
+      line.append(...columns.map((one) => h("td", { class: [one.number && "number", one.mono && "name", one.prose && "prose"].filter(Boolean).join(" ") || undefined }, one.show(row, line))));
       return line;
     }));
     further.hidden = kept.length <= limit;

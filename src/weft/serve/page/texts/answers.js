@@ -23,7 +23,7 @@ export function answers(records, problems) {
   const place = (record) => (record ? CLASSES.indexOf(record.polarity) - (record.probabilities[record.polarity] ?? 0) : 9);
   const shown = table(rows, [
     { id: "rank", title: "#", number: true, value: (row) => row.rank, show: (row) => String(row.rank) },
-    { id: "text", title: "Text", value: (row) => row.text, text: (row) => row.text, show: (row) => row.text },
+    { id: "text", title: "Text", prose: true, value: (row) => row.text, text: (row) => row.text, show: (row) => row.text },
     ...questions.map((name, number) => ({ id: `a${number}`, title: name, value: (row) => place(row.asked.get(name)),
       text: (row) => row.asked.get(name)?.polarity ?? "", show: (row) => opinion(row.asked.get(name), () => open(row, number)) })),
   ], { label: "answers", prefix: "", first: "rank", descending: false, words: "Filter by text or answer" });
