@@ -92,7 +92,7 @@ def serving(place: Path, *arguments: str) -> Iterator[Service]:
         if process.poll() is None:
             service.stop()
         process.stderr.close()
-        drain.wait(60)
+        drain.wait(240)
 
 
 @pytest.fixture(scope="session")
