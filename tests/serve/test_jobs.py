@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -21,6 +22,7 @@ from weft.serve.jobs.files import Files, clean_name
 from weft.serve.jobs.ledger import ATTEMPTS, CANCELLED, DONE, FAILED, QUEUED, RUNNING, Ledger
 from weft.serve.jobs.runner import SHORT
 from weft.serve.problems import Refusal
+from weft.serve.routes import work
 from weft.serve.settings import Bounds
 
 A, B = FILES / "gcc-O2-x86_64.so", FILES / "clang-O2-x86_64.so"
@@ -167,6 +169,23 @@ def test_an_upload_that_a_job_needs_stays(client: httpx.Client, send: Callable[.
         assert (told.status_code, told.json()["detail"]) == (409, "the job is cancelled")
     assert client.delete(f"/v1/uploads/{file}").status_code == 204
     assert client.get(f"/v1/uploads/{file}").status_code == 404
+
+
+def test_who_waits_for_events_hears_that_the_service_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    states = iter(["queued"] * 3 + ["done"])
+    monkeypatch.setattr(work, "_look", lambda *_: {"state": next(states)})
+    monkeypatch.setattr(work, "_LOOK", 0.01)
+    monkeypatch.setattr(work, "_SILENCE", 0.0)
+    job = Ledger(tmp_path).add("ann", "k", {}, [], 9)
+
+    async def told() -> list[Any]:
+        return [event async for event in work.events(None, None, job)]  # type: ignore[arg-type]
+
+    first, *between, last = asyncio.run(told())
+    assert (first.data, last.data) == ({"state": "queued"}, {"state": "done"})
+    assert [(event.data, event.comment) for event in between] == [(None, "still there")] * 2
 
 
 def test_events_end_with_the_job(client: httpx.Client, send: Callable[..., str]):

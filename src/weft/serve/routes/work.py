@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
@@ -20,6 +21,8 @@ from weft.serve.shapes.base import JobRecord, Jobs, UploadRecord, Uploads
 router = APIRouter(prefix="/v1", tags=["Files and jobs"], responses=PROBLEMS)
 Name = Annotated[str, Path(pattern="^[0-9a-f]{24}$")]
 _LOOK = 0.25
+#: Seconds without an event after which clients and proxies are told that the service is still there.
+_SILENCE = 3.0
 _BODY = {
     "requestBody": {
         "required": True,
@@ -120,13 +123,20 @@ def own_job(name: Name, desk: AnyDesk, caller: AnyCaller) -> Job:
 async def events(
     desk: AnyDesk, caller: AnyCaller, begun: Annotated[Job, Depends(own_job)]
 ) -> AsyncIterator[ServerSentEvent]:
-    """The job each time that it changes, as server-sent events, until it has ended."""
+    """The job each time that it changes, as server-sent events, until it has ended.
+
+    A comment says that the service is still there where nothing changes for long.
+    """
     told: dict[str, Any] | None = None
+    said = time.monotonic()
     while True:
         now = await to_thread.run_sync(_look, desk, caller, begun.id)
         if now != told:
-            told = now
+            told, said = now, time.monotonic()
             yield ServerSentEvent(data=now, event="job")
+        elif time.monotonic() - said > _SILENCE:
+            said = time.monotonic()
+            yield ServerSentEvent(comment="still there")
         if now["state"] in ENDED:
             return
         await asyncio.sleep(_LOOK)
