@@ -28,7 +28,7 @@ export function difference(result) {
       show: (row, line) => (openable(row) ? h("button", { class: "plain", type: "button", "aria-label": `open ${names(row)}`, onclick: () => open(row, line) }, names(row)) : names(row)) },
     { id: "status", title: "Status", value: (row) => STATUSES.indexOf(row.status), show: (row) => row.status + (row.differs_by && row.differs_by !== "nothing" ? ` (${row.differs_by})` : "") },
     { id: "amount", title: "Changed", number: true, value: (row) => row.amount ?? -1, show: (row) => (row.amount === undefined || row.amount === null ? "" : `${Math.round(100 * row.amount)} %`) },
-    { id: "kinds", title: "Kinds", value: (row) => Object.keys(row.kinds ?? {}).length, text: (row) => Object.keys(row.kinds ?? {}).join(" "),
+    { id: "kinds", title: "Kinds", prose: true, value: (row) => Object.keys(row.kinds ?? {}).length, text: (row) => Object.keys(row.kinds ?? {}).join(" "),
       show: (row) => h("span", {}, Object.keys(row.kinds ?? {}).map((name, index) => h("span", { class: index ? "chip" : "chip flag" }, name))) },
     { id: "note", title: "Such as", mono: true, value: (row) => (row.notes ?? [])[0] ?? "", text: (row) => (row.notes ?? []).join(" "), show: (row) => (row.notes ?? [])[0] ?? "" },
     { id: "place", title: "Address", mono: true, value: (row) => (row.old ?? row.new).address, show: places },

@@ -21,7 +21,7 @@ export function matching(result, uploads) {
       show: (row, line) => h("button", { class: "plain", type: "button", "aria-label": `open the pair ${nameOf(row.a)} and ${nameOf(row.b)}`, onclick: () => open(row, line) }, place(row.a)) },
     { id: "b", title: result.b.path, mono: true, value: (row) => nameOf(row.b), text: (row) => `${nameOf(row.b)} ${hex(row.b.address)}`, show: (row) => h("span", {}, place(row.b)) },
     { id: "blocks", title: "Blocks", number: true, value: (row) => row.a.blocks + row.b.blocks, show: (row) => `${row.a.blocks} / ${row.b.blocks}` },
-    { id: "why", title: "Evidence", value: (row) => KINDS.filter((name) => row.evidence[name]).length,
+    { id: "why", title: "Evidence", prose: true, value: (row) => KINDS.filter((name) => row.evidence[name]).length,
       show: (row) => h("span", {}, KINDS.filter((name) => row.evidence[name]).map((name) => h("span", { class: "chip" }, name.replace("_", " "))), row.flags.map((flag) => h("span", { class: "chip flag" }, flag))) },
   ], {
     label: "matches", prefix: "", first: "sure",
