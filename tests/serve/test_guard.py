@@ -65,6 +65,17 @@ def test_others_are_let_in_by_tokens_alone(arguments, capsys):
     assert "no token file says who may ask" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("option", "code", "told"),
+    [("index", 3, "no such index"), ("store", 3, "no such store"), ("absa", 4, "no such model")],
+)
+def test_what_is_not_there_is_told_at_the_start(option: str, code: int, told: str, tmp_path: Path, capsys):
+    data = tmp_path / "data"
+    assert main(["serve", f"--{option}", str(tmp_path / "none"), "--data", str(data), "--port", "0"]) == code
+    assert told in capsys.readouterr().err
+    assert not data.exists()
+
+
 def test_a_token_is_printed_once_and_kept_as_a_hash(tmp_path, capsys):
     path = tmp_path / "tokens.json"
     assert main(["serve", "--new-token", "ann", "--scope", "read,write", "--token-file", str(path)]) == 0

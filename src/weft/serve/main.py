@@ -10,7 +10,10 @@ import sys
 
 import uvicorn
 
+from weft.bcsd.index.description import read_description
 from weft.errors import OutputError
+from weft.kg.storage.manifest import read_manifest
+from weft.platform.models import find_model
 from weft.serve.app import create_app
 from weft.serve.guard.protocol import patient_protocol
 from weft.serve.settings import Settings
@@ -25,6 +28,7 @@ def serve(settings: Settings) -> None:
     Raises:
         WeftError: It cannot start.
     """
+    _check(settings)
     multiprocessing.set_forkserver_preload(_SHARED)
     desk, app = create_app(settings)
     listening = _listen(settings.host, settings.port)
@@ -52,6 +56,15 @@ def serve(settings: Settings) -> None:
         _Server(config).run(sockets=[listening])
     finally:
         desk.stop()
+
+
+def _check(settings: Settings) -> None:
+    """Whether what is to be served is there: who starts the service hears it, and not who asks."""
+    if settings.index is not None:
+        read_description(settings.index)
+    if settings.store is not None:
+        read_manifest(settings.store)
+    find_model("absa", settings.absa)
 
 
 class _Server(uvicorn.Server):
