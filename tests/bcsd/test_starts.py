@@ -112,5 +112,54 @@ def test_the_table_behind_a_thumb_switch_is_stepped_over():
     code = bytes.fromhex("0228 dfe800f0 0204 0600".replace(" ", ""))
     image = image_of(code, "arm", thumb=[BASE])
     before = [(BASE, 2, "cmp", "r0, #2"), (BASE + 2, 4, "tbb", "[pc, r0]")]
-    assert arm.inline_table(image, before) == (BASE + 10, BASE + 6 + 12)
+    assert arm.inline_table(image, before) == BASE + 10
     assert arm.inline_table(image, [before[1]]) is None
+
+
+def word(value):
+    return value.to_bytes(4, "little")
+
+
+def test_what_sets_its_frame_up_behind_a_call_begins_a_function_and_the_call_never_returns():
+    # 0: push {r4, lr}; eight nops; bl 64: it does not come back, for at 40 another one begins.
+    push, nop, ret = word(0xE92D4010), word(0xE320F000), word(0xE8BD8010)
+    calls = push + nop * 8 + word(0xEB000000 | (64 - 36 - 8) // 4)
+    code = calls + push + nop * 4 + ret + push + word(0xEAFFFFFE)
+    image = image_of(code, "arm")
+    image.entries = [BASE]
+    found = found_in(image)
+    assert {start: f.size for start, f in found.items()} == {0: 40, 40: 24, 64: 8}
+
+
+def test_a_branch_over_it_says_that_it_is_inside():
+    # The same with a branch of the first function behind what looks like a second one.
+    push, nop, ret = word(0xE92D4010), word(0xE320F000), word(0xE8BD8010)
+    branch = word(0x0A000000 | (64 - 4 - 8) // 4)
+    code = push + branch + nop * 7 + word(0xEB000000 | (72 - 36 - 8) // 4) + push + nop * 4 + ret
+    code += nop + ret + push + word(0xEAFFFFFE)
+    image = image_of(code, "arm")
+    image.entries = [BASE]
+    assert {start: f.size for start, f in found_in(image).items()} == {0: 72, 72: 8}
+
+
+def test_constants_are_doubles_too_and_no_code():
+    arm = architecture_named("arm")
+    image = image_of(b"\0" * 64, "arm")
+    load = [(BASE, 4, "vldr", "d7, [pc, #0x10]"), (BASE + 4, 4, "ldr", "r0, [pc, #0x14]")]
+    assert arm.literals(image, BASE, load) == {BASE + at for at in (24, 26, 28, 30, 32, 34)}
+
+
+def test_the_loader_tells_of_pointers_that_stand_in_the_data(files):
+    image = open_image(files / "clang-O2-i386")
+    assert all(image.data_map.at(place) is not None for place in image.pointers)
+
+
+def test_numbers_are_no_pointers_where_the_loader_tells_of_them():
+    mips, arm = architecture_named("mips"), architecture_named("arm")
+    data = word(BASE + 4) + word(BASE + 9)
+    for architecture, expected in ((arm, [BASE + 4]), (mips, [BASE + 4])):
+        image = image_of(b"\0" * 64, architecture.name, data)
+        image.fixed_base = False
+        image.pointers[0x20000] = BASE + 4
+        assert pointed_to(image, architecture) == expected
+        assert BASE + 8 not in image.thumb

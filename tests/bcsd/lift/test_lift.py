@@ -72,10 +72,10 @@ DIGESTS = {
     "clang-O2-x86_64.so": "22bbb467a3f24feb",
     "gcc-O2-aarch64.so": "0e47dd85e87dd399",
     "clang-O2-i386": "00fd2c8b0f348979",
-    "clang-O2-arm": "2c6f14db30870092",
-    "clang-O2-thumb": "8d9795eb52f6d961",
-    "clang-O2-mips": "8aaae849dbf0d71c",
-    "clang-O2-mipsel": "8aaae849dbf0d71c",
+    "clang-O2-arm": "bada589ca5d60b72",
+    "clang-O2-thumb": "2769e3d489c2f35b",
+    "clang-O2-mips": "4633902d4e1095cd",
+    "clang-O2-mipsel": "4633902d4e1095cd",
 }
 
 

@@ -36,6 +36,7 @@ class FlowKind(IntEnum):
     RETURN = 6
     RETURN_IF = 7
     STOP = 8
+    INDIRECT_JUMP_IF = 9
 
 
 class Flow(NamedTuple):
@@ -79,6 +80,7 @@ class Architecture(ABC):
         padding: Mnemonics that only fill space.
         lacks_unwinding: Whether stripped files of it seldom have unwind tables, so that functions are searched for in
             code that nothing leads to.
+        pool_loads: How the mnemonics begin of what may read constants among the code: see :meth:`literals`.
         relocations: Kind → what it does to an object's bytes.
         builders: Mnemonics that may build a wide constant in pieces: see :meth:`piece`.
         page_makers: Mnemonics whose operand is the page of an address, not the address itself.
@@ -96,6 +98,7 @@ class Architecture(ABC):
     page_makers: frozenset[str] = frozenset()
     relocations: Mapping[int, Relocation] = {}
     lacks_unwinding: bool = False
+    pool_loads: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self.plain = Plain(self)
@@ -130,7 +133,7 @@ class Architecture(ABC):
         """The start of the function that a call of ``target`` enters."""
         return target
 
-    def is_entry(self, image: Image, code: bytes) -> bool:
+    def is_entry(self, image: Image, code: bytes, thumb: bool = False) -> bool:
         """Whether code begins as functions do: what it takes to call a gap's first bytes a function."""
         return False
 
@@ -138,8 +141,8 @@ class Architecture(ABC):
         """Whether a direct call leads to code of the other mode: see :attr:`mode_bit`."""
         return False
 
-    def inline_table(self, image: Image, before: list[Raw]) -> tuple[int, int] | None:
-        """Where a jump's own table, which stands behind it, ends, and the furthest place that it leads to.
+    def inline_table(self, image: Image, before: list[Raw]) -> int | None:
+        """Where a jump's own table, which stands behind it, ends.
 
         Args:
             image: The binary.

@@ -116,7 +116,7 @@ class _Builder:
                 self.leave(index, target)
             else:
                 self.flags.add(Flag.CFG_INCOMPLETE)
-        elif kind == FlowKind.INDIRECT_JUMP:
+        elif kind in (FlowKind.INDIRECT_JUMP, FlowKind.INDIRECT_JUMP_IF):
             self.indirect.append(index)
         self.leaders.add(after + 1)
         if kind in TERMINAL:

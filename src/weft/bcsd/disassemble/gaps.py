@@ -7,7 +7,7 @@ function and begins as functions do.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Set as AbstractSet
 
 from weft.bcsd.architectures.architecture import TERMINAL, Architecture, FlowKind
 from weft.bcsd.disassemble.bounds import Frontier
@@ -20,13 +20,6 @@ _LONGEST = 1 << 26
 _PAGES = 0xFFFF
 #: Bytes of a gap within which code must come to a call or a jump.
 _LOOKED_AT = 1024
-
-
-class Extent(NamedTuple):
-    """How far a function reaches, and where its direct jumps lead."""
-
-    end: int
-    targets: set[int]
 
 
 def called_from_gaps(image: Image, architecture: Architecture, frontier: Frontier) -> list[int]:
@@ -66,9 +59,14 @@ def _calls(
 
 
 def decoded(
-    image: Image, architecture: Architecture, start: int, end: int, mode: bool
+    image: Image,
+    architecture: Architecture,
+    start: int,
+    end: int,
+    mode: bool,
+    pools: AbstractSet[int] = frozenset(),
 ) -> Iterator[tuple[int, int, str, str]]:
-    """The instructions of ``[start, end)`` in a mode; bytes that are none are stepped over."""
+    """The instructions of ``[start, end)`` in a mode; constants and bytes that are no instruction are stepped over."""
     was = start in image.thumb
     (image.thumb.add if mode else image.thumb.discard)(start)
     decoder = architecture.decoder(image, start)
@@ -76,18 +74,25 @@ def decoded(
     code = image.code_at(start, end)
     position = start
     while position < start + len(code):
+        if position in pools:
+            position += architecture.step
+            continue
         reached = position
         for line in decoder.disasm_lite(code[position - start :], position):
+            if pools and not pools.isdisjoint(range(line[0], line[0] + line[1], architecture.step)):
+                break
             reached = line[0] + line[1]
             yield line
-        position = reached + architecture.step
+        position = reached if reached in pools else reached + architecture.step
 
 
 def pointed_to(image: Image, architecture: Architecture) -> list[int]:
     """Addresses of code that pointers in data hold, aligned as pointers are; modes are noted in the image."""
     found: set[int] = set()
     size = image.pointer_size
-    for region in image.data:
+    # Where the loader moves a file it is told of every pointer, but for MIPS's own table.
+    told = not image.fixed_base and image.pointers and not architecture.delay
+    for region in [] if told else image.data:
         if region.executable and not region.writable:
             continue
         skip = -region.start % size
@@ -115,9 +120,9 @@ def next_start(
     first: int | None = None
     expected = start
     for address, size, mnemonic, operands in decoded(
-        image, architecture, start, min(end, start + _LOOKED_AT), mode
+        image, architecture, start, min(end, start + _LOOKED_AT), mode, pools
     ):
-        if first is None and (address & ~3 in pools or architecture.is_padding(mnemonic, operands)):
+        if first is None and architecture.is_padding(mnemonic, operands):
             expected = address + size
             continue
         if address != expected:

@@ -10,15 +10,16 @@ import hashlib
 from bisect import bisect_left, insort
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import NamedTuple
 
 from weft.bcsd.architectures import architecture_named
 from weft.bcsd.architectures.architecture import TERMINAL, FlowKind
 from weft.bcsd.disassemble.bounds import Bounds, Frontier, known_bounds, sub_name
 from weft.bcsd.disassemble.cfg import NO_RETURN_NAMES, Graph, Surroundings, build_graph
+from weft.bcsd.disassemble.extent import FUNCTION_BYTES, Extent, Surveyor
 from weft.bcsd.disassemble.gaps import (
     SEARCHED_BELOW,
-    Extent,
     called_from_gaps,
     decoded,
     next_start,
@@ -31,15 +32,19 @@ from weft.errors import LimitError
 Raw = tuple[int, int, str, str]
 
 #: Raised whenever the same file would give other functions, blocks or edges.
-EXTRACTOR_VERSION = 5
-#: Bytes and instructions of one function beyond which it is cut and flagged.
-FUNCTION_BYTES, FUNCTION_INSTRUCTIONS = 1 << 20, 1 << 18
+EXTRACTOR_VERSION = 6
+#: Instructions of one function beyond which it is cut and flagged.
+FUNCTION_INSTRUCTIONS = 1 << 18
 #: Bytes decoded, as a multiple of the file's code: overlapping symbols can otherwise make work quadratic.
 DECODE_FACTOR, _DECODE_FLOOR = 4, 1 << 22
 #: Undecodable stretches skipped in one function before the rest of it is given up.
-_RESUMES, _EXPLORE_STEP = 64, 4096
+_RESUMES = 64
 #: What a function whose end is a guess says about other functions.
 _LEADS = (ReferenceKind.CALL_INTERNAL, ReferenceKind.CODE)
+_UNKNOWN_WAYS = (
+    *(FlowKind.RETURN, FlowKind.RETURN_IF),
+    *(FlowKind.INDIRECT_JUMP, FlowKind.INDIRECT_JUMP_IF),
+)
 #: Bytes at the start of a function within which its frame is set up.
 _ENTRY_BYTES = 96
 
@@ -76,7 +81,7 @@ class _Run:
         self.architecture = architecture_named(image.architecture)
         self.around = Surroundings(image, self.architecture)
         self.budget = DECODE_FACTOR * image.code_size + _DECODE_FLOOR
-        self.trusts_jumps = True
+        self.surveyor = Surveyor(self.around)
         #: Constants among the code, and the starts of functions, both as they are met.
         self.pools: set[int] = set()
         self.starts: list[int] = []
@@ -111,11 +116,24 @@ class _Run:
             yield from self.drain(frontier, open_ended)
             return
         # Where most ends are guesses, a jump out of a function more often leads back into it than to another one.
-        self.trusts_jumps = False
+        self.surveyor.trusts_jumps = False
+        found = self.searched(frontier, open_ended)
+        # What is called is a function, and what never returns ends its callers: both are known only now.
+        self.find_no_return([Bounds(f.address, f.address + f.size) for f in found.values()])
+        again = Frontier(self.image, known)
+        entries = (entry for entry in self.image.entries if entry not in doubtful)
+        for address in (*open_ended, *entries, *_called(found)):
+            again.add(address)
+        self.budget += DECODE_FACTOR * self.image.code_size
+        self.starts = [start for start in self.starts if start not in found]
+        yield from self.searched(again, open_ended).values()
+
+    def searched(self, frontier: Frontier, open_ended: dict[int, Bounds]) -> dict[int, Function]:
+        """The functions at all leads, and those in what nothing leads to."""
         found = {function.address: function for function in self.drain(frontier, open_ended)}
         if self.has_gaps(frontier):
             self.search_gaps(frontier, open_ended, found)
-        yield from found.values()
+        return found
 
     def has_gaps(self, frontier: Frontier, guessed: int = 0) -> bool:
         """Whether much of the code is in no function; ``guessed`` bytes are, of those that are not covered yet."""
@@ -131,7 +149,7 @@ class _Run:
             frontier.close(start, max(end, start + 1))
             bounds = Bounds(start, end, found.names, found.part)
             function, outgoing = self.function(bounds, discovered=start not in open_ended)
-            if not self.trusts_jumps:
+            if not self.surveyor.trusts_jumps:
                 references = function.references.values() if function is not None else ()
                 outgoing = {r.target for r in references if r.kind in _LEADS}
             for target in outgoing:
@@ -173,7 +191,7 @@ class _Run:
         while (lead := next_start(self.image, self.architecture, reached, end, mode, self.pools)) is not None:
             if mode:
                 self.image.thumb.add(lead)
-            extent = self.survey(lead, min(end, frontier.limit(lead)))
+            extent = self.surveyor.survey(lead, min(end, frontier.limit(lead)))
             reached = max(extent.end, lead + self.architecture.step)
             if owner is not None and self.continues(owner, lead, extent):
                 frontier.close(lead, reached)
@@ -200,8 +218,10 @@ class _Run:
         """Whether one of the first instructions sets up a frame: not always the very first."""
         end = min(address + _ENTRY_BYTES, end)
         lines = decoded(self.image, self.architecture, address, end, address in self.image.thumb)
+        thumb = address in self.image.thumb
         return any(
-            self.architecture.is_entry(self.image, self.image.code_at(line[0], line[0] + 8)) for line in lines
+            self.architecture.is_entry(self.image, self.image.code_at(line[0], line[0] + 8), thumb)
+            for line in lines
         )
 
     def decode(self, start: int, end: int) -> Decoded:
@@ -235,8 +255,24 @@ class _Run:
         constants = self.architecture.literals(self.image, start, instructions)
         if constants:
             self.pools |= constants
-            instructions, gaps = _without(instructions, constants)
+            instructions, gaps, damaged = self.decode_around(constants, start, start + len(code))
         return Decoded(instructions, gaps, code, damaged)
+
+    def decode_around(self, constants: set[int], start: int, end: int) -> tuple[list[Raw], set[int], bool]:
+        """The instructions of ``[start, end)`` with constants among them; control does not run over their places."""
+        thumb = start in self.image.thumb
+        lines = decoded(self.image, self.architecture, start, end, thumb, constants)
+        instructions = list(islice(lines, FUNCTION_INSTRUCTIONS))
+        gaps: set[int] = set()
+        damaged = False
+        reached = start
+        for index, (address, size, _, _) in enumerate([*instructions, (end, 0, "", "")]):
+            if address > reached:
+                if 0 < index < len(instructions):
+                    gaps.add(index - 1)
+                damaged |= not constants.issuperset(range(reached, address, self.architecture.step))
+            reached = address + size
+        return instructions, gaps, damaged
 
     def function(self, bounds: Bounds, *, discovered: bool) -> tuple[Function | None, set[int]]:
         end = min(bounds.end, bounds.start + FUNCTION_BYTES)
@@ -260,59 +296,8 @@ class _Run:
         return _function(bounds, graph, flags, code), graph.outgoing
 
     def explore(self, start: int, limit: int) -> int:
-        """The end of a function of which only the start is known: see :meth:`survey`."""
-        return self.survey(start, limit).end
-
-    def survey(self, start: int, limit: int) -> Extent:
-        """How far a function reaches of which only the start is known.
-
-        Decode until control cannot go on and no jump seen so far leads further ahead, within ``limit``.
-        """
-        furthest = start
-        position = start
-        limit = min(limit, start + FUNCTION_BYTES)
-        decoder = self.architecture.decoder(self.image, start)
-        before: list[Raw] = []
-        targets: set[int] = set()
-        unknown = -1
-        while position < limit:
-            code = self.image.code_at(position, min(position + _EXPLORE_STEP + 16, limit))
-            begun = position
-            for address, size, mnemonic, operands in decoder.disasm_lite(code, position):
-                if address - begun >= _EXPLORE_STEP:
-                    break
-                position = address + size
-                before.append((address, size, mnemonic, operands))
-                if self.architecture.plain[mnemonic]:
-                    continue
-                kind, target = self.architecture.flow_at(address, mnemonic, operands)
-                if kind == FlowKind.INDIRECT_JUMP:
-                    table = self.architecture.inline_table(self.image, before)
-                    if table is not None and table[0] <= limit:
-                        furthest = max(furthest, table[1])
-                        position = max(position, table[0])
-                        break
-                if target is not None and kind in (FlowKind.JUMP, FlowKind.BRANCH):
-                    targets.add(target)
-                # A jump a short way ahead stays in this function; one far away is a tail call.
-                near = kind == FlowKind.JUMP and target is not None and target - position < _EXPLORE_STEP
-                if target is not None and target < limit and (near or kind == FlowKind.BRANCH):
-                    furthest = max(furthest, target)
-                stops = kind in TERMINAL or (kind == FlowKind.CALL and self.never_returns(target))
-                if stops and position > furthest:
-                    return Extent(min(position + 4 * self.architecture.delay, limit), targets)
-            if position == begun:
-                # One word that the decoder does not know is stepped over where all instructions are words.
-                known = self.trusts_jumps or self.architecture.step != 4 or begun == unknown
-                if known or position + 4 > limit:
-                    break
-                position = unknown = position + 4
-        return Extent(position, targets)
-
-    def never_returns(self, target: int | None) -> bool:
-        if target is None:
-            return False
-        return target in self.around.no_return or self.image.stubs.get(target) in NO_RETURN_NAMES
+        """The end of a function of which only the start is known."""
+        return self.surveyor.survey(start, limit).end
 
     def find_no_return(self, known: list[Bounds]) -> None:
         """Functions that never return: no return, no way out but to others of their kind.
@@ -357,7 +342,7 @@ class _Run:
             kind, target = FlowKind.NEXT, None
             if not self.architecture.plain[mnemonic]:
                 kind, target = self.architecture.flow_at(address, mnemonic, operands)
-            if kind in (FlowKind.RETURN, FlowKind.RETURN_IF, FlowKind.INDIRECT_JUMP):
+            if kind in _UNKNOWN_WAYS:
                 return None
             leaves = target is not None and not bounds.start <= target < bounds.end
             if target is not None and leaves and kind in (FlowKind.JUMP, FlowKind.BRANCH):
@@ -387,14 +372,12 @@ def _function(bounds: Bounds, graph: Graph, flags: set[Flag], code: bytes) -> Fu
     )
 
 
-def _without(instructions: list[Raw], constants: set[int]) -> tuple[list[Raw], set[int]]:
-    """Take constants out of the instructions; control does not run over the places they leave."""
-    kept: list[Raw] = []
-    gaps: set[int] = set()
-    for line in instructions:
-        if line[0] in constants:
-            if kept:
-                gaps.add(len(kept) - 1)
-        else:
-            kept.append(line)
-    return kept, gaps
+def _called(found: dict[int, Function]) -> set[int]:
+    """What functions call outside of themselves."""
+    return {
+        reference.target
+        for function in found.values()
+        for reference in function.references.values()
+        if reference.kind == ReferenceKind.CALL_INTERNAL
+        and not function.address < reference.target < function.address + function.size
+    }

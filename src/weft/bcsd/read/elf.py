@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _STUB_SECTIONS = frozenset({".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt", ".MIPS.stubs"})
 _FUNCTION_TYPES = (lief.ELF.Symbol.TYPE.FUNC, lief.ELF.Symbol.TYPE.GNU_IFUNC)
+#: Relocations that add where the file is loaded to the word that they stand at.
+_MOVED_IN_PLACE = frozenset({"ARM_RELATIVE", "X86_RELATIVE", "MIPS_REL32"})
 #: Bytes of a 32-bit file header.
 _SMALLEST = 52
 _TAG = lief.ELF.DynamicEntry.TAG
@@ -159,6 +161,11 @@ def _read_relocations(binary: lief.ELF.Binary, image: Image) -> None:
                 image.pointers[address] = symbol.value + relocation.addend
         elif relocation.is_rela and relocation.addend > 0:
             image.pointers[address] = relocation.addend
+        elif not relocation.is_rela and enum_name(relocation.type) in _MOVED_IN_PLACE:
+            # What is moved stands in the data.
+            place = image.integer(address, image.pointer_size)
+            if place:
+                image.pointers[address] = place
 
 
 def _read_unwind(binary: lief.ELF.Binary, image: Image) -> None:

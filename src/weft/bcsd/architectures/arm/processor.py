@@ -1,16 +1,19 @@
-"""ARM in A32 and Thumb-2: functions, blocks and tokens; jump tables stay unresolved and are flagged."""
+"""ARM in A32 and Thumb-2: functions, blocks, jump tables and tokens."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 
 import capstone
 
 from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind, Raw
+from weft.bcsd.architectures.arm.jump_tables import find_table
 from weft.bcsd.architectures.arm.relocations import ARM
 from weft.bcsd.architectures.arm.stubs import arm_stubs
+from weft.bcsd.architectures.backward import Backward
+from weft.bcsd.architectures.jump_table import Table
 from weft.bcsd.architectures.operands import immediate
 from weft.bcsd.architectures.relocation import Relocation
 from weft.bcsd.read.image import Image, Region
@@ -20,6 +23,9 @@ _BRANCH = re.compile(rf"^(bl|blx|bx|bxj|b)({_CONDITIONS})?(\.[wn])?$")
 _WRITES_PC = re.compile(r"^(pop|ldm|ldr|mov|add|sub)")
 _CONDITIONAL = re.compile(rf"({_CONDITIONS})(\.[wn])?$")
 _TABLES = ("tbb", "tbh")
+_FILLERS = frozenset(
+    {("nop.w", ""), ("andeq", "r0, r0, r0"), ("movs", "r0, r0"), ("mov", "r0, r0"), ("mov", "r8, r8")}
+)
 _LOOKED_AT = 256
 _LITERAL = re.compile(r"\[pc, #(-?\w+)\]")
 
@@ -33,6 +39,7 @@ class Arm(Architecture):
     step = 2
     mode_bit = 1
     lacks_unwinding = True
+    pool_loads = ("ldr", "vldr")
     relocations: Mapping[int, Relocation] = ARM
 
     def decoder(self, image: Image, address: int) -> capstone.Cs:
@@ -72,53 +79,72 @@ class Arm(Architecture):
             return Flow(FlowKind.RETURN_IF) if conditional else RETURN
         if mnemonic.startswith("ldr") and rest.startswith("[sp], #4"):
             return Flow(FlowKind.RETURN_IF) if conditional else RETURN
-        return Flow(FlowKind.INDIRECT_JUMP)
+        return Flow(FlowKind.INDIRECT_JUMP_IF if conditional else FlowKind.INDIRECT_JUMP)
 
     def may_lack_return(self, code: bytes) -> bool:
         """Short functions are looked at in full."""
         return len(code) <= _LOOKED_AT
 
     def literals(self, image: Image, start: int, instructions: list[Raw]) -> set[int]:
-        """Addresses of the words that ``ldr reg, [pc, #offset]`` reads: constants among the code."""
+        """Addresses of words that ``ldr reg, [pc, #offset]`` reads, and of tables behind the jumps that read them."""
         found: set[int] = set()
         ahead = 4 if start in image.thumb else 8
-        for address, _, mnemonic, operands in instructions:
+        for index, (address, size, mnemonic, operands) in enumerate(instructions):
+            if operands.startswith(("[pc, r", "pc, [pc, r")):
+                behind = self.inline_table(image, instructions[max(0, index - 12) : index + 1])
+                table = address + size if mnemonic.startswith(_TABLES) else address + 8
+                found.update(range(table, behind or 0, 2))
             if not mnemonic.startswith(("ldr", "vldr")):
                 continue
             literal = _LITERAL.search(operands)
             if literal is not None:
                 place = ((address + ahead) & ~3) + int(literal.group(1), 0)
-                found.update((place, place + 2))
+                # Doubles and pairs of registers are two words.
+                wide = 8 if mnemonic.startswith("ldrd") or (mnemonic[0] == "v" and operands[0] == "d") else 4
+                found.update(range(place, place + wide, 2))
         return found
 
     def switches_mode(self, mnemonic: str) -> bool:
         """``blx`` with an address."""
         return mnemonic.startswith("blx")
 
-    def is_entry(self, image: Image, code: bytes) -> bool:
+    def is_entry(self, image: Image, code: bytes, thumb: bool = False) -> bool:
         """``push`` of the link register, in either mode; or a store of it in front of the stack."""
-        first, second = int.from_bytes(code[:2], "little"), int.from_bytes(code[2:4], "little")
-        thumb = first & 0xFF00 == 0xB500 or (first == 0xE92D and second & 0x4000 != 0)
-        return thumb or (second == 0xE92D and first & 0x4000 != 0) or (second == 0xE52D and first == 0xE004)
+        order = "big" if image.big_endian else "little"
+        first, second = int.from_bytes(code[:2], order), int.from_bytes(code[2:4], order)
+        if thumb:
+            return first & 0xFF00 == 0xB500 or (first == 0xE92D and second & 0x4000 != 0)
+        high, low = (first, second) if image.big_endian else (second, first)
+        return (high == 0xE92D and low & 0x4000 != 0) or (high == 0xE52D and low & 0xF000 == 0xE000)
 
-    def inline_table(self, image: Image, before: list[Raw]) -> tuple[int, int] | None:
-        """``tbb [pc, r]``, ``tbh [pc, r, lsl #1]`` and ``ldrls pc, [pc, r, lsl #2]``, ``cmp r, #last`` in front."""
+    def is_padding(self, mnemonic: str, operands: str) -> bool:
+        """Besides ``nop``: zeros, and a register moved to itself."""
+        return super().is_padding(mnemonic, operands) or (mnemonic, operands) in _FILLERS
+
+    def inline_table(self, image: Image, before: list[Raw]) -> int | None:
+        """``tbb`` and ``tbh`` from ``pc``, ``ldrls pc, [pc, r, lsl #2]``: the comparison in front has the count."""
         address, size, mnemonic, operands = before[-1]
         last = next((operands for _, _, word, operands in before[-12:][::-1] if word.startswith("cmp")), "")
         count = (immediate(last.rpartition(", ")[2]) or 0) + 1
         if not operands.startswith(("[pc,", "pc, [pc,")) or not 1 < count <= 1024:
             return None
-        if mnemonic in _TABLES:
-            wide = 2 if mnemonic == "tbh" else 1
-            begin = address + size
-            entries = [image.integer(begin + wide * number, wide) or 0 for number in range(count)]
-            return begin + (count * wide + 1 & ~1), begin + 2 * max(entries)
-        if mnemonic.startswith("ldr"):
-            begin = address + 8
-            targets = [image.integer(begin + 4 * number, 4) or 0 for number in range(count)]
-            near = [target for target in targets if begin <= target < begin + (1 << 16)]
-            return (begin + 4 * count, max(near)) if near else None
-        return None
+        if mnemonic.startswith(_TABLES):
+            wide = 2 if mnemonic.startswith("tbh") else 1
+            return address + size + (count * wide + 1 & ~1)
+        # ``pc`` is two words ahead: in front of the table stands the jump for all other values.
+        return address + 8 + 4 * count if mnemonic.startswith("ldr") else None
+
+    def find_table(
+        self,
+        image: Image,
+        instructions: list[Raw],
+        jump: int,
+        backward: Backward,
+        is_code: Callable[[int], bool],
+    ) -> Table | None:
+        """See the base class."""
+        thumb = instructions[0][0] in image.thumb
+        return find_table(image, instructions, jump, backward, is_code, thumb)
 
     def stubs(self, image: Image, region: Region) -> dict[int, str]:
         """See the base class."""

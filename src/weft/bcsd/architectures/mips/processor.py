@@ -1,13 +1,17 @@
-"""MIPS32: functions, blocks and tokens; jump tables stay unresolved and are flagged."""
+"""MIPS, 32 and 64 bits: functions, blocks, jump tables and tokens."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 
 import capstone
 
-from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind
+from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind, Raw
+from weft.bcsd.architectures.backward import Backward
+from weft.bcsd.architectures.jump_table import Table
+from weft.bcsd.architectures.linear import Definition, Resolver
+from weft.bcsd.architectures.mips.jump_tables import MipsSpeech
 from weft.bcsd.architectures.mips.relocations import MIPS
 from weft.bcsd.architectures.relocation import Relocation
 from weft.bcsd.read.image import Image
@@ -57,11 +61,27 @@ class Mips(Architecture):
             return NEXT if target is None else Flow(FlowKind.BRANCH, target)
         return NEXT
 
+    def find_table(
+        self,
+        image: Image,
+        instructions: list[Raw],
+        jump: int,
+        backward: Backward,
+        is_code: Callable[[int], bool],
+    ) -> Table | None:
+        """See the base class."""
+        target = Definition("", 0, ((1, instructions[jump][3]),))
+        return Resolver(MipsSpeech(), image, instructions, backward).find(jump, target, is_code)
+
+    def is_tail_call(self, instructions: list[Raw], jump: int, backward: Backward) -> bool:
+        """``t9`` holds the address of what is called."""
+        return instructions[jump][3] == "$t9"
+
     def may_lack_return(self, code: bytes) -> bool:
         """Short functions are looked at in full."""
         return len(code) <= _LOOKED_AT
 
-    def is_entry(self, image: Image, code: bytes) -> bool:
+    def is_entry(self, image: Image, code: bytes, thumb: bool = False) -> bool:
         """``lui gp, high`` (position-independent code), or the stack pointer goes down."""
         word = int.from_bytes(code[:4], "big" if image.big_endian else "little")
         lowers = word >> 16 in (0x27BD, 0x67BD) and bool(word & 0x8000)

@@ -1,13 +1,17 @@
-"""PowerPC, 64 bits: functions, blocks and tokens; jump tables stay unresolved and are flagged."""
+"""PowerPC, 64 bits: functions, blocks, jump tables and tokens."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 
 import capstone
 
-from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind
+from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind, Raw
+from weft.bcsd.architectures.backward import Backward
+from weft.bcsd.architectures.jump_table import Table
+from weft.bcsd.architectures.linear import Definition, Resolver
+from weft.bcsd.architectures.ppc64.jump_tables import PpcSpeech
 from weft.bcsd.read.image import Image, unpack_words
 
 _CALLS = frozenset({"bl", "bla", "bcl"})
@@ -55,6 +59,27 @@ class Ppc64(Architecture):
             return Flow(FlowKind.RETURN_IF)
         return NEXT if target is None or word.startswith("bp") else Flow(FlowKind.BRANCH, target)
 
+    def find_table(
+        self,
+        image: Image,
+        instructions: list[Raw],
+        jump: int,
+        backward: Backward,
+        is_code: Callable[[int], bool],
+    ) -> Table | None:
+        """See the base class."""
+        target = Definition("", 0, ((1, "ctr"),))
+        speech = PpcSpeech(self._toc_of(image))
+        return Resolver(speech, image, instructions, backward).find(jump, target, is_code)
+
+    def _toc_of(self, image: Image) -> int | None:
+        for region in image.code:
+            words = unpack_words(bytes(region.data), 4, signed=False, big_endian=image.big_endian)
+            toc = self._toc(words, region.start)
+            if toc is not None:
+                return toc
+        return None
+
     def may_lack_return(self, code: bytes) -> bool:
         """Short functions are looked at in full."""
         return len(code) <= _LOOKED_AT
@@ -96,7 +121,7 @@ class Ppc64(Architecture):
                 )
         return None
 
-    def is_entry(self, image: Image, code: bytes) -> bool:
+    def is_entry(self, image: Image, code: bytes, thumb: bool = False) -> bool:
         """``addis r2, r12, x`` (the table of contents), ``mflr r0``, ``stdu r1``, ``std r, -n(r1)``."""
         word = int.from_bytes(code[:4], "big" if image.big_endian else "little")
         toc = word >> 16 == 0x3C4C

@@ -1,14 +1,18 @@
-"""RISC-V, 64 bits: functions, blocks and tokens; jump tables stay unresolved and are flagged."""
+"""RISC-V, 64 bits: functions, blocks, jump tables and tokens."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 
 import capstone
 
 from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind, Raw
+from weft.bcsd.architectures.backward import Backward
+from weft.bcsd.architectures.jump_table import Table
+from weft.bcsd.architectures.linear import Definition, Resolver
 from weft.bcsd.architectures.operands import immediate
+from weft.bcsd.architectures.riscv64.jump_tables import RiscvSpeech
 from weft.bcsd.read.image import Image, Region
 
 _STOPS = frozenset({"ebreak", "c.ebreak", "unimp", "c.unimp"})
@@ -61,6 +65,19 @@ class RiscV64(Architecture):
         kind, distance = self.flow(mnemonic, operands)
         return Flow(kind, None if distance is None else (address + distance) & ((1 << 64) - 1))
 
+    def find_table(
+        self,
+        image: Image,
+        instructions: list[Raw],
+        jump: int,
+        backward: Backward,
+        is_code: Callable[[int], bool],
+    ) -> Table | None:
+        """See the base class."""
+        register = instructions[jump][3].rpartition(", ")[2]
+        target = Definition("", 0, ((1, register),))
+        return Resolver(RiscvSpeech(), image, instructions, backward).find(jump, target, is_code)
+
     def may_lack_return(self, code: bytes) -> bool:
         """Short functions are looked at in full."""
         return len(code) <= _LOOKED_AT
@@ -105,7 +122,7 @@ class RiscV64(Architecture):
                 found[region.start + at] = name
         return found
 
-    def is_entry(self, image: Image, code: bytes) -> bool:
+    def is_entry(self, image: Image, code: bytes, thumb: bool = False) -> bool:
         """``addi sp, sp, -n``, whole or compressed."""
         half, word = int.from_bytes(code[:2], "little"), int.from_bytes(code[:4], "little")
         return half & 0xFF83 in (0x1101, 0x7101) or (word & 0xFFFFF == 0x10113 and word >> 31 == 1)

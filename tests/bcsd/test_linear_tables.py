@@ -1,0 +1,124 @@
+"""Jump tables of the processors that build a target from sums: made code, one form after another."""
+
+import pytest
+
+from weft.bcsd.architectures import architecture_named
+from weft.bcsd.architectures.backward import Backward
+from weft.bcsd.read.image import Image, Region
+
+BASE, TABLE = 0x10000, 0x20000
+CASES = [BASE + 0x40, BASE + 0x50, BASE + 0x60]
+
+
+def made(architecture, lines, table=b"", thumb=False, size=0x100):
+    """An image of nothing but a table, and the instructions as capstone would print them, four bytes each."""
+    code = Region(".text", BASE, memoryview(bytes(size)), size, True, False)
+    data = Region(".rodata", TABLE, memoryview(table or b"\0"), max(len(table), 1), False, False)
+    image = Image("made", "elf", architecture, False, True, [code], [code, data])
+    if thumb:
+        image.thumb.add(BASE)
+    instructions = [(BASE + 4 * number, 4, *(line.partition(" ")[::2])) for number, line in enumerate(lines)]
+    return image, instructions
+
+
+def targets(architecture, lines, table=b"", **more):
+    image, instructions = made(architecture, lines, table, **more)
+    addresses = [line[0] for line in instructions]
+    backward = Backward(instructions, addresses, set(), {}, (BASE, BASE + 0x100), [])
+    found = architecture_named(architecture).find_table(
+        image, instructions, len(instructions) - 1, backward, lambda at: at % 2 == 0
+    )
+    return None if found is None else found.targets
+
+
+def words(*values, size=4):
+    return b"".join((value & (1 << 8 * size) - 1).to_bytes(size, "little") for value in values)
+
+
+FROM_TABLE = words(*(case - TABLE for case in CASES))
+MADE = {
+    "arm, addresses": (
+        "arm",
+        ["adr r2, #0xfff8", "cmp r3, #2", "bhi #0x10090", "ldr pc, [r2, r3, lsl #2]"],
+        words(*CASES),
+    ),
+    "arm, distances": (
+        "arm",
+        ["adr r1, #0xfff8", "cmp r0, #2", "bhi #0x10090", "ldr r0, [r1, r0, lsl #2]", "add pc, r0, r1"],
+        FROM_TABLE,
+    ),
+    "mips, addresses in the frame": (
+        "mips",
+        [
+            *(
+                "lui $v1, 2",
+                "addiu $v1, $v1, 0",
+                "sw $v1, 0x10($sp)",
+                "sltiu $v0, $a0, 3",
+                "beqz $v0, 0x10090",
+            ),
+            *("sll $a0, $a0, 2", "lw $v1, 0x10($sp)", "addu $a0, $v1, $a0", "lw $v0, ($a0)", "jr $v0"),
+        ],
+        words(*CASES),
+    ),
+    "mips, distances from gp": (
+        "mips",
+        [
+            *(
+                "lui $gp, 1",
+                "addiu $gp, $gp, 0",
+                "addu $gp, $gp, $t9",
+                "sltiu $v0, $a0, 3",
+                "sll $a0, $a0, 2",
+            ),
+            *("addu $v1, $gp, $a0", "lw $gp, 0x10($sp)", "lw $v0, ($v1)", "addu $v0, $v0, $gp", "jr $v0"),
+        ],
+        FROM_TABLE,
+    ),
+    "ppc64": (
+        "ppc64",
+        [
+            *("lis r10, 2", "cmplwi cr7, r9, 2", "bgt cr7, 0x10090", "sldi r9, r9, 2", "lwax r9, r10, r9"),
+            *("add r9, r9, r10", "mtctr r9", "bctr "),
+        ],
+        FROM_TABLE,
+    ),
+    "riscv64": (
+        "riscv64",
+        [
+            *("c.li a4, 2", "auipc a5, 0x10", "addi a5, a5, -4", "bltu a4, a0, 0x80", "slli a0, a0, 2"),
+            *("add a0, a0, a5", "c.lw a0, 0(a0)", "c.add a0, a5", "c.jr a0"),
+        ],
+        FROM_TABLE,
+    ),
+}
+
+
+@pytest.mark.parametrize("form", MADE)
+def test_a_table_leads_where_its_entries_say(form):
+    architecture, lines, table = MADE[form]
+    assert targets(architecture, lines, table) == CASES
+    # Without the comparison nothing says where the table ends.
+    bare = [line for line in lines if not line.startswith(("cmp", "sltiu", "bltu"))]
+    assert targets(architecture, bare, table) is None
+
+
+def test_halfwords_behind_a_thumb_jump_count_twice_from_behind_it():
+    arm = architecture_named("arm")
+    image, instructions = made("arm", ["cmp r0, #2", "bhi #0x10090", "tbh [pc, r0, lsl #1]"], thumb=True)
+    entries = words(*((case - BASE - 12) // 2 for case in CASES), size=2)
+    image.code[0] = Region(".text", BASE, memoryview(bytes(12) + entries + bytes(64)), 0x100, True, False)
+    image.data[0] = image.code[0]
+    backward = Backward(instructions, [line[0] for line in instructions], set(), {}, (BASE, BASE + 0x100), [])
+    found = arm.find_table(image, instructions, 2, backward, lambda at: True)
+    assert found is not None
+    assert found.targets == CASES
+
+
+def test_as_many_jumps_behind_an_a32_jump():
+    assert targets("arm", ["cmp r3, #2", "addls pc, pc, r3, lsl #2"]) == [BASE + 12, BASE + 16, BASE + 20]
+
+
+def test_a_target_outside_of_the_function_makes_no_table():
+    table = words(CASES[0], BASE + 0x2000, CASES[2])
+    assert targets("arm", MADE["arm, addresses"][1], table) is None
