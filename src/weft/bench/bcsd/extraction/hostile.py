@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.bcsd.use.extract_files import build_table
+from weft.bcsd.use.extract_files import build_table, find_binaries
 from weft.bench.table import Row
-from weft.errors import InputError
+from weft.errors import InputError, WeftError
 from weft.platform.processes import Limits, run_bounded
 
 #: Bounds that no file may reach.
@@ -157,9 +157,20 @@ def mutants(bases: list[Path], count: int, seed: int = 0) -> Iterator[Mutant]:
 
 
 def extract_mutant(path: str) -> int:
-    """What a worker does with one file: the whole extraction, tables included."""
-    builder, _ = build_table(path)
-    return sum(table.num_rows for table in builder.tables())
+    """What a worker does with one file: the whole extraction of it, or of its members, lifting and tables included."""
+    rows = 0
+    failed: list[WeftError] = []
+    members = find_binaries([path])
+    for member in members:
+        try:
+            builder, _ = build_table(member, cache=False)
+        except WeftError as error:
+            failed.append(error)
+            continue
+        rows += sum(table.num_rows for table in builder.tables())
+    if failed and len(failed) == len(members):
+        raise failed[0]
+    return rows
 
 
 @dataclass(frozen=True)
@@ -235,12 +246,83 @@ def sample_files() -> list[Path]:
     return sorted(dict.fromkeys(found))
 
 
+#: Compilers' runtime folders of the processors beside x86-64 and AArch64, and what of them is small.
+_CROSS = (
+    *("arm-linux-gnueabihf", "mips-linux-gnu", "mipsel-linux-gnu", "mips64el-linux-gnuabi64"),
+    *("powerpc64le-linux-gnu", "riscv64-linux-gnu", "i686-linux-gnu"),
+)
+_SMALL = ("libBrokenLocale.so.1", "libutil.so.1", "Scrt1.o", "libBrokenLocale.a")
+_MADE = Path("tests/bcsd/files")
+
+
+def other_files(folder: Path) -> list[Path]:
+    """The same of every other processor and format: programs, objects, archives, PE, Mach-O, fat Mach-O.
+
+    Args:
+        folder: Where files are made that this machine has none of.
+
+    Raises:
+        InputError: There are none.
+    """
+    names = (
+        *("clang-O2-arm", "clang-O2-thumb", "clang-O2-mips", "clang-O2-mipsel", "clang-O2-i386"),
+        *("gcc-O2-aarch64.o", "gcc-O2-x86_64.o", "clang-O2-x86_64.dll", "clang-O2-x86_64.dylib"),
+    )
+    found = [_MADE / name for name in names]
+    found += [Path("/usr") / triple / "lib" / name for triple in _CROSS for name in _SMALL]
+    found = [path.resolve() for path in found if path.is_file() and path.stat().st_size < 1 << 17]
+    objects = [path for path in found if path.suffix == ".o"]
+    thin = [path for path in found if path.suffix == ".dylib"]
+    if objects:
+        found.append(folder / "made.a")
+        found[-1].write_bytes(archive_of(objects))
+    if thin:
+        found.append(folder / "made.fat")
+        found[-1].write_bytes(fat_of(thin[0].read_bytes()))
+    if not found:
+        raise InputError("no small binary of another processor on this machine to damage")
+    return sorted(dict.fromkeys(found))
+
+
+def archive_of(members: list[Path]) -> bytes:
+    """A System V archive."""
+    out = b"!<arch>\n"
+    for number, member in enumerate(members):
+        content = member.read_bytes()
+        head = f"{f'm{number}.o/':<16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(content):<10}`\n"
+        out += head.encode() + content + b"\n" * (len(content) % 2)
+    return out
+
+
+def fat_of(thin: bytes) -> bytes:
+    """A fat Mach-O file of one slice, twice: as x86-64 and as what it is not."""
+    start = 4096
+    head = b"\xca\xfe\xba\xbe" + struct.pack(">I", 2)
+    for cpu in (0x01000007, 0x0100000C):
+        head += struct.pack(">5I", cpu, 3, start, len(thin), 12)
+        start += len(thin) + -len(thin) % 4096
+    padded = thin + bytes(-len(thin) % 4096)
+    return head + bytes(4096 - len(head)) + padded + thin
+
+
 def rows(quick: bool) -> list[Row]:
-    """The campaign: 5,000 files, 300 in a quick look."""
-    campaign = run_campaign(sample_files(), 300 if quick else 5000, workers=len(os.sched_getaffinity(0)))
+    """The campaigns: 5,000 files of this machine and 2,000 of every other processor, 300 each in a quick look."""
+    workers = len(os.sched_getaffinity(0))
+    found = _rows("", run_campaign(sample_files(), 300 if quick else 5000, workers=workers))
+    return found + other_rows(300 if quick else 2000, workers)
+
+
+def other_rows(count: int, workers: int = 1) -> list[Row]:
+    """The campaign over the other processors and formats."""
+    with tempfile.TemporaryDirectory(prefix="weft-hostile-") as folder:
+        campaign = run_campaign(other_files(Path(folder)), count, workers=workers)
+    return _rows(", other processors and formats", campaign)
+
+
+def _rows(what: str, campaign: Campaign) -> list[Row]:
     for reason, times in campaign.reasons.most_common(12):
         print(f"{times:6}  {reason}")  # noqa: T201 - the classes of failures belong to the measurement
-    variant = f"{campaign.files} mutants, {campaign.read} read"
+    variant = f"{campaign.files} mutants, {campaign.read} read{what}"
     files = float(campaign.files)
     return [
         Row("hostile: worker died", variant, "-", "files", len(campaign.crashed), files, target=0.002),
