@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from weft.bcsd.read import open_image
+from weft.bcsd.read.members import members_of
+from weft.bench.bcsd.extraction import hostile
 from weft.bench.bcsd.extraction.hostile import LIMITS, MUTATIONS, mutants, run_campaign
 from weft.errors import InputError
 
@@ -25,6 +27,17 @@ def test_a_hundred_damaged_files_harm_nothing():
     assert sum(campaign.reasons.values()) == 100 - campaign.read
 
 
+def test_the_campaign_has_archives_and_fat_files_of_what_is_there(files, tmp_path, monkeypatch):
+    monkeypatch.setattr(hostile, "_MADE", files)
+    bases = hostile.other_files(tmp_path)
+    made = [path for path in bases if path.parent == tmp_path]
+    assert sorted(path.name for path in made) == ["made.a", "made.fat"]
+    # Whole, they are read to the last member: what is damaged later is what a tool would have made.
+    for path in made:
+        assert hostile.extract_mutant(str(path)) > 0
+        assert len(members_of(str(path))) >= 2
+
+
 def test_mutants_are_the_same_every_time():
     one = [(m.number, m.kind, m.content) for m in mutants(BASES, 40)]
     two = [(m.number, m.kind, m.content) for m in mutants(BASES, 40)]
@@ -39,6 +52,7 @@ def test_mutants_are_the_same_every_time():
         (b"", "an empty file"),
         (b"#!/bin/sh\necho no\n", "not an ELF, PE or Mach-O file"),
         (b"!<arch>\nsome archive", "an archive, no binary"),
+        (b"!<arch>\n", "an archive, no binary: it holds no members"),
         (b"\x7fELF", "an ELF file whose header cannot be parsed"),
         (b"MZ" + bytes(100), "a PE file whose header cannot be parsed"),
         (b"\xcf\xfa\xed\xfe" + bytes(20), "a Mach-O file for ANY (known: aarch64, x86_64)"),

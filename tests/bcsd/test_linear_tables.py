@@ -122,3 +122,9 @@ def test_as_many_jumps_behind_an_a32_jump():
 def test_a_target_outside_of_the_function_makes_no_table():
     table = words(CASES[0], BASE + 0x2000, CASES[2])
     assert targets("arm", MADE["arm, addresses"][1], table) is None
+
+
+def test_what_an_index_was_before_a_loop_is_not_what_it_is():
+    lines = ["move $s0, $zero", "lui $v1, 2", "sltiu $v0, $s0, 3", "beqz $v0, 0x10090", "sll $v0, $s0, 2"]
+    lines += ["addu $v0, $v0, $v1", "lw $v0, ($v0)", "jr $v0"]
+    assert targets("mips", lines, words(*CASES)) == CASES

@@ -101,6 +101,7 @@ class Resolver:
         self._speech, self._image, self._backward = speech, image, backward
         self._instructions = instructions
         self._start = instructions[0][0] if instructions else 0
+        self._index = ""
         self._mask = (1 << 8 * image.pointer_size) - 1
 
     def find(self, jump: int, target: Definition, is_code: Callable[[int], bool]) -> Table | None:
@@ -108,6 +109,7 @@ class Resolver:
         compared, bound = self._bound(jump)
         if bound is None or not 0 < bound.values <= _MOST_ENTRIES:
             return None
+        self._index = bound.register
         value = self._sum_of(target, jump, compared, _DEEPEST)
         if len(value.terms) != 1:
             return None
@@ -175,6 +177,9 @@ class Resolver:
             if definition is None or definition.register != register or self._speech.skips(definition):
                 continue
             if definition.terms == _ANYTHING:
+                return unknown
+            if register == self._index and index < compared:
+                # What it was set to once says nothing of a loop.
                 return unknown
             value = self._sum_of(definition, index, compared, depth - 1)
             return unknown if value.terms and index < compared else value

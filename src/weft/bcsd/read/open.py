@@ -53,7 +53,9 @@ def open_image(path: str | os.PathLike[str]) -> Image:
     kind = sniff_format(bytes(content[:8]))
     if kind is None:
         if holds_members(bytes(content[:8])):
-            first = next(iter(members_of(place)), f"{place}(name.o)")
+            first = next(iter(members_of(place)), None)
+            if first is None:
+                raise InputError("an archive, no binary: it holds no members", where=place)
             raise InputError("an archive, no binary", where=place, hint=f"name a member, as in {first!r}")
         raise InputError("not an ELF, PE or Mach-O file", where=place)
     with warnings.catch_warnings():
