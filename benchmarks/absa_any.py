@@ -78,14 +78,14 @@ def _stem(word: str) -> str:
     return word[:-1] if word.endswith("s") else word
 
 
-def model(name: str, threads: int) -> Answers:
-    """A trained model by its name or folder."""
+def model(name: str, threads: int, precision: str) -> Answers:
+    """A trained model by its name or folder, in an arithmetic of ``weft absa``."""
     import torch
 
     from weft.absa.use.store import load
 
     torch.set_num_threads(threads)
-    asker = load(name)
+    asker = load(name).compute_in(precision)
 
     def answer(corpus: Corpus) -> NDArray[np.float64]:
         return under(np.concatenate(asker.answer(corpus.sentences)), asker.classes_, corpus.polarities)
@@ -100,10 +100,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--model", action="append", default=[])
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--part", action="append", default=[], help="only this part; may be repeated")
+    parser.add_argument("--precision", default="fp32", help="fp32, bf16, int8 or auto")
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
     systems: dict[str, Answers] = {"all none": all_none, "VADER": vader()}
-    systems |= {name: model(name, arguments.threads) for name in arguments.model}
+    systems |= {name: model(name, arguments.threads, arguments.precision) for name in arguments.model}
     parts: dict[str, Corpus] = {}
     for domain in DOMAINS:
         reviews = read_mabsa(arguments.data / f"absa/mabsa/{domain}-dev.txt").reviews
@@ -116,6 +118,7 @@ def main() -> None:
         for kind in dict.fromkeys(kinds.values()):
             picked = [i for i, s in enumerate(own.sentences) if kinds[s.text] == kind]
             parts[kind + mark] = own.subset(picked)
+    parts = {name: corpus for name, corpus in parts.items() if name in (arguments.part or parts)}
     rows: list[dict[str, object]] = []
     shown = ("found", "precision", "accuracy", "macro_f1", "aspect_auc", "sentiment", "all_right", "ece")
     print(f"{'':40}" + "".join(f"{name:>11}" for name in shown))
