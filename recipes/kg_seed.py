@@ -9,6 +9,9 @@ the chunk the masked leaves hold. Entities are given. Controls: no seed, and the
 relation dealt out anew among its heads. All runs have the same number of steps. OUT/results.jsonl gets a line for each:
 correct facts that the seed lacks, among the 100, 200 and 400 surest and at the threshold with the highest F1 on the
 validation documents, and average precision, there and on the held-out ones.
+
+With --made N the corpus is N made texts of one to three plain sentences (`kg_text_made.py`), and other such texts are
+held out: of the same sentences, with other names.
 """
 
 from __future__ import annotations
@@ -18,24 +21,30 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
 import torch
+from kg_text_small import plain_texts
 
 from weft.kg.dataset.text import TextBuildConfig, build_redocred, build_text
-from weft.kg.evaluate.triples import Guess, best_threshold, guess_tails
+from weft.kg.dataset.text_chunks import text_chunks
+from weft.kg.dataset.tokens import CodeTokenizer
+from weft.kg.dataset.vocabulary import bert_vocabulary
+from weft.kg.evaluate.triples import guess_chunks
 from weft.kg.inject.injection import InjectionConfig
 from weft.kg.learn.code import course, started
 from weft.kg.learn.start import load_start
 from weft.kg.model.leafy_chain import LeafyChainModel
+from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.redocred import read_redocred, redocred_schema
 from weft.kg.represent.dataset import load_dataset
-from weft.kg.represent.passages import Fact, TextDataset, load_text_dataset
+from weft.kg.represent.passages import Fact, load_text_dataset
 from weft.kg.represent.sampling import SamplingConfig
+from weft.kg.represent.standing import AskedChunk, standing_in
 from weft.kg.schema import Schema
 from weft.platform.files import append_text, write_text
 from weft.platform.reading import read_object
@@ -86,12 +95,15 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--relations", type=int, default=8)
     parser.add_argument("--steps", type=int, default=150)
     parser.add_argument("--batch-size", type=int, default=16)
+    parser.add_argument(
+        "--made", type=int, default=0, metavar="N", help="N made texts instead of Re-DocRED's"
+    )
     parser.add_argument("--documents", nargs=2, type=int, default=(25, 50), help="for choices, held out")
     arguments = parser.parse_args(argv)
     torch.set_num_threads(1)
     out: Path = arguments.out
     out.mkdir(parents=True, exist_ok=True)
-    gold, schema = prepare(arguments)
+    prepared = prepare(arguments)
     results = out / "results.jsonl"
     known = results.read_text().splitlines() if results.is_file() else []
     done = {json.loads(line)["name"] for line in known}
@@ -105,60 +117,120 @@ def main(argv: list[str]) -> int:
     ]
     for run in (run for run in runs if run.name not in done):
         begin = time.process_time()
-        triples, injected, model = train(run, arguments, gold, schema)
+        triples, injected, model = train(run, arguments, prepared)
         spent = time.process_time() - begin
-        record = score(model, gold, schema, triples, arguments.documents)
+        record = score(model, prepared, triples)
         record = {"name": run.name, **vars(run), "injected": injected, "seconds": round(spent), **record}
         append_text(results, json.dumps(record) + "\n")
         print(json.dumps(record), flush=True)
     return 0
 
 
-def prepare(arguments: argparse.Namespace) -> tuple[TextDataset, Schema]:
+@dataclass(frozen=True)
+class Held:
+    """Documents with their facts, none of which training sees.
+
+    Args:
+        chunks: Theirs, with their entities.
+        names: Of the entities of each document.
+        facts: Of each document, relations by the ids of the schema.
+    """
+
+    chunks: Sequence[AskedChunk]
+    names: Sequence[Mapping[int, str]]
+    facts: Sequence[frozenset[Fact]]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What all runs share.
+
+    Args:
+        schema: The commonest relations.
+        known: Facts of the training documents, by names.
+        chosen: Documents for choices.
+        held_out: Documents to count on.
+    """
+
+    schema: Schema
+    known: Sequence[tuple[str, str, str]]
+    chosen: Held
+    held_out: Held
+
+
+def prepare(arguments: argparse.Namespace) -> Prepared:
     """All documents with their facts, the commonest relations, and the training documents as a corpus."""
     out: Path = arguments.out
-    split = read_object(arguments.split)
-    parts = {name: part for part, names in split.items() for name in names}
-    if not (out / "gold" / "build.json").is_file():
-        build_redocred([arguments.data], out / "gold", split=parts, vocabulary=arguments.start)
-    gold = load_text_dataset(out / "gold")
-    counts = Counter(
-        relation for number in gold.documents_of("train") for _, relation, _ in gold.facts[number]
+    parts = {name: part for part, names in read_object(arguments.split).items() for name in names}
+    every = list(read_redocred(arguments.data, Funnel()))
+    training, valid, test = (
+        [document for document in every if parts.get(document.id) == part]
+        for part in ("train", "valid", "test")
     )
-    names = {gold.schema.names[relation] for relation, _ in counts.most_common(arguments.relations)}
-    kept = [relation for relation in redocred_schema().relations if relation.name in names]
+    if arguments.made:
+        if not (out / "gold" / "build.json").is_file():
+            build_redocred([arguments.data], out / "gold", split=parts, vocabulary=arguments.start)
+        texts = plain_texts(load_text_dataset(out / "gold"), arguments.made + sum(arguments.documents))
+        training, rest = texts[: arguments.made], texts[arguments.made :]
+        valid, test = rest[: arguments.documents[0]], rest[arguments.documents[0] :]
+    ids = redocred_schema().ids()
+    names = redocred_schema().names
+    counts = Counter(names[ids[fact.relation]] for document in training for fact in document.facts)
+    common = {name for name, _ in counts.most_common(arguments.relations)}
+    kept = [relation for relation in redocred_schema().relations if relation.name in common]
     schema = Schema(
-        tuple(replace(item, inverse=item.inverse if item.inverse in names else "") for item in kept)
+        tuple(replace(item, inverse=item.inverse if item.inverse in common else "") for item in kept)
     )
-    schema.save(out / "schema.json")
     lines: list[str] = []
-    for document in read_redocred(arguments.data, Funnel()):
-        if parts.get(document.id) != "train":
-            continue
+    known: dict[tuple[str, str, str], None] = {}
+    for document in training:
         mentions = [
             {"start": item.start, "end": item.end, "entity": item.name, "type": item.type}
             for item in document.mentions
         ]
         lines.append(json.dumps({"id": document.id, "text": document.text, "mentions": mentions}))
+        called = {item.entity: item.name for item in document.mentions}
+        for head, relation, tail in document.facts:
+            name = names[ids[relation]]
+            if name in common:
+                known[called[head], name, called[tail]] = None
     write_text(out / "corpus.jsonl", "\n".join(lines) + "\n")
-    return gold, schema
+    tokenizer = bert_vocabulary(arguments.start)
+    return Prepared(
+        schema,
+        list(known),
+        _held(valid[: arguments.documents[0]], tokenizer, schema),
+        _held(test[: arguments.documents[1]], tokenizer, schema),
+    )
 
 
-def draw(gold: TextDataset, schema: Schema, run: Run) -> list[tuple[str, str, str]]:
+def _held(documents: Sequence[TextDocument], tokenizer: CodeTokenizer, schema: Schema) -> Held:
+    sizes, ids = TextBuildConfig(), schema.ids()
+    chunks = [
+        AskedChunk(number, tuple(chunk.ids.tolist()), standing_in(chunk, sizes.longest_tail))
+        for number, document in enumerate(documents)
+        for chunk in text_chunks(document, tokenizer.encode(document.text), sizes.roots, Funnel())
+    ]
+    return Held(
+        chunks,
+        [{item.entity: item.name for item in document.mentions} for document in documents],
+        [
+            frozenset(
+                (head, ids[relation], tail) for head, relation, tail in document.facts if relation in ids
+            )
+            for document in documents
+        ],
+    )
+
+
+def draw(prepared: Prepared, run: Run) -> list[tuple[str, str, str]]:
     """Facts of the training documents by names; tails of a relation dealt out anew where the run is shuffled."""
-    ids = {gold.schema.id_of(name): name for name in schema.names[1:]}
-    known: dict[tuple[str, str, str], None] = {}
-    for number in gold.documents_of("train"):
-        entities = gold.entities[number]
-        for head, relation, tail in sorted(gold.facts[number]):
-            if relation in ids and head in entities and tail in entities:
-                known[entities[head].name, ids[relation], entities[tail].name] = None
     random = Random(run.seed)
-    drawn = random.sample(list(known), min(run.size, len(known)))
+    drawn = random.sample(list(prepared.known), min(run.size, len(prepared.known)))
     if not run.shuffled:
         return drawn
     result: list[tuple[str, str, str]] = []
-    for name in schema.names[1:]:
+    for name in prepared.schema.names[1:]:
         mine = [item for item in drawn if item[1] == name]
         tails = [item[2] for item in mine]
         random.shuffle(tails)
@@ -167,20 +239,20 @@ def draw(gold: TextDataset, schema: Schema, run: Run) -> list[tuple[str, str, st
 
 
 def train(
-    run: Run, arguments: argparse.Namespace, gold: TextDataset, schema: Schema
+    run: Run, arguments: argparse.Namespace, prepared: Prepared
 ) -> tuple[list[tuple[str, str, str]], int, LeafyChainModel]:
     """Draw, build, train."""
     folder: Path = arguments.out / run.name
     folder.mkdir(parents=True, exist_ok=True)
-    triples = draw(gold, schema, run)
+    triples = draw(prepared, run)
     # Without a seed the corpus is the same and no leaf hangs anywhere: one triple is drawn to name the schema.
-    stated = triples or draw(gold, schema, Run(1, False, run.alpha, run.seed, run.kind))
+    stated = triples or draw(prepared, Run(1, False, run.alpha, run.seed, run.kind))
     rows = [json.dumps({"head": head, "relation": name, "tail": tail}) for head, name, tail in stated]
     write_text(folder / "seed.jsonl", "\n".join(rows) + "\n")
     funnel = build_text(
         [arguments.out / "corpus.jsonl"],
         folder / "data",
-        schema,
+        prepared.schema,
         [folder / "seed.jsonl"],
         TextBuildConfig(valid_percent=0, test_percent=0),
         injection=InjectionConfig(alpha=run.alpha if triples else 0.0),
@@ -219,56 +291,45 @@ def train(
 
 
 def score(
-    model: LeafyChainModel,
-    gold: TextDataset,
-    schema: Schema,
-    triples: Sequence[tuple[str, str, str]],
-    sizes: tuple[int, int],
+    model: LeafyChainModel, prepared: Prepared, triples: Sequence[tuple[str, str, str]]
 ) -> dict[str, object]:
     """Correct facts of held-out documents that the seed lacks."""
-    chosen, held_out = gold.documents_of("valid")[: sizes[0]], gold.documents_of("test")[: sizes[1]]
-    ids = {gold.schema.id_of(name) for name in schema.names[1:]}
     stated = set(triples)
-
-    def is_new(document: int, fact: Fact) -> bool:
-        entities, (head, relation, tail) = gold.entities[document], fact
-        if head not in entities or tail not in entities or relation not in ids:
-            return False
-        return (entities[head].name, gold.schema.names[relation], entities[tail].name) not in stated
-
-    facts = [
-        frozenset(fact for fact in known if is_new(number, fact)) for number, known in enumerate(gold.facts)
-    ]
-    only = replace(gold, facts=tuple(facts))
-    with torch.autocast("cpu", torch.bfloat16):
-        valid, asked = (
-            [item for item in guess_tails(model, gold, documents, schema) if is_new(item.document, item.fact)]
-            for documents in (chosen, held_out)
-        )
-    threshold = best_threshold(only, valid, chosen)
-    right = _right(only, asked)
-    kept, there = (
-        sum(item.score >= threshold for item in asked),
-        sum(len(facts[number]) for number in held_out),
+    (right_there, scores_there, new_there), (right, scores, new) = (
+        _judged(model, held, prepared.schema, stated) for held in (prepared.chosen, prepared.held_out)
     )
-    found = sum(right[:kept])
+    f1 = [2 * sum(right_there[:kept]) / (kept + new_there) for kept in range(1, len(right_there) + 1)]
+    threshold = scores_there[max(range(len(f1)), key=f1.__getitem__)] if f1 else 0.0
+    kept = sum(value >= threshold for value in scores)
     return {
-        "new_facts": there,
-        "asked": len(asked),
+        "new_facts": new,
+        "asked": len(right),
         **{f"right_of_{rank}": sum(right[:rank]) for rank in RANKS},
         "kept": kept,
-        "right": found,
-        "f1": round(2 * found / max(kept + there, 1), 4),
-        "average_precision": _average(right, there),
-        "valid_average_precision": _average(
-            _right(only, valid), sum(len(facts[number]) for number in chosen)
-        ),
+        "right": sum(right[:kept]),
+        "f1": round(2 * sum(right[:kept]) / max(kept + new, 1), 4),
+        "average_precision": _average(right, new),
+        "valid_average_precision": _average(right_there, new_there),
     }
 
 
-def _right(gold: TextDataset, guesses: Sequence[Guess]) -> list[bool]:
-    """Whether each guess is right, the surest first."""
-    return [item.fact in gold.facts[item.document] for item in sorted(guesses, key=lambda item: -item.score)]
+def _judged(
+    model: LeafyChainModel, held: Held, schema: Schema, stated: Set[tuple[str, str, str]]
+) -> tuple[list[bool], list[float], int]:
+    """Guesses that the seed lacks, the surest first: whether right, and how sure; and how many such facts there are."""
+
+    def is_new(document: int, fact: Fact) -> bool:
+        names, (head, relation, tail) = held.names[document], fact
+        return (names[head], schema.names[relation], names[tail]) not in stated
+
+    with torch.autocast("cpu", torch.bfloat16):
+        guesses = guess_chunks(model, held.chunks, schema)
+    ordered = sorted(
+        (item for item in guesses if is_new(item.document, item.fact)), key=lambda item: -item.score
+    )
+    right = [item.fact in held.facts[item.document] for item in ordered]
+    there = sum(is_new(number, fact) for number, facts in enumerate(held.facts) for fact in facts)
+    return right, [item.score for item in ordered], there
 
 
 def _average(right: Sequence[bool], there: int) -> float:

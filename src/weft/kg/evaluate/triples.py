@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.represent.entities import EntityExample, entity_batch
 from weft.kg.represent.passages import Fact, TextDataset
-from weft.kg.represent.standing import load_asked
+from weft.kg.represent.standing import AskedChunk, load_asked
 from weft.kg.schema import Schema
 from weft.train.batching import to_device
 
@@ -103,26 +103,25 @@ def guess(
     return [Guess(document, fact, score) for (document, fact), score in best.items()]
 
 
+def guess_tails(model: LeafyChainModel, dataset: TextDataset, documents: Sequence[int]) -> list[Guess]:
+    """What a leafy chain model of text says of documents of a data set; see :func:`guess_chunks`."""
+    return guess_chunks(model, load_asked(dataset.folder, documents, model.config.leaves), dataset.schema)
+
+
 @torch.no_grad()
-def guess_tails(
-    model: LeafyChainModel, dataset: TextDataset, documents: Sequence[int], schema: Schema | None = None
-) -> list[Guess]:
+def guess_chunks(model: LeafyChainModel, chunks: Iterable[AskedChunk], schema: Schema) -> list[Guess]:
     """Every fact that types allow, by the logit of its tail's probability; of several chunks the surest counts.
 
     Args:
         model: Set to eval mode.
-        dataset: Of its vocabulary and schema.
-        documents: Their numbers.
-        schema: Which relations to ask for; those of the data set where None.
+        chunks: With their entities.
+        schema: The model's.
     """
     model.eval()
-    schema = schema or dataset.schema
-    ids = dataset.schema.ids()
     best: dict[tuple[int, Fact], float] = {}
-    for chunk in load_asked(dataset.folder, documents, model.config.leaves):
+    for chunk in chunks:
         for item in choose_tails(model, chunk.ids, chunk.standing, schema):
-            relation = ids[schema.names[item.relation]]
-            key = chunk.document, (item.head.entity, relation, item.tail.entity)
+            key = chunk.document, (item.head.entity, item.relation, item.tail.entity)
             best[key] = max(item.probability, best.get(key, 0.0))
     return [Guess(document, fact, _logit(value)) for (document, fact), value in best.items()]
 
