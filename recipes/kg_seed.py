@@ -32,10 +32,10 @@ from kg_text_small import plain_texts
 from weft.kg.dataset.text import TextBuildConfig, build_redocred, build_text
 from weft.kg.dataset.text_chunks import text_chunks
 from weft.kg.dataset.tokens import CodeTokenizer
-from weft.kg.dataset.vocabulary import bert_vocabulary
+from weft.kg.dataset.vocabulary import bert_vocabulary, learn_vocabulary
 from weft.kg.evaluate.triples import guess_chunks
 from weft.kg.inject.injection import InjectionConfig
-from weft.kg.learn.code import course, started
+from weft.kg.learn.code import course, named_config, started
 from weft.kg.learn.start import load_start
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.read.documents import TextDocument
@@ -85,7 +85,9 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Measure what a seed is worth on text.")
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--split", type=Path, required=True)
-    parser.add_argument("--start", type=Path, required=True, help="a BERT directory")
+    parser.add_argument(
+        "--start", type=Path, help="a BERT directory; without, two layers of width 128 from scratch"
+    )
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--kinds", nargs="*", default=["graphmert"])
     parser.add_argument("--sizes", nargs="*", type=int, default=[0, 125, 500, 2000])
@@ -146,12 +148,14 @@ class Prepared:
     """What all runs share.
 
     Args:
+        vocabulary: A folder with the tokenizer of all.
         schema: The commonest relations.
         known: Facts of the training documents, by names.
         chosen: Documents for choices.
         held_out: Documents to count on.
     """
 
+    vocabulary: Path
     schema: Schema
     known: Sequence[tuple[str, str, str]]
     chosen: Held
@@ -169,7 +173,7 @@ def prepare(arguments: argparse.Namespace) -> Prepared:
     )
     if arguments.made:
         if not (out / "gold" / "build.json").is_file():
-            build_redocred([arguments.data], out / "gold", split=parts, vocabulary=arguments.start)
+            build_redocred([arguments.data], out / "gold", split=parts)
         texts = plain_texts(load_text_dataset(out / "gold"), arguments.made + sum(arguments.documents))
         training, rest = texts[: arguments.made], texts[arguments.made :]
         valid, test = rest[: arguments.documents[0]], rest[arguments.documents[0] :]
@@ -195,8 +199,14 @@ def prepare(arguments: argparse.Namespace) -> Prepared:
             if name in common:
                 known[called[head], name, called[tail]] = None
     write_text(out / "corpus.jsonl", "\n".join(lines) + "\n")
-    tokenizer = bert_vocabulary(arguments.start)
+    if arguments.start is None:
+        learnt = learn_vocabulary([document.text for document in training], 2000)
+        (out / "vocabulary").mkdir(exist_ok=True)
+        learnt.save(out / "vocabulary" / "tokenizer.json")
+    vocabulary = arguments.start or out / "vocabulary"
+    tokenizer = bert_vocabulary(vocabulary)
     return Prepared(
+        vocabulary,
         schema,
         list(known),
         _held(valid[: arguments.documents[0]], tokenizer, schema),
@@ -257,16 +267,19 @@ def train(
         TextBuildConfig(valid_percent=0, test_percent=0),
         injection=InjectionConfig(alpha=run.alpha if triples else 0.0),
         near=None,
-        vocabulary=arguments.start,
+        vocabulary=prepared.vocabulary,
     )
     injected = funnel.counts["triples"] if triples else 0
     dataset = load_dataset(folder / "data")
     seed_everything(run.seed)
-    model = started(run.kind, dataset, load_start(arguments.start, dataset.tokenizer.vocab_size))
+    if arguments.start is None:
+        model = LeafyChainModel(named_config(run.kind, dataset, 128, 2, 4))
+    else:
+        model = started(run.kind, dataset, load_start(arguments.start, dataset.tokenizer.vocab_size))
     config = TrainConfig(
         steps=arguments.steps,
         batch_size=arguments.batch_size,
-        learning_rate=4e-4,
+        learning_rate=2e-3 if arguments.start is None else 4e-4,
         betas=(0.9, 0.98),
         warmup=0.1,
         schedule="linear",
