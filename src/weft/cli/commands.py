@@ -78,7 +78,7 @@ _KG = {
     "train": Command("train a model by a YAML file", "train", ("kg",)),
     "eval": Command("score a model and the baselines on held-out modules or documents", "kg.eval"),
     "judge": Command("how well a model reads raw text, against labelled documents", "kg.judge"),
-    "facts": Command("facts of a Python file, each with its confidence", "kg.facts"),
+    "facts": Command("facts of a file of Python or text, each with its confidence", "kg.facts"),
     "annotate": Command("write the annotations that a Python tree lacks", "kg.annotate"),
     "extract": Command("read a corpus into a store, document by document", "kg.extract"),
     "ask": Command("ask a store a question in words", "kg.store.ask"),
