@@ -168,7 +168,7 @@ function looks() {
     { selector: "node", style: { label: "data(label)", "font-size": 11, width: 16, height: 16, color: colour("text"), "background-color": colour("ground"), "border-width": 2, "border-color": colour("near"), "text-valign": "bottom", "text-margin-y": 3, "text-outline-color": colour("soft"), "text-outline-width": 2, "min-zoomed-font-size": 5 } },
     ...Object.entries(SHAPES).map(([kind, shape]) => ({ selector: `node[kind = "${kind}"]`, style: { shape } })),
     { selector: "node.open", style: { "background-color": colour("near"), width: 22, height: 22, "font-weight": "bold" } },
-    { selector: "edge", style: { "font-size": 9, color: colour("blue"), width: 1.4, "line-color": colour("arrow"), "target-arrow-color": colour("arrow"), "target-arrow-shape": "triangle", "arrow-scale": 0.8, "curve-style": "bezier", "text-rotation": "autorotate", "text-outline-color": colour("soft"), "text-outline-width": 2, "min-zoomed-font-size": 7 } },
+    { selector: "edge", style: { "font-size": 9, color: colour("blue"), width: 1.4, "line-color": colour("arrow"), "target-arrow-color": colour("arrow"), "target-arrow-shape": "triangle", "arrow-scale": 0.8, "curve-style": "bezier", "control-point-step-size": 16, "text-rotation": "autorotate", "text-outline-color": colour("soft"), "text-outline-width": 2, "min-zoomed-font-size": 7 } },
     ...["source", "target"].map((end) => ({ selector: `edge[at = "${end}"][offset]`, style: { [`${end}-label`]: "data(label)", [`${end}-text-offset`]: "data(offset)", [`${end}-text-rotation`]: "autorotate" } })),
     { selector: "edge.wordless", style: { "source-label": "", "target-label": "" } },
     { selector: 'edge[origin = "model"]', style: { "line-style": "dashed" } },
