@@ -61,6 +61,14 @@ def test_one_worker_answers_again_and_again_and_tells_how_far_it_is():
         crew.run(("count", 0))
 
 
+def test_one_item_may_take_longer_than_others():
+    crew = Crew(work, 1, Limits(0.001, ROOM))
+    assert crew.run(("sleep", 0.2), seconds=240)
+    with pytest.raises(LimitError, match=r"took more than 0\.001 s"):
+        crew.run(("sleep", 0.2))
+    crew.close()
+
+
 def test_a_worker_that_dies_or_breaks_a_limit_is_replaced():
     crew = Crew(work, 1, Limits(120, ROOM))
     first = crew.run(("count", 0))

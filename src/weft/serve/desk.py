@@ -225,9 +225,12 @@ class Desk:
         return Task(job.kind, job.request, self.served, files)
 
     def _warm(self, crew: Crew, kind: str) -> None:
-        """Load what the first question would wait for; where that fails, the question says why."""
+        """Load what the first question would wait for; where that fails, the question says why.
+
+        A busy machine may need longer for it than any question may take.
+        """
         with suppress(WeftError):
-            crew.run(Task(kind, {}, self.served))
+            crew.run(Task(kind, {}, self.served), seconds=self.settings.bounds.job_seconds)
 
     def _sweep(self) -> None:
         while not self._stopped.wait(_SWEEP):

@@ -48,7 +48,11 @@ class Crew:
         self._closed = False
 
     def run(
-        self, item: Any, tell: Tell = lambda news: None, wanted: Callable[[], bool] = lambda: True
+        self,
+        item: Any,
+        tell: Tell = lambda news: None,
+        wanted: Callable[[], bool] = lambda: True,
+        seconds: float | None = None,
     ) -> Any:
         """Perform one item; waits for a free worker, and for the answer.
 
@@ -56,6 +60,7 @@ class Crew:
             item: What the worker gets, by pickle.
             tell: Gets its progress.
             wanted: Asked again and again; False ends the work.
+            seconds: How long this item may take; as all where None.
 
         Raises:
             WeftError: What the work raised.
@@ -70,7 +75,7 @@ class Crew:
             if member is None or not member.process.is_alive():
                 self._drop(member)
                 member = self._hire()
-            return member.perform(item, tell, lambda: wanted() and not self._closed)
+            return member.perform(item, tell, lambda: wanted() and not self._closed, seconds)
         finally:
             if member is not None and not member.process.is_alive():
                 self._drop(member)
@@ -113,8 +118,9 @@ class _Member:
         theirs.close()
         watched.close()
 
-    def perform(self, item: Any, tell: Tell, wanted: Callable[[], bool]) -> Any:
-        deadline = time.monotonic() + self.limits.seconds
+    def perform(self, item: Any, tell: Tell, wanted: Callable[[], bool], seconds: float | None = None) -> Any:
+        seconds = self.limits.seconds if seconds is None else seconds
+        deadline = time.monotonic() + seconds
         try:
             self.connection.send(item)
         except OSError:
@@ -138,7 +144,7 @@ class _Member:
                 raise self._death()
             if time.monotonic() >= deadline:
                 self.kill()
-                raise LimitError(f"took more than {self.limits.seconds:g} s")
+                raise LimitError(f"took more than {seconds:g} s")
             if not wanted():
                 self.kill()
                 raise Interrupted("stopped")
