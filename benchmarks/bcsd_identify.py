@@ -1,7 +1,12 @@
 """How well `weft bcsd identify` names the libraries of static programs, and their versions.
 
-    weft bcsd index build PACKAGES… --index libs.index --downloads libs.packages
+    weft bcsd index build $(cat benchmarks/bcsd_identify/held.txt) --index libs.index --downloads libs.packages
+    weft bcsd index build $(cat benchmarks/bcsd_identify/absent.txt) --index absent.index --downloads libs.packages
     python benchmarks/bcsd_identify.py --index libs.index --work libs.packages --part measured --out rows.json
+
+The first list has older and newer versions of some packages: `--sources FILE`, a sources.list of bookworm, bullseye and
+trixie, finds them; what is not there any more is listed and left out. The second index is not asked: it leaves
+unpacked what the first does not hold.
 
 Programs are linked here, by ``gcc -static -s``, from the very archives that the index was built of and from archives
 that it does not hold. Each takes two or three libraries in a version that is drawn, and one more that is not in the

@@ -32,6 +32,27 @@ def test_copies_of_the_first_hit_speak_and_others_do_not():
     assert found == {"z": [Claim(0, 0.9, {"1": 0.4, "2": 1.0}, "z-dev")]}
 
 
+@pytest.mark.parametrize(
+    ("name", "speaks"),
+    [
+        (
+            "_ZNSt6vectorIiSaIiEE17_M_realloc_insertIJRKiEEEvN9__gnu_cxx17__normal_iteratorIPiS1_EEDpOT_",
+            False,
+        ),
+        ("_ZNKSs4findEPKcmm", False),
+        ("_ZSt4copyIPiS0_ET0_T_S2_S1_", False),
+        ("_ZN9__gnu_cxx13new_allocatorIcED2Ev", False),
+        ("_ZN7testing11ExpectationD1Ev", True),
+        ("_ZN5gpiod9line_bulkC1ERKSt6vectorINS_4lineESaIS2_EE", True),
+        ("_Z3addSt6vectorIiSaIiEE", True),
+        ("Standard", True),
+    ],
+)
+def test_what_the_standard_library_left_in_a_library_does_not_speak_for_it(name, speaks):
+    found = claims([answer(hit("z", "1", 0.9)._replace(name=name))], PACKAGES)
+    assert bool(found) == speaks
+
+
 def claim(function, sure, package="z-dev", **versions):
     return Claim(function, sure, {name[1:]: value for name, value in versions.items()}, package)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ SURE = 0.5
 #: What one version is ahead of another, in functions' scores, for it to be e times as likely.
 AHEAD = 0.15
 _EQUAL = ("same_bytes", "same_tokens")
+#: Templates and inline functions of C++'s standard library, by their symbols: whoever uses them holds a copy.
+#: Source: Itanium C++ ABI, 5.1.2 (nested names) and 5.1.10 (``St``, ``Sa``, ``Sb``, ``Ss``, ``Si``, ``So``, ``Sd``).
+_STANDARD = re.compile(r"_Z(T[VITS]|GV)?(N[rVK]*)?(S[tabsiod]|9__gnu_cxx)")
 
 
 class Claim(NamedTuple):
@@ -61,7 +65,8 @@ class Library:
 def claims(answers: Iterable[Answer], packages: Mapping[tuple[str, str], str]) -> dict[str, list[Claim]]:
     """What each function of a file says of each library that one of its surest hits is in.
 
-    Hits that are the first again (another version, or a copy in another library) are as sure as the first.
+    Hits that are the first again (another version, or a copy in another library) are as sure as the first. A function
+    of C++'s standard library that was compiled into a library says nothing: every C++ program may hold it.
 
     Args:
         answers: Of a search in an index that names libraries.
@@ -73,7 +78,7 @@ def claims(answers: Iterable[Answer], packages: Mapping[tuple[str, str], str]) -
     found: dict[str, list[Claim]] = defaultdict(list)
     for function, answer in enumerate(answers):
         best = answer.hits[0].confidence if answer.hits else 0.0
-        if best < LEAST:
+        if best < LEAST or _STANDARD.match(answer.hits[0].name):
             continue
         copies: dict[str, list[Hit]] = defaultdict(list)
         for hit in answer.hits:
