@@ -1,6 +1,7 @@
 """Teach `kg-python-small` types that nobody wrote: packages without their annotations, and what their trees tell.
 
-    python recipes/kg_code_types.py build SITE-PACKAGES --not NAME … --out corpus.safetensors
+    python recipes/kg_code_types.py build SITE-PACKAGES --vocabulary MODEL --not NAME … --out corpus.safetensors
+    python recipes/kg_code_types.py build --fitted --vocabulary MODEL --chunks 120 --out held.safetensors
     python recipes/kg_code_types.py train corpus.safetensors --start MODEL --out FOLDER --steps 200 [--show leaves]
 
 The first takes the annotations of every package away, cuts its functions into chunks, and keeps with each chunk the
@@ -46,8 +47,8 @@ ROOTS = 128
 WORDS = 64
 """Tokens behind the text for clues as words."""
 STATED = 2
-FILES, CHUNKS = 400, 1500
-"""Most files and chunks of a package: a large one is to count no more than several small ones."""
+FILES = 400
+"""Most files of a package: a large one is to count no more than several small ones."""
 SCHEMA = LANGUAGE.schema
 
 
@@ -159,18 +160,26 @@ def lengths(tails: Sequence[tuple[int, ...]]) -> Tensor:
 
 def build(arguments: argparse.Namespace) -> None:
     """Write the corpus."""
+    if (arguments.packages is None) != arguments.fitted:
+        raise SystemExit("either SITE-PACKAGES or --fitted")
     tokenizer, overlap = CodeTokenizer.load(arguments.vocabulary / "tokenizer.json"), Overlap()
     generator = random.Random(arguments.seed)
-    for name in (*FITTED, *MEASURED):
-        for _ in examples(package(name), tokenizer, overlap, True, None):
-            pass
+    folders = [package(name) for name in FITTED]
+    if not arguments.fitted:
+        for name in (*FITTED, *MEASURED):
+            for _ in examples(package(name), tokenizer, overlap, True, None):
+                pass
+        left_out = {*FITTED, *MEASURED, *arguments.leave_out, "bs4"}
+        folders = [
+            folder
+            for folder in sorted(arguments.packages.iterdir())
+            if folder.is_dir() and folder.name not in left_out and "-info" not in folder.name
+        ]
     found: list[Example] = []
-    left_out = {*FITTED, *MEASURED, *arguments.leave_out, "bs4"}
-    for folder in sorted(arguments.packages.iterdir()):
-        if folder.is_dir() and folder.name not in left_out and "-info" not in folder.name:
-            chunks = list(examples(folder, tokenizer, overlap, False, FILES))
-            found += generator.sample(chunks, min(CHUNKS, len(chunks)))
-            print(folder.name, len(chunks), flush=True)
+    for folder in folders:
+        chunks = list(examples(folder, tokenizer, overlap, False, FILES))
+        found += generator.sample(chunks, min(arguments.chunks, len(chunks)))
+        print(folder.name, len(chunks), flush=True)
     corpus = corpus_of(found, tokenizer, generator)
     save_file(dict(_tensors(corpus)), arguments.out)
 
@@ -238,25 +247,39 @@ def started(folder: Path, show: str) -> LeafyChainModel:
 
 def train(arguments: argparse.Namespace) -> None:
     """Train, and write the model."""
-    torch.set_num_threads(1)
-    torch.manual_seed(arguments.seed)
     tokenizer = CodeTokenizer.load(arguments.start / "tokenizer.json")
-    corpus, model = read(arguments.corpus), started(arguments.start, arguments.show)
-    if arguments.show == "words":
-        corpus = with_words(corpus, tokenizer)
-    elif arguments.show == "none":
-        corpus = replace(corpus, clues=None)
+    corpus = seen(read(arguments.corpus), arguments.show, tokenizer)
+    model = taught(
+        corpus, arguments.start, arguments.show, arguments.steps, arguments.seed, arguments.out / "run"
+    )
+    model.save(arguments.out / "model", tokenizer, dtype=torch.float16)
+
+
+def seen(corpus: Corpus, show: str, tokenizer: CodeTokenizer) -> Corpus:
+    """What a model is shown of a corpus: leaves as they are, nothing, or words."""
+    if show == "words":
+        return with_words(corpus, tokenizer)
+    return replace(corpus, clues=None) if show == "none" else corpus
+
+
+def taught(
+    corpus: Corpus, start: Path, show: str, steps: int, seed: int, run: Path | None = None
+) -> LeafyChainModel:
+    """The model of a folder, trained further."""
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    model = started(start, show)
     sampling = SamplingConfig(
         batch_size=48,
         leaf_columns=48,
         hide_share=0.2,
         mlm_share=0.0,
         oversampling=1,
-        shuffle_clues=arguments.show == "shuffled",
-        seed=arguments.seed,
+        shuffle_clues=show == "shuffled",
+        seed=seed,
     )
     config = TrainConfig(
-        steps=arguments.steps,
+        steps=steps,
         batch_size=48,
         learning_rate=6e-4,
         warmup=0.06,
@@ -264,15 +287,15 @@ def train(arguments: argparse.Namespace) -> None:
         betas=(0.9, 0.98),
         weight_decay=0.02,
         precision="bf16",
-        seed=arguments.seed,
+        seed=seed,
         threads=1,
-        eval_every=arguments.steps,
+        eval_every=steps,
         save_every=50,
         keep=1,
         restore_best=False,
     )
-    course(model, corpus, sampling, config, weights=LossWeights(sbo=0.0)).run(arguments.out / "run")
-    model.save(arguments.out / "model", tokenizer, dtype=torch.float16)
+    course(model, corpus, sampling, config, weights=LossWeights(sbo=0.0)).run(run)
+    return model
 
 
 def main(argv: list[str]) -> int:
@@ -282,7 +305,9 @@ def main(argv: list[str]) -> int:
     )
     commands = parser.add_subparsers(required=True)
     builder = commands.add_parser("build")
-    builder.add_argument("packages", type=Path)
+    builder.add_argument("packages", type=Path, nargs="?", metavar="SITE-PACKAGES")
+    builder.add_argument("--fitted", action="store_true", help="read the packages of the fit instead")
+    builder.add_argument("--chunks", type=int, default=1500, help="most chunks of a package")
     builder.add_argument("--vocabulary", type=Path, required=True, help="folder of the model to go on from")
     builder.add_argument("--not", dest="leave_out", nargs="*", default=[])
     builder.set_defaults(run=build)

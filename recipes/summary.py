@@ -2,8 +2,8 @@
 
     python recipes/summary.py RESULTS.jsonl [--only PREFIX …]
 
-RESULTS.jsonl is what `kg_controls.py` or `absa_small.py` wrote. A configuration with one seed has no
-deviation; the standard deviation of several is that of a sample (n − 1). Values are in percent for absa, shares for kg.
+RESULTS.jsonl is what `kg_controls.py`, `kg_code_controls.py` or `absa_small.py` wrote. A configuration with one seed
+has no deviation; that of several is that of a sample (n − 1). Values are in percent for absa, shares for kg.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 VIEWS = ("visible", "hidden", "absent", "parameter types", "return types")
+KG = {"precision_at_1": "P@1", "hit_at_4": "Hit@4", "hit_at_10": "Hit@10"}
 SENTIHOOD = (
     "strict",
     "macro_f1",
@@ -32,11 +33,11 @@ LEFT_OUT = "aspect_auc "
 
 
 def kg(record: Mapping[str, Any]) -> dict[str, float]:
-    """P@1 and Hit@10 of every view, and seconds, of a line of `kg_controls.py`."""
+    """P@1 and Hit@N of every view, and seconds, of a line of `kg_controls.py` or `kg_code_controls.py`."""
     found = {}
     for view in VIEWS:
-        found[f"{view} P@1"] = record["views"][view]["precision_at_1"]
-        found[f"{view} Hit@10"] = record["views"][view]["hit_at_10"]
+        values = record["views"].get(view, {})
+        found |= {f"{view} {shown}": values[name] for name, shown in KG.items() if name in values}
     return found | {"seconds": record["train_seconds"]}
 
 
