@@ -88,9 +88,10 @@ def measure(dataset: Dataset, name: str, seed: int, arguments: argparse.Namespac
         batch_size=arguments.batch_size,
         # Masked tails take all their slots: without more columns they would see fewer triples.
         leaf_columns=96 if config != "weft-kg" else 64,
-        hide_share=0.8,
+        # The named configurations mask and hide as published.
+        hide_share=0.8 if config == "weft-kg" else None,
         hidden_queries=2,
-        mlm_share=0.25,
+        mlm_share=0.25 if config == "weft-kg" else None,
         shuffle_relations=shuffle,
         seed=seed,
     )
@@ -99,6 +100,8 @@ def measure(dataset: Dataset, name: str, seed: int, arguments: argparse.Namespac
     begin = time.monotonic()
     course(model, corpus, sampling, training, chunks=own).run()
     seconds = time.monotonic() - begin
+    if arguments.keep:
+        model.save(arguments.out / f"{name.replace(' ', '-')}-{seed}", dataset.tokenizer, dtype=torch.float16)
     views = make_views(dataset, "test", arguments.limit)
     scores = evaluate(model, corpus, views, dataset.schema.names, shuffle_relations=shuffle)
     return {
@@ -125,6 +128,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--hidden-size", type=int, default=256)
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--limit", type=int, default=600, help="queries of each view")
+    parser.add_argument("--keep", action="store_true", help="keep the models, FOLDER/CONTROL-SEED")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     arguments = parser.parse_args(argv)
     torch.set_num_threads(1)

@@ -115,6 +115,22 @@ def test_roots_are_masked_and_leaves_are_not(dataset: Dataset, small: ModelConfi
     assert (batch.tail_targets[:, : batch.num_roots] == IGNORED).all()
 
 
+def test_published_configurations_mask_so_much_of_all_roots(dataset: Dataset, small: ModelConfig) -> None:
+    published = replace(small, decoding="masked", one_way=False, copy_path=False, decay="scores")
+    config = SamplingConfig(batch_size=12)
+    shares = {}
+    for model in (small, published):
+        sampler, masked, roots = Sampler(dataset.corpus, model, config), 0, 0
+        for batch in sampler.batches().epoch(0):
+            masked += int((batch.root_targets != IGNORED).sum())
+            roots += int(batch.real[:, : batch.num_roots].sum())
+        shares[model.decoding] = masked / roots
+    assert shares["masked"] == pytest.approx(0.15, abs=0.015)
+    assert shares["causal"] == pytest.approx(0.3 * 0.15, abs=0.02)
+    assert replace(config, mlm_share=0.3, hide_share=0.4).shares("masked") == (0.4, 0.3)
+    assert config.shares("masked") == (0.0, 1.0)
+
+
 def test_a_batch_is_fixed_by_its_seed(dataset: Dataset, small: ModelConfig) -> None:
     first, second = (batch_of(dataset, small, hide_share=0.5, mlm_share=0.5) for _ in range(2))
     for name in vars(first):

@@ -147,6 +147,8 @@ class Open(NamedTuple):
         plain: A type that is plain from the code, though nobody wrote it down; empty where none is.
         optional: Whether it is ``None`` at times, beside that type.
         clues: What the tree around it tells.
+        used: The members that are read from it.
+        fitting: The classes of the tree that have all of these.
     """
 
     head: End
@@ -157,3 +159,5 @@ class Open(NamedTuple):
     plain: str = ""
     optional: bool = False
     clues: tuple[Clue, ...] = ()
+    used: tuple[str, ...] = ()
+    fitting: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from weft.errors import ConfigError, InputError
-from weft.kg.config import ModelConfig
+from weft.kg.config import Decoding, ModelConfig
 from weft.kg.dataset.tokens import END, MASK, NO_WORD, PAD, SPECIALS, START
 from weft.kg.represent.batch import IGNORED, ChainBatch, pack
 from weft.kg.represent.corruption import hide_words
@@ -28,9 +28,11 @@ class SamplingConfig:
         batch_size: Chunks of a batch.
         leaf_columns: Most leaves of a chunk in one batch; a random part of its triples where it has more.
         candidates: Most triples of a chunk that are considered for one batch.
-        hide_share: Share of chunks in which the tails of some queries are hidden from the text.
+        hide_share: Share of chunks in which the tails of some queries are hidden from the text. Where None, as its
+            configuration says: 0.4, and none for ``decoding="masked"``, which hides nothing as published.
         hidden_queries: How many of such a chunk's queries, far apart.
-        mlm_share: Share of chunks whose roots are masked.
+        mlm_share: Share of chunks whose roots are masked. Where None, as its configuration says: 0.3, and all for
+            ``decoding="masked"``, as published.
         mask_share: Share of a masked chunk's root tokens.
         mnm_share: Share of tails that are hidden, for ``decoding="masked"``.
         oversampling: How often a chunk with triples is seen for each time that one without is.
@@ -43,9 +45,9 @@ class SamplingConfig:
     batch_size: int = 64
     leaf_columns: int = 64
     candidates: int = 24
-    hide_share: float = 0.4
+    hide_share: float | None = None
     hidden_queries: int = 1
-    mlm_share: float = 0.3
+    mlm_share: float | None = None
     mask_share: float = 0.15
     mnm_share: float = 0.15
     oversampling: int = 3
@@ -56,11 +58,20 @@ class SamplingConfig:
 
     def __post_init__(self) -> None:
         for name in ("clue_share", "hide_share", "mlm_share", "mask_share", "mnm_share"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise ConfigError(f"SamplingConfig.{name} is {getattr(self, name)}; it must be in [0, 1]")
+            value = getattr(self, name)
+            if value is not None and not 0.0 <= value <= 1.0:
+                raise ConfigError(f"SamplingConfig.{name} is {value}; it must be in [0, 1]")
         for name in ("batch_size", "leaf_columns", "candidates", "oversampling", "hidden_queries"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"SamplingConfig.{name} is {getattr(self, name)}; it must be at least 1")
+
+    def shares(self, decoding: Decoding) -> tuple[float, float]:
+        """``hide_share`` and ``mlm_share`` of a model's decoding."""
+        hide, mlm = (0.0, 1.0) if decoding == "masked" else (0.4, 0.3)
+        return (
+            hide if self.hide_share is None else self.hide_share,
+            mlm if self.mlm_share is None else self.mlm_share,
+        )
 
 
 class Sampler:
@@ -81,6 +92,7 @@ class Sampler:
         self, corpus: Corpus, model: ModelConfig, config: SamplingConfig, chunks: Tensor | None = None
     ) -> None:
         self.corpus, self.model, self.config = corpus, model, config
+        self.hide_share, self.mlm_share = config.shares(model.decoding)
         self.device = corpus.ids.device
         chunks = (corpus.chunks_of(0) if chunks is None else chunks).cpu()
         if not len(chunks):
@@ -134,7 +146,7 @@ class Sampler:
         ids, words = corpus.ids[chunks, :R].long(), corpus.words[chunks, :R].long()
         triple, there = self._draw_triples(chunks, generator)
         ids, words, place, gone = self._hide(ids, words, triple, there, generator)
-        masked_rows = self._uniform(len(chunks), generator) < config.mlm_share
+        masked_rows = self._uniform(len(chunks), generator) < self.mlm_share
         starts = (words == NO_WORD) | (words != words.roll(1, dims=1))
         starts[:, 0] = True
         masked = mask_spans(
@@ -213,7 +225,7 @@ class Sampler:
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Hide the tails of some queries of each chosen chunk; also which words are gone, ``(B, 256)``."""
         corpus = self.corpus
-        chosen = (self._uniform(len(ids), generator) < self.config.hide_share) & there[:, 0]
+        chosen = (self._uniform(len(ids), generator) < self.hide_share) & there[:, 0]
         query, tail_word = corpus.query[triple], corpus.tail_word[triple]
         count, parts = there.sum(dim=1, keepdim=True), self.config.hidden_queries
         apart = torch.arange(parts, device=self.device) * count // parts

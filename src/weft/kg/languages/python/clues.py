@@ -106,6 +106,20 @@ class TreeClues:
             clues += [Clue(kind, value, count / total) for value, count in ordered[: _MOST[kind]]]
         return clues
 
+    def members(self, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The members that a function reads from its parameter, and the classes of the tree that have them all.
+
+        Args:
+            name: Qualified name of a parameter.
+        """
+        self._bind()
+        function, _, parameter = name.rpartition(".")
+        known = self._functions.get(function)
+        if known is None or parameter not in known.used:
+            return (), ()
+        used = known.used[parameter]
+        return tuple(sorted(used)), tuple(sorted({item.rpartition(".")[2] for item in self._having(used)}))
+
     # Reading.
 
     def _walk(self, node: ast.AST, scope: Scope, function: _Function | None) -> None:
@@ -381,10 +395,14 @@ class TreeClues:
             if named:
                 found[named[0]] += 3 if start == 0 else 2
                 break
-        sets = [self._with_member.get(item, set()) for item in used]
-        both = set.intersection(*sets) if sets else set()
+        both = self._having(used)
         if 0 < len(both) <= 12:
             # The one with the fewest members is likeliest to be what the others are made of.
             best = min(both, key=lambda name: (len(self._members.get(name, ())), name))
             found[best.rpartition(".")[2]] += 1 + (len(used) > 1) + (len(both) == 1)
         return found
+
+    def _having(self, used: set[str]) -> set[str]:
+        """The classes of the tree that have all of some members; none where there are no members."""
+        sets = [self._with_member.get(item, set()) for item in used]
+        return set.intersection(*sets) if sets else set()

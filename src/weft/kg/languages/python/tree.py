@@ -76,14 +76,18 @@ class PythonTree:
         """Parameters and functions whose types nothing states, in the order of the text."""
         source = cast(SourceFile, file)
         found = _open(source, source.tree, self._module(path, source).scope)
-        found = [item._replace(clues=tuple(self._clues.of(item.head.name, item.relation))) for item in found]
-        return sorted(found, key=lambda item: item.start)
+        return sorted(map(self._with_clues, found), key=lambda item: item.start)
 
     def open_attributes(self, path: str, file: ParsedFile) -> list[Open]:
         """Attributes whose types nothing states and the code makes plain, in the order of the text."""
         source = cast(SourceFile, file)
         found = open_attributes(source, source.tree, self._module(path, source).scope)
         return sorted(found, key=lambda item: item.start)
+
+    def _with_clues(self, item: Open) -> Open:
+        used, fitting = self._clues.members(item.head.name) if item.relation == "has_type" else ((), ())
+        clues = tuple(self._clues.of(item.head.name, item.relation))
+        return item._replace(clues=clues, used=used, fitting=fitting)
 
     def type_named(self, path: str, name: str) -> End:
         """What a type's name stands for in a file; a class of a module that alone has the name, else unresolved."""
