@@ -252,7 +252,7 @@ def train(arguments: argparse.Namespace) -> None:
     model = taught(
         corpus, arguments.start, arguments.show, arguments.steps, arguments.seed, arguments.out / "run"
     )
-    model.save(arguments.out / "model", tokenizer, dtype=torch.float16)
+    model.save(arguments.out / "model", tokenizer, bits=8)
 
 
 def seen(corpus: Corpus, show: str, tokenizer: CodeTokenizer) -> Corpus:

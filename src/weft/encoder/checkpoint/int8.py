@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
 
 import torch
+from tokenizers import Tokenizer
 from torch import Tensor, nn
 
+from weft.encoder.checkpoint.storage import load_model, save_model
 from weft.encoder.checkpoint.tensors import own_tensors
 from weft.errors import ConfigError
 
 _SCALE = "/scale"
+_INT8 = "int8"
+_Module = TypeVar("_Module", bound=nn.Module)
 
 
 class Int8Storage(nn.Module):
@@ -54,3 +60,43 @@ class Int8Storage(nn.Module):
                 values = stored[key]
                 scale = stored.get(key + _SCALE)
                 tensor.copy_(values if scale is None else values.float() * scale)
+
+
+def save_int8(
+    directory: str | Path,
+    module: nn.Module,
+    config: Mapping[str, Any],
+    tokenizer: Tokenizer,
+    *,
+    kind: str,
+    bits: int = 8,
+) -> None:
+    """Save a model with its matrices in bytes; see :func:`weft.encoder.checkpoint.save_model`."""
+    save_model(
+        directory, Int8Storage(own_tensors(module), bits), {**config, _INT8: True}, tokenizer, kind=kind
+    )
+
+
+def load_filled(directory: str | Path, build: Callable[[Mapping[str, Any]], _Module], kind: str) -> _Module:
+    """Read a model that was saved in bytes, or as it is.
+
+    Args:
+        directory: Its folder.
+        build: Makes the model from its configuration.
+        kind: What it must be.
+
+    Raises:
+        CheckpointError: It is damaged, of another kind, or does not fit its configuration.
+    """
+    built: list[_Module] = []
+
+    def made(values: Mapping[str, Any]) -> nn.Module:
+        fields = dict(values)
+        int8 = fields.pop(_INT8, False)
+        built.append(build(fields))
+        return Int8Storage(own_tensors(built[-1])) if int8 else built[-1]
+
+    stored = load_model(directory, made, kind)
+    if isinstance(stored, Int8Storage):
+        stored.fill(built[-1])
+    return built[-1]

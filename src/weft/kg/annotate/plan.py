@@ -10,6 +10,7 @@ from typing import Literal
 
 from weft.kg.extraction.facts import Inferred
 from weft.kg.languages.language import SourceTree
+from weft.kg.languages.python.types.signs import names_at_top
 from weft.kg.languages.unit import Open
 
 Evidence = Literal["syntax", "checker", "model"]
@@ -128,7 +129,7 @@ def missing(
         attribute: Likewise of an attribute's.
     """
     answers = {item.asked: item for item in inferred}
-    bound = _bound_at_top(text)
+    bound = names_at_top(ast.parse(text))
     optional = _defaults_of_none(text)
     result = []
     for item in asked:
@@ -168,23 +169,6 @@ def _candidate(
     if name in IMPORTS:
         return [Candidate(name, confidence, evidence, IMPORTS[name])]
     return []
-
-
-def _bound_at_top(text: str) -> frozenset[str]:
-    """Classes and imported names of a module, which an annotation can use."""
-    names: set[str] = set()
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            names.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            names.add(node.name)
-        elif isinstance(node, ast.Assign):
-            names.update(target.id for target in node.targets if isinstance(target, ast.Name))
-        elif isinstance(node, ast.If | ast.Try):
-            for inner in ast.walk(node):
-                if isinstance(inner, ast.ImportFrom):
-                    names.update(alias.asname or alias.name for alias in inner.names)
-    return frozenset(names)
 
 
 def _defaults_of_none(text: str) -> frozenset[tuple[int, int]]:

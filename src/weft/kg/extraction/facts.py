@@ -24,6 +24,7 @@ from weft.kg.languages.language import Language
 from weft.kg.languages.unit import Open
 from weft.kg.model.decode import Answers, Queries, find_tails, score_tails
 from weft.kg.model.leafy_chain import LeafyChainModel
+from weft.kg.model.ranking import Ranking, candidates
 from weft.platform.reading import SOURCE_BYTES, read_bytes
 
 
@@ -88,6 +89,7 @@ class Extractor:
         tokenizer: The one that it was trained with.
         confidence: None for raw probabilities.
         language: What it reads.
+        ranking: Orders the candidates of open questions by what their tree tells; None for the order of the model.
         combiner: Puts tails together from likely tokens; the model's own spelling stands where it is None, and
             where the combiner refuses.
     """
@@ -96,6 +98,7 @@ class Extractor:
     tokenizer: CodeTokenizer
     confidence: Confidence | None
     language: Language
+    ranking: Ranking | None = None
     combiner: Combiner | None = None
 
     @staticmethod
@@ -124,7 +127,7 @@ class Extractor:
                 f"{model.config.clues} kinds of clues; {spoken.name} has {len(spoken.clues)}",
                 where=str(folder),
             )
-        return Extractor(model, tokenizer, Confidence.load(folder), spoken)
+        return Extractor(model, tokenizer, Confidence.load(folder), spoken, Ranking.load(folder, spoken))
 
     def with_endpoint(self, endpoint: Endpoint) -> Extractor:
         """The same, with tails that an endpoint puts together; a ConfigError where the model does not spell."""
@@ -208,7 +211,7 @@ class Extractor:
             roots=self.model.config.encoder.max_position_embeddings, longest_tail=self.model.config.leaves
         )
         chunks = unit_chunks(file, self.language, self.tokenizer, limits, Counter(), kinds=("function",))
-        schema = self.language.schema
+        schema, names = self.language.schema, self.language.known(file)
         by_start: dict[int, list[Open]] = {}
         for item in asked:
             by_start.setdefault(item.start, []).append(item)
@@ -231,35 +234,46 @@ class Extractor:
             combined = self._combined(text, questioned, queries, answers)
             for row, (chunk, known) in enumerate(batch):
                 for number, (item, _) in enumerate(known):
-                    found = self._candidates(item.relation, answers, row, number)
                     together = combined.get((row, number))
-                    if together is not None:
-                        found = (*self._candidate(item.relation, *together), *found)
+                    found = self._candidates(item, answers, row, number, together, names)
                     if found and (item not in best or best[item].candidates[0][1] < found[0][1]):
                         by = self.combiner.name if together is not None and self.combiner is not None else ""
                         best[item] = Inferred(item, found, _span(chunk), by)
         return [best[item] for item in asked if item in best]
 
     def _candidates(
-        self, relation: str, answers: Answers, row: int, number: int
+        self,
+        asked: Open,
+        answers: Answers,
+        row: int,
+        number: int,
+        together: tuple[tuple[int, ...], Tensor] | None,
+        known: frozenset[str],
     ) -> tuple[tuple[str, float], ...]:
+        """The candidates of a question with how sure they are; first what an endpoint put together."""
+        ranks = range(answers.tokens.shape[2])
+        tails = [
+            (answers.tail(row, number, rank), answers.log_probability[row, number, rank]) for rank in ranks
+        ]
         found: dict[str, float] = {}
-        for rank in range(answers.tokens.shape[2]):
-            log_probability = answers.log_probability[row, number, rank]
-            for name, sure in self._candidate(relation, answers.tail(row, number, rank), log_probability):
-                found.setdefault(name, sure)
-        return tuple(found.items())
-
-    def _candidate(
-        self, relation: str, tail: tuple[int, ...], log_probability: Tensor
-    ) -> tuple[tuple[str, float], ...]:
-        """The name of a tail and how sure it is; none of an empty or impossible one."""
-        probability, name = float(log_probability.exp()), self.tokenizer.text(tail).strip()
-        if not name or probability <= 0.0:
+        for tail, log_probability in tails if together is None else [together, *tails]:
+            probability, name = float(log_probability.exp()), self.tokenizer.text(tail).strip()
+            if name and probability > 0.0:
+                found.setdefault(name, probability)
+        if not found:
             return ()
+        first, pairs = next(iter(found)), list(found.items())
+        if self.ranking is not None and asked.relation in self.ranking.weights:
+            pairs.sort(key=lambda pair: -pair[1])
+            names, rows = candidates(
+                asked, pairs, known, self.language, lambda name: len(self.tokenizer.tail(name))
+            )
+            pairs = self.ranking(asked.relation, names, rows)
+            if together is not None:
+                pairs.sort(key=lambda pair: pair[0] != first)
         if self.confidence is None:
-            return ((name, probability),)
-        return ((name, self.confidence(relation, probability, unstated=True)),)
+            return tuple(pairs)
+        return tuple((name, self.confidence(asked.relation, p, unstated=True)) for name, p in pairs)
 
     def answers(
         self, part: Sequence[tuple[Chunk, list[Question]]], beams: int, *, first_only: bool = False

@@ -17,7 +17,14 @@ CODE_MODEL, TEXT_MODEL = "kg-python-small", "kg-text-small"
 """What is shipped."""
 TEXT_KIND = "entity-graph"
 """The kind of model that states facts between the entities of a text."""
-_FILES = ("config.json", "model.safetensors", "tokenizer.json", "schema.json", "calibration.json")
+_FILES = (
+    "config.json",
+    "model.safetensors",
+    "tokenizer.json",
+    "schema.json",
+    "calibration.json",
+    "ranking.json",
+)
 
 
 def model_kind(folder: Path) -> str:
@@ -77,7 +84,7 @@ def model_for(corpus: Path) -> str:
 
 
 def model_version(folder: Path, *settings: object) -> str:
-    """Hash of weights, configuration, vocabulary and calibration, and of what else decides the answers.
+    """Hash of weights, configuration, vocabulary, calibration and ranking, and of what else decides the answers.
 
     Args:
         folder: The model.

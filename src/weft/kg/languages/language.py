@@ -83,6 +83,7 @@ class Language(ABC):
             nothing is stated: a parameter has a type, written or not.
         largest: Most characters of a file.
         clues: Kinds of clues that a tree gives to what nothing states.
+        signs: Names of what :meth:`signs_of` gives.
     """
 
     name: ClassVar[str]
@@ -93,6 +94,7 @@ class Language(ABC):
     silent: ClassVar[Mapping[str, tuple[tuple[Literal["head", "tail"], str], ...]]] = {}
     largest: ClassVar[int] = 1_000_000
     clues: ClassVar[tuple[str, ...]] = ()
+    signs: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def parse(self, text: str, where: str) -> ParsedFile:
@@ -137,6 +139,20 @@ class Language(ABC):
             paths: Its files, below the folder.
         """
         return None
+
+    def known(self, file: ParsedFile) -> frozenset[str]:
+        """The names that a file defines or imports, which a type may have."""
+        return frozenset()
+
+    def signs_of(self, asked: Open, name: str, known: frozenset[str]) -> tuple[float, ...]:
+        """What speaks for or against a type beside the clues, as numbers.
+
+        Args:
+            asked: The question.
+            name: The type.
+            known: Of the file, from :meth:`known`.
+        """
+        return ()
 
     def learn_vocabulary(self, texts: Iterable[str], size: int) -> CodeTokenizer:
         """Learn a vocabulary from texts."""

@@ -11,9 +11,8 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from weft.condition.hgat import HGAT
-from weft.encoder.checkpoint.int8 import Int8Storage
-from weft.encoder.checkpoint.storage import load_model, save_model
-from weft.encoder.checkpoint.tensors import own_tensors
+from weft.encoder.checkpoint.int8 import load_filled, save_int8
+from weft.encoder.checkpoint.storage import save_model
 from weft.encoder.encoder import Encoder
 from weft.encoder.layer import EncoderLayer
 from weft.errors import ConfigError, InputError
@@ -25,7 +24,6 @@ from weft.kg.model.pairs import PairLayer, PairStates, SharedContext, distance_b
 from weft.kg.represent.entities import EntityBatch
 
 KIND = "entity-graph"
-_INT8 = "int8"
 
 
 class EntityGraphModel(nn.Module):
@@ -199,8 +197,7 @@ class EntityGraphModel(nn.Module):
         if bits is None:
             save_model(directory, self, self.config, tokenizer, kind=KIND, dtype=dtype)
             return
-        values = {**self.config.to_dict(), _INT8: True}
-        save_model(directory, Int8Storage(own_tensors(self), bits), values, tokenizer, kind=KIND)
+        save_int8(directory, self, self.config.to_dict(), tokenizer, kind=KIND, bits=bits)
 
     @staticmethod
     def load(directory: str | Path) -> EntityGraphModel:
@@ -209,19 +206,11 @@ class EntityGraphModel(nn.Module):
         Raises:
             CheckpointError: It is damaged, of another kind, or does not fit its configuration.
         """
-        built: list[EntityGraphModel] = []
+        return load_filled(directory, _build, KIND)
 
-        def build(values: Mapping[str, Any]) -> nn.Module:
-            fields = dict(values)
-            int8 = fields.pop(_INT8, False)
-            model = EntityGraphModel(EntityGraphConfig.from_dict(fields))
-            built.append(model)
-            return Int8Storage(own_tensors(model)) if int8 else model
 
-        stored = load_model(directory, build, KIND)
-        if isinstance(stored, Int8Storage):
-            stored.fill(built[-1])
-        return built[-1]
+def _build(values: Mapping[str, Any]) -> EntityGraphModel:
+    return EntityGraphModel(EntityGraphConfig.from_dict(values))
 
 
 def threshold_loss(scores: Tensor, labels: Tensor, pairs: Tensor) -> Tensor:

@@ -16,7 +16,8 @@ from weft.attention.operation import Path as AttentionPath
 from weft.condition.conditioner import Conditioner, Stack
 from weft.condition.decay import DistanceDecay
 from weft.condition.hgat import HGAT
-from weft.encoder.checkpoint.storage import load_model, save_model
+from weft.encoder.checkpoint.int8 import load_filled, save_int8
+from weft.encoder.checkpoint.storage import save_model
 from weft.encoder.embeddings import TokenInputs
 from weft.encoder.encoder import Encoder
 from weft.encoder.heads import MLMHead, SBOHead
@@ -233,9 +234,19 @@ class LeafyChainModel(nn.Module):
         )
         return {"mlm": mlm, "sbo": span_boundary_loss(spans, labels)}
 
-    def save(self, directory: str | Path, tokenizer: CodeTokenizer, dtype: torch.dtype | None = None) -> None:
-        """Write a checkpoint, atomically."""
-        save_model(directory, self, self.config, tokenizer.tokenizer, kind=KIND, dtype=dtype)
+    def save(
+        self,
+        directory: str | Path,
+        tokenizer: CodeTokenizer,
+        dtype: torch.dtype | None = None,
+        *,
+        bits: int | None = None,
+    ) -> None:
+        """Write a checkpoint, atomically; with ``bits`` its matrices in bytes as fine as that."""
+        if bits is None:
+            save_model(directory, self, self.config, tokenizer.tokenizer, kind=KIND, dtype=dtype)
+        else:
+            save_int8(directory, self, self.config.to_dict(), tokenizer.tokenizer, kind=KIND, bits=bits)
 
     @staticmethod
     def load(directory: str | Path) -> LeafyChainModel:
@@ -244,7 +255,7 @@ class LeafyChainModel(nn.Module):
         Raises:
             CheckpointError: It is damaged, of another kind, or does not fit its configuration.
         """
-        return load_model(directory, _build, KIND)
+        return load_filled(directory, _build, KIND)
 
 
 def _build(values: Mapping[str, Any]) -> LeafyChainModel:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from weft.kg.languages.python import LANGUAGE
-from weft.kg.languages.python.documented import RETURNED, documented
+from weft.kg.languages.python.types.documented import RETURNED, documented
 
 FILES = {
     "shop/__init__.py": "from .store import Store\n",

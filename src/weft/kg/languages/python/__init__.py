@@ -10,13 +10,14 @@ from typing import cast
 
 from weft.errors import InputError
 from weft.kg.languages.language import Language, ParsedFile
-from weft.kg.languages.python.clues import KINDS
 from weft.kg.languages.python.facts import facts
 from weft.kg.languages.python.schema import PYTHON
 from weft.kg.languages.python.stubs import Typeshed
 from weft.kg.languages.python.tree import PythonTree
+from weft.kg.languages.python.types.clues import KINDS
+from weft.kg.languages.python.types.signs import SIGNS, names_at_top, signs
 from weft.kg.languages.python.units import SourceFile
-from weft.kg.languages.unit import Fact, Unit
+from weft.kg.languages.unit import Fact, Open, Unit
 
 
 class Python(Language):
@@ -28,6 +29,7 @@ class Python(Language):
     foreign = frozenset(("__pycache__", "site-packages", "node_modules"))
     tests = frozenset(("test", "tests", "testing", "idle_test", *foreign))
     clues = KINDS
+    signs = SIGNS
     silent = {"has_parameter": (("head", "returns"), ("tail", "has_type"))}  # noqa: RUF012 - never changed
 
     def parse(self, text: str, where: str) -> SourceFile:
@@ -73,6 +75,14 @@ class Python(Language):
             above.insert(0, folder.name)
             folder = folder.parent
         return PythonTree(paths, tuple(above))
+
+    def known(self, file: ParsedFile) -> frozenset[str]:
+        """Classes and imported names of a module."""
+        return names_at_top(cast(SourceFile, file).tree)
+
+    def signs_of(self, asked: Open, name: str, known: frozenset[str]) -> tuple[float, ...]:
+        """What the members of a type and the names of the file say of it."""
+        return signs(asked, name, known)
 
     def module(self, path: PurePath) -> str:
         """The dotted name of a file; a package's own is that of its folder."""

@@ -9,12 +9,12 @@ from typing import cast
 
 from weft.errors import InputError
 from weft.kg.languages.language import ParsedFile
-from weft.kg.languages.python.attributes import open_attributes
-from weft.kg.languages.python.clues import TreeClues
 from weft.kg.languages.python.facts import plain_return
 from weft.kg.languages.python.resolve import Module, Modules
 from weft.kg.languages.python.scopes import Scope, module_scope
 from weft.kg.languages.python.stated import stated_facts
+from weft.kg.languages.python.types.attributes import open_attributes
+from weft.kg.languages.python.types.clues import TreeClues
 from weft.kg.languages.python.units import Function, SourceFile
 from weft.kg.languages.unit import End, Open, Stated
 

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from weft.kg.languages.python.documented import RETURNED, documented
 from weft.kg.languages.python.facts import plain_return, type_name, value_type
 from weft.kg.languages.python.resolve import Module, Modules
 from weft.kg.languages.python.scopes import Scope, owner
+from weft.kg.languages.python.types.documented import RETURNED, documented
+from weft.kg.languages.python.types.members import Members
 from weft.kg.languages.python.units import Function
 from weft.kg.languages.unit import Clue
 
@@ -36,12 +37,12 @@ class _Function:
     positional: list[str]
     names: frozenset[str]
     receiver: str | None
+    name: str
     owner: str
     parameters: dict[str, str] = field(default_factory=dict)
     returned: Counter[str] = field(default_factory=Counter)
     given: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     documented: dict[str, str] = field(default_factory=dict)
-    used: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
 
 class _Call(NamedTuple):
@@ -65,8 +66,7 @@ class TreeClues:
         self._calls: list[_Call] = []
         self._held: dict[str, Counter[str]] = defaultdict(Counter)
         self._classes: dict[str, list[str]] = defaultdict(list)
-        self._members: dict[str, set[str]] = {}
-        self._with_member: dict[str, set[str]] = defaultdict(set)
+        self._members = Members(modules)
         self._below: dict[str, list[str]] = defaultdict(list)
         self._bound = False
 
@@ -97,7 +97,7 @@ class TreeClues:
             "given": self._followed(known.returned if relation == "returns" else known.given[parameter]),
             "overrides": self._overridden(known, function, parameter),
             "namesake": self._namesakes(short, relation, function),
-            "fits": self._fitting(short, known.used[parameter] if relation != "returns" else set()),
+            "fits": self._fitting(short, self._members.used(name) if relation != "returns" else set()),
         }
         clues = []
         for kind in KINDS:
@@ -113,12 +113,10 @@ class TreeClues:
             name: Qualified name of a parameter.
         """
         self._bind()
-        function, _, parameter = name.rpartition(".")
-        known = self._functions.get(function)
-        if known is None or parameter not in known.used:
-            return (), ()
-        used = known.used[parameter]
-        return tuple(sorted(used)), tuple(sorted({item.rpartition(".")[2] for item in self._having(used)}))
+        used = self._members.used(name)
+        return tuple(sorted(used)), tuple(
+            sorted({item.rpartition(".")[2] for item in self._members.having(used)})
+        )
 
     # Reading.
 
@@ -134,14 +132,14 @@ class TreeClues:
                 self._call(child, scope, function)
             elif isinstance(child, ast.Assign | ast.AnnAssign):
                 self._assignment(child, scope)
+                if function is not None:
+                    self._members.keep(child, function.name, function.names, function.receiver)
             elif isinstance(child, ast.withitem) and child.optional_vars is not None:
                 self._hold(child.optional_vars, self._kind(child.context_expr, scope))
             elif isinstance(child, ast.Return) and child.value is not None and function is not None:
                 function.returned[self._kind(child.value, scope)] += 1
             elif isinstance(child, ast.Attribute) and function is not None:
-                name = child.value.id if isinstance(child.value, ast.Name) else ""
-                if name in function.names:
-                    function.used[name].add(child.attr)
+                self._members.read(child, function.name, function.names, function.receiver)
             self._walk(child, inner, function)
 
     def _function(self, node: Function, scope: Scope, inner: Scope) -> _Function:
@@ -151,6 +149,7 @@ class TreeClues:
             names,
             frozenset((*names, *(item.arg for item in node.args.kwonlyargs))),
             inner.receiver,
+            inner.name,
             scope.name if scope.kind == "class" else "",
             documented=documented(node),
         )
@@ -301,22 +300,10 @@ class TreeClues:
                 for name, kind in given:
                     if kind and kind != f"{_PARAMETER}{target}.{name}":
                         known.given[name][kind] += 1
+                        if kind.startswith(_PARAMETER):
+                            self._members.hand(kind.removeprefix(_PARAMETER), f"{target}.{name}")
         self._calls.clear()
-        for name in self._modules.classes:
-            for member in self._members_of(name, 0):
-                self._with_member[member].add(name)
-
-    def _members_of(self, name: str, depth: int) -> set[str]:
-        if name in self._members:
-            return self._members[name]
-        scope = self._modules.classes.get(name)
-        if scope is None or depth > 20:
-            return set()
-        members = set(scope.names)
-        self._members[name] = members
-        for base in self._modules.bases(scope):
-            members |= self._members_of(base.name, depth + 1)
-        return members
+        self._members.bind()
 
     def _followed(self, kinds: Counter[str], depth: int = 0) -> Counter[str]:
         found: Counter[str] = Counter()
@@ -395,14 +382,9 @@ class TreeClues:
             if named:
                 found[named[0]] += 3 if start == 0 else 2
                 break
-        both = self._having(used)
+        both = self._members.having(used)
         if 0 < len(both) <= 12:
             # The one with the fewest members is likeliest to be what the others are made of.
-            best = min(both, key=lambda name: (len(self._members.get(name, ())), name))
+            best = min(both, key=lambda name: (self._members.count(name), name))
             found[best.rpartition(".")[2]] += 1 + (len(used) > 1) + (len(both) == 1)
         return found
-
-    def _having(self, used: set[str]) -> set[str]:
-        """The classes of the tree that have all of some members; none where there are no members."""
-        sets = [self._with_member.get(item, set()) for item in used]
-        return set.intersection(*sets) if sets else set()

@@ -1,0 +1,1 @@
+"""Types that nobody wrote: what a tree tells of them, and what speaks for one."""
