@@ -82,6 +82,7 @@ def find_missing(
     tree, found = corpus.tree, Findings()
     assert tree is not None
     given: list[tuple[Path, str, str, list[Open]]] = []
+    alone = place.is_file()
     attributes: list[list[Open]] = []
     encodings: list[str] = []
     for source in corpus:
@@ -107,7 +108,8 @@ def find_missing(
         else:
             every = sorted([*asked, *attributes[number]], key=lambda item: item.start)
             lacking = missing(below, text, tree, every, outcome.value, plain, _PLAIN_ATTRIBUTE)
-            found.files.append(Annotated(path, below, text, lacking, encodings[number]))
+            shown = path.name if alone else below
+            found.files.append(Annotated(path, shown, text, lacking, encodings[number]))
         say(number + 1)
     return found
 

@@ -17,6 +17,7 @@ from weft.kg.combine.endpoint import Endpoint
 from weft.kg.extraction.corpus import Found, Source
 from weft.kg.extraction.facts import Extractor, Inferred, ModelFact
 from weft.kg.extraction.model import model_version
+from weft.kg.languages.around import around
 from weft.kg.languages.language import Language, ParsedFile
 from weft.kg.languages.unit import Open
 from weft.kg.schema import Schema
@@ -157,7 +158,7 @@ class CodeCorpus:
     """The source files of a folder, or one file, in order; hidden folders and other people's code are left out.
 
     Where their language can follow names from file to file, what the files state comes from their syntax, and a
-    model is asked only for what nothing states.
+    model is asked only for what nothing states. A single file is read with the package that it stands in.
 
     Args:
         place: A folder or a file.
@@ -171,10 +172,14 @@ class CodeCorpus:
     def __init__(self, place: Path, corpus: str, spoken: Language) -> None:
         self.spoken = spoken
         self.paths = _source_files(place, corpus, spoken)
-        folder = place if place.is_dir() else place.parent
-        self._below = {document: _below(path, folder) for document, path in self.paths.items()}
-        self.tree = spoken.tree(folder, self._below.values())
         self._recent: dict[str, tuple[list[Evidence], list[Open]]] = {}
+        if place.is_file():
+            found = around(place.resolve(), spoken)
+            self.tree = None if found is None else found.tree
+            self._below = dict.fromkeys(self.paths, place.name if found is None else found.below)
+            return
+        self._below = {document: _below(path, place) for document, path in self.paths.items()}
+        self.tree = spoken.tree(place, self._below.values())
         if self.tree is None:
             return
         for document, path in self.paths.items():

@@ -20,6 +20,7 @@ from weft.kg.dataset.tokens import PAD, CodeTokenizer
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.extraction.questions import Question, question_about, questions, shown
 from weft.kg.languages import find_language
+from weft.kg.languages.around import around
 from weft.kg.languages.language import Language
 from weft.kg.languages.unit import Open
 from weft.kg.model.decode import Answers, Queries, find_tails, score_tails
@@ -139,6 +140,8 @@ class Extractor:
     def facts(self, path: Path, *, beams: int = 4, batch_size: int = 16) -> list[ModelFact]:
         """Ask for every (head, relation) of which the syntax speaks, and for all types.
 
+        A model that reads clues is shown those of the package that the file stands in.
+
         Args:
             path: A source file.
             beams: Hypotheses of each tail.
@@ -148,29 +151,49 @@ class Extractor:
             InputError: The file cannot be read, is no source of the model's language, or holds nothing.
         """
         text = self.language.decode(read_bytes(path, SOURCE_BYTES), str(path))
-        found = self.facts_of(text, str(path), beams=beams, batch_size=batch_size)
+        open_: list[Open] = []
+        if self.model.config.clues:
+            file, tree = self.language.parse(text, str(path)), around(path.resolve(), self.language)
+            open_ = [] if tree is None else tree.tree.open_questions(tree.below, file)
+        found = self.facts_of(text, str(path), open_, beams=beams, batch_size=batch_size)
         if not found:
             raise InputError("no functions, classes or statements to ask about", where=str(path))
         return found
 
-    def facts_of(self, text: str, where: str, *, beams: int = 4, batch_size: int = 16) -> list[ModelFact]:
+    def facts_of(
+        self, text: str, where: str, open_: Sequence[Open] = (), *, beams: int = 4, batch_size: int = 16
+    ) -> list[ModelFact]:
         """The facts of a source text, by line; none where there is nothing to ask about.
 
         Args:
             text: The source.
             where: What to call it in errors.
+            open_: Questions about it that nothing states, with what its tree tells: they are asked with that.
             beams: Hypotheses of each tail.
             batch_size: Chunks at a time.
 
         Raises:
             InputError: It cannot be parsed.
         """
-        asked = self.asked(text, where)
+        asked = [
+            (chunk, _unless_open(chunk, found, open_, self.language))
+            for chunk, found in self.asked(text, where)
+        ]
+        asked = [(chunk, found) for chunk, found in asked if found]
         # Long chunks together: a batch is padded to its longest.
         asked.sort(key=lambda item: (len(item[0].ids), len(item[1])))
         result: list[ModelFact] = []
         for start in range(0, len(asked), batch_size):
             result += self._facts(text, asked[start : start + batch_size], beams)
+        for answer in self.inferred(text, where, open_, beams=beams, batch_size=batch_size):
+            item, (tail, confidence) = answer.asked, answer.candidates[0]
+            line = text.count("\n", 0, item.start) + 1
+            place = item.start, item.end
+            result.append(
+                ModelFact(
+                    item.name, item.relation, tail, confidence, line, place, answer.span, (), answer.combined
+                )
+            )
         return sorted(result, key=lambda fact: (fact.line, fact.head, fact.relation))
 
     def asked(self, text: str, where: str) -> list[tuple[Chunk, list[Question]]]:
@@ -364,3 +387,12 @@ class Extractor:
 
 def _span(chunk: Chunk) -> tuple[int, int]:
     return int(chunk.starts.min()), int(chunk.ends.max())
+
+
+def _unless_open(
+    chunk: Chunk, found: list[Question], open_: Sequence[Open], spoken: Language
+) -> list[Question]:
+    """The questions about a chunk that are not asked with what its tree tells."""
+    here = set(chunk.starts.tolist())
+    taken = {(item.name, spoken.schema.id_of(item.relation)) for item in open_ if item.start in here}
+    return [item for item in found if item.stated or (item.head, item.relation) not in taken]

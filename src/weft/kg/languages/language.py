@@ -58,7 +58,11 @@ class SourceTree(Protocol):
         ...
 
     def open_questions(self, path: str, file: ParsedFile) -> list[Open]:
-        """What has a type in a file that nothing states, with the clues of what was learnt."""
+        """What has a type in a file that nothing states, with the clues of what was learnt.
+
+        Raises:
+            InputError: It cannot be walked.
+        """
         ...
 
     def open_attributes(self, path: str, file: ParsedFile) -> list[Open]:
@@ -139,6 +143,10 @@ class Language(ABC):
             paths: Its files, below the folder.
         """
         return None
+
+    def packages(self, path: Path) -> Iterator[Path]:
+        """The folders of the packages that a file stands in, the innermost first."""
+        return iter(())
 
     def known(self, file: ParsedFile) -> frozenset[str]:
         """The names that a file defines or imports, which a type may have."""

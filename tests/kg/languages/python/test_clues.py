@@ -149,3 +149,69 @@ def test_three_styles_of_docstrings(text: str, expected: dict[str, str]) -> None
     node = ast.parse(f'def f():\n    """First.\n\n    {inside}\n    """\n').body[0]
     assert isinstance(node, ast.FunctionDef)
     assert documented(node) == expected
+
+
+MEMBERS = {
+    "net/__init__.py": "",
+    "net/a.py": """
+class Origin:
+    def __init__(self, host):
+        self.host = host
+        self.port = 1
+
+class Proxy(Origin):
+    def tunnel(self): ...
+
+class Pool:
+    def __init__(self, origin, size):
+        self._origin = origin
+        self._size = size
+
+    def open(self):
+        return self._origin.host, self._origin.port
+
+    @staticmethod
+    def still(self, origin):
+        self.x = origin
+        return self.x.tunnel
+
+def handed(target, other):
+    pool = Pool(target, 3)
+    return pool
+
+def twice(first):
+    return handed(first, None)
+
+def direct(proxy, text):
+    proxy.tunnel()
+    text.no_class_has_it
+""",
+}
+
+
+def members(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    tree = LANGUAGE.tree(Path("."), MEMBERS)
+    parsed = {path: LANGUAGE.parse(text, path) for path, text in MEMBERS.items()}
+    for path, file in parsed.items():
+        tree.add(path, file)
+    for path, file in parsed.items():
+        tree.learn(path, file)
+    asked = [item for path, file in parsed.items() for item in tree.open_questions(path, file)]
+    item = next(item for item in asked if item.head.name == f"net.a.{name}")
+    return item.used, item.fitting
+
+
+def test_members_are_followed_into_attributes_and_calls() -> None:
+    both = ("host", "port"), ("Origin", "Proxy")
+    assert members("Pool.__init__.origin") == both
+    assert members("handed.target") == both
+    assert members("twice.first") == both
+    assert members("direct.proxy") == (("tunnel",), ("Proxy",))
+
+
+def test_members_that_nothing_reads_or_no_class_has() -> None:
+    assert members("Pool.__init__.size") == ((), ())
+    assert members("handed.other") == ((), ())
+    assert members("direct.text") == (("no_class_has_it",), ())
+    # What a static method calls self is no object of the class.
+    assert members("Pool.still.origin") == ((), ())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import tokenize
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 from typing import cast
 
@@ -69,12 +69,16 @@ class Python(Language):
 
     def tree(self, place: Path, paths: Iterable[str]) -> PythonTree:
         """A source tree; a folder that is a package itself knows the packages above it."""
-        above: list[str] = []
-        folder = place.resolve()
+        inside = place.resolve() / "__init__.py"
+        above = [folder.name for folder in self.packages(inside)]
+        return PythonTree(paths, tuple(reversed(above)))
+
+    def packages(self, path: Path) -> Iterator[Path]:
+        """The folders above a file that have ``__init__.py``."""
+        folder = path.parent
         while (folder / "__init__.py").is_file() and folder.name:
-            above.insert(0, folder.name)
+            yield folder
             folder = folder.parent
-        return PythonTree(paths, tuple(above))
 
     def known(self, file: ParsedFile) -> frozenset[str]:
         """Classes and imported names of a module."""

@@ -73,9 +73,16 @@ class PythonTree:
             raise InputError("nested too deep", where=path) from error
 
     def open_questions(self, path: str, file: ParsedFile) -> list[Open]:
-        """Parameters and functions whose types nothing states, in the order of the text."""
+        """Parameters and functions whose types nothing states, in the order of the text.
+
+        Raises:
+            InputError: It is nested too deep to be walked.
+        """
         source = cast(SourceFile, file)
-        found = _open(source, source.tree, self._module(path, source).scope)
+        try:
+            found = _open(source, source.tree, self._module(path, source).scope)
+        except RecursionError as error:
+            raise InputError("nested too deep", where=path) from error
         return sorted(map(self._with_clues, found), key=lambda item: item.start)
 
     def open_attributes(self, path: str, file: ParsedFile) -> list[Open]:

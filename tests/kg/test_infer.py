@@ -1,0 +1,77 @@
+"""What pyright infers of functions without a return annotation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from weft.errors import LimitError, WeftError
+from weft.kg.annotate import infer
+from weft.kg.annotate.infer import Source, class_of, infer_returns, run_checker
+from weft.kg.languages.python import LANGUAGE
+
+TEXT = """\
+class Reader:
+    def rows(self):
+        return [1, 2]
+
+    def maybe(self, flag):
+        return "a" if flag else None
+
+
+async def later():
+    return {"a": 1}
+
+
+def outer():
+    def inner():
+        return 1
+    return inner()
+
+
+def lost(x):
+    return x
+
+
+def largest(ünder):
+    return 1.5"""
+
+
+def test_what_is_inferred_of_functions_that_can_be_named(tmp_path: Path) -> None:
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "__init__.py").write_text("")
+    tree = LANGUAGE.tree(tmp_path, ["pkg/__init__.py", "pkg/a.py"])
+    parsed = LANGUAGE.parse(TEXT, "pkg/a.py")
+    tree.add("pkg/a.py", parsed)
+    asked = tree.open_questions("pkg/a.py", parsed)
+    found = infer_returns({"pkg/a.py": Source(TEXT, "utf-8", asked)}, tmp_path)
+    said = {item.head.name.removeprefix("pkg.a."): class_of(text) for (_, item), text in found.items()}
+    assert said == {
+        "Reader.rows": "list",
+        "Reader.maybe": "str",
+        "later": "dict",
+        "outer": "int",
+        "lost": "",
+        "largest": "float",
+    }
+    # The copy holds what was asked, every line of the source before it.
+    written = (tmp_path / "pkg" / "a.py").read_text(encoding="utf-8")
+    assert written.startswith(TEXT + "\nreveal_type(")
+
+
+def test_the_one_class_of_a_type() -> None:
+    assert class_of("list[int]") == "list"
+    assert class_of("str | None") == class_of("Literal['a']") == "str"
+    assert class_of("int | str") == class_of("Unknown") == class_of("Self") == ""
+    assert class_of("(") == class_of("Generator[int, Any, None") == ""
+    assert class_of("Generator[int, Any, None]") == "Generator"
+
+
+def test_a_checker_that_answers_nothing_or_never(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(infer, "run_checker", lambda command, folder: "no JSON at all")
+    with pytest.raises(WeftError, match="no JSON at all"):
+        infer.pyright(tmp_path)
+    monkeypatch.setattr(infer, "_SECONDS", 0.2)
+    with pytest.raises(LimitError, match="time.sleep.9. took more than 0.2 s"):
+        run_checker(["python", "-c", "import time; time.sleep(9)"], tmp_path)
