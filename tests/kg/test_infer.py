@@ -73,5 +73,5 @@ def test_a_checker_that_answers_nothing_or_never(tmp_path: Path, monkeypatch: py
     with pytest.raises(WeftError, match="no JSON at all"):
         infer.pyright(tmp_path)
     monkeypatch.setattr(infer, "_SECONDS", 0.2)
-    with pytest.raises(LimitError, match="time.sleep.9. took more than 0.2 s"):
+    with pytest.raises(LimitError, match=r"time.sleep.9. took more than 0.2 s"):
         run_checker(["python", "-c", "import time; time.sleep(9)"], tmp_path)
