@@ -76,7 +76,7 @@ def test_texts_are_asked_and_an_answer_explained(look: Look):
     first = page.locator(".words span").evaluate_all(
         "all => all.sort((x, y) => y.title - x.title).slice(0, 2).map((word) => word.textContent)"
     )
-    assert set(first) == {"food", "good"}, "what is asked about, and the word that judges it"
+    assert set(first) == {"food", "great"}, "what is asked about, and the word that judges it"
     page.fill("#q", "good")
     assert page.locator(".opinion").count() == 2
     look.again()
