@@ -88,6 +88,15 @@ def test_missing_files_folders_and_other_machines(tmp_path, files):
         open_image(core)
 
 
+def test_a_mach_o_file_whose_header_tells_of_no_commands_has_no_code(tmp_path, files):
+    content = bytearray((files / "clang-O2-x86_64.dylib").read_bytes())
+    content[16:24] = bytes(8)
+    bare = tmp_path / "bare.dylib"
+    bare.write_bytes(content)
+    with pytest.raises(InputError, match="no code in the file"):
+        open_image(bare)
+
+
 def test_packed_code_is_refused(tmp_path, files):
     import random
 

@@ -58,7 +58,8 @@ def read_macho(path: str, source: str | bytes, content: memoryview) -> Image:
         data=data,
         stub_ranges=stub_ranges,
     )
-    remark_cut(image, max(s.file_offset + s.file_size for s in binary.segments), len(content))
+    ends = [segment.file_offset + segment.file_size for segment in binary.segments]
+    remark_cut(image, max(ends, default=0), len(content))
     _read_functions(binary, image)
     _read_stubs(binary, image)
     return image

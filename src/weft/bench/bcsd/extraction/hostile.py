@@ -163,7 +163,7 @@ def extract_mutant(path: str) -> int:
     members = find_binaries([path])
     for member in members:
         try:
-            builder, _ = build_table(member, cache=False)
+            builder, _ = build_table(member)
         except WeftError as error:
             failed.append(error)
             continue

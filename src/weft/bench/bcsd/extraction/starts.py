@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -44,32 +45,26 @@ _KINDS = {"library": _LIBRARY, "program": _PROGRAM}
 
 def rows(quick: bool) -> Iterator[Row]:
     """Functions found and extras for each processor, looked at and not; ``quick``: of one package each."""
+    sets = (("looked at", LOOKED_AT), ("held out", HELD_OUT))
+    for processor, (prefix, _) in PROCESSORS.items():
+        if shutil.which(f"{prefix}gcc") is not None:
+            for label, names in sets:
+                yield from measured(processor, label, names[:1] if quick else names)
+
+
+def measured(processor: str, label: str, names: Sequence[str]) -> Iterator[Row]:
+    """The rows of some packages for one processor."""
     work = Path(os.environ.get("WEFT_BCSD_WORK", "bcsd-data")).resolve()
     packages = {package.name: package for package in read_settings(DatasetConfig, _CONFIG).packages}
-    sets = (("looked at", LOOKED_AT), ("held out", HELD_OUT))
-    for processor, (prefix, flags) in PROCESSORS.items():
-        if shutil.which(f"{prefix}gcc") is None:
-            continue
-        for label, names in sets:
-            total = Coverage()
-            for name in names[:1] if quick else names:
-                for whole, bare in compiled(packages[name], prefix, flags, work):
-                    total.add(coverage(whole, bare))
-            variant = f"{processor}, {label}: {total.files} stripped files, gcc -O2"
-            everything = max(total.found + total.extra, 1)
-            yield Row(
-                "functions found",
-                variant,
-                "-",
-                "functions",
-                total.found,
-                total.named,
-                better="higher",
-                target=0.97,
-            )
-            yield Row(
-                "functions found: extra", variant, "-", "functions", total.extra, everything, target=0.03
-            )
+    total = Coverage()
+    for name in names:
+        for whole, bare in compiled(packages[name], *PROCESSORS[processor], work):
+            total.add(coverage(whole, bare))
+    variant = f"{processor}, {label}: {total.files} stripped files, gcc -O2"
+    everything = max(total.found + total.extra, 1)
+    found, named = float(total.found), float(total.named)
+    yield Row("functions found", variant, "-", "functions", found, named, "higher", 0.97)
+    yield Row("functions found: extra", variant, "-", "functions", total.extra, everything, target=0.03)
 
 
 def compiled(package: Package, prefix: str, flags: Sequence[str], work: Path) -> Iterator[tuple[Path, Path]]:
@@ -98,3 +93,9 @@ def compiled(package: Package, prefix: str, flags: Sequence[str], work: Path) ->
             run([*command, "-lm", "-o", str(whole)], tree.path, said)
             run([f"{prefix}strip", "-o", str(bare), str(whole)], tree.path, said)
         yield whole, bare
+
+
+if __name__ == "__main__":
+    # python -m weft.bench.bcsd.extraction.starts "ARM, Thumb-2" libyaml mujs
+    for _row in measured(sys.argv[1], " ".join(sys.argv[2:]), sys.argv[2:]):
+        print(f"{_row.name}: {_row.variant}: {_row.ours:.0f} of {_row.baseline:.0f}, {_row.ratio:.3f}")  # noqa: T201
