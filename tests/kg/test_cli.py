@@ -169,7 +169,7 @@ def test_a_run_goes_on_where_it_stopped(
             "model.kind is 'magic'; it must be weft-kg |",
         ),
         (["kg", "train", "SETTINGS", "--model.kind", "entities"], 2, "model.kind entities reads text"),
-        (["kg", "train", "SETTINGS", "--start", "x"], 2, "start is for the kind entities"),
+        (["kg", "train", "SETTINGS", "--start", "x"], 2, "start is for data sets of text"),
         (["kg", "train", "SETTINGS", "--sampling.batch_size", "3"], 2, "say it as train.batch_size"),
         (["kg", "train", "SETTINGS", "--threads", "0"], 2, "TrainConfig.threads is 0"),
         (["kg", "train", "SETTINGS", "--steps", "3"], 2, "did you mean --train.steps?"),
