@@ -1,0 +1,42 @@
+"""The mean of the weights of models of one descent, which often keeps what each of them knows.
+
+    python recipes/absa_any_mean.py FIRST SECOND --share 0.5 --out OUT
+
+Every weight is ``(1 − share)·first + share·second`` (weight averaging, Izmailov et al. 2018; Wortsman et al. 2022). It
+says something only where the second was trained from the first. The tagger is the first's: it stands on layers that training
+left as they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import torch
+
+from weft.absa.use.store import load, save
+
+
+def main() -> None:
+    """Read both, mix, write."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("first")
+    parser.add_argument("second")
+    parser.add_argument("--share", type=float, default=0.5, help="of the second, from 0 to 1")
+    parser.add_argument("--out", required=True)
+    arguments = parser.parse_args()
+    if not 0 <= arguments.share <= 1:
+        sys.exit(f"--share {arguments.share}: from 0 to 1")
+    first, second = load(arguments.first), load(arguments.second)
+    weights, others = first.module.state_dict(), second.module.state_dict()
+    if unlike := [n for n in weights.keys() | others.keys() if n not in weights or n not in others]:
+        sys.exit(f"{arguments.second} has other weights than {arguments.first}: {sorted(unlike)[0]}")
+    with torch.no_grad():
+        for name, weight in weights.items():
+            if weight.is_floating_point() and not name.startswith("terms."):
+                weight.lerp_(others[name], arguments.share)
+    save(arguments.out, first, int8=True)
+
+
+if __name__ == "__main__":
+    main()
