@@ -3,8 +3,8 @@
     python recipes/absa_any_mean.py FIRST SECOND --share 0.5 --out OUT
 
 Every weight is ``(1 − share)·first + share·second`` (weight averaging, Izmailov et al. 2018; Wortsman et al. 2022). It
-says something only where the second was trained from the first. The tagger is the first's: it stands on layers that training
-left as they are.
+says something only where the second was trained from the first. The tagger is the first's: it stands on layers that
+training left as they are.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from weft.absa.explain.attribution import Explanation, explain
 from weft.absa.records import Context
+from weft.absa.use.decide import decide
 from weft.absa.use.store import load
 
 ASKED = (
@@ -35,9 +36,10 @@ def show(console: Console) -> None:
             table.add_column(heading)
         for name in asker.classes_:
             table.add_column(name, justify="right")
-        for question, row in zip(questions, rows, strict=True):
+        answers = decide(rows, asker.config.threshold)
+        for question, row, answer in zip(questions, rows, answers, strict=True):
             shares = [f"{share:.2f}" for share in row]
-            table.add_row(question.target or "–", question.aspect, asker.classes_[row.argmax()], *shares)
+            table.add_row(question.target or "–", question.aspect, asker.classes_[answer], *shares)
         console.print(table)
         console.print()
     text, question = ASKED[0][0], ASKED[0][1][1]
