@@ -128,3 +128,16 @@ def test_what_an_index_was_before_a_loop_is_not_what_it_is():
     lines = ["move $s0, $zero", "lui $v1, 2", "sltiu $v0, $s0, 3", "beqz $v0, 0x10090", "sll $v0, $s0, 2"]
     lines += ["addu $v0, $v0, $v1", "lw $v0, ($v0)", "jr $v0"]
     assert targets("mips", lines, words(*CASES)) == CASES
+
+
+def test_what_the_index_register_held_for_another_value_is_known():
+    # $v0 is half of $s0, and then the index.
+    lines = [
+        "lui $v0, 2",
+        "addu $s0, $v0, $zero",
+        "addiu $v0, $a0, -100",
+        "sltiu $at, $v0, 3",
+        "beqz $at, 0x10090",
+    ]
+    lines += ["sll $at, $v0, 2", "addu $at, $at, $s0", "lw $at, ($at)", "jr $at"]
+    assert targets("mips", lines, words(*CASES)) == CASES

@@ -178,8 +178,8 @@ class Resolver:
                 continue
             if definition.terms == _ANYTHING:
                 return unknown
-            if register == self._index and index < compared:
-                # What it was set to once says nothing of a loop.
+            if register == self._index and index < compared <= before:
+                # The index itself: what it was set to once says nothing of a loop.
                 return unknown
             value = self._sum_of(definition, index, compared, depth - 1)
             return unknown if value.terms and index < compared else value
