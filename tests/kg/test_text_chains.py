@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,16 @@ from weft.errors import ConfigError
 from weft.kg.config import ModelConfig, graphmert, weft_kg
 from weft.kg.dataset.text import TextBuildConfig, build_text
 from weft.kg.dataset.tokens import END, MASK
+from weft.kg.evaluate.confidence import Confidence
+from weft.kg.extraction.tails import TailExtractor
+from weft.kg.inject.injection import InjectionConfig
 from weft.kg.learn.code import course, started
 from weft.kg.learn.setup import Setup, Shape
 from weft.kg.learn.start import Start
 from weft.kg.model.choose import Standing, choose_tails, tail_log_probabilities
 from weft.kg.model.decode import Queries, filled_log_probability, score_tails
 from weft.kg.model.leafy_chain import LeafyChainModel
+from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.represent.dataset import load_dataset
 from weft.kg.represent.sampling import SamplingConfig
 from weft.kg.schema import Relation, Schema
@@ -179,6 +184,50 @@ def test_from_a_seed_to_facts(folder: Path, kind: str, capsys: pytest.CaptureFix
     assert report["read"] > 12
     assert main(["kg", "facts", str(one), *asked]) == 0
     assert f"{PEOPLE[5]} junior 5  born_in" in capsys.readouterr().out
+
+
+def test_eval_and_its_confidences(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Types leave one answer here; without them a fact is as sure as pairs that no type chose."""
+    sizes = TextBuildConfig(vocab_size=500, valid_percent=30, test_percent=30, roots=32, longest_tail=4)
+    data, model = folder / "parts", folder / "evaluated"
+    build_text(
+        [folder / "texts"], data, folder_schema(folder), [folder / "seed.csv"], sizes,
+        injection=InjectionConfig(alpha=0.0), near=None,
+    )  # fmt: skip
+    config = TrainConfig(steps=2, batch_size=4, learning_rate=1e-3, seed=0, threads=1, precision="fp32")
+    run_setup(
+        Setup(data, model, Shape(kind="graphmert", hidden_size=32, layers=1, heads=2), train=config),
+        quiet=True,
+    )
+    assert main(["kg", "eval", str(data), "--model", str(model), "--json"]) == 0
+    assert "kept" not in json.loads(capsys.readouterr().out)["model"]
+    assert main(["kg", "eval", str(data), "--model", str(model), "--calibrate", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["model"]
+    assert found["best"]["precision"] == 1.0  # of the two entities of a text, one is a person and one a town
+    assert found["best"]["guesses"] > 0
+    assert found["kept"]["guesses"] > 0
+    text = f"{PEOPLE[5]} junior 5 was born in {TOWNS[2]}."
+    ends = [(0, text.index(" was")), (text.index(TOWNS[2]), len(text) - 1)]
+    extractor = TailExtractor.load(model)
+
+    def sureness(head: int, *kinds: str) -> float:
+        mentions = [
+            Mention(start, end, number, text[start:end], kind)
+            for number, ((start, end), kind) in enumerate(zip(ends, kinds, strict=True))
+        ]
+        facts = extractor.facts_of(TextDocument("one", text, tuple(mentions)))
+        name = text[slice(*ends[head])]
+        return next((fact.confidence for fact in facts if fact.head == name), 0.0)
+
+    assert sureness(0, "person", "town") > 0.9
+    assert sureness(1, "person", "town") == 0.0
+    fitted = extractor.confidence
+    assert fitted is not None
+    assert "born_in" in fitted.guessed
+    own = Confidence.fit([("born_in", 0.5, True)] * 9, [("born_in", 0.5, number == 0) for number in range(4)])
+    extractor = replace(extractor, confidence=own)
+    assert sureness(0, "person", "town") == pytest.approx(1.0)
+    assert sureness(0, "person", "LOC") == pytest.approx(0.25, abs=0.2) != sureness(0, "person", "town")
 
 
 @pytest.mark.parametrize("kind", ["graphmert", "graphmert-official", "weft-kg"])

@@ -118,6 +118,10 @@ class Schema:
         further = {other: number for number, item in enumerate(self.relations, 1) for other in item.also}
         return {**further, **{item.name: number for number, item in enumerate(self.relations, 1)}}
 
+    def types(self) -> frozenset[str]:
+        """Every type that a relation names."""
+        return frozenset(kind for item in self.relations for kind in (*item.head_types, *item.tail_types))
+
     def definitions(self) -> Mapping[str, str]:
         """Name to definition."""
         return {relation.name: relation.definition for relation in self.relations}

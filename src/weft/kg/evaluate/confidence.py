@@ -33,7 +33,8 @@ class Confidence:
         pooled: For relations that no answer was of.
         by_relation: Relation name to map.
         guessed: The same for answers on what the text does not state: such as the type of a parameter without
-            annotation, which has the relation of an annotated one and is right far more seldom.
+            annotation, which has the relation of an annotated one and is right far more seldom. Of text: answers on
+            entities of types that the schema does not name, for which no type rules anything out.
         unstated: The same, learnt from packages beside the training's, whose annotations were taken away; ``"plain"``
             is of types that are plain from the code.
         short: Of answers about short texts, a sentence or a few; None where all are treated alike. What a model of

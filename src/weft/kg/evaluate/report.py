@@ -20,6 +20,7 @@ from weft.kg.evaluate.texts import (
     calibrate_texts,
     score_texts,
 )
+from weft.kg.evaluate.triples import Guess, guess_tails
 from weft.kg.evaluate.views import GUESSED, make_views
 from weft.kg.extraction.model import model_kind
 from weft.kg.model.entity_graph import EntityGraphModel
@@ -123,18 +124,21 @@ def score_documents(
     scores = dict(baseline_text_scores(dataset, role))
     if model is not None:
         folder = find_model("kg", model)
+        untyped: list[Guess] = []
         if model_kind(folder) == CHAIN_KIND:
             chains = LeafyChainModel.load(folder).to(device)
             sizes = chains.config.encoder.vocab_size, chains.config.num_relations
             dataset.check_model(*sizes, dataset.types, str(folder))
             asked = ask_tails(chains, dataset, role)
+            if calibrated:
+                untyped = guess_tails(chains, dataset, dataset.documents_of("valid"), typed=False)
         else:
             asked_model = EntityGraphModel.load(folder).to(device)
             config = asked_model.config
             dataset.check_model(config.encoder.vocab_size, config.num_relations, config.types, str(folder))
             asked = ask_texts(asked_model, dataset, role)
         if calibrated:
-            calibrate_texts(dataset, asked.valid).save(folder)
+            calibrate_texts(dataset, asked.valid, untyped).save(folder)
         scores["model"] = score_texts(dataset, asked, Confidence.load(folder))
     return scores
 

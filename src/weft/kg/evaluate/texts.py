@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,16 +80,23 @@ def ask_tails(model: LeafyChainModel, dataset: TextDataset, part: str) -> TextEv
     )
 
 
-def calibrate_texts(dataset: TextDataset, guesses: Sequence[Guess]) -> Confidence:
-    """Fit confidences to guesses about whole documents: every pair and relation as often as it occurs."""
-    return Confidence.fit(
-        (
-            dataset.schema.names[item.fact[1]],
-            probability(item.score),
-            item.fact in dataset.facts[item.document],
-        )
-        for item in guesses
-    )
+def calibrate_texts(
+    dataset: TextDataset, guesses: Sequence[Guess], untyped: Sequence[Guess] = ()
+) -> Confidence:
+    """Fit confidences to guesses about whole documents: every pair and relation as often as it occurs.
+
+    Args:
+        dataset: Holds the known facts.
+        guesses: About its validation part.
+        untyped: The same, asked as if no entity's type were known: for entities whose type the schema does not name.
+    """
+
+    def answers(guesses: Sequence[Guess]) -> Iterator[tuple[str, float, bool]]:
+        for item in guesses:
+            right = item.fact in dataset.facts[item.document]
+            yield dataset.schema.names[item.fact[1]], probability(item.score), right
+
+    return Confidence.fit(answers(guesses), answers(untyped))
 
 
 def probability(score: float) -> float:

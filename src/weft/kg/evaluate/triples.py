@@ -103,9 +103,24 @@ def guess(
     return [Guess(document, fact, score) for (document, fact), score in best.items()]
 
 
-def guess_tails(model: LeafyChainModel, dataset: TextDataset, documents: Sequence[int]) -> list[Guess]:
-    """What a leafy chain model of text says of documents of a data set; see :func:`guess_chunks`."""
-    return guess_chunks(model, load_asked(dataset.folder, documents, model.config.leaves), dataset.schema)
+def guess_tails(
+    model: LeafyChainModel, dataset: TextDataset, documents: Sequence[int], *, typed: bool = True
+) -> list[Guess]:
+    """What a leafy chain model of text says of documents of a data set; see :func:`guess_chunks`.
+
+    Args:
+        model: Set to eval mode.
+        dataset: Its documents.
+        documents: Their numbers.
+        typed: Whether the types of entities are known; else all pairs are asked for every relation.
+    """
+    chunks = load_asked(dataset.folder, documents, model.config.leaves)
+    if not typed:
+        chunks = [
+            chunk._replace(standing=tuple(item._replace(kind="") for item in chunk.standing))
+            for chunk in chunks
+        ]
+    return guess_chunks(model, chunks, dataset.schema)
 
 
 @torch.no_grad()

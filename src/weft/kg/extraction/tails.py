@@ -95,13 +95,14 @@ class TailExtractor:
         standing = standing_in(chunk, self.model.config.leaves)
         if len(standing) < 2:
             return
-        mentions = entity_words(chunk)
+        mentions, named = entity_words(chunk), self.schema.types()
         for item in choose_tails(self.model, chunk.ids.tolist(), standing, self.schema):
             name = self.schema.names[item.relation]
             first, second = nearest(mentions[item.head.entity], mentions[item.tail.entity])
             sure = np.array([item.probability])
             if self.confidence is not None:
-                sure = self.confidence.of_text(name, sure, len(chunk.ids))
+                untyped = not {item.head.kind, item.tail.kind} <= named
+                sure = np.array([self.confidence(name, item.probability, guessed=untyped)])
             yield EntityFact(
                 head=first.name,
                 relation=name,

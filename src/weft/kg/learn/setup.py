@@ -75,9 +75,7 @@ class Setup:
         model: Its kind, sizes and options.
         start: Of text: a BERT directory or a model of text, by its folder or name, whose vocabulary the data set has;
             its encoder is the start.
-        sampling: But for ``entities``: what a batch holds; its size and the seed are those of ``train``. Of text,
-            ``graphmert`` and ``graphmert-official`` mask all chunks and hide no tail in the roots, as published,
-            where nothing is said of it.
+        sampling: But for ``entities``: what a batch holds; its size and the seed are those of ``train``.
         weights: But for ``entities``: how much each loss counts.
         train: How.
         shuffle_relations: Give every fact a random relation: a control.
@@ -132,9 +130,8 @@ class Setup:
             model = code.started(shape.kind, dataset, start, **choices)
         else:
             model = LeafyChainModel(code.named_config(shape.kind, dataset, **shape.sizes, **choices))
-        published = texts and shape.kind != "weft-kg" and self.sampling == SamplingConfig()
         sampling = replace(
-            SamplingConfig(mlm_share=1.0, hide_share=0.0) if published else self.sampling,
+            self.sampling,
             batch_size=self.train.batch_size,
             seed=self.train.seed,
             shuffle_relations=self.shuffle_relations,

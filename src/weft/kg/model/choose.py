@@ -59,7 +59,7 @@ def choose_tails(
         standing: Its entities.
         schema: The model's.
     """
-    named = {kind for rule in schema.relations for kind in (*rule.head_types, *rule.tail_types)}
+    named = schema.types()
     kinds = [item.kind if item.kind in named else None for item in standing]
     asked: list[tuple[int, int, list[int]]] = []
     for place in range(len(standing)):
