@@ -20,6 +20,26 @@ _LONGEST = 1 << 26
 _PAGES = 0xFFFF
 #: Bytes of a gap within which code must come to a call or a jump.
 _LOOKED_AT = 1024
+#: A function is made anew with each of so many pieces that it grows by, then whenever it is a quarter longer.
+_PIECES = 64
+
+
+class Growth:
+    """How far a function grows into a gap, and when it is made anew: the work stays in proportion to its length.
+
+    Attributes:
+        end: Where it ends now.
+        made: Where it ended when it was made last.
+    """
+
+    def __init__(self) -> None:
+        self.end = self.made = self._pieces = 0
+
+    def to(self, end: int, start: int) -> bool:
+        """Let the function at ``start`` grow to ``end``; whether it is to be made anew already."""
+        self.end = end
+        self._pieces += 1
+        return self._pieces <= _PIECES or 4 * (end - start) > 5 * (self.made - start)
 
 
 def called_from_gaps(image: Image, architecture: Architecture, frontier: Frontier) -> list[int]:

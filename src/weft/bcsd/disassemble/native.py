@@ -20,6 +20,7 @@ from weft.bcsd.disassemble.cfg import NO_RETURN_NAMES, Graph, Surroundings, buil
 from weft.bcsd.disassemble.extent import FUNCTION_BYTES, Extent, Surveyor
 from weft.bcsd.disassemble.gaps import (
     SEARCHED_BELOW,
+    Growth,
     called_from_gaps,
     decoded,
     next_start,
@@ -187,29 +188,43 @@ class _Run:
         owner = found.get(self.starts[before - 1]) if before else None
         # What stands behind a function is likely in its mode.
         mode = before > 0 and self.starts[before - 1] in self.image.thumb
-        reached = start
+        reached, growth = start, Growth()
         while (lead := next_start(self.image, self.architecture, reached, end, mode, self.pools)) is not None:
             if mode:
                 self.image.thumb.add(lead)
             extent = self.surveyor.survey(lead, min(end, frontier.limit(lead)))
             reached = max(extent.end, lead + self.architecture.step)
-            if owner is not None and self.continues(owner, lead, extent):
+            if owner is not None and self.continues(owner, growth.end, lead, extent):
                 frontier.close(lead, reached)
-                grown, _ = self.function(Bounds(owner.address, reached), discovered=True)
-                if grown is not None:
-                    found[owner.address] = owner = grown
+                if growth.to(reached, owner.address):
+                    owner = self.grown(owner, growth, found)
                 continue
+            self.grown(owner, growth, found)
             frontier.add(lead)
             found.update((function.address, function) for function in self.drain(frontier, open_ended))
-            owner = found.get(lead, owner)
+            if lead in found:
+                owner, growth = found[lead], Growth()
+            elif owner is not None:
+                owner = found[owner.address]
+        self.grown(owner, growth, found)
 
-    def continues(self, owner: Function, lead: int, extent: Extent) -> bool:
+    def grown(self, owner: Function | None, growth: Growth, found: dict[int, Function]) -> Function | None:
+        """A function made anew with what it grew by since it was made."""
+        if owner is None or growth.end == growth.made:
+            return owner
+        growth.made = growth.end
+        anew, _ = self.function(Bounds(owner.address, growth.end), discovered=True)
+        if anew is not None:
+            found[owner.address] = owner = anew
+        return owner
+
+    def continues(self, owner: Function, grown_to: int, lead: int, extent: Extent) -> bool:
         """Whether code behind a function is a part of it: it jumps into it, or the function has a switch.
 
         A function's own code may stand behind its return: the cases of a switch whose table was not found. What
         begins as functions do is one all the same.
         """
-        end = owner.address + owner.size
+        end = max(owner.address + owner.size, grown_to)
         if any(owner.address < target < end for target in extent.targets):
             return True
         return Flag.CFG_INCOMPLETE in owner.flags and not self.enters(lead, extent.end)
