@@ -161,3 +161,26 @@ def test_overlapping_symbols_cannot_make_the_work_quadratic():
     with pytest.raises(LimitError, match="symbols overlap"):
         for _ in NativeDisassembler().functions(image):
             pass
+
+
+def test_a_function_that_grows_piece_by_piece_takes_time_in_proportion_to_its_length(monkeypatch):
+    from weft.bcsd.disassemble import native
+    from weft.bcsd.read.image import Image, Region
+
+    made = []
+    build = native.build_graph
+
+    def counted(instructions, *rest):
+        made.append(len(instructions))
+        return build(instructions, *rest)
+
+    monkeypatch.setattr(native, "build_graph", counted)
+    # Jumps to who knows where, nothing else: each belongs to the function in front, which has a switch.
+    code = bytes.fromhex("0285") * 2000
+    region = Region(".text", 0x1000, memoryview(code), len(code), True, False)
+    image = Image("jumps", "elf", "riscv64", False, False, [region], [region])
+    image.entries = [0x1000]
+    functions = list(native.NativeDisassembler().functions(image))
+    assert [(f.address, f.size) for f in functions] == [(0x1000, len(code))]
+    assert len(functions[0].instructions) == 2000
+    assert sum(made) < 20 * 2000
