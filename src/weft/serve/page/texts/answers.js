@@ -67,7 +67,7 @@ async function explain(record, place) {
     for (const word of told.words) {
       line.append(told.text.slice(done, word.start));
       const shown = h("span", { class: word.score >= 0 ? "pro" : "con", title: word.score.toFixed(3) }, told.text.slice(word.start, word.end));
-      shown.style.setProperty("--heat", ((0.65 * Math.abs(word.score)) / strongest).toFixed(3));
+      shown.style.setProperty("--heat", ((0.5 * Math.abs(word.score)) / strongest).toFixed(3));
       line.append(shown);
       done = word.end;
     }
