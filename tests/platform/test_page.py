@@ -48,7 +48,7 @@ def test_heat_has_a_sign_and_a_strength():
     sheet = Page(render("a", "")).texts["style"][0]
     alpha = [float(sheet.split(f".for{n}{{")[1].split("/")[1].split(")")[0]) for n in range(1, 21)]
     assert alpha == sorted(set(alpha))
-    assert alpha[-1] == 0.65
+    assert alpha[-1] == 0.5
     assert all(f".against{n}{{" in sheet for n in range(1, 21))
 
 
@@ -72,6 +72,6 @@ def test_a_browser_shows_it_and_runs_nothing_else(tmp_path):
             browse(page, "", tmp_path)
     page.write_text(render(EVIL, body, **shown), encoding="utf-8")
     dom = browse(page, "", tmp_path)
-    assert 'data-colour="rgba(0, 120, 60, 0.65)"' in dom
+    assert 'data-colour="rgba(0, 120, 60, 0.5)"' in dom
     assert "\u2028</script>" in unescape(dom.split('data-found="')[1].split('"')[0])
     assert dom.count("<script") == 2

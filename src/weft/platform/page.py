@@ -21,7 +21,7 @@ from weft.errors import NonFiniteError
 
 _NONE = "'none'"
 _SHADES = 20
-_DARKEST = 0.65
+_DARKEST = 0.5
 _SHELL = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
