@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 
+import numpy as np
 import pyarrow.parquet
 import pytest
 from tests.absa.conftest import EXAMPLES
@@ -171,6 +172,45 @@ def test_every_way_of_training(trained, bert_directory, labelled_csv, tmp_path, 
         assert stored["options"]["kind"] == kind
         assert 0 < stored["threshold"] < 1
     capsys.readouterr()
+
+
+def test_quasi_attention_and_its_gate_are_seen_as_matrices(
+    bert_directory, labelled_csv, tmp_path, absa, capfd
+):
+    out = tmp_path / "qacg"
+    arguments = [
+        *(
+            "--start",
+            bert_directory,
+            "--data.train",
+            labelled_csv,
+            "--data.dev_share",
+            0.3,
+            "--out",
+            out,
+            "--quiet",
+        ),
+        *("--train.epochs", 1, "--train.batch_size", 4, "--train.device", "cpu", "--model.max_length", 32),
+        *("--model.kind", "qacg", "--model.context_from", 1, "--model.quasi_start", "open"),
+    ]
+    command = ["absa", "train", EXAMPLES / "train.yaml", *arguments]
+    assert main([str(part) for part in command]) == 0
+    capfd.readouterr()
+    question = ("--target", "LOCATION1", "--aspect", "price")
+    code, told, _ = absa("explain", TEXT, *question, "--model", out, "--json", "--maps", model=False)
+    assert code == 0
+    maps = json.loads(told)[0]["maps"]
+    size = len(maps["tokens"])
+    assert len(maps["layers"]) == 2
+    for layer in maps["layers"]:
+        quasi, gate = np.array(layer["quasi"]), np.array(layer["gate"])
+        assert quasi.shape == np.array(layer["weights"]).shape == (4, size, size)
+        # α / n of a sigmoid, before the gate; this began at .76.
+        assert (quasi <= 1 / size + 1e-6).all()
+        assert quasi.min() >= 0
+        assert quasi.max() > 0
+        assert gate.shape == (4, size, 1)
+        assert 0.4 < gate.mean() < 1
 
 
 def test_a_failed_table_leaves_no_output(absa, tmp_path):

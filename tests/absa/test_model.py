@@ -8,6 +8,7 @@ from weft.absa.model.context_gate import ContextGate
 from weft.absa.model.context_pooling import ContextBlock, TargetDistance
 from weft.absa.records import Context, Sentence
 from weft.absa.use.asker import cut_windows
+from weft.absa.use.store import load, save
 from weft.attention import attend
 from weft.condition.quasi import QuasiConfig, QuasiStructure
 from weft.encoder.layer import EncoderLayer
@@ -271,3 +272,20 @@ def test_a_context_however_large_gates_and_stays_finite(size, autocast):
     output.square().sum().backward()
     for tensor in (query, key, value, context):
         assert torch.isfinite(tensor.grad).all()
+
+
+def test_an_open_start_begins_with_the_encoder_s_own_maps_and_is_stored(make, tmp_path):
+    asker = make("qacg", quasi_start="open")
+    encoder = asker.module.encoder
+    for layer, own in zip(encoder.layers[1:], encoder.conditioner.layers, strict=True):
+        assert torch.equal(own.context_query.weight, layer.attention.query.weight)
+        assert torch.equal(own.context_key.weight, layer.attention.key.weight)
+        assert torch.equal(own.lambda_key.bias, torch.tensor([-1.0]))
+    save(tmp_path / "model", asker)
+    again = load(tmp_path / "model")
+    assert again.config.options.quasi_start == "open"
+    sentences = [Sentence(TEXT, CONTEXTS)]
+    assert np.allclose(again.answer(sentences)[0], asker.answer(sentences)[0], atol=1e-6)
+    for kind in ("weft-absa", "pair", "qacg-official", "cg"):
+        with pytest.raises(ConfigError, match="quasi_start is 'open'; it must be 'published' for"):
+            make(kind, quasi_start="open")

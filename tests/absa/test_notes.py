@@ -54,6 +54,16 @@ def test_a_target_that_is_not_there_is_none_and_never_unsure(answered):
         ("Das Zimmer war sauber und das Personal sehr freundlich", "de"),
         ("Le personnel est très gentil mais la chambre était sale", "fr"),
         ("房间很干净,员工也很友好", "zh"),
+        ("Der Service war super", "de"),
+        ("Das Display ist kaputt", "de"),
+        ("Le prix est correct", "fr"),
+        ("No me gusta nada", "es"),
+        ("Non mi piace", "it"),
+        ("Veel te duur", "nl"),
+        ("Muito caro", "pt"),
+        ("Apple Mac OS", None),
+        ("great wurst", None),
+        ("El Camino Real, Las Vegas", None),
     ],
 )
 def test_another_language_is_noticed(text, code):

@@ -7,11 +7,21 @@ import torch
 from torch import Tensor, nn
 
 from weft.attention import attend
+from weft.attention.terms import Quasi
 from weft.condition import QuasiConfig, QuasiContext, QuasiStructure
+from weft.encoder.config import EncoderConfig
+from weft.encoder.layer import SelfAttention
 from weft.errors import ConfigError, InputError, ShapeError
 
 BATCH, HEADS, SEQ, WIDTH, LAYERS = 2, 2, 4, 3, 3
 HIDDEN = HEADS * WIDTH
+SIZES = {
+    "vocab_size": 5,
+    "hidden_size": HIDDEN,
+    "num_attention_heads": HEADS,
+    "num_hidden_layers": LAYERS,
+    "intermediate_size": 8,
+}
 
 
 def build(name: str, **changes) -> QuasiContext:
@@ -250,3 +260,28 @@ def test_bad_structure_is_one_clear_error(wrong: QuasiStructure, error: type, wo
 def test_the_official_form_needs_no_counts() -> None:
     context = torch.zeros(BATCH, HIDDEN)
     assert build("qacg-official").prepare(QuasiStructure(context)).context is context
+
+
+def test_an_open_start_takes_the_layer_s_maps_and_reaches_the_context() -> None:
+    """C_Q = W_Q·(h + 2·E_c) + b_Q, λ_A about .76; the gradient at E_c is many times that of the drawn start."""
+    torch.manual_seed(3)
+    attentions = [SelfAttention(EncoderConfig(**SIZES)).double() for _ in range(LAYERS)]
+    module = QuasiContext(QuasiConfig.named("qacg", HIDDEN, HEADS, LAYERS, dropout=0.0)).double()
+    hidden, query, key, value, context = inputs()
+
+    def told() -> tuple[Quasi, float]:
+        terms = module.terms(LAYERS - 1, hidden, query, key, module.prepare(structure(context)))
+        output, _ = attend(query, key, value, key_mask=mask(), terms=terms)
+        (gradient,) = torch.autograd.grad(output.square().sum(), context, retain_graph=True)
+        return terms.quasi, float(gradient.norm())
+
+    _, drawn = told()
+    module.open(attentions)
+    quasi, opened = told()
+    expected = attentions[-1].query(hidden + 2 * context[:, None]).unflatten(-1, (HEADS, WIDTH))
+    torch.testing.assert_close(quasi.query, expected.transpose(1, 2))
+    gate = 1 - quasi.lambda_query - quasi.lambda_key
+    torch.testing.assert_close(gate, torch.full_like(gate, 0.76), rtol=0, atol=0.05)
+    assert opened > 10 * drawn
+    with pytest.raises(ShapeError, match="2 layers for a quasi-attention of 3"):
+        module.open(attentions[:2])

@@ -14,6 +14,7 @@ from weft.platform.settings import Settings
 Kind = Literal["weft-absa", "pair", "qacg", "qacg-official", "cg"]
 Pooling = Literal["auto", "cls", "gate"]
 Gate = Literal["row", "pair"]
+QuasiStart = Literal["published", "open"]
 
 # The options of each kind that count layers of the encoder.
 _DEPTHS: dict[Kind, tuple[str, ...]] = {
@@ -51,6 +52,9 @@ class ModelOptions(Settings):
         context_from: ``qacg``: the first layer with quasi-attention.
         normalise_quasi: ``qacg``: divide the quasi part by the number of real tokens.
         gate: ``qacg``: index of λ_K: ``"row"`` as the published code, ``"pair"`` as the paper.
+        quasi_start: ``qacg``: how quasi-attention begins. ``"published"``: random maps and a gate of about 0, through
+            which hardly any gradient reaches the question. ``"open"``: an open gate and the layer's own query and key
+            maps, see :meth:`weft.condition.quasi.QuasiContext.open`.
         pooling: How the models other than ``weft-absa`` pool: the ``[CLS]`` token or a learnt gate; ``"auto"`` is the
             gate for ``qacg-official``, as its review has it, and ``[CLS]`` for the others.
         text_pair: ``qacg-official`` and ``cg``: whether the question is also given as a second text.
@@ -75,6 +79,7 @@ class ModelOptions(Settings):
     context_from: int = 4
     normalise_quasi: bool = True
     gate: Gate = "row"
+    quasi_start: QuasiStart = "published"
     pooling: Pooling = "auto"
     text_pair: bool = True
     term_layers: int = 0
@@ -84,6 +89,16 @@ class ModelOptions(Settings):
         self._require("kind", self.kind in get_args(Kind), f"one of {', '.join(get_args(Kind))}")
         self._require("pooling", self.pooling in get_args(Pooling), "'auto', 'cls' or 'gate'")
         self._require("gate", self.gate in get_args(Gate), "'row' or 'pair'")
+        self._require(
+            "quasi_start",
+            self.quasi_start in get_args(QuasiStart),
+            f"one of {', '.join(get_args(QuasiStart))}",
+        )
+        self._require(
+            "quasi_start",
+            self.kind == "qacg" or self.quasi_start == "published",
+            f"'published' for {with_article(self.kind)}",
+        )
         self._require("max_length", self.max_length >= 8, "at least 8")
         self._require("pooler_blocks", self.pooler_blocks >= 1, "at least 1")
         for name in ("target_layers", "context_from", "term_layers"):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal, Protocol, cast
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +16,15 @@ from weft.condition.conditioner import Conditioner
 from weft.errors import ConfigError, InputError, ShapeError
 
 QuasiName = Literal["qacg-official", "qacg"]
+
+_OPEN = -1.0
+
+
+class Projections(Protocol):
+    """What is taken from a layer's self-attention: W_Q and W_K."""
+
+    query: nn.Linear
+    key: nn.Linear
 
 
 @dataclass(frozen=True)
@@ -169,6 +179,40 @@ class QuasiContext(Conditioner):
         """
         for layer in self.layers:
             cast(ContextLayer, layer).fold()
+
+    @torch.no_grad()
+    def open(self, attentions: Sequence[Projections]) -> None:
+        """Begin where the first step's gradient reaches the context.
+
+        Z_Q, Z_K = W_Q, W_K of the layer itself, W_c = [1 1], b = 0, and the four biases of λ_Q and λ_K at −1, so that
+        λ_A = 1 − 2·sigmoid(−2) ≈ .76 and not about 0.
+
+        As it is drawn, the quasi part begins near 0 and random maps stand between it and E_c: of the gradient
+        that meets the text a 350th arrives there (``recipes/absa_quasi.py``).
+
+        Args:
+            attentions: The self-attention of every layer of the encoder, of the sizes of the configuration.
+
+        Raises:
+            ShapeError: Another number of layers.
+        """
+        if len(attentions) != self.config.num_layers:
+            raise ShapeError(f"{len(attentions)} layers for a quasi-attention of {self.config.num_layers}")
+        one = torch.eye(self.config.hidden_size)
+        for own, attention in zip(self.layers, attentions[self.config.first_layer :], strict=True):
+            layer = cast(ContextLayer, own)
+            layer.context_query.load_state_dict(attention.query.state_dict())
+            layer.context_key.load_state_dict(attention.key.state_dict())
+            layer.context_layer.weight.copy_(torch.cat([one, one], dim=1))
+            layer.context_layer.bias.zero_()
+            for gate in (
+                layer.lambda_query,
+                layer.lambda_key,
+                layer.lambda_context_query,
+                layer.lambda_context_key,
+            ):
+                if gate.bias is not None:
+                    gate.bias.fill_(_OPEN)
 
     def prepare(self, structure: QuasiStructure) -> QuasiStructure:
         """Check the structure.

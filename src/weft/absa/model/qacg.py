@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import torch
 from torch import Tensor, nn
 
@@ -14,6 +16,7 @@ from weft.condition.quasi import QuasiConfig, QuasiContext, QuasiStructure
 from weft.encoder.embeddings import TokenInputs
 from weft.encoder.encoder import PLAIN, Encoder
 from weft.encoder.heads import ClassificationHead
+from weft.encoder.layer import EncoderLayer
 from weft.encoder.pooling import ClsPooler, GatePooler
 
 
@@ -117,7 +120,7 @@ class Qacg(nn.Module):
         self.config = config
         self.encoder = Encoder(shape) if encoder is None else encoder
         self.context = ContextVector(shape)
-        self.encoder.conditioner = QuasiContext(
+        quasi = QuasiContext(
             QuasiConfig.named(
                 "qacg",
                 shape.hidden_size,
@@ -130,6 +133,9 @@ class Qacg(nn.Module):
                 initializer_range=shape.initializer_range,
             )
         )
+        if options.quasi_start == "open":
+            quasi.open([cast(EncoderLayer, layer).attention for layer in self.encoder.layers])
+        self.encoder.conditioner = quasi
         self.pooler = GatePooler(shape) if options.pools_by_gate else ClsPooler(shape)
         self.head = ClassificationHead(shape, len(config.polarities))
         self.head.dropout.p = options.classifier_dropout

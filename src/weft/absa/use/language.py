@@ -13,12 +13,31 @@ _COMMON = re.compile(
 )
 _SURE = 0.6
 """The least share of a language that is believed; single words and exclamations stay below it."""
+_LIKELY = 0.2
+"""The least share where a word of that language stands in the text that no English text has."""
+
+# Of the languages that reviews are most often in: words of grammar, none of which English has.
+_OWN = {
+    code: frozenset(words.split())
+    for code, words in {
+        "de": "der dem ein eine einen einer ist sind sehr nicht kein keine und oder aber mit für ich wir mir "
+        "mich nie zu wurde wird auch noch nur schon leider gut schlecht mehr beim zum zur im vom",
+        "fr": "les une est sont très pas trop mais avec dans je nous ce cette cet des du au aux était ne "
+        "il elle mon mes sa ses leur et",
+        "es": "las una es muy pero para nada todo estaba está están fue su sus y más bien del al gusta "
+        "demasiado que",
+        "it": "il gli una è sono molto non di del della troppo più anche che lo ho nel alla",
+        "nl": "het een zijn niet zeer heel veel te maar met voor ik wij geen en ook erg naar",
+        "pt": "uma é são muito não com para estava está foi mas da dos ao gostei bom",
+    }.items()
+}
 
 
 def foreign(text: str) -> str | None:
     """The code of the language that the text is in, where that is surely another than English; else None.
 
-    Without py3langid (of the extra ``absa``) nothing is known, and nothing is said.
+    A text of few words gives py3langid little: there words of grammar of one language that English has not are
+    believed, two of them, or one of the language that is likeliest.
     """
     lower = text.lower()
     words = re.findall(r"[^\W\d_]+", lower)
@@ -28,7 +47,13 @@ def foreign(text: str) -> str | None:
     if not words or identifier is None:
         return None
     code, share = identifier.classify(text)
-    return str(code) if code != "en" and share >= _SURE else None
+    if code == "en":
+        return None
+    if share >= _SURE:
+        return str(code)
+    told = {name: len(own.intersection(words)) for name, own in _OWN.items()}
+    name = max(told, key=lambda name: (told[name], name == code))
+    return name if told[name] > 1 or (told[name] and name == code and share >= _LIKELY) else None
 
 
 @cache

@@ -1,0 +1,165 @@
+"""Quasi-attention, CG-BERT's softmax and the sentence pair on SentiHood, each at its best rate, at one equal budget.
+
+    python recipes/absa_quasi_trial.py --data DATA --start MINILM --out OUT
+
+Every run is ``--steps`` batches of five sentences (some 25 questions) of 85 % of train, of those of at most 100
+characters (seven of ten), the same ones for every kind of model. The rate is the one of three whose model has the
+smallest calibrated negative log-likelihood on the other 15 %; then two more seeds of it. Dev is asked by the runs at
+the chosen rate alone, threshold 0.5. ``qacg, open`` begins with ``quasi_start: "open"``, see ``absa_quasi.py``. One
+line of ``OUT/trial.jsonl`` for each run; a call that was stopped goes on where it stood.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from weft.absa.config import ModelOptions
+from weft.absa.evaluate.report import report
+from weft.absa.learn.training import Learning, split, train
+from weft.absa.read.sentihood import FREQUENT_ASPECTS, TARGETS, read_sentihood
+from weft.absa.represent.vocabulary import prune_vocabulary
+from weft.absa.use.store import load, save
+from weft.encoder.checkpoint.pretrained import load_pretrained
+from weft.platform.files import append_text
+from weft.train.config import TrainConfig
+
+RATES = (2e-4, 4e-4, 8e-4)
+KINDS: dict[str, tuple[dict[str, Any], int]] = {
+    "pair": ({"kind": "pair"}, 3),
+    "qacg, open": ({"kind": "qacg", "quasi_start": "open"}, 3),
+    "qacg-official": ({"kind": "qacg-official", "pooling": "cls"}, 3),
+    "cg": ({"kind": "cg", "pooling": "cls"}, 1),
+    "qacg": ({"kind": "qacg"}, 3),
+}
+"""Options and seeds of each."""
+
+MEASURES = (
+    "strict",
+    "macro_f1",
+    "aspect_auc",
+    "sentiment_accuracy",
+    "sentiment_auc",
+    "wrong_aspect",
+    "wrong_target",
+    "both_targets",
+    "nll",
+)
+
+
+class Trial:
+    """The runs, each done once."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.arguments = arguments
+        path = arguments.data / "sentihood/sentihood-train.json"
+        train, self.holdout = split(read_sentihood(path, FREQUENT_ASPECTS), 0.15, seed=7)
+        self.train = train.subset([i for i, s in enumerate(train.sentences) if len(s.text) <= 100])
+        self.dev = read_sentihood(arguments.data / "sentihood/sentihood-dev.json", FREQUENT_ASPECTS)
+        if arguments.quick:
+            self.holdout, self.dev = self.holdout.subset(range(8)), self.dev.subset(range(8))
+        self.start = prune_vocabulary(load_pretrained(arguments.start))
+        self.path = arguments.out / "trial.jsonl"
+        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
+        records = [json.loads(line) for line in lines]
+        self.done = {(r["kind"], r["rate"], r["seed"], r["part"]): r for r in records}
+
+    def asked(self, kind: str, rate: float, seed: int, part: str) -> dict[str, Any]:
+        """A run's figures on a part, trained where it is not yet."""
+        key = (kind, rate, seed, part)
+        if key not in self.done:
+            begun = time.process_time()
+            asker = self._trained(kind, rate, seed)
+            trained = time.process_time() - begun
+            found = report(asker, self.dev if part == "dev" else self.holdout)
+            record = dict(zip(("kind", "rate", "seed", "part"), key, strict=True))
+            record |= {"training_seconds": round(trained), **{name: found[name] for name in MEASURES}}
+            append_text(self.path, json.dumps(record) + "\n")
+            shown = {name: round(found[name], 4) for name in MEASURES}
+            print(*key, round(trained), "s", json.dumps(shown), flush=True)
+            self.done[key] = record
+        return self.done[key]
+
+    def _trained(self, kind: str, rate: float, seed: int) -> Any:
+        model = self.arguments.out / "models" / f"{kind} {rate:g} {seed}"
+        if not model.exists():
+            config = TrainConfig(
+                steps=self.arguments.steps,
+                batch_size=5,
+                learning_rate=rate,
+                layer_decay=0.85,
+                schedule="linear",
+                warmup=0.1,
+                precision="bf16",
+                restore_best=False,
+                seed=seed,
+                keep=1,
+                save_every=100,
+                threads=1,
+            )
+            trained = train(
+                self.train,
+                self.start,
+                ModelOptions(**KINDS[kind][0]),
+                config,
+                learning=Learning(blank_texts=0),
+                targets=TARGETS,
+                directory=self.arguments.out / "runs" / model.name,
+            )
+            save(model, trained.asker)
+        return load(model).compute_in("bf16")
+
+    def run(self) -> None:
+        """Rates, then seeds, kind by kind."""
+        for kind, (_, seeds) in KINDS.items():
+            if kind == "qacg":
+                # What the start alone is worth: at the rate of the open one.
+                rate = self.best("qacg, open")
+            else:
+                for rate in RATES:
+                    self.asked(kind, rate, 0, "holdout")
+                rate = self.best(kind)
+            print(f"{kind}: rate {rate:g}", flush=True)
+            for seed in range(seeds):
+                self.asked(kind, rate, seed, "dev")
+
+    def best(self, kind: str) -> float:
+        """The rate with the smallest negative log-likelihood on the holdout."""
+        return min(RATES, key=lambda rate: self.asked(kind, rate, 0, "holdout")["nll"])
+
+
+def main() -> None:
+    """Parse, run, print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--start", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--steps", type=int, default=150)
+    parser.add_argument("--quick", action="store_true", help="a few sentences: a smoke test")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    torch.set_num_threads(1)
+    trial = Trial(arguments)
+    trial.run()
+    for kind, (_, seeds) in KINDS.items():
+        rate = trial.best("qacg, open" if kind == "qacg" else kind)
+        rows = [trial.asked(kind, rate, seed, "dev") for seed in range(seeds)]
+        cells: list[str] = []
+        for name in MEASURES:
+            values = torch.tensor([row[name] for row in rows], dtype=torch.float64) * (
+                1 if name == "nll" else 100
+            )
+            digits = 4 if name == "nll" else 1
+            spread = f" ± {values.std():.{digits}f}" if seeds > 1 else ""
+            cells.append(f"{values.mean():.{digits}f}{spread}")
+        seconds = sum(row["training_seconds"] for row in rows) / seeds
+        print(f"| {kind}, rate {rate:g} | " + " | ".join(cells) + f" | {seconds:.0f} |")
+
+
+if __name__ == "__main__":
+    main()
