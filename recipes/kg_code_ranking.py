@@ -3,11 +3,11 @@
     python recipes/kg_code_ranking.py ask --out FOLDER
     python recipes/kg_code_ranking.py fit --out FOLDER
 
-The first asks the model for the annotations that were taken away from the packages of the fit (`FITTED` of
-`weft/bench/kg/unseen.py`), and keeps the features of the candidates; packages that were asked before are left out. The
-second fits the ranking, and the confidences on what a ranking fitted without a package says of that package; it prints
-what each package gets so, and writes `ranking.json` and `calibration.json` to FOLDER. The packages that are measured
-are read by neither.
+The first asks the model for the annotations that were taken away from the packages of the fit (`FITTED` and
+`FITTED_TOO` of `weft/bench/kg/unseen.py`), and keeps the features of the candidates; packages that were asked before
+are left out. The second fits the ranking, and the confidences on what a ranking fitted without a package says of that
+package; it prints what each package gets so, and writes `ranking.json` and `calibration.json` to FOLDER. The packages
+that are measured are read by neither.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 import torch
 
 from weft.bench.kg.annotate import questions_of
-from weft.bench.kg.unseen import FITTED
+from weft.bench.kg.unseen import FITTED, FITTED_TOO
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.extraction.facts import Extractor
 from weft.kg.languages.python import LANGUAGE
@@ -35,7 +35,8 @@ from weft.platform.models import find_model
 
 MODEL = "kg-python-small"
 RELATIONS = ("has_type", "returns")
-FILES = 25
+FILES = {**dict.fromkeys(FITTED, 25), **dict.fromkeys(FITTED_TOO, 12)}
+"""Most files of each package."""
 
 
 def ask(arguments: argparse.Namespace) -> None:
@@ -43,12 +44,12 @@ def ask(arguments: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     loaded = Extractor.load(find_model("kg", arguments.model))
     raw = replace(loaded, confidence=None, ranking=None)
-    for name in FITTED:
+    for name in FILES:
         target = arguments.out / f"{name}.jsonl"
         if target.exists():
             continue
         lines = []
-        for file in questions_of(name, FILES):
+        for file in questions_of(name, FILES[name]):
             known = LANGUAGE.known(LANGUAGE.parse(file.text, file.path))
             for found in raw.inferred(file.text, file.path, list(file.asked)):
                 item, gold = found.asked, file.asked[found.asked]
@@ -91,13 +92,13 @@ def fit_all(arguments: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     records = [
         json.loads(line)
-        for name in FITTED
+        for name in FILES
         for line in (arguments.out / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     ]
     answers: list[tuple[str, float, bool]] = []
     print(f"{'left out':16}{'relation':10}{'questions':>10}{'before':>8}{'after':>8}{'among':>8}")
     totals: dict[str, list[tuple[bool, bool]]] = {relation: [] for relation in RELATIONS}
-    for name in FITTED:
+    for name in FILES:
         others = fitted([record for record in records if record["package"] != name])
         for relation in RELATIONS:
             own = [item for item in records if (item["package"], item["relation"]) == (name, relation)]

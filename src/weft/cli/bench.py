@@ -58,6 +58,7 @@ BENCHES = {
         "kg.annotate",
         "types of code whose annotations were taken away, on packages that no training saw",
     ),
+    "kg-checked": ("kg.checked", "new errors of pyright in packages that were annotated with its say"),
     "kg-merges": ("kg.merges", "what names of a tree stand for, against jedi"),
     "kg-stated": ("kg.stated", "what a tree states against a walk by another parser; time for 400 files"),
     "kg-store": (

@@ -60,10 +60,10 @@ class Answer(NamedTuple):
 
 
 def rows(quick: bool = False) -> Iterator[Row]:
-    """Every row of the table; ``quick`` asks about a few files."""
-    files = 3 if quick else _FILES
-    answers = asked(MEASURED, files)
-    variant = f"{len(MEASURED)} packages, {len(answers)} annotations"
+    """Every row of the table; ``quick`` asks about a few files of three packages."""
+    files, packages = (3, MEASURED[:3]) if quick else (_FILES, MEASURED)
+    answers = asked(packages, files)
+    variant = f"{len(packages)} packages, {len(answers)} annotations"
     parts = {name: [item for item in answers if item.relation == name] for name in ("has_type", "returns")}
     for name, least in (("has_type", 0.58), ("returns", 0.68)):
         what = "parameter types" if name == "has_type" else "return types"
@@ -71,8 +71,8 @@ def rows(quick: bool = False) -> Iterator[Row]:
         text = f"{variant}, {len(parts[name])} of these"
         yield Row(f"kg: {what}, model alone", text, "fp32", "P@1", right, 1.0, "higher", least)
     yield from _returns(parts["returns"], files, variant)
-    attributes = plain_attributes(MEASURED)
-    variant_of = f"{len(MEASURED)} packages, {len(attributes)} attributes"
+    attributes = plain_attributes(packages)
+    variant_of = f"{len(packages)} packages, {len(attributes)} attributes"
     share = float(np.mean(attributes))
     yield Row("kg: attribute types that are plain", variant_of, "–", "P", share, 1.0, "higher")
     confidence = Confidence.load(shipped_models("kg")["kg-python-small"])

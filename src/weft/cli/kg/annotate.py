@@ -59,6 +59,7 @@ def run(argv: list[str]) -> int:
         find_model("kg", arguments.model),
         workers=workers_of(arguments),
         beams=arguments.beams,
+        every=arguments.json or arguments.check is not None,
     )
     if arguments.check is not None:
         from weft.kg.annotate.check import checked

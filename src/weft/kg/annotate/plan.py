@@ -129,8 +129,9 @@ def missing(
         attribute: Likewise of an attribute's.
     """
     answers = {item.asked: item for item in inferred}
-    bound = names_at_top(ast.parse(text))
-    optional = _defaults_of_none(text)
+    parsed = ast.parse(text)
+    bound = names_at_top(parsed)
+    optional = _defaults_of_none(text, parsed)
     result = []
     for item in asked:
         candidates: list[Candidate] = []
@@ -147,6 +148,18 @@ def missing(
         none = item.optional or (line, column) in optional
         result.append(Missing(item, line, column, none, tuple(ordered)))
     return result
+
+
+def settled(path: str, tree: SourceTree, item: Open, bound: frozenset[str]) -> bool:
+    """Whether a plain type can be written: it comes first, whatever a model says.
+
+    Args:
+        path: The file in its tree.
+        tree: Knows where names come from.
+        item: The question.
+        bound: Names at the top of the file.
+    """
+    return bool(item.plain and _candidate(path, item.plain, 1.0, "syntax", tree, bound))
 
 
 def _candidate(
@@ -171,11 +184,11 @@ def _candidate(
     return []
 
 
-def _defaults_of_none(text: str) -> frozenset[tuple[int, int]]:
+def _defaults_of_none(text: str, parsed: ast.Module) -> frozenset[tuple[int, int]]:
     """Line and column of the parameters whose default is None."""
     found: set[tuple[int, int]] = set()
     lines = text.split("\n")
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parsed):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         positional = [*node.args.posonlyargs, *node.args.args]

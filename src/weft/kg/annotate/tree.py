@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,7 +12,7 @@ from typing import NamedTuple
 import torch
 
 from weft.errors import InputError
-from weft.kg.annotate.plan import Candidate, Missing, missing
+from weft.kg.annotate.plan import Candidate, Missing, missing, settled
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.extraction.code import CodeCorpus
 from weft.kg.extraction.facts import Extractor, Inferred
@@ -63,7 +64,13 @@ class Findings:
 
 
 def find_missing(
-    place: Path, model: Path, *, workers: int = 1, beams: int = 4, say: Callable[[int], None] = lambda _: None
+    place: Path,
+    model: Path,
+    *,
+    workers: int = 1,
+    beams: int = 4,
+    every: bool = True,
+    say: Callable[[int], None] = lambda _: None,
 ) -> Findings:
     """The missing annotations of a Python tree, or of one file, with candidates.
 
@@ -72,46 +79,48 @@ def find_missing(
         model: A model's folder.
         workers: Processes.
         beams: Hypotheses of each answer.
+        every: Whether the model is asked also where a type is plain, for what comes behind that.
         say: Told the number of files read so far.
 
     Raises:
         InputError: There is no such place, or no Python in it.
         CheckpointError: The model is damaged.
     """
-    corpus = CodeCorpus(place, "", find_language("python"))
-    tree, found = corpus.tree, Findings()
-    assert tree is not None
-    given: list[tuple[Path, str, str, list[Open]]] = []
-    alone = place.is_file()
-    attributes: list[list[Open]] = []
-    encodings: list[str] = []
-    for source in corpus:
-        path = corpus.paths[source.document]
-        if source.failure or source.asked is None:
-            found.failed.append((str(path), source.failure))
-            continue
-        data = source.content if isinstance(source.content, bytes) else b""
-        text = corpus.spoken.decode(data, str(path))
-        encodings.append(corpus.spoken.encoding(data))
-        below = corpus.below(source.document)
-        given.append((path, below, text, list(source.asked)))
-        attributes.append(tree.open_attributes(below, corpus.spoken.parse(text, str(path))))
+    corpus = CodeCorpus(place, "", find_language("python"), stated=False)
+    found = Findings()
     confidence = Confidence.load(model)
     plain = _PLAIN
     if confidence is not None and "plain" in confidence.unstated:
         plain = confidence("plain", 1.0, unstated=True)
-    jobs = [_Job(text, str(path), asked) for path, _, text, asked in given]
+    # Files are read while the model answers for those before them.
+    given: deque[_Given] = deque()
+    jobs = _jobs(corpus, every, given, found.failed)
+    assert corpus.tree is not None
+    workers = min(workers, len(corpus.paths))
     for number, outcome in enumerate(_answers(model, jobs, workers, beams)):
-        path, below, text, asked = given[number]
+        file = given.popleft()
         if outcome.value is None:
-            found.failed.append((str(path), outcome.error.what if outcome.error else ""))
+            found.failed.append((str(file.path), outcome.error.what if outcome.error else ""))
         else:
-            every = sorted([*asked, *attributes[number]], key=lambda item: item.start)
-            lacking = missing(below, text, tree, every, outcome.value, plain, _PLAIN_ATTRIBUTE)
-            shown = path.name if alone else below
-            found.files.append(Annotated(path, shown, text, lacking, encodings[number]))
+            lacking = missing(
+                file.below, outcome.item.text, corpus.tree, file.asked, outcome.value, plain, _PLAIN_ATTRIBUTE
+            )
+            shown = file.path.name if place.is_file() else file.below
+            found.files.append(Annotated(file.path, shown, outcome.item.text, lacking, file.encoding))
         say(number + 1)
+    # In the order of the files, whatever was found out first.
+    order = {str(path): number for number, path in enumerate(corpus.paths.values())}
+    found.failed.sort(key=lambda pair: order[pair[0]])
     return found
+
+
+class _Given(NamedTuple):
+    """A file that was handed to a model, with all its questions by place."""
+
+    path: Path
+    below: str
+    encoding: str
+    asked: list[Open]
 
 
 class _Job(NamedTuple):
@@ -123,11 +132,32 @@ class _Job(NamedTuple):
         return self.where
 
 
+def _jobs(
+    corpus: CodeCorpus, every: bool, given: deque[_Given], failed: list[tuple[str, str]]
+) -> Iterator[_Job]:
+    """What the model is asked, file by file; each file is put behind those given, or listed as failed."""
+    tree = corpus.tree
+    assert tree is not None
+    for source in corpus:
+        path = corpus.paths[source.document]
+        if source.failure or source.asked is None or not isinstance(source.content, bytes):
+            failed.append((str(path), source.failure))
+            continue
+        file, text = corpus.parsed(source.document, source.content)
+        below, asked = corpus.below(source.document), list(source.asked)
+        by_place = sorted([*asked, *tree.open_attributes(below, file)], key=lambda item: item.start)
+        given.append(_Given(path, below, corpus.spoken.encoding(source.content), by_place))
+        if not every:
+            bound = corpus.spoken.known(file)
+            asked = [item for item in asked if not settled(below, tree, item, bound)]
+        yield _Job(text, str(path), asked)
+
+
 def _answers(
-    model: Path, jobs: list[_Job], workers: int, beams: int
+    model: Path, jobs: Iterator[_Job], workers: int, beams: int
 ) -> Iterator[Outcome[_Job, list[Inferred]]]:
     load = partial(_loaded, model, beams)
-    if workers == 1 or len(jobs) == 1:
+    if workers == 1:
         return run_here(load(), jobs)
     return run_loaded(load, jobs, workers=workers, limits=Limits(), preload=__name__)
 

@@ -38,7 +38,7 @@ def annotated(text: str, chosen: Chosen, where: str) -> str:
     if not chosen:
         return text
     try:
-        wrapper = MetadataWrapper(cst.parse_module(text))
+        wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)  # no node stands there twice
     except (cst.ParserSyntaxError, RecursionError) as error:
         first = str(error).splitlines()[0]
         raise InputError(f"cannot be rewritten: {first}", where=where) from error
@@ -67,8 +67,30 @@ def annotated(text: str, chosen: Chosen, where: str) -> str:
     )
     if own:
         AddImportsVisitor.add_needed_import(context, "typing", "TYPE_CHECKING")
-    module = AddImportsVisitor(context).transform_module(module)
+    if any(candidate.module for _, candidate in chosen):
+        module = _with_imports(module, context)
     return _for_the_checker(module, own).code if own else module.code
+
+
+def _with_imports(module: cst.Module, context: CodemodContext) -> cst.Module:
+    """Add the imports of a context; what stands inside functions and classes has no say, and is not walked."""
+    inside = [line.body for line in module.body if isinstance(line, cst.FunctionDef | cst.ClassDef)]
+    bare = module.with_changes(
+        body=[
+            line.with_changes(body=cst.SimpleStatementSuite([cst.Expr(cst.Ellipsis())]))
+            if isinstance(line, cst.FunctionDef | cst.ClassDef)
+            else line
+            for line in module.body
+        ]
+    )
+    bare = AddImportsVisitor(context).transform_module(bare)
+    bodies = iter(inside)
+    return bare.with_changes(
+        body=[
+            line.with_changes(body=next(bodies)) if isinstance(line, cst.FunctionDef | cst.ClassDef) else line
+            for line in bare.body
+        ]
+    )
 
 
 class _Annotator(cst.CSTTransformer):

@@ -164,13 +164,16 @@ class CodeCorpus:
         place: A folder or a file.
         corpus: The name of the corpus: the first part of every document's name.
         spoken: Their language.
+        stated: Whether what files state is read too; not where only what they leave open is wanted.
 
     Raises:
         InputError: There is no such place, or no source file in it.
     """
 
-    def __init__(self, place: Path, corpus: str, spoken: Language) -> None:
+    def __init__(self, place: Path, corpus: str, spoken: Language, *, stated: bool = True) -> None:
         self.spoken = spoken
+        self._with_stated = stated
+        self._last: tuple[str, bytes, tuple[ParsedFile, str]] | None = None
         self.paths = _source_files(place, corpus, spoken)
         self._recent: dict[str, tuple[list[Evidence], list[Open]]] = {}
         if place.is_file():
@@ -184,16 +187,14 @@ class CodeCorpus:
             return
         for document, path in self.paths.items():
             try:
-                self.tree.add(
-                    self._below[document], self._parsed(document, read_bytes(path, SOURCE_BYTES))[0]
-                )
+                self.tree.add(self._below[document], self.parsed(document, read_bytes(path, SOURCE_BYTES))[0])
             except InputError:
                 # It is met again where the file is given out, and listed.
                 continue
         for document, path in self.paths.items():
             try:
                 self.tree.learn(
-                    self._below[document], self._parsed(document, read_bytes(path, SOURCE_BYTES))[0]
+                    self._below[document], self.parsed(document, read_bytes(path, SOURCE_BYTES))[0]
                 )
             except InputError:
                 continue
@@ -240,12 +241,19 @@ class CodeCorpus:
             inferred.append(item._replace(tail=tail.name, tail_kind=tail.kind))
         return stated + inferred
 
-    def _parsed(self, document: str, data: bytes) -> tuple[ParsedFile, str]:
-        text = self.spoken.decode(data, document)
-        return self.spoken.parse(text, document), text
+    def parsed(self, document: str, data: bytes) -> tuple[ParsedFile, str]:
+        """A file and its text; the one that was read last is not read again.
+
+        Raises:
+            InputError: It cannot be read.
+        """
+        if self._last is None or self._last[:2] != (document, data):
+            text = self.spoken.decode(data, document)
+            self._last = document, data, (self.spoken.parse(text, document), text)
+        return self._last[2]
 
     def _stated(self, document: str, data: bytes) -> tuple[list[Evidence], list[Open]]:
-        file, text = self._parsed(document, data)
+        file, text = self.parsed(document, data)
         lines = _Lines(text)
         assert self.tree is not None
         below = self._below[document]
@@ -265,7 +273,7 @@ class CodeCorpus:
                 head_kind=fact.head.kind,
                 tail_kind=fact.tail.kind,
             )
-            for fact in self.tree.facts(below, file)
+            for fact in (self.tree.facts(below, file) if self._with_stated else ())
         ]
         return stated, self.tree.open_questions(below, file)
 

@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from weft.errors import CheckpointError
 from weft.kg.agreement.agree import with_inverses, without_contradictions
 from weft.kg.dataset.chunks import Chunk, ChunkMention
 from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.evaluate.triples import LEAST
+from weft.kg.extraction.model import vocabulary_and_schema
 from weft.kg.mentions.document import with_mentions
 from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.read.documents import TextDocument
@@ -86,14 +86,8 @@ class EntityExtractor:
             InputError: It has no schema.
         """
         model = EntityGraphModel.load(folder).to(device).eval()
-        tokenizer, schema = CodeTokenizer.load(folder / "tokenizer.json"), Schema.load(folder / "schema.json")
-        found = (model.config.encoder.vocab_size, model.config.num_relations)
-        if found != (tokenizer.vocab_size, schema.size):
-            raise CheckpointError(
-                f"{found[0]} tokens and {found[1]} relation ids; its tokenizer has {tokenizer.vocab_size}, "
-                f"its schema {schema.size}",
-                where=str(folder),
-            )
+        config = model.config
+        tokenizer, schema = vocabulary_and_schema(folder, config.encoder.vocab_size, config.num_relations)
         return EntityExtractor(model, tokenizer, schema, Confidence.load(folder))
 
     def with_found(self, document: TextDocument) -> TextDocument:

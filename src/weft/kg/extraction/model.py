@@ -8,9 +8,11 @@ from typing import Any
 
 from weft.errors import CheckpointError
 from weft.kg.config import TEXT
+from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.languages import LANGUAGES, find_language
 from weft.kg.languages.language import Language
 from weft.kg.read.corpus import SUFFIXES
+from weft.kg.schema import Schema
 from weft.platform.reading import SETTINGS_BYTES, raising, read_object
 
 CODE_MODEL, TEXT_MODEL = "kg-python-small", "kg-text-small"
@@ -105,3 +107,25 @@ def model_version(folder: Path, *settings: object) -> str:
         except OSError as error:
             raise CheckpointError(f"cannot be read: {error.strerror}", where=str(path)) from error
     return digest.hexdigest()[:16]
+
+
+def vocabulary_and_schema(folder: Path, tokens: int, relations: int) -> tuple[CodeTokenizer, Schema]:
+    """The tokenizer and the schema that lie beside a model of text.
+
+    Args:
+        folder: The model's.
+        tokens: Size of its vocabulary.
+        relations: Its relation ids.
+
+    Raises:
+        CheckpointError: They do not fit the model.
+        InputError: There is no schema.
+    """
+    tokenizer, schema = CodeTokenizer.load(folder / "tokenizer.json"), Schema.load(folder / "schema.json")
+    if (tokens, relations) != (tokenizer.vocab_size, schema.size):
+        raise CheckpointError(
+            f"{tokens} tokens and {relations} relation ids; its tokenizer has {tokenizer.vocab_size}, "
+            f"its schema {schema.size}",
+            where=str(folder),
+        )
+    return tokenizer, schema

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from weft.errors import CheckpointError
 from weft.kg.agreement.agree import without_contradictions
 from weft.kg.dataset.chunks import Chunk
 from weft.kg.dataset.text_chunks import entity_words, text_chunks
 from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.extraction.entities import EntityExtractor, EntityFact, nearest
+from weft.kg.extraction.model import vocabulary_and_schema
 from weft.kg.model.choose import choose_tails
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.read.documents import TextDocument
@@ -53,14 +53,8 @@ class TailExtractor:
             InputError: It has no schema.
         """
         model = LeafyChainModel.load(folder).to(device).eval()
-        tokenizer, schema = CodeTokenizer.load(folder / "tokenizer.json"), Schema.load(folder / "schema.json")
-        found = (model.config.encoder.vocab_size, model.config.num_relations)
-        if found != (tokenizer.vocab_size, schema.size):
-            raise CheckpointError(
-                f"{found[0]} tokens and {found[1]} relation ids; its tokenizer has {tokenizer.vocab_size}, "
-                f"its schema {schema.size}",
-                where=str(folder),
-            )
+        config = model.config
+        tokenizer, schema = vocabulary_and_schema(folder, config.encoder.vocab_size, config.num_relations)
         return TailExtractor(model, tokenizer, schema, Confidence.load(folder), finder)
 
     def with_found(self, document: TextDocument) -> TextDocument:

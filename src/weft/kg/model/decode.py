@@ -87,9 +87,12 @@ def find_tails(
     """Tails in the model's own manner: spelled left to right, or masked and filled in rounds.
 
     A model with masked decoding gives one answer to each query, and its probability is that of its tokens. One
-    without slots knows no end of a tail: every length is tried, and the one whose tokens are the surest stands,
+    without slots knows no end of a tail: every length is tried, each as likely as another, and the likeliest tail
+    stands,
 
-        argmax_n 1/n · Σ_{k<n} log p(t_k)
+        argmax_n Σ_{k<n} log p(t_k)
+
+    By the mean of its tokens a tail that says one token again and again would win: each is as sure as the first.
 
     Args:
         model: In eval mode.
@@ -117,8 +120,8 @@ def find_tails(
         )
         lengths = [model.config.leaves] if model.config.slots else range(1, model.config.leaves + 1)
         found = [mask_predict(model, one, length) for length in lengths]
-        means = [item.log_probability[:, 0, 0] / length for item, length in zip(found, lengths, strict=True)]
-        best, here = torch.stack(means).argmax(dim=0), torch.arange(len(row), device=row.device)
+        totals = torch.stack([item.log_probability[:, 0, 0] for item in found])
+        best, here = totals.argmax(dim=0), torch.arange(len(row), device=row.device)
         tokens[row, column] = torch.stack([item.tokens[:, 0] for item in found])[best, here]
         score[row, column] = torch.stack([item.log_probability[:, 0] for item in found])[best, here]
     return Answers(tokens, score)

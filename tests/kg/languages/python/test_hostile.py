@@ -26,7 +26,9 @@ READ = {
     "cells.py": b"# %% [markdown]\n# # Title\n\n# %%\nimport os\n\nx = os.getcwd()\n",
 }
 LISTED = {
-    "newer.py": (b"def f(x: int = 3 else 4): pass\n", "not Python"),
+    "broken.py": (b"def f(x: int = 3 else 4): pass\n", "not Python"),
+    # Every version has a later one: a string of Python 3.14 and what no version knows yet.
+    "newer.py": (b"name = t'{1}'\ndef f[T](x: T) -> T where T: int: pass\n", "not Python"),
     "notebook.py": (b"# In[1]:\n%matplotlib inline\n!ls\n", "not Python"),
     "utf16.py": ("x = 1\n".encode("utf-16"), ""),
     "nul.py": (b"x = '\0'\n", ""),

@@ -34,6 +34,9 @@ class PythonTree:
         self.names = module_names(list(paths), above)
         self.modules = Modules()
         self._clues = TreeClues(self.modules)
+        # Several things are asked of one file in turn: its scopes are made once.
+        self._last: tuple[SourceFile, Module] | None = None
+        self._short: tuple[int, dict[str, list[str]]] = 0, {}
 
     def add(self, path: str, file: ParsedFile) -> None:
         """Learn the names of a file, that others may ask for.
@@ -102,14 +105,25 @@ class PythonTree:
         found = self.modules.name(name, scope)
         if found.kind != "unresolved":
             return End(*found)
-        same = [item for item in self.modules.classes if item.rpartition(".")[2] == name]
+        same = self._named().get(name, ())
         # A class within a class or a function cannot be imported by its name.
         same = [item for item in same if item.rpartition(".")[0] in self.modules.by_name]
         return End(same[0], "class") if len(same) == 1 else End(name, "unresolved")
 
+    def _named(self) -> dict[str, list[str]]:
+        """The classes of the tree by the last part of their names."""
+        if self._short[0] != len(self.modules.classes):
+            short: dict[str, list[str]] = {}
+            for item in self.modules.classes:
+                short.setdefault(item.rpartition(".")[2], []).append(item)
+            self._short = len(self.modules.classes), short
+        return self._short[1]
+
     def _module(self, path: str, file: SourceFile) -> Module:
-        name, package = self.names[path]
-        return Module(name, package, module_scope(file.tree, name, package))
+        if self._last is None or self._last[0] is not file:
+            name, package = self.names[path]
+            self._last = file, Module(name, package, module_scope(file.tree, name, package))
+        return self._last[1]
 
 
 def module_names(paths: list[str], above: tuple[str, ...] = ()) -> dict[str, tuple[str, str]]:
