@@ -30,6 +30,7 @@ from weft.kg.evaluate.confidence import Confidence
 from weft.kg.extraction.facts import Extractor
 from weft.kg.languages.python import LANGUAGE
 from weft.kg.model.ranking import Ranking, candidates, features, fit
+from weft.platform.confidence import threshold_at
 from weft.platform.files import write_text
 from weft.platform.models import find_model
 
@@ -87,6 +88,20 @@ def fitted(records: Sequence[dict[str, Any]]) -> Ranking:
     return Ranking(features(LANGUAGE), weights)
 
 
+def transferred(known: Confidence, answers: dict[str, list[tuple[str, float, bool]]]) -> None:
+    """Print how right the surest answers are that are right for .9 by confidences of all other packages."""
+    sure: dict[str, list[tuple[float, bool]]] = {relation: [] for relation in RELATIONS}
+    for name, own in answers.items():
+        others = [item for other, items in answers.items() if other != name for item in items]
+        fitted_on = known.with_unstated(others)
+        for relation, probability, right in own:
+            sure[relation].append((fitted_on(relation, probability, unstated=True), right))
+    for relation, pairs in sure.items():
+        least = threshold_at([confidence for confidence, _ in pairs], 0.9)
+        kept = [right for confidence, right in pairs if confidence >= least]
+        print(f"{relation}: asked for .9 {len(kept)} of {len(pairs)} kept, {np.mean(kept):.3f} right")
+
+
 def fit_all(arguments: argparse.Namespace) -> None:
     """Fit, print what each package gets from the others, write."""
     torch.set_num_threads(1)
@@ -96,6 +111,7 @@ def fit_all(arguments: argparse.Namespace) -> None:
         for line in (arguments.out / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     ]
     answers: list[tuple[str, float, bool]] = []
+    by_package: dict[str, list[tuple[str, float, bool]]] = {}
     print(f"{'left out':16}{'relation':10}{'questions':>10}{'before':>8}{'after':>8}{'among':>8}")
     totals: dict[str, list[tuple[bool, bool]]] = {relation: [] for relation in RELATIONS}
     for name in FILES:
@@ -103,7 +119,7 @@ def fit_all(arguments: argparse.Namespace) -> None:
         for relation in RELATIONS:
             own = [item for item in records if (item["package"], item["relation"]) == (name, relation)]
             said = [ranked(others, record) for record in own]
-            answers += [(relation, *pair) for pair in said]
+            by_package.setdefault(name, []).extend((relation, *pair) for pair in said)
             pairs = [(item["right"] == 0, good) for item, (_, good) in zip(own, said, strict=True)]
             totals[relation] += pairs
             before, after = np.mean(pairs, axis=0)
@@ -112,9 +128,11 @@ def fit_all(arguments: argparse.Namespace) -> None:
     for relation, pairs in totals.items():
         before, after = np.mean(pairs, axis=0)
         print(f"{'all':16}{relation:10}{len(pairs):10}{before:8.3f}{after:8.3f}")
-    answers += [("plain", 1.0, record["plain"]) for record in records if record["plain"] != ""]
     known = Confidence.load(find_model("kg", arguments.model))
     assert known is not None
+    transferred(known, by_package)
+    answers += [item for items in by_package.values() for item in items]
+    answers += [("plain", 1.0, record["plain"]) for record in records if record["plain"] != ""]
     known.with_unstated(answers).save(arguments.out)
     fitted(records).save(arguments.out)
 

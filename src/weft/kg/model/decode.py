@@ -87,12 +87,8 @@ def find_tails(
     """Tails in the model's own manner: spelled left to right, or masked and filled in rounds.
 
     A model with masked decoding gives one answer to each query, and its probability is that of its tokens. One
-    without slots knows no end of a tail: every length is tried, each as likely as another, and the likeliest tail
-    stands,
-
-        argmax_n Σ_{k<n} log p(t_k)
-
-    By the mean of its tokens a tail that says one token again and again would win: each is as sure as the first.
+    without slots knows no end of a tail: every length is tried, and the likeliest stands, argmax_n Σ_{k<n} log p(t_k);
+    by the mean of its tokens, a tail that says one of them again and again would.
 
     Args:
         model: In eval mode.
