@@ -51,6 +51,15 @@ def test_gradient_times_input_is_a_derivative(make):
         assert (values[0] - values[1]) / 2e-6 == pytest.approx(found[token].item(), abs=1e-6)
 
 
+def test_the_default_is_what_the_deletion_test_found_for_such_models(make):
+    unlike = {"open_aspects": True, "aspect_dropout": 0.0}
+    for options, method in (({}, "integrated"), (unlike, "occlusion")):
+        asker = make(**options)
+        found = explain(asker, TEXT, ("LOCATION1", "price"))
+        assert found.method == method
+        assert found.words == explain(asker, TEXT, ("LOCATION1", "price"), method=method).words
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_occlusion_one_token_at_a_time(make, kind):
     asker = make(kind)

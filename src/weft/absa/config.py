@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -152,6 +153,8 @@ class AbsaConfig(Settings):
         temperature: Logits are divided by it; fitted on held-out data.
         threshold: From which share, against ``none``, an opinion is reported: see
             :func:`weft.absa.use.decide.decide`. 0.5 reports the most probable class.
+        outside: Added to the tagger's logit of "outside"; below 0 more words are taken for terms. Chosen on held-out
+            data.
 
     Raises:
         ConfigError: A field breaks its rule, or an option does not fit the encoder.
@@ -164,11 +167,14 @@ class AbsaConfig(Settings):
     targets: tuple[str, ...] = ()
     temperature: float = 1.0
     threshold: float = 0.5
+    outside: float = 0.0
 
     def __post_init__(self) -> None:
         check_polarities(self.polarities)
         check_temperature("AbsaConfig.temperature", self.temperature)
         check_threshold("AbsaConfig.threshold", self.threshold)
+        if not math.isfinite(self.outside):
+            raise ConfigError(f"AbsaConfig.outside is {self.outside}; it must be finite")
         if len(set(self.aspects)) != len(self.aspects):
             raise ConfigError(f"AbsaConfig.aspects are {self.aspects}; they must be distinct")
         layers, longest = self.encoder.num_hidden_layers, self.encoder.max_length

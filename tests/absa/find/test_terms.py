@@ -1,5 +1,7 @@
 """The tagger: what it is trained on, what it minimises, that it learns, that nothing else changes."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from tests.absa.find.conftest import reviews
@@ -99,3 +101,20 @@ def test_what_cannot_be_is_told(make):
         make().tags(["a"])
     with pytest.raises(ConfigError, match="finds no terms"):
         make("pair").tags(["a"])
+
+
+def test_how_readily_it_tags_is_a_number_of_the_model_and_is_stored(tagging, tmp_path):
+    text = "the rent is dear but the location is good"
+
+    def tagged(outside):
+        asker = tagging.calibrated(1.0)
+        asker.config = replace(asker.config, outside=outside)
+        save(tmp_path / f"{outside}", asker)
+        ((_, tags),) = load(tmp_path / f"{outside}").tags([text])[0]
+        return tags
+
+    assert (tagged(0.0) == tagging.tags([text])[0][0][1]).all()
+    assert not tagged(100.0).any()
+    assert tagged(-100.0).all()
+    with pytest.raises(ConfigError, match="outside is nan; it must be finite"):
+        replace(tagging.config, outside=float("nan"))

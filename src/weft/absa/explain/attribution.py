@@ -21,6 +21,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import torch
 from torch import Tensor
 
+from weft.absa.config import AbsaConfig
 from weft.absa.explain.occlusion import occlusion
 from weft.absa.explain.search import search
 from weft.absa.model.build import AnyModel
@@ -31,7 +32,6 @@ from weft.absa.use.decide import decide
 from weft.errors import ConfigError, InputError, MissingExtraError
 
 Method: TypeAlias = Literal["occlusion", "search", "gradient", "integrated", "attention", "quasi", "random"]
-DEFAULT_METHOD: Method = "integrated"
 _STEPS = 32
 
 
@@ -82,12 +82,20 @@ class Explanation:
         }
 
 
+def default_method(config: AbsaConfig) -> Method:
+    """The method whose words take most of an answer with them, by the deletion test.
+
+    Measured: occlusion for a model with open aspects, integrated gradients for the others.
+    """
+    return "occlusion" if config.options.open_aspects else "integrated"
+
+
 def explain(
     asker: Asker,
     text: str,
     question: Question,
     *,
-    method: Method = DEFAULT_METHOD,
+    method: Method | None = None,
     polarity: str | None = None,
 ) -> Explanation:
     """Explain one answer.
@@ -96,7 +104,7 @@ def explain(
         asker: The model.
         text: The text; what is longer than the model reads at once is left out.
         question: The question.
-        method: How to attribute.
+        method: How to attribute; :func:`default_method` where None.
         polarity: The class to explain; the model's answer where None.
 
     Raises:
@@ -104,6 +112,7 @@ def explain(
         InputError: An unknown polarity, an empty text.
         MissingExtraError: ``integrated`` without captum.
     """
+    method = default_method(asker.config) if method is None else method
     sentence = Sentence(text, (as_context(question),), (), "the text")
     batch = asker.represent([sentence]).to(asker.device)
     with torch.no_grad():

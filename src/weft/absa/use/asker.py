@@ -232,7 +232,9 @@ class Asker:
         arithmetic = torch.autocast(self.device.type, torch.bfloat16) if self._autocast else nullcontext()
         ids, mask = self.representation.rows(texts)
         with torch.no_grad(), arithmetic:
-            return self._answering.tag(ids.to(self.device), mask.to(self.device)).argmax(dim=-1).cpu().numpy()
+            logits = self._answering.tag(ids.to(self.device), mask.to(self.device))
+            logits[..., 0] += self.config.outside
+            return logits.argmax(dim=-1).cpu().numpy()
 
     def _passes(
         self, batches: Sequence[Sequence[Given]], work: Callable[[Sequence[Given]], Made]

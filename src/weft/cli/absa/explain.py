@@ -19,7 +19,9 @@ def parser() -> Parser:
     result = Parser("absa explain", "Say which words made the answer.")
     result.add_argument("text", metavar="TEXT", help="the text")
     add_questions(result, required=True)
-    result.add_argument("--method", choices=METHODS, help="how (the one that the deletion test found best)")
+    result.add_argument(
+        "--method", choices=METHODS, help="how (the one that the deletion test found best for such models)"
+    )
     result.add_argument("--polarity", metavar="NAME", help="explain this answer (the most probable)")
     add_html(result, "a heat map")
     result.add_argument(
@@ -46,13 +48,13 @@ def run(argv: list[str]) -> int:
         raise ConfigError("--maps are matrices for programs", hint="give --json as well")
     if arguments.html is not None:
         check_output(arguments.html)
-    from weft.absa.explain.attribution import DEFAULT_METHOD, Method, explain
+    from weft.absa.explain.attribution import Method, default_method, explain
     from weft.absa.explain.heatmap import heatmap
     from weft.absa.explain.maps import question_maps
     from weft.absa.records import Context
 
     asker = load_asker(arguments)
-    method = cast("Method", arguments.method or DEFAULT_METHOD)
+    method = cast("Method", arguments.method or default_method(asker.config))
     questions = [
         Context(aspect, target) for target in arguments.target or [None] for aspect in arguments.aspect
     ]

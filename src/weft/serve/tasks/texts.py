@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, cast
 
-from weft.absa.explain.attribution import DEFAULT_METHOD, Method
+from weft.absa.explain.attribution import Method, default_method
 from weft.absa.explain.attribution import explain as explain_one
 from weft.absa.find.domain import common_categories
 from weft.absa.find.finder import Finder
@@ -154,7 +154,7 @@ def explain(task: Task, tell: Tell) -> list[dict[str, Any]]:
     if not request["text"].strip():
         raise InputError("the text is empty")
     asker = _asker(_EXPLAINS if request["model"] is None else request["model"])
-    method = cast("Method", request["method"] or DEFAULT_METHOD)
+    method = cast("Method", request["method"] or default_method(asker.config))
     questions = [
         Context(aspect, target) for target in request["targets"] or [None] for aspect in request["aspects"]
     ]
