@@ -8,10 +8,18 @@ import torch
 
 from weft.absa.model.build import build_model
 from weft.absa.records import Context, Sentence
-from weft.absa.use import product as products
-from weft.absa.use.answering import AnsweringLayer, for_answers
+from weft.absa.use.answering import for_answers
 from weft.absa.use.asker import Asker
-from weft.absa.use.product import BLOCK, Bf16Product, BlockedLinear, Int8Product, blocks, cpu_multiplies_int8
+from weft.encoder.answering import product as products
+from weft.encoder.answering.layer import AnsweringLayer
+from weft.encoder.answering.product import (
+    BLOCK,
+    Bf16Product,
+    BlockedLinear,
+    Int8Product,
+    blocks,
+    cpu_multiplies_int8,
+)
 from weft.encoder.checkpoint.int8 import Int8Storage
 from weft.encoder.checkpoint.tensors import own_tensors
 from weft.encoder.layer import EncoderLayer

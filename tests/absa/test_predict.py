@@ -7,8 +7,8 @@ from weft.absa.read.table import TableRow
 from weft.absa.records import Context, Problems, Sentence
 from weft.absa.use.decide import decide
 from weft.absa.use.predict import Asked, flat, records, stream
-from weft.absa.use.product import cpu_multiplies_int8
 from weft.attention.operation import cpu_multiplies_bf16
+from weft.encoder.answering.product import cpu_multiplies_int8
 from weft.errors import ConfigError, InputError
 
 TEXT = "LOCATION1 is cheap but not very safe"

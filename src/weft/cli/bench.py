@@ -65,6 +65,7 @@ BENCHES = {
         "kg.store",
         "a store of a million facts: load, lookup, memory; an extraction that is killed twenty times",
     ),
+    "kg-text": ("kg.text", "raw text to facts by the shipped model, in each arithmetic"),
 }
 
 

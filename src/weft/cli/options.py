@@ -85,7 +85,7 @@ def add_model(parser: Parser, default: str | None, told: str = "baselines alone"
     )
 
 
-def add_precision(parser: Parser, default: str, *, int8: bool = False) -> None:
+def add_precision(parser: Any, default: str, *, int8: bool = False) -> None:
     """In which arithmetic a model computes."""
     parser.add_argument(
         "--precision",

@@ -10,6 +10,11 @@ import pytest
 import torch
 from tests.kg.text_corpus import write_corpus
 
+from weft.encoder.answering import precision as precisions
+from weft.encoder.answering.layer import AnsweringLayer
+from weft.encoder.answering.precision import Precision, arithmetic_of
+from weft.encoder.answering.product import cpu_multiplies_int8
+from weft.encoder.layer import EncoderLayer
 from weft.errors import ConfigError, InputError
 from weft.kg.dataset.text import TextBuildConfig, build_redocred
 from weft.kg.evaluate.raw import b_cubed, judge, score_raw
@@ -23,7 +28,7 @@ from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.redocred import read_redocred
-from weft.kg.represent.passages import TextDataset, load_text_dataset
+from weft.kg.represent.passages import TextDataset, load_text_dataset, windows
 from weft.train import TrainConfig
 
 
@@ -104,6 +109,57 @@ def test_raw_text_to_facts(
     for document in documents:
         for item in mentions_in(extractor.model, extractor.tokenizer, document):
             assert document.text[item.start : item.end].strip() == document.text[item.start : item.end]
+
+
+@pytest.mark.parametrize("precision", ["bf16", "int8"])
+def test_other_products_move_answers_a_little(
+    corpus: Path, dataset: TextDataset, trained: EntityGraphModel, precision: Precision, tmp_path: Path
+) -> None:
+    if precision == "int8" and not cpu_multiplies_int8():
+        pytest.skip("this processor has no products of 8 bits")
+    trained.save(tmp_path / "model", dataset.tokenizer.tokenizer, bits=8)
+    dataset.schema.save(tmp_path / "model" / "schema.json")
+    extractors = [EntityExtractor.load(tmp_path / "model", precision=name) for name in ("fp32", precision)]
+    documents = [replace(item, mentions=(), facts=()) for item in read_redocred(corpus, Funnel())][:12]
+    plain, moved = (
+        {
+            (document.id, fact.head, fact.relation, fact.tail): fact.confidence
+            for document in documents
+            for fact in extractor.facts_of(extractor.with_found(document))
+        }
+        for extractor in extractors
+    )
+    assert len(plain.keys() & moved.keys()) > 0.8 * len(plain.keys() | moved.keys()) > 0
+    gaps = [abs(plain[key] - moved[key]) for key in plain.keys() & moved.keys()]
+    assert 0 < max(gaps) < 0.3
+    assert sum(gaps) / len(gaps) < 0.05
+    layers = [type(layer) for layer in extractors[1].model.encoder.layers]
+    # Layers below the leaves are whole ones for answers; those above know patterns, and only their products change.
+    assert layers == [AnsweringLayer, EncoderLayer]
+    assert extractors[1].model.mentions is not None
+    assert isinstance(extractors[1].model.mentions.encoder.layers[0], AnsweringLayer)
+    # The same text alone and among others: a row's scale is its own.
+    found = [extractors[1].facts_of(extractors[1].with_found(documents[0])) for _ in range(2)]
+    assert found[0] == found[1]
+
+
+def test_eight_bits_only_on_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert arithmetic_of("fp32", torch.device("cpu")) is None
+    assert arithmetic_of("auto", torch.device("meta")) == "bf16"
+    with pytest.raises(ConfigError, match="products of eight bits: not on meta"):
+        arithmetic_of("int8", torch.device("meta"))
+    monkeypatch.setattr(precisions, "cpu_multiplies_int8", lambda: False)
+    monkeypatch.setattr(precisions, "cpu_multiplies_bf16", lambda: False)
+    assert arithmetic_of("auto", torch.device("cpu")) is None
+
+
+def test_passages_for_mentions_share_a_chunk() -> None:
+    lengths = [128] * 9
+    assert windows(lengths, 510) == [(0, 3), (2, 5), (4, 7), (6, 9)]
+    assert windows(lengths, 510, 1) == [(0, 3), (2, 5), (4, 7), (6, 9)]
+    assert windows(lengths, 512) == [(0, 4), (2, 6), (4, 8), (6, 9)]
+    assert windows(lengths, 512, 1) == [(0, 4), (3, 7), (6, 9)]
+    assert windows([600, 128], 510, 1) == [(0, 1), (1, 2)]
 
 
 def test_given_names_come_first(dataset: TextDataset, trained: EntityGraphModel, corpus: Path) -> None:

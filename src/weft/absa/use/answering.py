@@ -1,85 +1,15 @@
-"""A model for answers only: its layers multiply in eight bits or bfloat16 and keep nothing to differentiate."""
+"""A model of opinions for answers only: its layers multiply in eight bits or bfloat16."""
 
 from __future__ import annotations
 
 import copy
 from typing import cast
 
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
-
 from weft.absa.model.context_pooling import ContextBlock
 from weft.absa.model.pair import PairBert
 from weft.absa.model.weft_absa import WeftAbsa
-from weft.absa.use.product import Arithmetic, BlockedLinear, blocks, by_blocks, product
-from weft.encoder.layer import EncoderLayer
-
-# A softmax over fewer keys than a vector register holds is computed one by one.
-_FEW_KEYS = 16
-
-
-class AnsweringLayer(nn.Module):
-    """An encoder layer in ``eval`` mode without conditioner, its products in another arithmetic.
-
-    What treats every token for itself is the layer's own, in blocks of rows. Its attention has the equations of
-    :class:`weft.encoder.layer.SelfAttention`, but query, key and value come from one product, and D^-½ is part
-    of the query's weights.
-
-    Args:
-        layer: The layer that it stands for.
-        arithmetic: How it multiplies.
-    """
-
-    def __init__(self, layer: EncoderLayer, arithmetic: Arithmetic) -> None:
-        super().__init__()
-        attention = layer.attention
-        self.heads = attention.heads
-        scale = (attention.query.out_features // self.heads) ** -0.5
-        parts = (attention.query, attention.key, attention.value)
-        weights, biases = ([getattr(part, name).detach() for part in parts] for name in ("weight", "bias"))
-        weights[0], biases[0] = weights[0] * scale, biases[0] * scale
-        self.query_key_value = product(torch.cat(weights), torch.cat(biases), arithmetic)
-        self.merge = product(attention.output.weight, attention.output.bias, arithmetic)
-        self.layer = copy.copy(layer)
-        self.layer._modules = dict(layer._modules)
-        del self.layer.attention
-        for name, after_gelu in (("intermediate", False), ("output", True)):
-            part = getattr(layer, name)
-            setattr(self.layer, name, product(part.weight, part.bias, arithmetic, after_gelu=after_gelu))
-
-    def forward(
-        self, hidden: Tensor, key_mask: Tensor | None = None, mask: None = None, **_none: object
-    ) -> tuple[Tensor, None]:
-        """Run the layer.
-
-        Args:
-            hidden: ``(batch, seq, hidden)``.
-            key_mask: ``(batch, seq)`` bool.
-            mask: None, as all that is left: these models have no patterns, no terms and keep no maps here.
-        """
-        batch, length, size = hidden.shape
-        rows = hidden.reshape(-1, size)
-        split = by_blocks(self.query_key_value, rows).view(batch, length, 3, self.heads, -1)
-        query, key, value = split.permute(2, 0, 3, 1, 4)
-        merged = self._attend(query, key, value, key_mask).transpose(1, 2).reshape(-1, size)
-        found = [
-            self.layer.after_attention(block, self.merge(attended))
-            for block, attended in zip(blocks(rows), blocks(merged), strict=True)
-        ]
-        return torch.cat(found)[: len(rows)].view(batch, length, size), None
-
-    def _attend(self, query: Tensor, key: Tensor, value: Tensor, key_mask: Tensor | None) -> Tensor:
-        """softmax(Q·Kᵀ)·V, ``(batch, heads, seq, D)``: two batched products beat the fused one at these lengths."""
-        bias = None
-        if key_mask is not None:
-            bias = torch.zeros(key_mask.shape).masked_fill_(~key_mask, float("-inf"))[:, None, None]
-        if query.shape[2] < _FEW_KEYS:
-            return F.scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=1.0)
-        scores = query @ key.transpose(2, 3)
-        if bias is not None:
-            scores += bias
-        return torch.softmax(scores, dim=-1) @ value
+from weft.encoder.answering.layer import convert_products, convert_stack
+from weft.encoder.answering.product import Arithmetic
 
 
 def for_answers(model: WeftAbsa | PairBert, arithmetic: Arithmetic) -> WeftAbsa | PairBert:
@@ -98,18 +28,8 @@ def for_answers(model: WeftAbsa | PairBert, arithmetic: Arithmetic) -> WeftAbsa 
     if isinstance(found, WeftAbsa):
         stacks += [found.anchor, *([] if found.terms is None else [found.terms.layers])]
     for stack in stacks:
-        for index, layer in enumerate(stack):
-            stack[index] = AnsweringLayer(cast(EncoderLayer, layer), arithmetic)
+        convert_stack(stack, arithmetic)
     if isinstance(found, WeftAbsa):
         for block in found.blocks:
-            _convert(cast(ContextBlock, block).layer, arithmetic)
+            convert_products(cast(ContextBlock, block).layer, arithmetic)
     return found.eval()
-
-
-def _convert(layer: EncoderLayer, arithmetic: Arithmetic) -> None:
-    """The linear maps of a layer whose forward is another's."""
-    for name in ("query", "key", "value", "output"):
-        part = getattr(layer.attention, name)
-        setattr(layer.attention, name, BlockedLinear(part, arithmetic))
-    layer.intermediate = cast(nn.Linear, BlockedLinear(layer.intermediate, arithmetic))
-    layer.output = cast(nn.Linear, BlockedLinear(layer.output, arithmetic, after_gelu=True))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Literal, Self, TypeAlias, TypeVar
+from typing import Self, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -22,8 +22,9 @@ from weft.absa.model.weft_absa import WeftAbsa
 from weft.absa.records import Context, Sentence
 from weft.absa.represent.batch import Pairs, Questions, Representation, aspect_words, target_positions
 from weft.absa.use.answering import for_answers
-from weft.absa.use.product import cpu_multiplies_int8
 from weft.attention.operation import cpu_multiplies_bf16
+from weft.encoder.answering.precision import Precision
+from weft.encoder.answering.product import cpu_multiplies_int8
 from weft.errors import ConfigError, InputError, with_article
 
 Floats = NDArray[np.float64]
@@ -33,7 +34,6 @@ Made = TypeVar("Made")
 Question: TypeAlias = Context | str | tuple[str, str]
 """A context; or an aspect alone; or (target, aspect)."""
 
-Precision: TypeAlias = Literal["fp32", "bf16", "int8", "auto"]
 
 # Tokens of one pass: what a layer makes of them stays in a processor's cache.
 _CPU_TOKENS = 1536

@@ -19,6 +19,7 @@ from weft.cli.options import (
     add_model,
     add_near,
     add_out,
+    add_precision,
     add_ray,
     add_workers,
     limits_of,
@@ -66,6 +67,7 @@ def parser() -> Parser:
         help="seed triples whose entities are looked for; not needed where documents bring their mentions",
     )
     add_near(text)
+    add_precision(text, "fp32", int8=True)
     add_workers(result)
     add_limits(result, "document, where several processes read")
     add_ray(result)
@@ -105,6 +107,7 @@ def run(argv: list[str]) -> int:
         limits=limits_of(arguments),
         device=arguments.device,
         threads=arguments.threads or 1,
+        arithmetic=arguments.precision,
     )
     report = extract(arguments.corpus, arguments.out, options, _Progress(arguments.quiet))
     for document, message in report.failed:

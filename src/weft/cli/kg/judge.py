@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.cli.options import Parser, add_json, add_machine, device_of
+from weft.cli.options import Parser, add_json, add_machine, add_precision, device_of
 from weft.cli.table import table
 from weft.errors import ConfigError
 
@@ -51,6 +51,7 @@ def parser() -> Parser:
         metavar="NAME|DIR",
         help="a shipped model or a folder; one that finds mentions",
     )
+    add_precision(result, "fp32", int8=True)
     add_json(result)
     add_machine(result)
     return result
@@ -65,7 +66,7 @@ def run(argv: list[str]) -> int:
     from weft.platform.models import find_model
 
     folder = find_model("kg", arguments.model)
-    extractor = EntityExtractor.load(folder, device_of(arguments))
+    extractor = EntityExtractor.load(folder, device_of(arguments), arguments.precision)
     if arguments.calibrate:
         if arguments.split is None:
             raise ConfigError("--calibrate needs --split: confidences are fitted on its part valid")

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from weft.encoder.answering.precision import Precision, arithmetic_of
 from weft.kg.agreement.agree import with_inverses, without_contradictions
 from weft.kg.dataset.chunks import Chunk, ChunkMention
 from weft.kg.dataset.tokens import CodeTokenizer
@@ -18,6 +19,7 @@ from weft.kg.evaluate.confidence import Confidence
 from weft.kg.evaluate.triples import LEAST
 from weft.kg.extraction.model import vocabulary_and_schema
 from weft.kg.mentions.document import with_mentions
+from weft.kg.model.answering import for_answers
 from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
@@ -78,17 +80,27 @@ class EntityExtractor:
     confidence: Confidence | None
 
     @staticmethod
-    def load(folder: Path, device: torch.device | str = "cpu") -> EntityExtractor:
+    def load(
+        folder: Path, device: torch.device | str = "cpu", precision: Precision = "fp32"
+    ) -> EntityExtractor:
         """Read a model's folder.
+
+        Args:
+            folder: The model.
+            device: Where to compute.
+            precision: The arithmetic of its layers.
 
         Raises:
             CheckpointError: It is damaged, or its vocabulary or relations do not fit.
+            ConfigError: Eight bits where the processor cannot.
             InputError: It has no schema.
         """
         model = EntityGraphModel.load(folder).to(device).eval()
         config = model.config
         tokenizer, schema = vocabulary_and_schema(folder, config.encoder.vocab_size, config.num_relations)
-        return EntityExtractor(model, tokenizer, schema, Confidence.load(folder))
+        arithmetic = arithmetic_of(precision, torch.device(device))
+        answering = model if arithmetic is None else for_answers(model, arithmetic)
+        return EntityExtractor(answering, tokenizer, schema, Confidence.load(folder))
 
     def with_found(self, document: TextDocument) -> TextDocument:
         """The document with the mentions that the model finds beside its own, where it finds any."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from weft.encoder.answering.precision import Precision
 from weft.errors import ConfigError
 from weft.kg.combine.endpoint import Endpoint
 from weft.kg.extraction.cluster import ClusterReadings
@@ -40,6 +41,7 @@ class Extraction:
         device: Where to compute.
         threads: For a model of code: of torch in each process. A model of text computes on one in each, so that the
             same text gives the same bytes.
+        arithmetic: For a model of text: of its layers; a store keeps facts of one arithmetic.
 
     Raises:
         ConfigError: No beam.
@@ -59,6 +61,7 @@ class Extraction:
     ray: str | None = None
     device: str = "cpu"
     threads: int = 1
+    arithmetic: Precision = "fp32"
 
     def __post_init__(self) -> None:
         if self.beams < 1:
@@ -124,6 +127,11 @@ def _sources(
 ) -> tuple[Iterable[Source], Loader]:
     """The documents and what loads their reader, by the kind of the model; fills ``failures`` as they are read."""
     if not reads_text(folder):
+        if options.arithmetic not in ("fp32", "auto"):
+            raise ConfigError(
+                f"--precision {options.arithmetic}: a model of code computes in fp32 alone",
+                hint="leave --precision out",
+            )
         loader = CodeLoader(
             folder, options.beams, options.device, options.threads, options.endpoint, options.floor
         )
@@ -133,5 +141,5 @@ def _sources(
             "--llm combines the tokens of tails, and a model of text spells none",
             hint="its tails are entities of the text; leave --llm out",
         )
-    text = TextLoader(folder, options.seeds, options.near, options.device)
+    text = TextLoader(folder, options.seeds, options.near, options.device, options.arithmetic)
     return text_sources(place, name, failures), text

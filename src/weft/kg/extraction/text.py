@@ -9,6 +9,7 @@ from pathlib import Path
 
 import torch
 
+from weft.encoder.answering.precision import Precision, arithmetic_of
 from weft.errors import InputError
 from weft.kg.agreement.demonyms import with_countries
 from weft.kg.extraction.corpus import Found, Source
@@ -42,12 +43,14 @@ class TextLoader:
             mentions finds others beside them. A leafy chain model finds none: the shipped model of text does it.
         near: Names are near from this Jaccard similarity on; None for exact names alone.
         device: Where to compute.
+        arithmetic: Of the layers of a model that finds mentions.
     """
 
     folder: Path
     seeds: tuple[Path, ...] = ()
     near: float | None = 0.5
     device: str = "cpu"
+    arithmetic: Precision = "fp32"
 
     def __call__(self) -> TextReader:
         """Load it in this process.
@@ -59,8 +62,10 @@ class TextLoader:
         # On several threads sums come in another order, and the last bits of a confidence with them.
         torch.set_num_threads(1)
         extractor, linker, versions = self._extractor(), None, list[str]()
+        if (chosen := arithmetic_of(self.arithmetic, torch.device(self.device))) is not None:
+            versions.append(chosen)
         if isinstance(extractor, TailExtractor):
-            versions = [model_version(find_model("kg", TEXT_MODEL))]
+            versions.append(model_version(find_model("kg", TEXT_MODEL)))
         digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in self.seeds if path.is_file()]
         if self.seeds:
             entities = read_seeds(self.seeds, extractor.schema, Funnel()).entities
@@ -71,8 +76,8 @@ class TextLoader:
 
     def _extractor(self) -> EntityExtractor | TailExtractor:
         if model_kind(self.folder) == TEXT_KIND:
-            return EntityExtractor.load(self.folder, self.device)
-        finder = EntityExtractor.load(find_model("kg", TEXT_MODEL), self.device)
+            return EntityExtractor.load(self.folder, self.device, self.arithmetic)
+        finder = EntityExtractor.load(find_model("kg", TEXT_MODEL), self.device, self.arithmetic)
         return TailExtractor.load(self.folder, self.device, finder)
 
 

@@ -62,7 +62,8 @@ def mentions_in(
     """The mentions that a model finds in a document, in order; given ones are not looked at."""
     bare = replace(document, mentions=(), facts=())
     most = model.config.encoder.max_position_embeddings
-    passages = document_passages(bare, tokenizer, model.config.types, most)
+    # A mention needs what stands around it, not half a passage: with one chunk shared, 64 tokens at least.
+    passages = document_passages(bare, tokenizer, model.config.types, most, shared=1)
     if not passages:
         return []
     tokens = tokenizer.encode(document.text)

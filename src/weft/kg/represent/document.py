@@ -24,6 +24,7 @@ def document_passages(
     schema: Schema | None = None,
     number: int = 0,
     funnel: Funnel | None = None,
+    shared: int | None = None,
 ) -> list[tuple[EntityExample, list[Chunk]]]:
     """Passages of a document with its mentions, and the chunks of each; none for a text without tokens.
 
@@ -35,6 +36,7 @@ def document_passages(
         schema: Relations of the document's facts; without, facts are left out.
         number: The document's number.
         funnel: Counts and lists mentions that no tokens fit.
+        shared: Chunks that passages have in common; half of each where None, so that pairs stand together in one.
     """
     tokens = tokenizer.encode(document.text)
     if not len(tokens):
@@ -46,7 +48,7 @@ def document_passages(
     kinds = {kind: place for place, kind in enumerate(types)}
     found: list[tuple[EntityExample, list[Chunk]]] = []
     room = most - sum(edge is not None for edge in edges)
-    for first, stop in windows([len(chunk.ids) for chunk in chunks], room):
+    for first, stop in windows([len(chunk.ids) for chunk in chunks], room, shared):
         part = chunks[first:stop]
         standing = [
             [(item.entity, item.first, item.first + item.length) for item in chunk.mentions] for chunk in part

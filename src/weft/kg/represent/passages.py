@@ -162,10 +162,16 @@ def sentence_edges(tokenizer: CodeTokenizer) -> tuple[int | None, int | None]:
     return tokenizer.tokenizer.token_to_id("[CLS]"), tokenizer.tokenizer.token_to_id("[SEP]")
 
 
-def windows(lengths: Sequence[int], most: int) -> list[tuple[int, int]]:
+def windows(lengths: Sequence[int], most: int, shared: int | None = None) -> list[tuple[int, int]]:
     """Runs of chunks ``first : stop`` of at most so many tokens, each from the middle of the one before.
 
     A chunk that is longer than that is a run by itself, and is cut.
+
+    Args:
+        lengths: Of the chunks.
+        most: Tokens of a run.
+        shared: How many chunks a run has in common with the one before, where it is longer than that; half of the
+            one before where None.
     """
     found: list[tuple[int, int]] = []
     first = 0
@@ -175,7 +181,8 @@ def windows(lengths: Sequence[int], most: int) -> list[tuple[int, int]]:
             total += lengths[stop]
             stop += 1
         found.append((first, stop))
-        first += max(1, (stop - first + 1) // 2)
+        size = stop - first
+        first += max(1, (size + 1) // 2 if shared is None else size - shared)
     return found
 
 

@@ -1,0 +1,1 @@
+"""Encoders that only answer: products of fewer bits, query, key and value at once."""
