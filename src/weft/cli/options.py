@@ -110,7 +110,7 @@ def add_shapes(parser: Parser) -> None:
     shape.add_argument("--csv", action="store_true", help="print CSV")
 
 
-def add_html(parser: Parser, what: str) -> None:
+def add_html(parser: Any, what: str) -> None:
     """A page to look at."""
     parser.add_argument("--html", type=Path, metavar="FILE", help=f"write {what}")
 

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.cli.kg.endpoint import add_endpoint, endpoint_of, report_tally
-from weft.cli.options import Parser, add_beams, add_json, add_machine, add_model, add_near, device_of
+from weft.cli.options import (
+    Parser,
+    add_beams,
+    add_html,
+    add_json,
+    add_machine,
+    add_model,
+    add_near,
+    device_of,
+)
 from weft.cli.table import table
-from weft.errors import ConfigError
+from weft.errors import ConfigError, PartialFailure
 
 if TYPE_CHECKING:
     from weft.kg.extraction.facts import ModelFact
+    from weft.kg.extraction.text import Marked
 
 
 def parser() -> Parser:
@@ -46,6 +57,7 @@ def parser() -> Parser:
         help="seed triples whose entities are looked for",
     )
     add_near(text)
+    add_html(text, "the texts with their mentions marked and the facts beside, as a page")
     add_beams(result, 4)
     add_endpoint(result)
     add_json(result)
@@ -64,6 +76,10 @@ def run(argv: list[str]) -> int:
     folder = find_model("kg", arguments.model or model_for(arguments.file))
     if reads_text(folder):
         return _of_text(arguments, folder)
+    if arguments.html is not None:
+        raise ConfigError(
+            "--html marks texts; `weft kg show STORE NAME --html` draws code"
+        )
     if arguments.seed:
         raise ConfigError("--seed is for a model of text; this one reads source code", where=str(folder))
     extractor = Extractor.load(folder, device_of(arguments))
@@ -89,7 +105,8 @@ def run(argv: list[str]) -> int:
 
 def _of_text(arguments: argparse.Namespace, folder: Path) -> int:
     from weft.kg.extraction.chosen import chosen_facts
-    from weft.kg.extraction.text import facts_of_file
+    from weft.kg.extraction.text import TextLoader, marked_documents
+    from weft.kg.page.texts import write_texts_page
     from weft.kg.schema import Schema
 
     if endpoint_of(arguments) is not None:
@@ -97,29 +114,46 @@ def _of_text(arguments: argparse.Namespace, folder: Path) -> int:
     schema = Schema.load(folder / "schema.json")
     for name in arguments.relation or ():
         schema.id_of(name)
-    found = facts_of_file(
-        arguments.file,
+    loader = TextLoader(
         folder,
         tuple(arguments.seed),
         None if arguments.exact else arguments.near,
         str(device_of(arguments)),
     )
+    failures: list[tuple[str, str]] = []
+    read = marked_documents(arguments.file, loader, failures)
+    found = [item for document in read for item in document.evidence]
     shown = chosen_facts(
         found, arguments.relation or (), arguments.at_least, arguments.target_precision, arguments.limit
     )
+    if arguments.html is not None:
+        kept = {id(item) for item in shown}
+        write_texts_page([_only(item, kept) for item in read], arguments.file.name, arguments.html)
     if arguments.json:
         names = ("head", "relation", "tail", "confidence", "start", "end", "line", "sentence")
         print(
             json.dumps([{name: getattr(fact, name) for name in names} for fact in shown], ensure_ascii=False)
         )
-        return 0
-    rows = [
-        (fact.line, f"{fact.confidence:.2f}", fact.head, fact.relation, fact.tail, fact.sentence)
-        for fact in shown
-    ]
-    print(table((">line", ">sure", "head", "relation", "tail", "sentence"), rows))
-    print(f"{len(found)} facts")
+    else:
+        rows = [
+            (fact.line, f"{fact.confidence:.2f}", fact.head, fact.relation, fact.tail, fact.sentence)
+            for fact in shown
+        ]
+        print(table((">line", ">sure", "head", "relation", "tail", "sentence"), rows))
+        print(f"{len(found)} facts")
+    for document, message in failures:
+        print(f"not read: {document}: {message}", file=sys.stderr)
+    if failures:
+        raise PartialFailure(f"{len(failures)} documents could not be read")
     return 0
+
+
+def _only(read: Marked, kept: set[int]) -> Marked:
+    """A document with those of its facts that are shown."""
+    places = [place for place, item in enumerate(read.evidence) if id(item) in kept]
+    return read._replace(
+        facts=[read.facts[place] for place in places], evidence=[read.evidence[place] for place in places]
+    )
 
 
 def listing(facts: list[ModelFact]) -> str:

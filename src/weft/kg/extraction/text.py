@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
@@ -13,7 +14,7 @@ from weft.encoder.answering.precision import Precision, arithmetic_of
 from weft.errors import InputError
 from weft.kg.agreement.demonyms import with_countries
 from weft.kg.extraction.corpus import Found, Source
-from weft.kg.extraction.entities import EntityExtractor
+from weft.kg.extraction.entities import EntityExtractor, EntityFact
 from weft.kg.extraction.model import TEXT_KIND, TEXT_MODEL, model_kind, model_version
 from weft.kg.extraction.tails import TailExtractor
 from weft.kg.link.linker import Linker
@@ -81,6 +82,20 @@ class TextLoader:
         return TailExtractor.load(self.folder, self.device, finder)
 
 
+class Marked(NamedTuple):
+    """A document that was read.
+
+    Args:
+        document: With its mentions.
+        facts: Between them, in order of their places.
+        evidence: The same facts as a store has them.
+    """
+
+    document: TextDocument
+    facts: list[EntityFact]
+    evidence: list[Evidence]
+
+
 class TextReader:
     """Reads facts out of text.
 
@@ -106,11 +121,20 @@ class TextReader:
         Raises:
             InputError: It is no text.
         """
+        return Found(self.mark(source).evidence)
+
+    def mark(self, source: Source) -> Marked:
+        """One document with its mentions, and the facts between them.
+
+        Raises:
+            InputError: It is no text.
+        """
         document = source.content
         if not isinstance(document, TextDocument):
             raise InputError("not a document of text", where=source.document)
         if not document.mentions:
             document = self._with_entities(document)
+        facts = with_countries(self.extractor.facts_of(document))
         text = document.text
         starts = sentence_starts(text) if document.sentences is None else document.sentences
         evidence = [
@@ -128,9 +152,9 @@ class TextReader:
                 head_kind=fact.head_type,
                 tail_kind=fact.tail_type,
             )
-            for fact in with_countries(self.extractor.facts_of(document))
+            for fact in facts
         ]
-        return Found(evidence)
+        return Marked(document, facts, evidence)
 
     def _with_entities(self, document: TextDocument) -> TextDocument:
         """The seed's names first, then what the model finds beside them, where it finds mentions."""
@@ -139,28 +163,23 @@ class TextReader:
         return self.extractor.with_found(document)
 
 
-def facts_of_file(
-    path: Path, folder: Path, seeds: tuple[Path, ...] = (), near: float | None = 0.5, device: str = "cpu"
-) -> list[Evidence]:
-    """The facts of the documents of a file, document by document and by place.
+def marked_documents(path: Path, loader: TextLoader, failures: list[tuple[str, str]]) -> list[Marked]:
+    """The documents of a file or folder with their mentions and facts, in order.
 
     Args:
         path: Text, JSONL or Re-DocRED.
-        folder: The model.
-        seeds: As for :class:`TextLoader`.
-        near: Likewise.
-        device: Likewise.
+        loader: Of the model.
+        failures: Takes what cannot be read, and why.
 
     Raises:
-        InputError: The file cannot be read.
+        InputError: Nothing of it can be read.
         CheckpointError: The model is damaged.
     """
-    failures: list[tuple[str, str]] = []
     sources = list(text_sources(path, path.name, failures))
     if failures and not sources:
         raise InputError(failures[0][1], where=str(path))
-    reader = TextLoader(folder, seeds, near, device)()
-    return [item for source in sources for item in reader.read(source).evidence]
+    reader = loader()
+    return [reader.mark(source) for source in sources]
 
 
 def text_sources(place: Path, corpus: str, failures: list[tuple[str, str]]) -> Iterator[Source]:

@@ -18,6 +18,8 @@ from weft.kg.represent.document import document_passages
 from weft.kg.represent.passages import sentence_edges
 
 _EMPTY_LINE = re.compile(r"(?:\r?\n|\r)[ \t]*(?:\r?\n|\r)\s*")
+_LABEL = re.compile(r"[ \t]*\r?\n(?=[ \t]*[^\n:.]{1,40}:\s)")
+"""The end of a line below which the next one begins with its label: "Chairwoman: Lone Friis", "Parent company: …"."""
 _ARTICLE = re.compile(r"the(?:\s+|$)")
 
 
@@ -81,6 +83,7 @@ def mentions_in(
             inside = begins[number] <= first and stop <= ends[number]
             if inside and _reader_of(first, begins, ends) == number:
                 start, end = _trimmed(tokens, first, stop)
+                end = _ending(document.text, start, end)
                 kind = model.config.types[span.type + 1]
                 start += _beginning(document.text[start:end], kind)
                 if any(character.isalnum() for character in document.text[start:end]):
@@ -100,6 +103,12 @@ def _beginning(surface: str, kind: str) -> int:
     start = breaks[-1].end() if breaks else 0
     article = None if kind in join.ALONE else _ARTICLE.match(surface, start)
     return start if article is None else article.end()
+
+
+def _ending(text: str, start: int, end: int) -> int:
+    """Where a name ends: before a line that begins with a label."""
+    label = _LABEL.search(text, start)
+    return end if label is None or label.start() >= end else label.start()
 
 
 def _trimmed(tokens: Tokens, first: int, stop: int) -> tuple[int, int]:
