@@ -31,7 +31,7 @@ class EntityGraphConfig(Settings):
         dropout: Dropout of the pairs' states.
         relation_dropout: Dropout of H-GAT's parameters.
         mention_layers: Layers of its own above the embeddings that find the mentions of entities; without, mentions
-            must be given. With them the embeddings stay as they are, whatever else is trained: both read them.
+            must be given.
 
     Raises:
         ConfigError: A field breaks its rule.

@@ -80,10 +80,8 @@ class EntityGraphModel(nn.Module):
         self.learning_rate_scales = {
             name: config.encoder_rate for name, _ in self.named_parameters() if name.startswith("encoder.")
         }
-        if config.frozen or config.finds_mentions:
-            self.encoder.embeddings.requires_grad_(False)
         if config.frozen:
-            for part in list(self.encoder.layers)[: config.shared_layers]:
+            for part in (self.encoder.embeddings, *list(self.encoder.layers)[: config.shared_layers]):
                 part.requires_grad_(False)
 
     def lower(self, batch: EntityBatch) -> Tensor:
