@@ -11,13 +11,16 @@ from torch import Tensor, nn
 from weft.absa.learn.augment import mask_words
 from weft.absa.records import Corpus
 from weft.absa.use.asker import Asker
+from weft.train.config import Precision
 
 _BATCH = 16
 _RATE = 0.02
 _SHARE = 0.2
 
 
-def fit_blank(asker: Asker, corpus: Corpus, *, texts: int = 800, seed: int = 0) -> None:
+def fit_blank(
+    asker: Asker, corpus: Corpus, *, texts: int = 800, seed: int = 0, precision: Precision = "fp32"
+) -> None:
     """Fit the embedding of ``[MASK]``, and nothing else, on texts some of whose words are masked.
 
         min over E[MASK]:  mean −log softmax(logits(text with masks))[gold]
@@ -32,6 +35,7 @@ def fit_blank(asker: Asker, corpus: Corpus, *, texts: int = 800, seed: int = 0) 
         corpus: The sentences that it was trained on.
         texts: How many texts are masked in all, drawn at random with replacement; 0 fits nothing.
         seed: Of the draw and of the masks.
+        precision: ``bf16`` multiplies matrices in bfloat16, in a third of the time with a base-size model.
     """
     steps = math.ceil(texts / _BATCH)
     if not steps or asker.tokenizer.token_to_id("[MASK]") is None:
@@ -55,7 +59,9 @@ def fit_blank(asker: Asker, corpus: Corpus, *, texts: int = 800, seed: int = 0) 
             masked = [mask_words(corpus.sentences[number], _SHARE, generator) for number in drawn]
             questions = asker.represent(masked).to(asker.device)
             assert questions.labels is not None  # a corpus is labelled
-            loss = F.cross_entropy(module(questions).logits, questions.labels)
+            with torch.autocast(asker.device.type, torch.bfloat16, enabled=precision == "bf16"):
+                logits = module(questions).logits
+            loss = F.cross_entropy(logits.float(), questions.labels)
             (blank.grad,) = torch.autograd.grad(loss, [blank], allow_unused=True, materialize_grads=True)
             optimizer.step()
             schedule.step()

@@ -231,7 +231,7 @@ def course(
         known = (
             corpus if draw is None else replace(corpus, sentences=tuple(_drawn(draw, corpus, chosen, seed)))
         )
-        fit_blank(asker, known, texts=chosen.blank_texts)
+        fit_blank(asker, known, texts=chosen.blank_texts, precision=config.precision)
         return {}
 
     judged = None if dev is None else evaluate

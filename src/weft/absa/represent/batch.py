@@ -138,6 +138,7 @@ class Representation:
             raise ConfigError(f"max_length is {max_length}; it must be at least 8")
         tokenizer.no_truncation()
         tokenizer.no_padding()
+        _one_piece(tokenizer, "[MASK]")
         self.tokenizer = tokenizer
         self.polarities = tuple(polarities)
         self.aspects = tuple(aspects)
@@ -293,6 +294,13 @@ class Representation:
                     )
                 labels.append(self._number[polarity])
         return torch.tensor(labels)
+
+
+def _one_piece(tokenizer: Tokenizer, word: str) -> None:
+    """Let a word of the vocabulary be one piece where it stands in a text: MPNet's knows ``[MASK]`` beside its own."""
+    number = tokenizer.token_to_id(word)
+    if number is not None and tokenizer.encode(word, add_special_tokens=False).ids != [number]:
+        tokenizer.add_special_tokens([word])
 
 
 def aspect_words(aspect: str) -> str:
