@@ -133,7 +133,7 @@ def semeval(arguments: argparse.Namespace, start: Pretrained) -> dict[str, Any]:
     teacher: Any = ()
     if arguments.teacher is not None:
         kept = arguments.teacher.parent / f"told-{len(own)}-{len(others)}.npz"
-        teacher = Told(arguments.teacher, [*own, *others], kept)
+        teacher = [Told(arguments.teacher, [*own, *others], kept)]
     share = arguments.distillation if teacher else 0.0
     learning = Learning(Augmentation(mask=0.1), distillation=share, blank_texts=0)
     shared = {"options": options, "learning": learning, "teacher": teacher, "start": start}

@@ -3,7 +3,7 @@
     python recipes/absa_quasi_trial.py --data DATA --start MINILM --out OUT
 
 Every run is ``--steps`` batches of five sentences (some 25 questions) of 85 % of train, of those of at most 100
-characters (seven of ten), the same ones for every kind of model. The rate is the one of three whose model has the
+characters (seven of ten), the same ones for every kind of model. The rate is the one of two whose model has the
 smallest calibrated negative log-likelihood on the other 15 %; then two more seeds of it. Dev is asked by the runs at
 the chosen rate alone, threshold 0.5. ``qacg, open`` begins with ``quasi_start: "open"``, see ``absa_quasi.py``. One
 line of ``OUT/trial.jsonl`` for each run; a call that was stopped goes on where it stood.
@@ -29,7 +29,7 @@ from weft.encoder.checkpoint.pretrained import load_pretrained
 from weft.platform.files import append_text
 from weft.train.config import TrainConfig
 
-RATES = (2e-4, 4e-4, 8e-4)
+RATES = (1e-4, 2e-4)
 KINDS: dict[str, tuple[dict[str, Any], int]] = {
     "pair": ({"kind": "pair"}, 3),
     "qacg, open": ({"kind": "qacg", "quasi_start": "open"}, 3),
@@ -139,7 +139,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--start", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=150)
+    parser.add_argument("--steps", type=int, default=220)
     parser.add_argument("--quick", action="store_true", help="a few sentences: a smoke test")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
