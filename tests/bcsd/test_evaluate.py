@@ -143,8 +143,13 @@ def embedder(labelled) -> Embedder:
 def test_the_table_has_every_system_and_skips_impossible_pools(labelled, embedder) -> None:
     cells = evaluate(labelled, embedder, min_blocks=(3,), pools=(2, 1000, None), settings=("XA",))
     systems = [cell.system for cell in cells if cell.pool is None]
-    lifted = ["model, hybrid without operations", "model, hybrid", "operations"]
-    assert len(systems) == 9
+    lifted = [
+        "model, hybrid without operations",
+        "model, hybrid without callees",
+        "model, hybrid",
+        "operations",
+    ]
+    assert len(systems) == 10
     assert systems[5:] == ["model, cosine", *lifted]
     assert {cell.pool for cell in cells} == {2, None}
     alone = evaluate(labelled, None, min_blocks=(3,), pools=(None,), settings=("XA",))

@@ -8,8 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from weft.bcsd.represent.rows import Rows
 from weft.bcsd.use.score import ScoreWeights, hybrid, with_operations
 from weft.errors import ConfigError, ShapeError
+
+
+def alone(rows: np.ndarray) -> Rows:
+    return Rows.alone(sparse.csr_matrix(rows))
 
 
 def unit(seed: int, rows: int, width: int) -> np.ndarray:
@@ -45,7 +50,7 @@ def test_it_equals_its_equation(rows, columns, lexical, hubness, neighbours, see
     weights = ScoreWeights(lexical, hubness, neighbours)
     q, b = unit(seed, rows, 5), unit(seed + 1, columns, 5)
     ql, bl = unit(seed + 2, rows, 4), unit(seed + 3, columns, 4)
-    got = hybrid(q, b, sparse.csr_matrix(ql), sparse.csr_matrix(bl), weights)
+    got = hybrid(q, b, alone(ql), alone(bl), weights)
     np.testing.assert_allclose(got, by_loops(q, b, ql, bl, weights), atol=1e-5)
 
 
@@ -77,14 +82,14 @@ def test_shapes_that_do_not_fit_are_named() -> None:
     with pytest.raises(ShapeError, match="widths"):
         hybrid(unit(0, 2, 5), unit(0, 2, 4), None, None, ScoreWeights())
     with pytest.raises(ShapeError, match="3 lexical rows for 2"):
-        hybrid(unit(0, 2, 5), unit(0, 2, 5), sparse.csr_matrix(unit(0, 3, 2)), None, ScoreWeights())
+        hybrid(unit(0, 2, 5), unit(0, 2, 5), alone(unit(0, 3, 2)), None, ScoreWeights())
 
 
 def test_operations_are_a_third_term_where_both_functions_were_lifted() -> None:
     draw = np.random.default_rng(0)
     scores = draw.random((3, 2)).astype(np.float32)
-    queries = sparse.csr_matrix(np.array([[1.0, 0.0], [0.0, 0.0], [0.6, 0.8]], np.float32))
-    base = sparse.csr_matrix(np.array([[0.0, 1.0], [0.0, 0.0]], np.float32))
+    queries = alone(np.array([[1.0, 0.0], [0.0, 0.0], [0.6, 0.8]], np.float32))
+    base = alone(np.array([[0.0, 1.0], [0.0, 0.0]], np.float32))
     weights = ScoreWeights(lexical=1.0, operations=2.0)
     found = with_operations(scores, queries, base, weights)
     expected = scores.copy()
@@ -92,5 +97,5 @@ def test_operations_are_a_third_term_where_both_functions_were_lifted() -> None:
     expected[2, 0] = (2 * scores[2, 0] + 2 * 0.8) / 4
     assert np.allclose(found, expected)
     assert with_operations(scores, queries, base, ScoreWeights(operations=0.0)) is scores
-    nothing = sparse.csr_matrix((3, 2), dtype=np.float32)
+    nothing = alone(np.zeros((3, 2), np.float32))
     assert with_operations(scores, nothing, base, weights) is scores

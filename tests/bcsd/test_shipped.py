@@ -37,8 +37,8 @@ def test_it_finds_the_functions_of_the_committed_files(setting, floor, labelled,
     task = Labels(labelled).task(setting, "test", min_blocks=3)
     vectors, lexical = [], []
     for rows in (task.queries, task.base):
-        arrays = FunctionArrays.from_table(labelled.take(rows))
-        vectors.append(embedder.embed(arrays))
-        lexical.append(embedder.lexical.vectors(arrays))
+        taken = labelled.take(rows)
+        vectors.append(embedder.embed(FunctionArrays.from_table(taken)))
+        lexical.append(embedder.lexical.rows(taken))
     scores = hybrid(*vectors, *lexical, embedder.weights)
     assert np.mean(ranks(scores, task.right).realistic == 1) >= floor

@@ -19,7 +19,11 @@ from weft.bcsd.disassemble.interface import Function, ReferenceKind
 from weft.bcsd.read.image import Image
 from weft.bcsd.read.names import spelled
 from weft.bcsd.represent import NORMALISER_VERSION, SLOTS, Normaliser, load_vocabulary, token_digest
+from weft.bcsd.represent.inlined import INLINED_VERSION, CallGraph, added_operations, added_tokens
+from weft.bcsd.represent.lexical import count_tokens
 from weft.bcsd.represent.operations import COLUMN as OPERATIONS
+from weft.bcsd.represent.rows import OPERATIONS as INLINED_OPERATIONS
+from weft.bcsd.represent.rows import TOKENS as INLINED_TOKENS
 from weft.errors import InputError
 from weft.platform.files import replaced
 
@@ -58,7 +62,11 @@ FIELDS = [
     pa.field("digest", pa.string()),
     pa.field("token_digest", pa.string()),
     pa.field(OPERATIONS, pa.list_(pa.uint16())),
+    pa.field(INLINED_OPERATIONS, pa.list_(pa.uint16())),
+    pa.field(INLINED_TOKENS, pa.list_(pa.uint16())),
 ]
+#: Columns that tables made before there were any lack: of those nothing is known there.
+INLINED = (INLINED_OPERATIONS, INLINED_TOKENS)
 
 
 def schema(disassembler: str = "native", lifter: str = "") -> pa.Schema:
@@ -69,6 +77,7 @@ def schema(disassembler: str = "native", lifter: str = "") -> pa.Schema:
         "weft.vocabulary": load_vocabulary().digest,
         "weft.disassembler": disassembler,
         "weft.lifter": lifter,
+        "weft.inlined": str(INLINED_VERSION),
     }
     return pa.schema(FIELDS, metadata=metadata)
 
@@ -82,10 +91,17 @@ class TableBuilder:
         sha256: Of the whole file.
         disassembler: Its name.
         lifter: Gives the functions' operations; None leaves them out.
+        min_blocks: Functions with fewer blocks have no row; what they would bring to their callers is known.
     """
 
     def __init__(
-        self, image: Image, binary: str, sha256: str, disassembler: str, lifter: ImageLifter | None = None
+        self,
+        image: Image,
+        binary: str,
+        sha256: str,
+        disassembler: str,
+        lifter: ImageLifter | None = None,
+        min_blocks: int = 0,
     ) -> None:
         self.architecture = image.architecture
         self._normaliser = Normaliser(image.architecture)
@@ -97,13 +113,20 @@ class TableBuilder:
             "format": image.format,
             "architecture": image.architecture,
         }
+        self._min_blocks = min_blocks
         self._rows: list[dict[str, Any]] = []
+        #: Functions without a row; None once what rows call is known.
+        self._beside: list[Function] | None = None if image.relocatable else []
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def add(self, function: Function) -> None:
-        """Tokenise a function and keep its row."""
+    def add(self, function: Function) -> bool:
+        """Tokenise a function and keep its row; False where it is too small to have one."""
+        if len(function.blocks) < self._min_blocks:
+            if self._beside is not None:
+                self._beside.append(function)
+            return False
         tokens = self._normaliser.tokens(function)
         jumps = [
             (index, reference.target)
@@ -129,8 +152,48 @@ class TableBuilder:
                 "digest": function.digest,
                 "token_digest": token_digest(tokens),
                 OPERATIONS: None if self._lifter is None else self._lifter.features(function),
+                INLINED_OPERATIONS: None,
+                INLINED_TOKENS: None,
             }
         )
+        return True
+
+    def follow_calls(self) -> None:
+        """Fill in what the callees of each function would bring, when all were added and the lifter is still there.
+
+        Of an object it is not known, and stays null.
+        """
+        if self._beside is None:
+            return
+        rows, beside, self._beside = self._rows, self._beside, None
+        lengths = [len(row["tokens"]) for row in rows] + [len(one.instructions) for one in beside]
+        graph = CallGraph(
+            [row["address"] for row in rows] + [one.address for one in beside],
+            [row["callees"] for row in rows] + [one.callees for one in beside],
+            np.array(lengths, np.int64),
+        )
+        inlined = [graph.inlined(number) for number in range(len(rows))]
+        needed = {callee for callees in inlined for callee in callees}
+        operations: list[NDArray[np.uint16] | None] = [row[OPERATIONS] for row in rows]
+        tokens: list[NDArray[np.uint16]] = [row["tokens"] for row in rows]
+        for number, one in enumerate(beside, len(rows)):
+            wanted = number in needed
+            tokens.append(self._normaliser.tokens(one) if wanted else tokens[0][:0])
+            lifted = wanted and self._lifter is not None
+            operations.append(self._lifter.features(one) if lifted and self._lifter is not None else None)
+        counts = count_tokens(
+            np.concatenate(tokens),
+            np.repeat(np.arange(len(tokens)), [len(part) for part in tokens]),
+            len(tokens),
+        )
+        which = range(len(rows))
+        for row, computed, said in zip(
+            rows,
+            added_operations(operations, which, inlined),
+            added_tokens(counts, which, inlined),
+            strict=True,
+        ):
+            row[INLINED_OPERATIONS], row[INLINED_TOKENS] = computed, said
 
     def tables(self) -> Iterator[pa.Table]:
         """The rows in address order, in tables of at most :data:`ROWS_PER_GROUP`."""
@@ -162,6 +225,7 @@ class TableBuilder:
             "digest",
             "token_digest",
             OPERATIONS,
+            *INLINED,
         ):
             columns[name] = pa.array([row[name] for row in rows], type=self._schema.field(name).type)
         columns["num_blocks"] = pa.array([len(b) for b in blocks], pa.int32())
@@ -240,7 +304,27 @@ def read_table(path: str | os.PathLike[str], columns: list[str] | None = None) -
         raise InputError(f"table schema {version}", where=place, hint=f"this version reads {SCHEMA_VERSION}")
     if metadata.get(b"weft.vocabulary", b"").decode() != load_vocabulary().digest:
         raise InputError("tokens of another vocabulary", where=place, hint="extract the binaries again")
+    there = file.schema_arrow.names
     try:
-        return file.read(columns=columns)
+        table = file.read(
+            columns=columns and [name for name in columns if name in there or name not in INLINED]
+        )
     except (OSError, pa.ArrowInvalid) as error:
         raise InputError("a damaged Parquet file", where=place) from error
+    return with_inlined(table, [name for name in INLINED if columns is None or name in columns])
+
+
+def with_inlined(table: pa.Table, wanted: Sequence[str] = INLINED) -> pa.Table:
+    """The table with the columns of what callees add: null where it has none, or those of another version.
+
+    Args:
+        table: Functions, the versions in its metadata.
+        wanted: Which of the columns.
+    """
+    same = (table.schema.metadata or {}).get(b"weft.inlined", b"").decode() == str(INLINED_VERSION)
+    for name in wanted:
+        if not same and name in table.column_names:
+            table = table.drop_columns([name])
+        if name not in table.column_names:
+            table = table.append_column(name, pa.nulls(table.num_rows, pa.list_(pa.uint16())))
+    return table

@@ -95,6 +95,9 @@ def make_rows():
             "lexical_tokens": [[1, 2]] * count,
             "lexical_values": [np.array([0.6, 0.8], np.float16)] * count,
             "operations": [None] * count,
+            "inlined_operations": [None] * count,
+            "inlined_tokens": [None] * count,
+            "inlined_values": [None] * count,
         }
         return pa.table(columns, schema=embedded_schema(dimension, "made up"))
 

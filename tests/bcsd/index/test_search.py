@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from weft.bcsd.index.store import FunctionStore
 from weft.bcsd.represent.operations import operation_rows
+from weft.bcsd.represent.rows import Rows
 from weft.bcsd.use.answers import sure_enough
 from weft.bcsd.use.embed_files import embed_one, embedder_of
 from weft.bcsd.use.embedded import embeddings_of, lexical_of
@@ -72,12 +74,9 @@ def test_the_score_is_the_hybrid_score_with_the_reference_beside_the_query(make_
     query = make_rows("/q", 1, seed=5)
     (answer,) = Searcher(store, weights).search(query, 60, 1)
     asked = np.concatenate([embeddings_of(query), embeddings_of(rows)])
-    one = lexical_of(query)
-    from scipy.sparse import vstack
-
-    expected = hybrid(
-        asked, embeddings_of(rows), vstack([one, lexical_of(rows)]).tocsr(), lexical_of(rows), weights
-    )[0]
+    parts = lexical_of(query), lexical_of(rows)
+    both = Rows.alone(sparse.vstack([part.own for part in parts]).tocsr())
+    expected = hybrid(asked, embeddings_of(rows), both, parts[1], weights)[0]
     large = np.array(rows["num_blocks"]) >= 1
     names = [f"f{number}" for number in np.argsort(-expected) if large[number]]
     assert [hit.name for hit in answer.hits] == names
@@ -156,5 +155,5 @@ def test_a_function_alone_and_among_others_of_its_file(searcher, queries):
 def test_rows_of_an_index_hold_what_functions_compute(built, queries):
     store = FunctionStore.open(built / "index")
     rows = store.take(store.sample(50, 1))
-    assert operation_rows(rows).getnnz(axis=1).min() > 0
-    assert operation_rows(queries).getnnz(axis=1).min() > 0
+    assert operation_rows(rows).present.all()
+    assert operation_rows(queries).present.all()

@@ -14,6 +14,7 @@ from weft.bcsd.matching.pairs.inlined import Inlining
 from weft.bcsd.matching.pairs.pairing import pair
 from weft.bcsd.matching.pairs.seen import Seen, score
 from weft.bcsd.matching.rule import DEFAULT_RULE, FEATURES
+from weft.bcsd.represent.rows import Rows
 from weft.bcsd.use.score import ScoreWeights
 
 WEIGHTS = ScoreWeights(lexical=1.0, hubness=0.0, neighbours=1, operations=0.0)
@@ -55,8 +56,8 @@ def seen(sets, width=12):
     rows = np.zeros((len(sets), width), np.float32)
     for row, tokens in enumerate(sets):
         rows[row, sorted(tokens)] = 1 / np.sqrt(len(tokens))
-    words = sparse.csr_matrix(rows)
-    return Seen(rows, words, sparse.csr_matrix((len(sets), width), dtype=np.float32))
+    nothing = Rows.alone(sparse.csr_matrix((len(sets), width), dtype=np.float32))
+    return Seen(rows, Rows.alone(sparse.csr_matrix(rows)), nothing)
 
 
 # 0 calls 1, which B has inlined: B's 0 does what both do, and more of what 1 does.

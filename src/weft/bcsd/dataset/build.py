@@ -24,6 +24,7 @@ from weft.bcsd.dataset.source import Tree, fetch, one_at_a_time
 from weft.bcsd.disassemble.native import EXTRACTOR_VERSION
 from weft.bcsd.lift.version import available_lifter
 from weft.bcsd.represent import NORMALISER_VERSION, load_vocabulary
+from weft.bcsd.represent.inlined import INLINED_VERSION
 from weft.bcsd.table import SCHEMA_VERSION, write_tables
 from weft.bcsd.use.extract_files import hash_file
 from weft.errors import WeftError
@@ -198,4 +199,4 @@ def _compile_key(package: Package, variant: Variant, tree: Tree) -> str:
 def _label_key(config: DatasetConfig) -> str:
     """Whatever else the rows depend on: rows are made anew when the extraction changes, files are not."""
     versions = f"{SCHEMA_VERSION}.{NORMALISER_VERSION}.{EXTRACTOR_VERSION}.{load_vocabulary().digest[:16]}"
-    return f"{versions}.{available_lifter()}{'.symbols' if config.symbols else ''}"
+    return f"{versions}.{available_lifter()}.{INLINED_VERSION}{'.symbols' if config.symbols else ''}"

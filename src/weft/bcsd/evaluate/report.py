@@ -17,6 +17,7 @@ from weft.bcsd.evaluate.tasks import COLUMNS, SETTINGS, Labels, Task
 from weft.bcsd.represent.arrays import FunctionArrays
 from weft.bcsd.represent.lexical import Lexical
 from weft.bcsd.represent.operations import operation_rows
+from weft.bcsd.represent.rows import Rows
 from weft.bcsd.table import read_table
 from weft.bcsd.use.embedder import Embedder, Precision
 from weft.bcsd.use.score import ScoreWeights, combined, with_operations, without_hubs
@@ -87,7 +88,7 @@ class Vectors:
         arrays = FunctionArrays.from_table(taken)
         self.operations = operation_rows(taken)
         self.embeddings = None if embedder is None else embedder.embed(arrays)
-        self.lexical = lexical.vectors(arrays)
+        self.lexical = lexical.rows(taken, arrays)
         self.baselines = {name: rows.vectors(arrays) for name, rows in (baselines or {}).items()}
 
     def learned(self, task: Task) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -100,16 +101,18 @@ class Vectors:
             raise InputError("no model was given")
         return self.embeddings[self._at(task.queries)], self.embeddings[self._at(task.base)]
 
-    def hybrid(self, task: Task, weights: ScoreWeights) -> NDArray[np.float32]:
+    def hybrid(self, task: Task, weights: ScoreWeights, *, callees: bool = True) -> NDArray[np.float32]:
         """The score that ``search`` ships."""
-        return without_hubs(self.combined(task, weights), weights)
+        return without_hubs(self.combined(task, weights, callees=callees), weights)
 
-    def combined(self, task: Task, weights: ScoreWeights) -> NDArray[np.float32]:
-        """The hybrid score before the correction for hubs."""
+    def combined(self, task: Task, weights: ScoreWeights, *, callees: bool = True) -> NDArray[np.float32]:
+        """The hybrid score before the correction for hubs; functions alone where not with their callees."""
         queries, base = self.learned(task)
         asked, there = self._at(task.queries), self._at(task.base)
-        scores = combined(queries, base, self.lexical[asked], self.lexical[there], weights.lexical)
-        return with_operations(scores, self.operations[asked], self.operations[there], weights)
+        held = self.lexical, self.operations
+        lexical, operations = held if callees else (Rows.alone(rows.own) for rows in held)
+        scores = combined(queries, base, lexical[asked], lexical[there], weights.lexical)
+        return with_operations(scores, operations[asked], operations[there], weights)
 
     def tfidf(self, task: Task, rows: sparse.csr_matrix) -> NDArray[np.float32]:
         """Cosine of sparse rows."""
@@ -230,17 +233,25 @@ def _systems(
     systems: list[tuple[str, Callable[[], NDArray[Any]]]] = [
         (name, lambda rows=rows: vectors.tfidf(task, rows)) for name, rows in vectors.baselines.items()
     ]
-    systems.append(("tf-idf, all tokens, by presence", lambda: vectors.tfidf(task, vectors.lexical)))
+    systems.append(("tf-idf, all tokens, by presence", lambda: vectors.tfidf(task, vectors.lexical.own)))
     if embedder is not None:
         plain = ScoreWeights(0.0, 0.0, 1)
         systems.append(("model, cosine", lambda: vectors.hybrid(task, plain)))
         if vectors.operations.nnz:
             without = replace(embedder.weights, operations=0.0)
             systems.append(("model, hybrid without operations", lambda: vectors.hybrid(task, without)))
+        if vectors.lexical.known.any():
+            systems.append(
+                (
+                    "model, hybrid without callees",
+                    lambda: vectors.hybrid(task, embedder.weights, callees=False),
+                )
+            )
         systems.append(("model, hybrid", lambda: vectors.hybrid(task, embedder.weights)))
     if vectors.operations.nnz:
         weights = _ALONE if embedder is None else embedder.weights
-        systems.append(("operations", lambda: without_hubs(vectors.tfidf(task, vectors.operations), weights)))
+        alone = vectors.operations.own
+        systems.append(("operations", lambda: without_hubs(vectors.tfidf(task, alone), weights)))
     return systems
 
 

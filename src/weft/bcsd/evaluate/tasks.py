@@ -44,6 +44,8 @@ COLUMNS = (
     "num_instructions",
     "token_digest",
     "operations",
+    "inlined_operations",
+    "inlined_tokens",
 )
 """What training and evaluation read of a data set."""
 

@@ -24,6 +24,7 @@ from weft.bcsd.index.lock import writer_lock
 from weft.bcsd.index.store import FunctionStore, IndexedFile
 from weft.bcsd.lift.choose import lifter_named
 from weft.bcsd.read.names import place_of, spelled
+from weft.bcsd.represent.inlined import INLINED_VERSION
 from weft.bcsd.use.embed_files import Embedding, embed_each, embedder_of
 from weft.bcsd.use.extract_files import find_binaries, hash_file, is_gone
 from weft.errors import InputError, StoreError, WeftError
@@ -186,6 +187,7 @@ def writing(folder: Path, options: Embedding, create: bool = False) -> Iterator[
                 embedder.dimension,
                 options.disassembler,
                 lifter_named(options.lifter),
+                INLINED_VERSION,
             )
             write_description(folder, described)
         check_model(folder, embedder.version)
@@ -195,13 +197,15 @@ def writing(folder: Path, options: Embedding, create: bool = False) -> Iterator[
 
 
 def in_step(folder: Path, options: Embedding) -> Embedding:
-    """The options with the lifter of an index; without any where that is not the one at hand.
+    """The options with the lifter of an index, and its callees; without any where those are not the ones at hand.
 
     Raises:
         StoreError: There is no index, or it is damaged.
     """
-    same = read_description(folder).lifter == lifter_named(options.lifter)
-    return options if same else replace(options, lifter="none")
+    description = read_description(folder)
+    if description.lifter != lifter_named(options.lifter):
+        options = replace(options, lifter="none")
+    return options if description.inlined == INLINED_VERSION else replace(options, callees=False)
 
 
 def check_model(folder: Path, version: str) -> Description:

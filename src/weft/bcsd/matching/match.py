@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from weft.bcsd.matching.pairs.seen import Seen, score
 from weft.bcsd.matching.rule import Rule
 from weft.bcsd.matching.side import Side
 from weft.bcsd.represent.operations import operation_rows
+from weft.bcsd.represent.rows import Rows
 from weft.bcsd.use.score import ScoreWeights
 from weft.errors import LimitError
 
@@ -31,8 +32,8 @@ TINY_BLOCKS = 5
 class Vectors(Protocol):
     """The lexical half of an embedder."""
 
-    def vectors(self, functions: pa.Table) -> Any:
-        """L2-normalised rows, ``(functions, features)``."""
+    def rows(self, functions: pa.Table) -> Rows:
+        """Their weighted tokens."""
         ...
 
 
@@ -120,7 +121,7 @@ def match(a: Side, b: Side, embedder: Embeds, rule: Rule, floor: float | None = 
 def see(side: Side, embedder: Embeds) -> Seen:
     """Embed the functions of a file."""
     table = side.table
-    return Seen(embedder.embed(table), embedder.lexical.vectors(table), operation_rows(table))
+    return Seen(embedder.embed(table), embedder.lexical.rows(table), operation_rows(table))
 
 
 def check_size(a: Side, b: Side) -> None:

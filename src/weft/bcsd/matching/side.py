@@ -176,12 +176,11 @@ def read_side(request: SideRequest) -> Side:
     kept: list[tuple[int, int, list[int], list[str], Function | None]] = []
     spans: list[tuple[int, int]] = []
     with ImageLifter(image, request.lifter, cache=request.cache) as lifting:
-        builder = TableBuilder(image, request.path, sha256, chosen.name, lifting)
+        builder = TableBuilder(image, request.path, sha256, chosen.name, lifting, request.min_blocks)
         for function in chosen.functions(image):
             spans.append((function.address, function.size))
-            if len(function.blocks) < request.min_blocks:
+            if not builder.add(function):
                 continue
-            builder.add(function)
             kept.append(
                 (
                     function.address,
@@ -191,6 +190,7 @@ def read_side(request: SideRequest) -> Side:
                     function if request.listings else None,
                 )
             )
+        builder.follow_calls()
     if not kept:
         smaller = f", of {len(spans)} functions" if spans else ""
         least = f" of at least {request.min_blocks} blocks" if spans else ""

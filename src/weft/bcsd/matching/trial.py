@@ -60,7 +60,7 @@ class Known:
         """The same build with only these functions."""
         kept: list[int] = rows.tolist()
         names = [self.names[row] for row in kept]
-        seen = Seen(*(part[rows] for part in self.seen))
+        seen = Seen(self.seen.vectors[rows], self.seen.words[rows], self.seen.operations[rows])
         return Known(self.package, self.side.keep(kept), names, seen)
 
 

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from scipy import sparse
 
 from weft.bcsd.presence.features import Asked, Lead, Pool, Terms, crowd, lead
 from weft.bcsd.represent.operations import COLUMN, operation_rows
+from weft.bcsd.represent.rows import Rows
 from weft.bcsd.use.embedded import embed_table, embeddings_of, lexical_of
 from weft.bcsd.use.score import ScoreWeights, combined, with_operations, without_hubs
 from weft.errors import InputError
@@ -107,8 +107,8 @@ class _Rows:
     """Rows as arrays."""
 
     vectors: NDArray[np.float32]
-    tokens: sparse.csr_matrix
-    operations: sparse.csr_matrix
+    tokens: Rows
+    operations: Rows
     pool: Pool
     groups: NDArray[Any]
     packages: NDArray[Any]
@@ -200,11 +200,10 @@ def _left(way: str, number: int, marks: NDArray[np.int64]) -> NDArray[np.bool_]:
 def _terms(rows: _Rows, base: _Rows, weights: ScoreWeights) -> tuple[NDArray[Any], ...]:
     """The three cosines and the plain score, each ``(rows, base)``."""
     learned = rows.vectors @ base.vectors.T
-    tokens: Any = rows.tokens @ base.tokens.T
-    operations: Any = rows.operations @ base.operations.T
+    tokens, operations = rows.tokens.products(base.tokens), rows.operations.products(base.operations)
     plain = combined(rows.vectors, base.vectors, rows.tokens, base.tokens, weights.lexical)
     plain = with_operations(plain, rows.operations, base.operations, weights)
-    return learned, tokens.toarray(), operations.toarray(), plain
+    return learned, tokens, operations, plain
 
 
 def _round(

@@ -72,6 +72,7 @@ def read_elf(path: str, source: str | bytes, content: memoryview) -> Image:
         code=code,
         data=data,
         stub_ranges=[(region.start, region.end) for region in code if region.name in _STUB_SECTIONS],
+        relocatable=layout is not None,
     )
     if layout is not None:
         fill_in(binary, layout, image, architecture)

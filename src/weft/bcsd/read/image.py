@@ -104,6 +104,7 @@ class Image:
         exports: Name → address of functions defined here that other files may call: this file reaches its
             own ones through stubs too, and such a call is an internal one.
         remarks: What a person should know who relies on what was found here.
+        relocatable: Whether it is an object, which need not hold what its functions call.
     """
 
     path: str
@@ -123,6 +124,7 @@ class Image:
     thumb: set[int] = field(default_factory=set)
     exports: dict[str, int] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
+    relocatable: bool = False
 
     @cached_property
     def code_map(self) -> RegionMap:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from weft.bcsd.represent.arrays import FunctionArrays
+from weft.bcsd.represent.rows import TOKENS, Rows, blend, lists_of
 from weft.bcsd.represent.vocabulary import load_vocabulary
 from weft.errors import InputError, ShapeError
 
@@ -82,6 +83,24 @@ class Lexical:
         arrays = functions if isinstance(functions, FunctionArrays) else FunctionArrays.from_table(functions)
         held = at_least(token_counts(arrays))
         return unit_rows(held, self.weights[held.indices])
+
+    def rows(self, functions: pa.Table, arrays: FunctionArrays | None = None) -> Rows:
+        """The rows of functions, and the same blended with their callees' tokens where these are known.
+
+        Args:
+            functions: With or without the column :data:`weft.bcsd.represent.inlined.TOKENS`.
+            arrays: The same functions, where they are at hand.
+        """
+        held = at_least(token_counts(arrays or FunctionArrays.from_table(functions)))
+        own = unit_rows(held, self.weights[held.indices])
+        if TOKENS not in functions.column_names:
+            return Rows.alone(own)
+        ends, features, known = lists_of(functions, TOKENS)
+        if not known.any():
+            return Rows.alone(own)
+        held.data = self.weights[held.indices]
+        added = sparse.csr_matrix((self.weights[features], features, ends), shape=held.get_shape())
+        return Rows(own, blend(held, added), known)
 
 
 def silent_tokens() -> list[int]:

@@ -49,6 +49,7 @@ class Embedding:
         limits: Time and memory per file.
         lifter: See :func:`weft.bcsd.lift.choose.lifter_named`.
         cache: See :class:`weft.bcsd.lift.choose.ImageLifter`.
+        callees: Whether rows hold what callees would add.
     """
 
     model: str = DEFAULT_MODEL
@@ -59,6 +60,7 @@ class Embedding:
     limits: Limits = field(default_factory=Limits)
     lifter: str = "auto"
     cache: bool = True
+    callees: bool = True
 
 
 class Job(NamedTuple):
@@ -151,7 +153,7 @@ class EmbedFile:
             columns = (functions.column(name).to_pylist() for name in _Listed._fields)
             listed = [_Listed(*values) for values in zip(*columns, strict=True)]
             functions = functions.slice(find_function(listed, wanted, path), 1)
-        return embed_table(functions, self._embedder)
+        return embed_table(functions, self._embedder, callees=self._options.callees)
 
 
 def _whole(tables: Iterator[pa.Table], function: str | None) -> Iterator[pa.Table]:

@@ -10,8 +10,12 @@ from scipy import sparse
 
 from weft.bcsd.represent import NORMALISER_VERSION, load_vocabulary
 from weft.bcsd.represent.arrays import FunctionArrays
+from weft.bcsd.represent.inlined import INLINED_VERSION
 from weft.bcsd.represent.operations import COLUMN as OPERATIONS
-from weft.bcsd.table import FIELDS
+from weft.bcsd.represent.rows import OPERATIONS as INLINED_OPERATIONS
+from weft.bcsd.represent.rows import TOKENS as INLINED_TOKENS
+from weft.bcsd.represent.rows import Rows, lists_of
+from weft.bcsd.table import FIELDS, INLINED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,9 +26,11 @@ EMBEDDED_SCHEMA = 1
 #: Lexical features are stored as 16-bit numbers, however many of them a model has.
 _LEXICAL_WIDTH = 1 << 16
 
+#: The weights of what callees add, in rows that are blended with them and of length 1.
+INLINED_VALUES = "inlined_values"
 #: What rows are compared by, beside what is shown of them.
-VECTORS = ("embedding", "lexical_tokens", "lexical_values", OPERATIONS)
-_LEFT_OUT = {"format", "blocks", "edges", "tokens", "jumps", "callees", "imports", OPERATIONS}
+VECTORS = ("embedding", "lexical_tokens", "lexical_values", OPERATIONS, *INLINED, INLINED_VALUES)
+_LEFT_OUT = {"format", "blocks", "edges", "tokens", "jumps", "callees", "imports", OPERATIONS, *INLINED}
 _FACTS = [field for field in FIELDS if field.name not in _LEFT_OUT]
 
 
@@ -41,6 +47,9 @@ def embedded_schema(dimension: int, model: str, lifter: str = "") -> pa.Schema:
         pa.field("lexical_tokens", pa.list_(pa.uint16())),
         pa.field("lexical_values", pa.list_(pa.float16())),
         pa.field(OPERATIONS, pa.list_(pa.uint16())),
+        pa.field(INLINED_OPERATIONS, pa.list_(pa.uint16())),
+        pa.field(INLINED_TOKENS, pa.list_(pa.uint16())),
+        pa.field(INLINED_VALUES, pa.list_(pa.float16())),
     ]
     metadata = {
         "weft.embedded": str(EMBEDDED_SCHEMA),
@@ -48,16 +57,18 @@ def embedded_schema(dimension: int, model: str, lifter: str = "") -> pa.Schema:
         "weft.normaliser": str(NORMALISER_VERSION),
         "weft.vocabulary": load_vocabulary().digest,
         "weft.lifter": lifter,
+        "weft.inlined": str(INLINED_VERSION),
     }
     return pa.schema([*_FACTS, *vectors], metadata=metadata)
 
 
-def embed_table(functions: pa.Table, embedder: Embedder) -> pa.Table:
+def embed_table(functions: pa.Table, embedder: Embedder, *, callees: bool = True) -> pa.Table:
     """Embed extracted functions.
 
     Args:
         functions: Of the extraction's schema.
         embedder: The model.
+        callees: Whether what their callees would add is kept.
 
     Returns:
         One row per function, in the same order, of :func:`embedded_schema`.
@@ -69,9 +80,12 @@ def embed_table(functions: pa.Table, embedder: Embedder) -> pa.Table:
     schema = embedded_schema(embedder.dimension, embedder.version, lifter)
     if not functions.num_rows:
         return schema.empty_table()
+    if not callees:
+        functions = functions.drop_columns([name for name in INLINED if name in functions.column_names])
     arrays = FunctionArrays.from_table(functions)
     vectors = embedder.embed(arrays)
-    lexical = embedder.lexical.vectors(arrays)
+    rows = embedder.lexical.rows(functions, arrays)
+    lexical = rows.own
     lexical.eliminate_zeros()
     lexical.sort_indices()
     ends = pa.array(lexical.indptr.astype(np.int32))
@@ -83,6 +97,10 @@ def embed_table(functions: pa.Table, embedder: Embedder) -> pa.Table:
         functions.column(OPERATIONS).combine_chunks()
         if OPERATIONS in functions.column_names
         else pa.nulls(functions.num_rows, schema.field(OPERATIONS).type),
+        functions.column(INLINED_OPERATIONS).combine_chunks()
+        if INLINED_OPERATIONS in functions.column_names
+        else pa.nulls(functions.num_rows, schema.field(INLINED_OPERATIONS).type),
+        *_added(rows),
     ]
     return pa.Table.from_arrays(columns, schema=schema)
 
@@ -97,12 +115,41 @@ def embeddings_of(table: pa.Table) -> NDArray[np.float32]:
     return np.concatenate(parts) if parts else np.zeros((0, width), np.float32)
 
 
-def lexical_of(table: pa.Table) -> sparse.csr_matrix:
+def lexical_of(table: pa.Table) -> Rows:
     """The lexical columns as ``(rows, 2¹⁶)``, the values in float32."""
-    tokens: Any = table.column("lexical_tokens").combine_chunks()
-    values: Any = table.column("lexical_values").combine_chunks()
-    lengths = np.asarray(tokens.value_lengths())
-    ends = np.concatenate([[0], np.cumsum(lengths)])
-    data = np.asarray(values.flatten()).astype(np.float32)
-    indices = np.asarray(tokens.flatten()).astype(np.int32)
-    return sparse.csr_matrix((data, indices, ends), shape=(len(lengths), _LEXICAL_WIDTH))
+    own, _ = _stored(table, "lexical_tokens", "lexical_values")
+    if INLINED_VALUES not in table.column_names:
+        return Rows.alone(own)
+    added, known = _stored(table, INLINED_TOKENS, INLINED_VALUES)
+    if not known.any():
+        return Rows.alone(own)
+    # Both rows are of length 1, and the blended one is the row itself, shortened, and what callees add.
+    row = np.repeat(np.arange(len(known)), np.diff(added.indptr))
+    left = 1 - np.bincount(row, weights=added.data.astype(np.float64) ** 2, minlength=len(known))
+    blended: Any = sparse.diags(np.sqrt(np.maximum(left, 0))) @ own + added
+    return Rows(own, blended.tocsr().astype(np.float32), known)
+
+
+def _stored(table: pa.Table, features: str, values: str) -> tuple[sparse.csr_matrix, NDArray[np.bool_]]:
+    ends, indices, known = lists_of(table, features)
+    column: Any = table.column(values).combine_chunks()
+    data = np.asarray(column.flatten()).astype(np.float32)
+    return sparse.csr_matrix((data, indices, ends), shape=(len(known), _LEXICAL_WIDTH)), known
+
+
+def _added(rows: Rows) -> tuple[pa.Array, pa.Array]:
+    """Of blended rows the features that callees add, and their weights; null where callees are not known."""
+    if not rows.known.any():
+        return pa.nulls(len(rows), pa.list_(pa.uint16())), pa.nulls(len(rows), pa.list_(pa.float16()))
+    mask: Any = rows.own.copy()
+    mask.data[:] = 1
+    blended: Any = rows.blended
+    more = (blended - blended.multiply(mask)).tocsr()
+    more.eliminate_zeros()
+    more.sort_indices()
+    ends = pa.array(more.indptr.astype(np.int32), mask=None)
+    unknown = pa.array(~rows.known)
+    return tuple(  # pyright: ignore[reportReturnType]
+        pa.ListArray.from_arrays(ends, pa.array(values), mask=unknown)
+        for values in (more.indices.astype(np.uint16), more.data.astype(np.float16))
+    )

@@ -207,17 +207,17 @@ def build_table(
     blocks = edges = instructions = incomplete = left_out = 0
     spans: list[tuple[int, int]] = []
     with ImageLifter(image, lifter, cache=cache) as lifting:
-        builder = TableBuilder(image, path, hash_file(path), chosen.name, lifting)
+        builder = TableBuilder(image, path, hash_file(path), chosen.name, lifting, min_blocks)
         for function in chosen.functions(image):
             spans.append((function.address, function.size))
-            if len(function.blocks) < min_blocks:
+            if not builder.add(function):
                 left_out += 1
                 continue
-            builder.add(function)
             blocks += len(function.blocks)
             edges += len(function.edges)
             instructions += len(function.instructions)
             incomplete += Flag.CFG_INCOMPLETE in function.flags
+        builder.follow_calls()
     if not len(builder) and not left_out:
         raise InputError("no function found", where=path)
     remarks = file_remarks(image, spans) + lifting.remarks

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
+from weft.bcsd.represent.rows import Rows
 from weft.errors import ConfigError, ShapeError
 
 if TYPE_CHECKING:
@@ -48,10 +48,10 @@ class ScoreWeights:
 def hybrid(
     queries: NDArray[np.float32],
     base: NDArray[np.float32],
-    queries_lexical: sparse.csr_matrix | None,
-    base_lexical: sparse.csr_matrix | None,
+    queries_lexical: Rows | None,
+    base_lexical: Rows | None,
     weights: ScoreWeights,
-    operations: tuple[sparse.csr_matrix, sparse.csr_matrix] | None = None,
+    operations: tuple[Rows, Rows] | None = None,
 ) -> NDArray[np.float32]:
     """Scores of all pairs: learned and lexical cosine and shared operations together, then corrected for hubs.
 
@@ -65,7 +65,7 @@ def hybrid(
     Args:
         queries: e_i, ``(queries, dimension)``, L2-normalised rows.
         base: e_j, ``(base, dimension)``, L2-normalised rows.
-        queries_lexical: l_i, ``(queries, features)``, L2-normalised rows; None leaves the part out.
+        queries_lexical: l_i, ``(queries, features)``; None leaves the part out.
         base_lexical: l_j, ``(base, features)``; None leaves the part out.
         weights: w, v, h and k.
         operations: o_i and o_j; where a row is empty or there are none, v is 0.
@@ -90,8 +90,8 @@ def hybrid(
 
 def with_operations(
     scores: NDArray[np.float32],
-    queries: sparse.csr_matrix,
-    base: sparse.csr_matrix,
+    queries: Rows,
+    base: Rows,
     weights: ScoreWeights,
 ) -> NDArray[np.float32]:
     """Scores with what both functions compute; those of a pair of which one was not lifted stay as they are.
@@ -102,11 +102,10 @@ def with_operations(
         base: o_j.
         weights: w and v.
     """
-    lifted = [np.diff(rows.indptr) > 0 for rows in (queries, base)]
+    lifted = queries.present, base.present
     if not weights.operations or not (lifted[0].any() and lifted[1].any()):
         return scores
-    shared: Any = queries @ base.T
-    return joined(scores, shared.toarray(), np.outer(*lifted), weights)
+    return joined(scores, queries.products(base), np.outer(*lifted), weights)
 
 
 def joined(
@@ -136,16 +135,15 @@ def without_hubs(scores: NDArray[np.float32], weights: ScoreWeights) -> NDArray[
 def combined(
     queries: NDArray[np.float32],
     base: NDArray[np.float32],
-    queries_lexical: sparse.csr_matrix | None,
-    base_lexical: sparse.csr_matrix | None,
+    queries_lexical: Rows | None,
+    base_lexical: Rows | None,
     lexical: float,
 ) -> NDArray[np.float32]:
     """Learned and lexical cosine together, s of :func:`hybrid`; arguments as there, ``lexical`` is w."""
     _check(queries, base, queries_lexical, base_lexical)
     scores = queries @ base.T
     if lexical and queries_lexical is not None and base_lexical is not None:
-        shared: Any = queries_lexical @ base_lexical.T
-        scores = (scores + lexical * shared.toarray()) / (1 + lexical)
+        scores = (scores + lexical * queries_lexical.products(base_lexical)) / (1 + lexical)
     return scores.astype(np.float32, copy=False)
 
 
@@ -173,12 +171,12 @@ def _nearest_mean(scores: NDArray[Any], neighbours: int) -> NDArray[Any]:
 def _check(
     queries: NDArray[Any],
     base: NDArray[Any],
-    queries_lexical: sparse.csr_matrix | None,
-    base_lexical: sparse.csr_matrix | None,
+    queries_lexical: Rows | None,
+    base_lexical: Rows | None,
 ) -> None:
     if queries.ndim != 2 or base.ndim != 2 or queries.shape[1] != base.shape[1]:
         raise ShapeError(f"queries are {queries.shape} and base is {base.shape}; the widths must be equal")
     for name, vectors, lexical in (("queries", queries, queries_lexical), ("base", base, base_lexical)):
-        rows = None if lexical is None else int(lexical.get_shape()[0])
+        rows = None if lexical is None else len(lexical)
         if rows is not None and rows != len(vectors):
             raise ShapeError(f"{rows} lexical rows for {len(vectors)} embeddings of the {name}")

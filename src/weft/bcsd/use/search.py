@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from scipy import sparse
 
 from weft.bcsd.index.store import EXACT_ROWS, FunctionStore
 from weft.bcsd.index.update import check_model, in_step
@@ -19,6 +18,7 @@ from weft.bcsd.presence.features import Asked, Lead, Pool, Terms, lead
 from weft.bcsd.presence.model import Presence, presence_of, shipped_presence
 from weft.bcsd.read.members import split_member
 from weft.bcsd.represent.operations import operation_rows
+from weft.bcsd.represent.rows import Rows
 from weft.bcsd.use.answers import SMALL, Answer, Draft
 from weft.bcsd.use.embed_files import Embedding, embed_one
 from weft.bcsd.use.embedded import VECTORS, embeddings_of, lexical_of
@@ -140,9 +140,7 @@ class Searcher:
         for draft in drafts:
             yield draft.answer(*(next(found) if draft.lead is not None else (0.0, 0.0)))
 
-    def _sure(
-        self, operations: sparse.csr_matrix, leads: list[Lead | None], apart: bool
-    ) -> list[tuple[float, float]]:
+    def _sure(self, operations: Rows, leads: list[Lead | None], apart: bool) -> list[tuple[float, float]]:
         """How sure each lead is right, and the function there at all."""
         groups = [range(number, number + 1) for number in range(len(leads))] if apart else [range(len(leads))]
         found: list[tuple[float, float]] = []
@@ -202,8 +200,8 @@ class Searcher:
     def _scores(
         self,
         embedding: NDArray[np.float32],
-        lexical: sparse.csr_matrix,
-        operations: sparse.csr_matrix,
+        lexical: Rows,
+        operations: Rows,
         ids: NDArray[np.uint64],
         base: pa.Table,
     ) -> tuple[NDArray[np.float32], Terms]:
@@ -211,10 +209,10 @@ class Searcher:
         vectors, held, share = embeddings_of(base), lexical_of(base), self.weights.lexical
         computed = operation_rows(base)
         learned = vectors @ embedding
-        by_tokens = held @ lexical.toarray()[0]
-        by_operations = computed @ operations.toarray()[0]
+        by_tokens = held.products(lexical)[:, 0]
+        by_operations = computed.products(operations)[:, 0]
         own = ((learned + share * by_tokens) / (1 + share)).astype(np.float32, copy=False)
-        lifted = (np.diff(computed.indptr) > 0) & (operations.nnz > 0)
+        lifted = computed.present & (operations.nnz > 0)
         own = joined(own, by_operations, lifted, self.weights)
         around = self._around.of(ids, base)
         terms = Terms(learned, by_tokens, by_operations, own, around.crowd)

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from weft.bcsd.presence.features import crowd
 from weft.bcsd.represent.operations import operation_rows
+from weft.bcsd.represent.rows import Rows
 from weft.bcsd.use.embedded import embeddings_of, lexical_of
 from weft.bcsd.use.score import ScoreWeights, joined
 
@@ -95,14 +96,35 @@ class Surroundings:
         if share:
             scores = (scores + share * self._lexical.products(lexical_of(rows))) / (1 + share)
         computed = operation_rows(rows)
-        lifted = np.outer(self._operations.present, np.diff(computed.indptr) > 0)
+        lifted = np.outer(self._operations.present, computed.present)
         return joined(scores, self._operations.products(computed), lifted, self._weights)
 
 
 class Features:
-    """Sparse rows that other sparse rows are multiplied with, again and again.
+    """Rows that other rows are multiplied with, again and again: :meth:`weft.bcsd.represent.rows.Rows.products`.
 
-    Those of the features that occur are kept dense, ``(features, rows)``: some ten times as fast as a sparse matrix.
+    Args:
+        rows: Those that stay.
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self._known = rows.known
+        self._own = _Dense(rows.own)
+        self._blended = _Dense(rows.blended) if rows.known.any() else self._own
+        #: Which rows have any feature.
+        self.present: NDArray[np.bool_] = rows.present
+
+    def products(self, others: Rows) -> NDArray[np.float32]:
+        """Each row with each other row, ``(rows, others)``."""
+        both = np.outer(self._known, others.known)
+        if both.all() and both.size:
+            return self._blended.products(others.blended)
+        alone = self._own.products(others.own)
+        return np.where(both, self._blended.products(others.blended), alone) if both.any() else alone
+
+
+class _Dense:
+    """Sparse rows, those of the features that occur kept dense, ``(features, rows)``: some ten times as fast.
 
     Args:
         rows: ``(rows, features)``.
@@ -113,8 +135,6 @@ class Features:
         self._place = np.full(rows.get_shape()[1], -1, np.int32)
         self._place[held] = np.arange(len(held), dtype=np.int32)
         self._dense = np.ascontiguousarray(rows[:, held].T.toarray(), np.float32)
-        #: Which rows have any feature.
-        self.present: NDArray[np.bool_] = np.diff(rows.indptr) > 0
 
     def products(self, others: sparse.csr_matrix) -> NDArray[np.float32]:
         """Each row with each other row, ``(rows, others)``."""

@@ -31,6 +31,7 @@ from weft.bcsd.presence.model import presence_of
 from weft.bcsd.read.demangle import demangle_safely, is_mangled
 from weft.bcsd.select import find_function
 from weft.bcsd.show import Request, look, look_record
+from weft.bcsd.table import with_inlined
 from weft.bcsd.use.answers import Answer
 from weft.bcsd.use.embed_files import Embedding, embedder_of
 from weft.bcsd.use.embedded import embed_table
@@ -228,7 +229,8 @@ def _queries(file: File, options: Embedding, function: str | None, min_blocks: i
     wanted = table.filter(pc.field("num_blocks") >= min_blocks)
     for first in range(0, wanted.num_rows, _EMBEDDED_AT_ONCE):
         tell({"what": "embedding functions", "done": first, "total": wanted.num_rows})
-        parts.append(embed_table(wanted.slice(first, _EMBEDDED_AT_ONCE), embedder))
+        some = wanted.slice(first, _EMBEDDED_AT_ONCE)
+        parts.append(embed_table(some, embedder, callees=options.callees))
     if not parts:
         raise InputError("no function found", where=file.name, hint="lower min_blocks")
     return _Queries(pa.concat_tables(parts), table["architecture"][0].as_py())
@@ -238,7 +240,7 @@ def _queries(file: File, options: Embedding, function: str | None, min_blocks: i
 def _one(place: str, name: str, options: Embedding, function: str) -> _Queries:
     table = _read(place)
     row = table.slice(find_function(_listed(place), function, name), 1)
-    rows = embed_table(row, embedder_of(options.model, options.precision))
+    rows = embed_table(row, embedder_of(options.model, options.precision), callees=options.callees)
     return _Queries(rows, table["architecture"][0].as_py())
 
 
@@ -256,7 +258,7 @@ def _listed(place: str) -> list[_Listed]:
 
 @lru_cache(maxsize=8)
 def _read(place: str) -> pa.Table:
-    table = pq.read_table(place)
+    table = with_inlined(pq.read_table(place))
     if not table.num_rows:
         raise InputError("no function found")
     return table

@@ -122,14 +122,15 @@ class Inlining:
         weights = self._weights
         total, share = learned, 1.0
         if weights.lexical:
-            total += weights.lexical * _shared(self._seen.words, z, y, self._there.words, c)
+            total += weights.lexical * _shared(self._seen.words.own, z, y, self._there.words.own, c)
             share += weights.lexical
         lifted = all(
             rows.indptr[row] < rows.indptr[row + 1]
-            for rows, row in ((self._seen.operations, y), (self._there.operations, c))
+            for rows, row in ((self._seen.operations.own, y), (self._there.operations.own, c))
         )
         if weights.operations and lifted:
-            total += weights.operations * _shared(self._seen.operations, z, y, self._there.operations, c)
+            computed = self._seen.operations.own, self._there.operations.own
+            total += weights.operations * _shared(computed[0], z, y, computed[1], c)
             share += weights.operations
         return total / share
 

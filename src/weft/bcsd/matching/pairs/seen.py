@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from weft.bcsd.represent.rows import Rows
 from weft.bcsd.use.score import ScoreWeights, combined, with_operations, without_hubs
 
 if TYPE_CHECKING:
@@ -17,13 +18,13 @@ class Seen(NamedTuple):
 
     Args:
         vectors: Embeddings, ``(functions, dimension)``.
-        words: TF-IDF rows of the tokens, ``(functions, features)``, sparse.
+        words: TF-IDF rows of the tokens.
         operations: TF-IDF rows of the operations, empty for a function that was not lifted.
     """
 
     vectors: NDArray[np.float32]
-    words: Any
-    operations: Any
+    words: Rows
+    operations: Rows
 
 
 class Scores(NamedTuple):
