@@ -5,6 +5,7 @@ import struct
 import pytest
 
 from weft.bcsd.disassemble.native import NativeDisassembler
+from weft.bcsd.matching.side import SideRequest, read_side
 from weft.bcsd.read import open_image
 from weft.bcsd.read.members import list_members, members_of, split_member
 from weft.bcsd.select import parse_selector
@@ -79,6 +80,11 @@ def test_what_is_wrong_with_an_archive_is_said(library, tmp_path):
         open_image(f"{library}(none.o)")
     with pytest.raises(InputError, match=r"an archive, no binary \(name a member, as in .*s.o"):
         open_image(str(library))
+    texts = tmp_path / "texts.a"
+    texts.write_bytes(archive(("README", b"nothing"), ("BC", b"BC\xc0\xde" + bytes(60))))
+    assert find_binaries([str(texts)]) == [str(texts)]
+    with pytest.raises(InputError, match=r"without machine code in any of its 2 members \(code of link-time"):
+        open_image(str(texts))
     short = tmp_path / "short.a"
     short.write_bytes(library.read_bytes()[:2000])
     with pytest.raises(InputError, match="cut short: its last member ends at byte"):
@@ -119,3 +125,23 @@ def test_a_file_cut_short_says_so(files, tmp_path):
         place.write_bytes(content[: int(len(content) * 0.9)])
         image = open_image(place)
         assert image.remarks[0].startswith("cut short: its headers tell of "), name
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["gcc-O2-x86_64.so", "gcc-O2-x86_64.o", "clang-O2-mips", "clang-O2-x86_64.dll", "clang-O2-x86_64.dylib"],
+)
+@pytest.mark.parametrize("share", [0.06, 0.25, 0.5, 0.9])
+def test_a_file_cut_short_says_so_when_nothing_is_found(name, share, files, tmp_path):
+    content = (files / name).read_bytes()
+    place = tmp_path / name
+    place.write_bytes(content[: int(len(content) * share)])
+    for read in (
+        lambda: build_table(str(place), lifter="none")[1].remarks,
+        lambda: read_side(SideRequest(str(place), lifter="none")).remarks,
+    ):
+        try:
+            said = "; ".join(read())
+        except InputError as error:
+            said = error.what
+        assert "cut short: its headers tell of " in said

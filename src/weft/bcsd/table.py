@@ -163,7 +163,7 @@ class TableBuilder:
 
         Of an object it is not known, and stays null.
         """
-        if self._beside is None:
+        if self._beside is None or not self._rows:
             return
         rows, beside, self._beside = self._rows, self._beside, None
         lengths = [len(row["tokens"]) for row in rows] + [len(one.instructions) for one in beside]

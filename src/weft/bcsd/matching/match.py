@@ -119,9 +119,10 @@ def match(a: Side, b: Side, embedder: Embeds, rule: Rule, floor: float | None = 
 
 
 def see(side: Side, embedder: Embeds) -> Seen:
-    """Embed the functions of a file."""
+    """Embed the functions of a file, each alone: what is inlined is found by the assignment."""
     table = side.table
-    return Seen(embedder.embed(table), embedder.lexical.rows(table), operation_rows(table))
+    words, operations = embedder.lexical.rows(table), operation_rows(table)
+    return Seen(embedder.embed(table), Rows.alone(words.own), Rows.alone(operations.own))
 
 
 def check_size(a: Side, b: Side) -> None:

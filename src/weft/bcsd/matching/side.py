@@ -19,7 +19,7 @@ from weft.bcsd.read import open_image
 from weft.bcsd.read.demangle import demangle
 from weft.bcsd.table import TableBuilder
 from weft.bcsd.use.extract_files import hash_file
-from weft.bcsd.use.remarks import file_remarks, processor_remarks
+from weft.bcsd.use.remarks import file_remarks, nothing_found, processor_remarks
 from weft.errors import InputError
 from weft.platform.processes import Limits, run_bounded
 
@@ -194,7 +194,7 @@ def read_side(request: SideRequest) -> Side:
     if not kept:
         smaller = f", of {len(spans)} functions" if spans else ""
         least = f" of at least {request.min_blocks} blocks" if spans else ""
-        raise InputError(f"no function{least} found{smaller}", where=request.path)
+        raise nothing_found(image, f"no function{least} found{smaller}")
     # As the builder sorts its rows.
     kept.sort(key=lambda entry: entry[:2])
     table = pa.concat_tables(builder.tables())

@@ -74,13 +74,13 @@ def read_elf(path: str, source: str | bytes, content: memoryview) -> Image:
         stub_ranges=[(region.start, region.end) for region in code if region.name in _STUB_SECTIONS],
         relocatable=layout is not None,
     )
+    ends = [segment.file_offset + segment.physical_size for segment in binary.segments]
+    tables = header.section_header_offset + header.numberof_sections * header.section_header_size
+    remark_cut(image, max([*ends, tables]), len(content))
     if layout is not None:
         fill_in(binary, layout, image, architecture)
         _read_symbols(binary, image, layout)
         return image
-    ends = [segment.file_offset + segment.physical_size for segment in binary.segments]
-    tables = header.section_header_offset + header.numberof_sections * header.section_header_size
-    remark_cut(image, max([*ends, tables]), len(content))
     _read_symbols(binary, image)
     _read_relocations(binary, image)
     for region in code:

@@ -59,7 +59,8 @@ def read_macho(path: str, source: str | bytes, content: memoryview) -> Image:
         stub_ranges=stub_ranges,
     )
     ends = [segment.file_offset + segment.file_size for segment in binary.segments]
-    remark_cut(image, max(ends, default=0), len(content))
+    commands = (32 if architecture.pointer_size == 8 else 28) + binary.header.sizeof_cmds
+    remark_cut(image, max([*ends, commands]), len(content))
     _read_functions(binary, image)
     _read_stubs(binary, image)
     return image

@@ -12,7 +12,7 @@ import mmap
 import os
 import struct
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -57,6 +57,25 @@ def members_of(path: str) -> list[str]:
     """
     content = map_file(path)
     return [f"{path}({member.name})" for member in list_members(content, path)]
+
+
+def binaries_of(content: memoryview, path: str, known: Callable[[bytes], bool]) -> list[str]:
+    """The members that are binaries with code, as ``path(name)``: objects without any are common in archives.
+
+    Args:
+        content: Of the file.
+        path: The file.
+        known: Whether a file that begins so is a binary.
+
+    Raises:
+        InputError: The archive is damaged, or a thin one.
+    """
+    return [
+        f"{path}({member.name})"
+        for member in list_members(content, path)
+        if known(bytes((inside := content[member.start : member.start + member.size])[:8]))
+        and holds_code(inside)
+    ]
 
 
 def holds_members(head: bytes) -> bool:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from weft.bcsd.read.image import Image
-from weft.bcsd.read.members import content_of, holds_members, members_of, split_member
+from weft.bcsd.read.members import binaries_of, content_of, holds_members, members_of, split_member
 from weft.errors import InputError
 
 #: Bits per byte above which code is taken for compressed or encrypted; compiled code lies at 5.5 to 6.7.
@@ -53,9 +53,13 @@ def open_image(path: str | os.PathLike[str]) -> Image:
     kind = sniff_format(bytes(content[:8]))
     if kind is None:
         if holds_members(bytes(content[:8])):
-            first = next(iter(members_of(place)), None)
-            if first is None:
+            members = members_of(place)
+            if not members:
                 raise InputError("an archive, no binary: it holds no members", where=place)
+            first = next(iter(binaries_of(content, place, lambda head: sniff_format(head) is not None)), None)
+            if first is None:
+                what = f"an archive without machine code in any of its {len(members)} members"
+                raise InputError(what, where=place, hint="code of link-time optimisation comes with linking")
             raise InputError("an archive, no binary", where=place, hint=f"name a member, as in {first!r}")
         raise InputError("not an ELF, PE or Mach-O file", where=place)
     with warnings.catch_warnings():

@@ -11,6 +11,8 @@ from weft.errors import InputError
 
 _EXECUTE = 0x20000000
 _WRITE = 0x80000000
+#: Bytes of the signature and the file header, and of one section's header.
+_BEFORE_SECTIONS, _SECTION = 24, 40
 
 
 def read_pe(path: str, source: str | bytes, content: memoryview) -> Image:
@@ -38,7 +40,12 @@ def read_pe(path: str, source: str | bytes, content: memoryview) -> Image:
         code=[region for region in data if region.executable and region.data],
         data=data,
     )
-    remark_cut(image, max(s.offset + s.sizeof_raw_data for s in binary.sections), len(content))
+    optional = (
+        binary.dos_header.addressof_new_exeheader + _BEFORE_SECTIONS + binary.header.sizeof_optional_header
+    )
+    headers = optional + _SECTION * binary.header.numberof_sections
+    ends = [section.offset + section.sizeof_raw_data for section in binary.sections]
+    remark_cut(image, max([*ends, headers]), len(content))
     _read_names(binary, image, base)
     _read_imports(binary, image, base)
     _read_exceptions(binary, image, base)

@@ -18,17 +18,16 @@ from weft.bcsd.disassemble.interface import Flag
 from weft.bcsd.lift.choose import ImageLifter, lifter_named
 from weft.bcsd.read import open_image
 from weft.bcsd.read.members import (
+    binaries_of,
     content_of,
-    holds_code,
     holds_members,
-    list_members,
     map_file,
     split_member,
 )
 from weft.bcsd.read.open import sniff_format
 from weft.bcsd.table import TableBuilder, schema, write_tables
 from weft.bcsd.use.batches import batches, each_of, run_batches
-from weft.bcsd.use.remarks import file_remarks
+from weft.bcsd.use.remarks import file_remarks, nothing_found
 from weft.errors import InputError, WeftError
 from weft.platform.files import check_output, scratch
 from weft.platform.processes import Limits, Outcome
@@ -143,13 +142,7 @@ def _with_members(path: str) -> list[str]:
             if not holds_members(file.read(8)):
                 return [path]
         content = map_file(path)
-        # Objects without code are common in archives, and nothing to report.
-        return [
-            f"{path}({member.name})"
-            for member in list_members(content, path)
-            if sniff_format(bytes((inside := content[member.start : member.start + member.size])[:8]))
-            and holds_code(inside)
-        ] or [path]
+        return binaries_of(content, path, lambda head: sniff_format(head) is not None) or [path]
     except (OSError, WeftError):
         # Listed as it is, it will be reported.
         return [path]
@@ -219,7 +212,7 @@ def build_table(
             incomplete += Flag.CFG_INCOMPLETE in function.flags
         builder.follow_calls()
     if not len(builder) and not left_out:
-        raise InputError("no function found", where=path)
+        raise nothing_found(image)
     remarks = file_remarks(image, spans) + lifting.remarks
     return builder, Counts(len(builder), blocks, edges, instructions, incomplete, left_out, remarks)
 

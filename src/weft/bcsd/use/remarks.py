@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from weft.bcsd.read.image import Image
+from weft.errors import InputError
 
 #: Share of the code below which too little of it belongs to functions for their absence to mean anything.
 ENOUGH = 0.8
@@ -52,6 +53,11 @@ def file_remarks(image: Image, spans: Iterable[tuple[int, int]]) -> tuple[str, .
         return tuple(image.remarks)
     said = f"only {share:.0%} of its code belongs to functions that were found: others are missing"
     return (*image.remarks, said)
+
+
+def nothing_found(image: Image, what: str = "no function found") -> InputError:
+    """The error of a file without functions: what is known of the file (that it is cut short) says why."""
+    return InputError("; ".join([what, *image.remarks]), where=image.path)
 
 
 def processor_remarks(architecture: str, trained: Collection[str]) -> tuple[str, ...]:
