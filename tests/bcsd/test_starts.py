@@ -163,3 +163,39 @@ def test_numbers_are_no_pointers_where_the_loader_tells_of_them():
         image.pointers[0x20000] = BASE + 4
         assert pointed_to(image, architecture) == expected
         assert BASE + 8 not in image.thumb
+
+
+def mips(*words):
+    return b"".join(word.to_bytes(4, "little") for word in words)
+
+
+LOWER, CALL, BACK, NOP = 0x27BDFFE0, 0x0320F809, 0x03E00008, 0
+
+
+def load(offset):
+    """``lw t9, offset(gp)``."""
+    return 0x8F990000 | offset & 0xFFFF
+
+
+def test_calls_through_a_global_offset_table_are_known_for_what_they_are():
+    code = mips(
+        *(LOWER, load(-16), CALL, NOP),  # abort(): what follows is another function
+        *(LOWER, load(-8), 0x27390030, CALL, NOP, BACK, NOP),  # the one at 0x30, whose page lies in the table
+        NOP,
+        *(LOWER, load(-16), CALL, NOP, CALL, NOP, BACK, NOP),  # the second one is whatever t9 was left at
+    )
+    table = BASE.to_bytes(4, "little")
+    image = image_of(code, "mips", data=table)
+    image.entries = [BASE]
+    image.global_pointer = 0x20000 + 8
+    image.slots = {0x20000 - 8: "printf"}
+    image.slots[image.global_pointer - 16] = "abort"
+    found = found_in(image)
+    assert found[0].imports == ("abort",)
+    assert found[0].size == 16
+    assert found[0x10].callees == [BASE + 0x30]
+    assert found[0x30].size == 16
+    image.slots[image.global_pointer - 16] = "printf"
+    found = found_in(image)
+    assert found[0x30].imports == ("printf",)
+    assert found[0x30].size == 32

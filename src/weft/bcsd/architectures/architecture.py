@@ -7,7 +7,7 @@ An architecture holds no state of a file: what depends on one is handed over as 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -46,6 +46,14 @@ class Flow(NamedTuple):
     target: int | None = None
 
 
+class Called(NamedTuple):
+    """What a call reaches: an import by its name, a function of the same file by its address, or nobody knows."""
+
+    name: str | None = None
+    address: int | None = None
+
+
+NOWHERE = Called()
 NEXT = Flow(FlowKind.NEXT)
 RETURN = Flow(FlowKind.RETURN)
 STOP = Flow(FlowKind.STOP)
@@ -80,6 +88,8 @@ class Architecture(ABC):
         padding: Mnemonics that only fill space.
         lacks_unwinding: Whether stripped files of it seldom have unwind tables, so that functions are searched for in
             code that nothing leads to.
+        global_pointer: Bytes from the begin of the global offset table to where a register points that code counts its
+            entries from (MIPS); 0 where there is none.
         pool_loads: How the mnemonics begin of what may read constants among the code: see :meth:`literals`.
         relocations: Kind → what it does to an object's bytes.
         builders: Mnemonics that may build a wide constant in pieces: see :meth:`piece`.
@@ -98,6 +108,7 @@ class Architecture(ABC):
     page_makers: frozenset[str] = frozenset()
     relocations: Mapping[int, Relocation] = {}
     lacks_unwinding: bool = False
+    global_pointer: int = 0
     pool_loads: tuple[str, ...] = ()
 
     def __init__(self) -> None:
@@ -176,6 +187,17 @@ class Architecture(ABC):
     def slot(self, instruction: Raw) -> int | None:
         """Where the pointer lies through which an indirect call or jump goes, if the operand says so."""
         return None
+
+    def called(self, image: Image, instructions: Sequence[Raw], index: int) -> Called:
+        """What an indirect call or jump surely reaches.
+
+        Args:
+            image: The binary.
+            instructions: In the order of their addresses, those before the call at least.
+            index: Of the call.
+        """
+        slot = self.slot(instructions[index]) if image.slots else None
+        return NOWHERE if slot is None else Called(image.slots.get(slot))
 
     def find_table(
         self,

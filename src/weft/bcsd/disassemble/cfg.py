@@ -140,7 +140,9 @@ class _Builder:
     def call(self, index: int, target: int | None) -> bool:
         """Note a call; whether it never returns."""
         if target is None:
-            name = self.slot_name(index)
+            name, own = self.architecture.called(self.image, self.instructions, index)
+            if own is not None:
+                return self.reach(index, own, ReferenceKind.CALL_INTERNAL, ReferenceKind.CALL_EXTERNAL)
             if name is not None:
                 self.external(index, name, ReferenceKind.CALL_EXTERNAL)
             return name in NO_RETURN_NAMES
@@ -183,11 +185,6 @@ class _Builder:
         self.imports.add(name)
         self.references[index] = Reference(kind, 0)
 
-    def slot_name(self, index: int) -> str | None:
-        """The import that an indirect call or jump through a loader-filled pointer reaches."""
-        slot = self.architecture.slot(self.instructions[index]) if self.image.slots else None
-        return None if slot is None else self.image.slots.get(slot)
-
     # -- indirect jumps
 
     def resolve_indirect(self, taken: list[int]) -> None:
@@ -201,7 +198,10 @@ class _Builder:
             return self.image.code_map.at(address) is not None
 
         for index in self.indirect:
-            name = self.slot_name(index)
+            name, own = self.architecture.called(self.image, self.instructions, index)
+            if own is not None:
+                self.leave(index, own)
+                continue
             if name is not None:
                 self.external(index, name, ReferenceKind.TAIL_EXTERNAL)
                 continue

@@ -81,12 +81,18 @@ class Surveyor:
                         walk.position = behind
                         break
                 walk.jump(kind, target)
-                stops = kind in TERMINAL or (kind == FlowKind.CALL and self.never_returns(target))
+                name = None
+                if kind == FlowKind.INDIRECT_CALL:
+                    name, target = architecture.called(self._image, walk.before, len(walk.before) - 1)
+                calls = kind in (FlowKind.CALL, FlowKind.INDIRECT_CALL)
+                stops = kind in TERMINAL or (
+                    calls and (name in NO_RETURN_NAMES or self.never_returns(target))
+                )
                 behind = min(walk.position + 4 * architecture.delay, walk.limit)
                 if stops and walk.position > walk.furthest:
                     return Extent(behind, walk.targets)
                 if self._is_cut(walk, kind, behind):
-                    if kind == FlowKind.CALL and target is not None:
+                    if calls and target is not None:
                         self.around.no_return.add(target)
                     return Extent(behind, walk.targets)
             if walk.position == begun:

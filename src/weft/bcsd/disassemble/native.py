@@ -33,7 +33,7 @@ from weft.errors import LimitError
 Raw = tuple[int, int, str, str]
 
 #: Raised whenever the same file would give other functions, blocks or edges.
-EXTRACTOR_VERSION = 6
+EXTRACTOR_VERSION = 7
 #: Instructions of one function beyond which it is cut and flagged.
 FUNCTION_INSTRUCTIONS = 1 << 18
 #: Bytes decoded, as a multiple of the file's code: overlapping symbols can otherwise make work quadratic.
@@ -353,7 +353,9 @@ class _Run:
         targets: set[int] = set()
         kind: FlowKind = FlowKind.NEXT
         target: int | None = None
-        for address, _, mnemonic, operands in instructions:
+        delay = self.architecture.delay
+        # What stands behind the last jump or call runs with it.
+        for address, _, mnemonic, operands in instructions[: len(instructions) - delay]:
             kind, target = FlowKind.NEXT, None
             if not self.architecture.plain[mnemonic]:
                 kind, target = self.architecture.flow_at(address, mnemonic, operands)
@@ -362,6 +364,11 @@ class _Run:
             leaves = target is not None and not bounds.start <= target < bounds.end
             if target is not None and leaves and kind in (FlowKind.JUMP, FlowKind.BRANCH):
                 targets.add(target)
+        if kind == FlowKind.INDIRECT_CALL:
+            name, target = self.architecture.called(self.image, instructions, len(instructions) - delay - 1)
+            if name in NO_RETURN_NAMES:
+                return targets
+            kind = FlowKind.CALL
         if kind == FlowKind.CALL and target is not None:
             # Control can only stay away because this last call does.
             targets.add(target)

@@ -83,6 +83,7 @@ def read_elf(path: str, source: str | bytes, content: memoryview) -> Image:
         return image
     _read_symbols(binary, image)
     _read_relocations(binary, image)
+    _read_global_pointers(binary, image, architecture.global_pointer)
     for region in code:
         if region.name in _STUB_SECTIONS:
             image.stubs.update(architecture.stubs(image, region))
@@ -167,6 +168,34 @@ def _read_relocations(binary: lief.ELF.Binary, image: Image) -> None:
             place = image.integer(address, image.pointer_size)
             if place:
                 image.pointers[address] = place
+
+
+def _read_global_pointers(binary: lief.ELF.Binary, image: Image, beyond: int) -> None:
+    """A global offset table whose last entries belong to the last dynamic symbols, without relocations.
+
+    Args:
+        binary: The file.
+        image: Gets the pointers of the table.
+        beyond: Bytes from its begin to where the global pointer points; 0 where a processor has no such pointer.
+
+    Source: MIPS ABI supplement, "Global Offset Table" and "Dynamic Section".
+    """
+    if not beyond:
+        return
+    tags = {entry.tag: entry.value for entry in binary.dynamic_entries}
+    table = tags.get(_TAG.PLTGOT)
+    if not table:
+        return
+    image.global_pointer = table + beyond
+    local, first = tags.get(_TAG.MIPS_LOCAL_GOTNO, 0), tags.get(_TAG.MIPS_GOTSYM)
+    if first is None:
+        return
+    for number, symbol in enumerate(list(binary.dynamic_symbols)[first:]):
+        place = table + (local + number) * image.pointer_size
+        if symbol.name:
+            image.slots.setdefault(place, printable(symbol.name))
+            if symbol.value and symbol.shndx != 0:
+                image.pointers.setdefault(place, symbol.value)
 
 
 def _read_unwind(binary: lief.ELF.Binary, image: Image) -> None:

@@ -105,6 +105,7 @@ class Image:
             own ones through stubs too, and such a call is an internal one.
         remarks: What a person should know who relies on what was found here.
         relocatable: Whether it is an object, which need not hold what its functions call.
+        global_pointer: What code on MIPS counts the places of pointers from; None where there is no such thing.
     """
 
     path: str
@@ -125,6 +126,7 @@ class Image:
     exports: dict[str, int] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     relocatable: bool = False
+    global_pointer: int | None = None
 
     @cached_property
     def code_map(self) -> RegionMap:

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 import capstone
 
-from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind, Raw
+from weft.bcsd.architectures.architecture import (
+    NEXT,
+    NOWHERE,
+    RETURN,
+    STOP,
+    Architecture,
+    Called,
+    Flow,
+    FlowKind,
+    Raw,
+)
 from weft.bcsd.architectures.backward import Backward
 from weft.bcsd.architectures.jump_table import Table
 from weft.bcsd.architectures.linear import Definition, Resolver
 from weft.bcsd.architectures.mips.jump_tables import MipsSpeech
 from weft.bcsd.architectures.mips.relocations import MIPS
+from weft.bcsd.architectures.operands import immediate, split_operands
 from weft.bcsd.architectures.relocation import Relocation
 from weft.bcsd.read.image import Image
 
 _CALLS = frozenset({"jal", "bal", "bgezal", "bltzal", "jalx"})
 _STOPS = frozenset({"break", "teq"})
 _LOOKED_AT = 256
+#: Instructions before a call among which its address is loaded.
+_CALL_LOOKED_BACK = 64
 
 
 class Mips(Architecture):
@@ -28,6 +41,7 @@ class Mips(Architecture):
     step = 4
     delay = 1
     lacks_unwinding = True
+    global_pointer = 0x7FF0
     relocations: Mapping[int, Relocation] = MIPS
 
     def __init__(self, name: str, pointer_size: int) -> None:
@@ -76,6 +90,32 @@ class Mips(Architecture):
     def is_tail_call(self, instructions: list[Raw], jump: int, backward: Backward) -> bool:
         """``t9`` holds the address of what is called."""
         return instructions[jump][3] == "$t9"
+
+    def called(self, image: Image, instructions: Sequence[Raw], index: int) -> Called:
+        """``lw t9, offset(gp); …; jalr t9``, or with ``addiu t9, t9, low`` for a function of this file."""
+        if image.global_pointer is None or instructions[index][3] != "$t9":
+            return NOWHERE
+        offset = 0
+        for at in range(index - 1, max(index - _CALL_LOOKED_BACK, 0) - 1, -1):
+            _, _, mnemonic, operands = instructions[at]
+            if mnemonic == "jalr" or mnemonic in _CALLS:
+                return NOWHERE
+            if not operands.startswith("$t9, ") or mnemonic[0] in "sb":
+                continue
+            _, second, *_ = parts = split_operands(operands)
+            if mnemonic in ("addiu", "daddiu") and second == "$t9":
+                offset += immediate(parts[2]) or 0
+                continue
+            if mnemonic not in ("lw", "ld") or not second.endswith("($gp)"):
+                return NOWHERE
+            slot = image.global_pointer + (immediate(second.partition("(")[0]) or 0)
+            name = None if offset else image.slots.get(slot)
+            if name is not None and name not in image.exports:
+                return Called(name)
+            own = image.pointer(slot)
+            own = None if own is None else own + offset
+            return NOWHERE if own is None or image.code_map.at(own) is None else Called(None, own)
+        return NOWHERE
 
     def may_lack_return(self, code: bytes) -> bool:
         """Short functions are looked at in full."""
