@@ -1,10 +1,16 @@
 """Searching: the right function first, scores that mean what they say, the same answer every time."""
 
+import json
+from dataclasses import replace
+
+import lancedb
 import numpy as np
 import pytest
 from scipy import sparse
 
+from weft.bcsd.index import update
 from weft.bcsd.index.store import FunctionStore
+from weft.bcsd.index.update import in_step
 from weft.bcsd.represent.operations import operation_rows
 from weft.bcsd.represent.rows import Rows
 from weft.bcsd.use.answers import sure_enough
@@ -157,3 +163,32 @@ def test_rows_of_an_index_hold_what_functions_compute(built, queries):
     rows = store.take(store.sample(50, 1))
     assert operation_rows(rows).present.all()
     assert operation_rows(queries).present.all()
+
+
+def test_an_index_of_before_there_were_callees_is_searched_and_added_to_without_them(
+    copied, built, options, queries
+):
+    before = {"inlined_operations", "inlined_tokens", "inlined_values"}
+    description = json.loads((copied / "index.json").read_text())
+    assert description.pop("inlined") == 1
+    (copied / "index.json").write_text(json.dumps(description))
+    assert in_step(built / "index", options).callees
+    assert not in_step(copied, options).callees
+    lancedb.connect(copied).open_table("functions").drop_columns(sorted(before))
+    embedder = embedder_of(options.model, options.precision)
+    searcher = Searcher.open(copied, embedder.weights, embedder.version)
+    bare = queries.drop_columns(sorted(before))
+    assert [answer.hits for answer in searcher.search(queries, 5, 1)] == [
+        answer.hits for answer in searcher.search(bare, 5, 1)
+    ]
+    (changed,) = update.add([str(built / "in" / "gcc-O2-x86_64.so")], copied, replace(options, min_blocks=3))
+    assert changed.status in ("updated", "added", "unchanged")
+    assert before.isdisjoint(FunctionStore.open(copied).rows().column_names)
+
+
+def test_rows_of_an_index_are_blended_with_callees(built, queries):
+    rows = FunctionStore.open(built / "index").rows()
+    assert lexical_of(rows).known.all()
+    assert operation_rows(rows).known.all()
+    parts = lexical_of(queries)
+    assert (parts.blended != parts.own).nnz
