@@ -6,11 +6,12 @@ function and begins as functions do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 
 from weft.bcsd.architectures.architecture import TERMINAL, Architecture, FlowKind
 from weft.bcsd.disassemble.bounds import Frontier
+from weft.bcsd.disassemble.interface import Function, ReferenceKind
 from weft.bcsd.read.image import Image, unpack_words
 
 #: Share of the code in functions from which on no gap is searched: what is left is padding and data.
@@ -40,6 +41,17 @@ class Growth:
         self.end = end
         self._pieces += 1
         return self._pieces <= _PIECES or 4 * (end - start) > 5 * (self.made - start)
+
+
+def called_by(functions: Iterable[Function]) -> set[int]:
+    """What functions call outside of themselves."""
+    return {
+        reference.target
+        for function in functions
+        for reference in function.references.values()
+        if reference.kind == ReferenceKind.CALL_INTERNAL
+        and not function.address < reference.target < function.address + function.size
+    }
 
 
 def called_from_gaps(image: Image, architecture: Architecture, frontier: Frontier) -> list[int]:

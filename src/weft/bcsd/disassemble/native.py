@@ -21,6 +21,7 @@ from weft.bcsd.disassemble.extent import FUNCTION_BYTES, Extent, Surveyor
 from weft.bcsd.disassemble.gaps import (
     SEARCHED_BELOW,
     Growth,
+    called_by,
     called_from_gaps,
     decoded,
     next_start,
@@ -123,7 +124,7 @@ class _Run:
         self.find_no_return([Bounds(f.address, f.address + f.size) for f in found.values()])
         again = Frontier(self.image, known)
         entries = (entry for entry in self.image.entries if entry not in doubtful)
-        for address in (*open_ended, *entries, *_called(found)):
+        for address in (*open_ended, *entries, *called_by(found.values())):
             again.add(address)
         self.budget += DECODE_FACTOR * self.image.code_size
         self.starts = [start for start in self.starts if start not in found]
@@ -392,14 +393,3 @@ def _function(bounds: Bounds, graph: Graph, flags: set[Flag], code: bytes) -> Fu
         imports=tuple(sorted(graph.imports)),
         digest=hashlib.sha256(code).hexdigest(),
     )
-
-
-def _called(found: dict[int, Function]) -> set[int]:
-    """What functions call outside of themselves."""
-    return {
-        reference.target
-        for function in found.values()
-        for reference in function.references.values()
-        if reference.kind == ReferenceKind.CALL_INTERNAL
-        and not function.address < reference.target < function.address + function.size
-    }
