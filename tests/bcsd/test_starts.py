@@ -199,3 +199,16 @@ def test_calls_through_a_global_offset_table_are_known_for_what_they_are():
     found = found_in(image)
     assert found[0x30].imports == ("printf",)
     assert found[0x30].size == 32
+
+
+def test_a_function_that_nothing_leads_to_stays_when_all_others_are_known():
+    large = BASE + 4 * 11
+    code = mips(
+        *(LOWER, BACK, NOP),
+        *(LOWER, 0x0C000000 | large >> 2, NOP, BACK, NOP),  # nobody calls it; it calls the large one
+        *(NOP, NOP, NOP),
+        *(LOWER, *[0x24420001] * 400, BACK, NOP),
+    )
+    image = image_of(code, "mips")
+    image.entries = [BASE]
+    assert set(found_in(image)) == {0, 12, 44}

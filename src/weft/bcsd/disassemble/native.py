@@ -87,6 +87,7 @@ class _Run:
         #: Constants among the code, and the starts of functions, both as they are met.
         self.pools: set[int] = set()
         self.starts: list[int] = []
+        self.searching = False
 
     def functions(self) -> Iterator[Function]:
         known = known_bounds(self.image)
@@ -133,7 +134,9 @@ class _Run:
     def searched(self, frontier: Frontier, open_ended: dict[int, Bounds]) -> dict[int, Function]:
         """The functions at all leads, and those in what nothing leads to."""
         found = {function.address: function for function in self.drain(frontier, open_ended)}
-        if self.has_gaps(frontier):
+        # What was found so once is looked for again, however much else is known by then.
+        self.searching = self.searching or self.has_gaps(frontier)
+        if self.searching:
             self.search_gaps(frontier, open_ended, found)
         return found
 
