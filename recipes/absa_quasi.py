@@ -10,7 +10,9 @@ with c what stands for the question (the context's embedding or vector; the seco
 embeddings of the text. ``kept`` is the cosine of the last layer's states with those of the start without
 quasi-attention: what a start costs of what was pretrained. Starts: as published; ``gate``, the biases of λ at −1, so
 that 1 − λ_Q − λ_K is about .76 instead of 0; ``words``, context embeddings that are the mean of their words'
-embeddings; ``layer``, Z_Q and Z_K the layer's own query and key, W_C = [1 1].
+embeddings; ``layer``, Z_Q and Z_K the layer's own query and key, W_C = [1 1] (``gate layer`` of ``qacg`` is its option
+``quasi_start: "open"``); ``half``, W_C = [−½ ½], so that C is the mean of the context and the state. ``ends``: the
+share of the quasi part's sigmoids below .01 or above .99, where no gradient comes through.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ STARTS = (
     ("qacg", ""),
     ("qacg", "gate"),
     ("qacg", "gate layer"),
+    ("qacg", "gate layer half"),
     ("cg", ""),
     ("cg", "words"),
 )
@@ -59,7 +62,8 @@ def begun(asker: Any, how: str) -> None:
                 layer.context_query.load_state_dict(attention.query.state_dict())
                 layer.context_key.load_state_dict(attention.key.state_dict())
                 one = torch.eye(layer.context_layer.out_features)
-                layer.context_layer.weight.copy_(torch.cat([one, one], dim=1))
+                shares = (-0.5, 0.5) if "half" in how else (1.0, 1.0)
+                layer.context_layer.weight.copy_(torch.cat([share * one for share in shares], dim=1))
 
 
 def reach(asker: Any, sentences: list[Any]) -> tuple[float, float]:
@@ -105,6 +109,24 @@ def reach(asker: Any, sentences: list[Any]) -> tuple[float, float]:
     return share, float(torch.cosine_similarity(states[real], plain[real], dim=-1).mean())
 
 
+@torch.no_grad()
+def ends(asker: Any, sentences: list[Any]) -> float:
+    """The share of the quasi part's sigmoids that are below .01 or above .99."""
+    batch = asker.represent(sentences)
+    found: list[Tensor] = []
+    for maps in asker.module.eval()(batch, need_maps=True).maps:
+        if maps.quasi is None:
+            return float("nan")
+        lengths = batch.attention_mask.sum(dim=1)
+        if asker.config.kind == "qacg":
+            lengths = lengths[batch.context_text]
+        for quasi, length in zip(maps.quasi, lengths.tolist(), strict=True):
+            scale = length if asker.config.kind == "qacg" else 1
+            values = scale * quasi[:, :length, :length].flatten()
+            found.append(((values < 0.01) | (values > 0.99)).float())
+    return float(torch.cat(found).mean()) if found else float("nan")
+
+
 def main() -> None:
     """Measure, print."""
     from weft.absa.config import AbsaConfig, ModelOptions
@@ -122,7 +144,7 @@ def main() -> None:
     start = load_pretrained(arguments.start)
     assert start.tokenizer is not None
     order = torch.randperm(len(corpus.sentences), generator=torch.Generator().manual_seed(0)).tolist()
-    print(f"{'kind':16}{'start':20}{'reach':>10}{'kept':>8}")
+    print(f"{'kind':16}{'start':20}{'reach':>10}{'kept':>8}{'ends':>8}")
     for kind, how in STARTS:
         torch.manual_seed(0)
         options = ModelOptions(kind=kind, **({"pooling": "cls"} if kind != "pair" else {}))  # type: ignore[arg-type]
@@ -137,7 +159,8 @@ def main() -> None:
         begun(asker, how)
         values = [reach(asker, [corpus.sentences[i] for i in order[3 * n : 3 * n + 3]]) for n in range(6)]
         mean = torch.tensor(values).mean(dim=0).tolist()
-        print(f"{kind:16}{how or 'published':20}{mean[0]:10.4f}{mean[1]:8.3f}", flush=True)
+        flat = ends(asker, [corpus.sentences[i] for i in order[:3]])
+        print(f"{kind:16}{how or 'published':20}{mean[0]:10.4f}{mean[1]:8.3f}{flat:8.3f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -77,9 +77,7 @@ def run(argv: list[str]) -> int:
     if reads_text(folder):
         return _of_text(arguments, folder)
     if arguments.html is not None:
-        raise ConfigError(
-            "--html marks texts; `weft kg show STORE NAME --html` draws code"
-        )
+        raise ConfigError("--html marks texts; `weft kg show STORE NAME --html` draws code")
     if arguments.seed:
         raise ConfigError("--seed is for a model of text; this one reads source code", where=str(folder))
     extractor = Extractor.load(folder, device_of(arguments))
