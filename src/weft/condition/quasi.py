@@ -188,7 +188,8 @@ class QuasiContext(Conditioner):
         λ_A = 1 − 2·sigmoid(−2) ≈ .76 and not about 0.
 
         As it is drawn, the quasi part begins near 0 and random maps stand between it and E_c: of the gradient
-        that meets the text a 350th arrives there (``recipes/absa_quasi.py``).
+        that meets the text a 350th arrives there (``recipes/absa_quasi.py``). Here most sigmoids of C_Q·C_Kᵀ begin at
+        their ends, and what arrives goes through λ.
 
         Args:
             attentions: The self-attention of every layer of the encoder, of the sizes of the configuration.
