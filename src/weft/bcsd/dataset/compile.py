@@ -44,10 +44,10 @@ def driver(variant: Variant, plus: bool = False) -> tuple[str, ...]:
     triple = _TRIPLES.get(variant.target)
     if variant.compiler == "clang":
         return (name,) if triple is None else (name, f"--target={triple}")
-    return (_tool(name, variant),)
+    return (gnu_tool(name, variant),)
 
 
-def _tool(name: str, variant: Variant) -> str:
+def gnu_tool(name: str, variant: Variant) -> str:
     """A tool of GNU for the variant's target."""
     triple = _TRIPLES.get(variant.target)
     return name if triple is None else f"{triple}-{name}"
@@ -125,8 +125,8 @@ def compile_build(
         with ThreadPoolExecutor(jobs) as pool:
             list(pool.map(one, zip(files, objects, strict=True)))
         names = [str(target) for target in objects]
-        run([_tool("gcc", variant), "-shared", "-o", str(library), *names], folder, f"{package.name} link")
-        run([_tool("strip", variant), "-o", str(stripped), str(library)], folder, f"{package.name} strip")
+        run([gnu_tool("gcc", variant), "-shared", "-o", str(library), *names], folder, f"{package.name} link")
+        run([gnu_tool("strip", variant), "-o", str(stripped), str(library)], folder, f"{package.name} strip")
     finally:
         for target in objects:
             target.unlink(missing_ok=True)

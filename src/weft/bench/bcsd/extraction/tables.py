@@ -8,13 +8,16 @@ through extraction, and the two are compared per table.
 from __future__ import annotations
 
 import re
+import shutil
+import sys
 import tempfile
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
-from weft.bcsd.dataset.compile import compile_flags, driver, source_files
+from weft.bcsd.dataset.compile import compile_flags, driver, gnu_tool, source_files
 from weft.bcsd.dataset.config import DatasetConfig, Level, Package, Target, Variant
 from weft.bcsd.dataset.source import run
 from weft.bcsd.disassemble.interface import EdgeKind
@@ -24,10 +27,18 @@ from weft.bench.table import Row
 from weft.platform.settings import read_settings
 
 _CONFIG = Path("examples/bcsd/dataset.yaml")
-_LOCAL_LABEL = re.compile(r"\.L(\w+)")
+#: MIPS has a dollar where the others have a dot.
+_LOCAL_LABEL = re.compile(r"(?:\.L|\$L(?=\d))(\w+)")
 _KEPT_LABEL = re.compile(r"L\d+x\w+$")
 _LABEL_LINE = re.compile(r"^(\w+):")
-_ENTRY = re.compile(r"^\s+\.(?:long|4byte|word|2byte|hword|byte)\s+\(?(L\d+x\w+)\s*-\s*(L\d+x\w+|\.)")
+_ENTRY = re.compile(
+    r"^\s+\.(?:long|4byte|word|2byte|hword|byte)\s+\(?(L\d+x\w+)(?:\s*-\s*(L\d+x\w+|\.)|@GOTOFF)"
+)
+#: Entries that count from the global pointer of MIPS, and halved ones: Thumb's stand among the code.
+_FROM_POINTER = re.compile(r"^\s+\.gpd?word\s+(L\d+x\w+)")
+_HALVED = re.compile(r"^\s+\.(?:byte|2byte)\s+\((L\d+x\w+)-L\d+x\w+\)/2")
+#: All processors of the data set.
+_TARGETS = get_args(Target)
 
 
 @dataclass
@@ -44,7 +55,9 @@ def table_rows(work: Path, packages: Iterable[str]) -> list[Row]:
     """Share of tables whose every target was found, and share of found targets that no table holds."""
     config = read_settings(DatasetConfig, _CONFIG)
     rows: list[Row] = []
-    for target in ("x86_64", "aarch64"):
+    for target in _TARGETS:
+        if shutil.which(driver(Variant("gcc", "O2", target))[0]) is None:
+            continue
         total = Tally()
         for level in ("O0", "O2", "O3"):
             _count(config, work, packages, level, target, total)
@@ -84,7 +97,7 @@ def _count(
                 tables, library = assemble(
                     by_name[name], Variant("gcc", level, target), tree, work, Path(folder)
                 )
-                compare(tables, library, total)
+                compare(tables, library, gnu_tool("strip", Variant("gcc", level, target)), total)
 
 
 def assemble(
@@ -123,6 +136,8 @@ def read_tables(assembly: str) -> dict[str, list[str]]:
     for line in assembly.splitlines():
         if line.startswith("\t.section"):
             in_data = ".rodata" in line
+        elif line.startswith("\t.rdata"):
+            in_data = True
         elif line.startswith("\t.text"):
             in_data = False
         found = _LABEL_LINE.match(line)
@@ -130,12 +145,16 @@ def read_tables(assembly: str) -> dict[str, list[str]]:
             label = found.group(1)
             continue
         entry = _ENTRY.match(line)
-        if entry is not None and label and in_data:
+        # PPC64's tables stand among the code as well, and count from themselves.
+        if entry is not None and not in_data and entry.group(2) != label:
+            entry = None
+        entry = entry or _HALVED.match(line) or _FROM_POINTER.match(line)
+        if entry is not None and label:
             tables.setdefault(label, []).append(entry.group(1))
     return tables
 
 
-def compare(tables: dict[str, list[str]], library: Path, total: Tally) -> None:
+def compare(tables: dict[str, list[str]], library: Path, strip: str, total: Tally) -> None:
     """Add one file's tables and targets to the tally."""
     import lief
 
@@ -144,8 +163,7 @@ def compare(tables: dict[str, list[str]], library: Path, total: Tally) -> None:
         return
     labels = {str(symbol.name): symbol.value for symbol in binary.symtab_symbols}
     stripped = library.with_name("stripped.so")
-    tool = "strip" if open_image(library).architecture == "x86_64" else "aarch64-linux-gnu-strip"
-    run([tool, "-o", str(stripped), str(library)], library.parent, "strip")
+    run([strip, "-o", str(stripped), str(library)], library.parent, "strip")
     functions = sorted(NativeDisassembler().functions(open_image(stripped)), key=lambda f: f.address)
     starts = [function.address for function in functions]
     found: list[set[int]] = []
@@ -172,3 +190,18 @@ def compare(tables: dict[str, list[str]], library: Path, total: Tally) -> None:
     ours = {bisect_right(starts, at) - 1 for name, at in labels.items() if _KEPT_LABEL.match(name)}
     total.targets += sum(len(found[owner]) for owner in ours if owner >= 0)
     total.false_targets += sum(len(found[owner] - wanted[owner]) for owner in ours if owner >= 0)
+
+
+if __name__ == "__main__":
+    # python -m weft.bench.bcsd.extraction.tables DIR mips lua
+    _tally = Tally()
+    for _level in ("O0", "O2", "O3"):
+        _count(
+            read_settings(DatasetConfig, _CONFIG),
+            Path(sys.argv[1]),
+            sys.argv[3:],
+            _level,
+            sys.argv[2],
+            _tally,
+        )  # pyright: ignore[reportArgumentType]
+    print(sys.argv[2:], _tally)  # noqa: T201
