@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
+from typing import cast, get_args
 
 from weft.bcsd.dataset.compile import compile_flags, driver, gnu_tool, source_files
 from weft.bcsd.dataset.config import DatasetConfig, Level, Package, Target, Variant
@@ -194,14 +194,7 @@ def compare(tables: dict[str, list[str]], library: Path, strip: str, total: Tall
 
 if __name__ == "__main__":
     # python -m weft.bench.bcsd.extraction.tables DIR mips lua
-    _tally = Tally()
+    _config, _target, _tally = read_settings(DatasetConfig, _CONFIG), cast("Target", sys.argv[2]), Tally()
     for _level in ("O0", "O2", "O3"):
-        _count(
-            read_settings(DatasetConfig, _CONFIG),
-            Path(sys.argv[1]),
-            sys.argv[3:],
-            _level,
-            sys.argv[2],
-            _tally,
-        )  # pyright: ignore[reportArgumentType]
+        _count(_config, Path(sys.argv[1]), sys.argv[3:], _level, _target, _tally)
     print(sys.argv[2:], _tally)  # noqa: T201
