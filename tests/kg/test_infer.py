@@ -34,6 +34,20 @@ def lost(x):
     return x
 
 
+def smile(mark=":)", other=(")", "(")):
+    return mark + "!"
+
+
+def handler(x: int):
+    def inner(y: str) -> None:
+        return None
+    return inner
+
+
+def pair(x: int):
+    return (x, handler)
+
+
 def largest(ünder):
     return 1.5"""
 
@@ -46,15 +60,22 @@ def test_what_is_inferred_of_functions_that_can_be_named(tmp_path: Path) -> None
     tree.add("pkg/a.py", parsed)
     asked = tree.open_questions("pkg/a.py", parsed)
     found = infer_returns({"pkg/a.py": Source(TEXT, "utf-8", asked)}, tmp_path)
+    ends = {item.head.name for item in asked if item.relation == "returns"} - {
+        item.head.name for _, item in found
+    }
+    ends = {name for name in ends if name.count(".") == 2}
     said = {item.head.name.removeprefix("pkg.a."): class_of(text) for (_, item), text in found.items()}
     assert said == {
         "Reader.rows": "list",
         "Reader.maybe": "str",
         "later": "dict",
         "outer": "int",
+        "smile": "str",
         "lost": "",
         "largest": "float",
     }
+    # A function is written "(y: str) -> None", which no annotation can be: such answers are none.
+    assert {name.removeprefix("pkg.a.") for name in ends} == {"handler", "pair"}
     # The copy holds what was asked, every line of the source before it.
     written = (tmp_path / "pkg" / "a.py").read_text(encoding="utf-8")
     assert written.startswith(TEXT + "\nreveal_type(")

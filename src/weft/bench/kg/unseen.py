@@ -7,6 +7,7 @@ Chosen by name, before anything was asked of them.
 from __future__ import annotations
 
 import ast
+import re
 import os
 from pathlib import Path
 
@@ -72,6 +73,12 @@ def package(name: str) -> Path:
     return folder
 
 
+_BETWEEN = re.compile(rb"[\s)]|#[^\n]*")
+"""What stands between an annotation and the bracket that closes around it."""
+_SAID = re.compile(rb"""#[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'""")
+"""Comments and strings: brackets in them are none."""
+
+
 def stripped(text: str) -> str:
     """A source without annotations, wherever they stand: of parameters, returns and variables."""
     lines = [line.encode() for line in text.split("\n")]
@@ -99,12 +106,13 @@ def stripped(text: str) -> str:
             cuts.append((arrow, end_of(node.returns)))
     result = bytearray(data)
     for start, end in sorted(cuts, reverse=True):
-        # Brackets around an annotation go with it.
-        while _opens(data[start:end]) and data[end : end + 1] in (b" ", b"\t", b"\n", b"\r", b")"):
-            end += 1
+        # Brackets around an annotation go with it, and the comments inside of them.
+        while _opens(data[start:end]) and (after := _BETWEEN.match(data, end)) is not None:
+            end = after.end()
         result[start:end] = b""
     return result.decode()
 
 
 def _opens(piece: bytes) -> bool:
-    return piece.count(b"(") > piece.count(b")")
+    bare = _SAID.sub(b"", piece)
+    return bare.count(b"(") > bare.count(b")")

@@ -16,7 +16,9 @@ from weft.kg.languages.python.facts import type_name
 from weft.kg.languages.unit import Open
 
 _SECONDS = 900
-_REVEALED = re.compile(r'^Type of ".*" is "\((?:.*)\) -> (.*)"$', re.DOTALL)
+_REVEALED = re.compile(r'^Type of "[^"]*" is "(\(.*)"$', re.DOTALL)
+_BRACKETS = re.compile(r"""[()]|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'""")
+_ARROW = " -> "
 _AWAITED = re.compile(r"^CoroutineType\[Any, Any, (.*)\]$", re.DOTALL)
 _NOTHING = frozenset(("Unknown", "NoReturn", "Never", "Self"))
 
@@ -68,10 +70,36 @@ def infer_returns(files: Mapping[str, Source], copy: Path) -> dict[tuple[str, Op
     for complaint in pyright(copy, reveal=True):
         item = placed.get((complaint.file, complaint.line))
         match = _REVEALED.match(complaint.message)
-        if item is not None and match is not None:
-            awaited = _AWAITED.match(match[1])
-            found[complaint.file, item] = match[1] if awaited is None else awaited[1]
+        said = "" if match is None else _returned(match[1])
+        awaited = _AWAITED.match(said)
+        said = said if awaited is None else awaited[1]
+        if item is not None and _is_expression(said):
+            found[complaint.file, item] = said
     return found
+
+
+def _returned(signature: str) -> str:
+    """What stands behind the arrow of ``(parameters) -> returned``: the bracket that closes the first one counts.
+
+    A function that returns a function has two arrows, and a default may be a string with brackets. Empty where the
+    brackets do not close, or no arrow follows.
+    """
+    depth = 0
+    for piece in _BRACKETS.finditer(signature):
+        depth += {"(": 1, ")": -1}.get(piece[0], 0)
+        if depth == 0:
+            rest = signature[piece.end() :]
+            return rest[len(_ARROW) :] if rest.startswith(_ARROW) else ""
+    return ""
+
+
+def _is_expression(said: str) -> bool:
+    """Whether it can stand in an annotation: pyright writes functions and some others in a form of its own."""
+    try:
+        ast.parse(said, mode="eval")
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def class_of(revealed: str) -> str:
