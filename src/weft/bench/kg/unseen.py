@@ -7,8 +7,8 @@ Chosen by name, before anything was asked of them.
 from __future__ import annotations
 
 import ast
-import re
 import os
+import re
 from pathlib import Path
 
 from weft.errors import InputError
