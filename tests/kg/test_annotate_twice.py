@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 
 from weft.cli.main import main
+from weft.kg.annotate.plan import Candidate, Missing
+from weft.kg.annotate.rewrite import annotated_texts
+from weft.kg.annotate.tree import Annotated, Findings
+from weft.kg.languages.unit import End, Open
 
 
 def test_two_runs_are_the_same_bytes_with_one_worker_and_with_two(
@@ -33,3 +37,29 @@ def test_two_runs_are_the_same_bytes_with_one_worker_and_with_two(
     assert b"+    def write(self, text: str)" in printed[1].out
     broken, zero = (printed[0].err.index(name) for name in (b"a_broken.py", b"zero.py"))
     assert broken < zero
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_cannot_be_written_is_listed_and_the_rest_goes_on(workers: int) -> None:
+    def file(name: str, text: str, word: str, encoding: str = "utf-8") -> Annotated:
+        asked = Open(End("m.f", "function"), "returns", "f", 4, 5)
+        item = Missing(asked, 1, 4, False, (Candidate(word, 0.9, "model"), Candidate("int", 0.1, "model")))
+        return Annotated(Path(name), name, text, [item], encoding)
+
+    found = Findings(
+        [
+            file("a.py", "def f(): ...\n", "str"),
+            file("b.py", "def f(:\n", "str"),
+            file("c.py", "def f(): ...\n", "Größe", "ascii"),
+            file("d.py", "def f(): ...\n", "bytes"),
+        ]
+    )
+    failed: list[tuple[str, str]] = []
+    texts = annotated_texts(found, 0.5, failed, workers)
+    assert [(item.below, text) for item, text in texts] == [
+        ("a.py", "def f() -> str: ...\n"),
+        ("d.py", "def f() -> bytes: ...\n"),
+    ]
+    assert [name for name, _ in failed] == ["b.py", "c.py"]
+    assert "cannot be rewritten" in failed[0][1]
+    assert "cannot be written in ascii" in failed[1][1]

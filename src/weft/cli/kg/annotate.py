@@ -12,7 +12,7 @@ from weft.cli.options import Parser, add_beams, add_json, add_model, add_quiet, 
 from weft.errors import ConfigError, PartialFailure
 
 if TYPE_CHECKING:
-    from weft.kg.annotate.tree import Annotated, Findings
+    from weft.kg.annotate.tree import Annotated
 
 
 def parser() -> Parser:
@@ -48,6 +48,7 @@ def run(argv: list[str]) -> int:
     """Run ``weft kg annotate``; exit code 9 where files could not be read."""
     arguments = parser().parse_args(argv)
     share(at_least=arguments.at_least)
+    from weft.kg.annotate.rewrite import annotated_texts
     from weft.kg.annotate.tree import find_missing
     from weft.platform.files import make_folder, write_bytes, write_text
     from weft.platform.models import find_model
@@ -66,7 +67,7 @@ def run(argv: list[str]) -> int:
 
         checked(found, arguments.path, arguments.check, arguments.at_least)
     failed = list(found.failed)
-    texts = _written(found, arguments.at_least, failed)
+    texts = annotated_texts(found, arguments.at_least, failed, workers_of(arguments))
     if arguments.json:
         print(json.dumps([_record(file, arguments.at_least) for file in found.files], ensure_ascii=False))
     elif arguments.stubs is not None:
@@ -91,25 +92,6 @@ def run(argv: list[str]) -> int:
     if failed:
         raise PartialFailure(f"{len(failed)} files were left as they are")
     return 0
-
-
-def _written(found: Findings, least: float, failed: list[tuple[str, str]]) -> list[tuple[Annotated, str]]:
-    from weft.errors import InputError
-    from weft.kg.annotate.write import annotated
-
-    result: list[tuple[Annotated, str]] = []
-    for file in found.files:
-        try:
-            text = annotated(file.text, file.chosen(least), str(file.path))
-            text.encode(file.encoding)
-            result.append((file, text))
-        except InputError as error:
-            failed.append((str(file.path), error.what))
-        except UnicodeEncodeError as error:
-            failed.append(
-                (str(file.path), f"an annotation cannot be written in {file.encoding}: {error.reason}")
-            )
-    return result
 
 
 def _print_patch(file: Annotated, text: str) -> None:
