@@ -3,6 +3,7 @@
 import pytest
 
 from weft.bcsd.architectures import architecture_named
+from weft.bcsd.architectures.architecture import NOWHERE
 from weft.bcsd.disassemble.gaps import next_start, pointed_to
 from weft.bcsd.disassemble.native import NativeDisassembler
 from weft.bcsd.read import open_image
@@ -199,6 +200,16 @@ def test_calls_through_a_global_offset_table_are_known_for_what_they_are():
     found = found_in(image)
     assert found[0x30].imports == ("printf",)
     assert found[0x30].size == 32
+    # A call leaves nothing in the register that the next one could be known by.
+    raw = [
+        (0, 4, "lw", "$t9, -16($gp)"),
+        (4, 4, "jalr", "$t9"),
+        (8, 4, "nop", ""),
+        (12, 4, "jalr", "$t9"),
+    ]
+    mips_32 = architecture_named("mips")
+    assert mips_32.called(image, raw, 1).name == "printf"
+    assert mips_32.called(image, raw, 3) == NOWHERE
 
 
 def test_a_function_that_nothing_leads_to_stays_when_all_others_are_known():
