@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from summary import SENTIHOOD
 
 from weft.absa.config import ModelOptions
 from weft.absa.evaluate.report import report
@@ -39,17 +40,7 @@ KINDS: dict[str, tuple[dict[str, Any], int]] = {
 }
 """Options and seeds of each."""
 
-MEASURES = (
-    "strict",
-    "macro_f1",
-    "aspect_auc",
-    "sentiment_accuracy",
-    "sentiment_auc",
-    "wrong_aspect",
-    "wrong_target",
-    "both_targets",
-    "nll",
-)
+MEASURES = (*SENTIHOOD, "nll")
 
 
 class Trial:
