@@ -256,6 +256,8 @@ def test_a_relation_with_few_answers_leans_on_all() -> None:
     assert 0.25 < confidence("raises", 0.5) < 0.3
     assert confidence("calls", 0.5) == pytest.approx(0.25, abs=0.01)
     assert confidence("unheard", 0.5) == pytest.approx(103 / 403)
+    one = Confidence.fit([("raises", 0.5, True), *many], prior=1)
+    assert one("raises", 0.5) == pytest.approx((1 + 101 / 401) / 2)
 
 
 @given(

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 from tests.kg.text_corpus import write_corpus
 
 from weft.cli.main import main
@@ -13,9 +14,13 @@ from weft.kg.dataset.text import TextBuildConfig, build_redocred
 from weft.kg.evaluate.pair_baselines import pair_baselines
 from weft.kg.evaluate.triples import Guess, best_threshold, score_facts
 from weft.kg.extraction.entities import EntityExtractor
+from weft.kg.learn.text import course, from_pretrained
+from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.redocred import read_redocred
+from weft.kg.represent.entities import entity_batch
 from weft.kg.represent.passages import TextDataset, load_text_dataset
+from weft.train import TrainConfig
 
 SETTINGS = """\
 model: {kind: entities, hidden_size: 32, layers: 2, heads: 2}
@@ -71,6 +76,12 @@ def test_facts_point_at_their_words(folder: Path, trained: Path) -> None:
     [
         (["train", "SETTINGS", "--model.decay", "scores"], 2, "model.decay is for the kind weft-kg"),
         (["train", "SETTINGS", "--start", "NOWHERE"], 4, "no such model"),
+        (["train", "SETTINGS", "--model.tuned", "true"], 2, "model.tuned is for a training that has a start"),
+        (
+            ["train", "SETTINGS", "--model.kind", "weft-kg", "--model.tuned", "true"],
+            2,
+            "model.tuned is for the kind entities",
+        ),
         (["eval", "DATA", "--by-relation"], 2, "of code; this is one of text"),
         (
             ["extract", "CORPUS", "--model", "MODEL", "-o", "OUT", "--llm", "http://127.0.0.1:9/v1"],
@@ -128,3 +139,25 @@ def test_baselines_know_types_and_neighbours(dataset: TextDataset) -> None:
     born = dataset.schema.names.index("place of birth") if "place of birth" in dataset.schema.names else None
     types = {(dataset.entities[item.document][item.fact[0]].type, item.fact[1]) for item in pairs}
     assert born is None or ("PER", born) in types
+
+
+@pytest.mark.parametrize("tuned", [False, True])
+def test_what_a_training_from_a_start_changes(
+    dataset: TextDataset, trained: Path, tuned: bool, tmp_path: Path
+) -> None:
+    """The lower layers learn where that is asked for; what finds mentions stands on the embeddings, which stay."""
+    model = from_pretrained(dataset, trained, shared_layers=1, tuned=tuned, pair_size=16, mention_layers=1)
+    before = {name: value.clone() for name, value in model.encoder.state_dict().items()}
+    course(model, dataset, TrainConfig(steps=2, batch_size=4, learning_rate=1e-2, restore_best=False)).run()
+    after = model.encoder.state_dict()
+    changed = {name for name, value in before.items() if not value.equal(after[name])}
+    assert not any(name.startswith("embeddings.") for name in changed)
+    assert any(name.startswith("layers.0.") for name in changed) == tuned
+    assert any(name.startswith("layers.1.") for name in changed)
+    model.save(tmp_path, dataset.tokenizer.tokenizer, bits=6)
+    read = EntityGraphModel.load(tmp_path).eval()
+    assert read.config.frozen != tuned
+    batch = entity_batch(dataset.passages_of("test")[:2])
+    # Six bits: near, not the same.
+    with torch.no_grad():
+        assert read(batch).allclose(model.eval()(batch), atol=0.5)

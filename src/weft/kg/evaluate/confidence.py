@@ -49,22 +49,26 @@ class Confidence:
 
     @staticmethod
     def fit(
-        answers: Iterable[tuple[str, float, bool]], guessed: Iterable[tuple[str, float, bool]] = ()
+        answers: Iterable[tuple[str, float, bool]],
+        guessed: Iterable[tuple[str, float, bool]] = (),
+        *,
+        prior: int = _PRIOR,
     ) -> Confidence:
         """Learn from answers about what was held out, each kind as often as it is asked.
 
-            c_r(p) = (n_r · isotonic_r(p) + n · isotonic(p)) / (n_r + n)        n = 150
+            c_r(p) = (n_r · isotonic_r(p) + n · isotonic(p)) / (n_r + n)        n = ``prior``
 
         of a relation with n_r answers: its own map as far as they carry it, the map of all for the rest.
 
         Args:
             answers: Relation, probability, whether the answer was right.
             guessed: The same for answers on what the text does not state; their maps stand for themselves.
+            prior: Answers of a relation that count as much as the map of all relations.
 
         Raises:
             InputError: There are no ``answers``.
         """
-        pooled, by_relation = _fit(answers)
+        pooled, by_relation = _fit(answers, prior)
         if pooled is None:
             raise InputError("no answers to calibrate with")
         return Confidence(pooled, by_relation, _fit(guessed)[1])
@@ -73,9 +77,9 @@ class Confidence:
         """The same with other maps for what is not stated, learnt from answers about other packages."""
         return replace(self, unstated=_fit(answers)[1])
 
-    def with_short(self, answers: Iterable[tuple[str, float, bool]]) -> Confidence:
+    def with_short(self, answers: Iterable[tuple[str, float, bool]], *, prior: int = _PRIOR) -> Confidence:
         """The same with other maps for short texts, learnt from answers about such; maps as fine as 0.004."""
-        return replace(self._thinned(), short=Confidence.fit(answers)._thinned())
+        return replace(self._thinned(), short=Confidence.fit(answers, prior=prior)._thinned())
 
     def of_text(self, relation: str, probability: NDArray[np.float64], tokens: int) -> NDArray[np.float64]:
         """How often answers about a text of so many tokens are right.
@@ -147,7 +151,9 @@ def _confidence(record: Any, where: str) -> Confidence:
     return Confidence(Isotonic.from_json(record["pooled"], where), relations, guessed, unstated, short)
 
 
-def _fit(answers: Iterable[tuple[str, float, bool]]) -> tuple[Isotonic | None, dict[str, Isotonic]]:
+def _fit(
+    answers: Iterable[tuple[str, float, bool]], prior: int = _PRIOR
+) -> tuple[Isotonic | None, dict[str, Isotonic]]:
     """The map of all answers, and every relation's."""
     grouped: dict[str, list[tuple[float, bool]]] = defaultdict(list)
     for relation, probability, right in answers:
@@ -156,7 +162,7 @@ def _fit(answers: Iterable[tuple[str, float, bool]]) -> tuple[Isotonic | None, d
         return None, {}
     pooled = _isotonic([pair for pairs in grouped.values() for pair in pairs])
     return pooled, {
-        name: _mixed(_isotonic(pairs), pooled, len(pairs) / (len(pairs) + _PRIOR))
+        name: _mixed(_isotonic(pairs), pooled, len(pairs) / (len(pairs) + prior))
         for name, pairs in sorted(grouped.items())
     }
 

@@ -24,6 +24,8 @@ from weft.platform.reading import read_object
 Format = Literal["texts", "redocred", "crossre"]
 VALID = "valid"
 """The part on which confidences are fitted and thresholds chosen."""
+_PRIOR = 1000
+"""A relation has some seventy answers in 75 documents, too few for a map of its own: see :meth:`Confidence.fit`."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,7 @@ def calibrated(
         [(item.fact.relation, item.fact.confidence, item.gold is not None) for item in judge(bare, part)]
         for part in (documents, short)
     )
-    return replace(extractor, confidence=Confidence.fit(long).with_short(brief))
+    return replace(extractor, confidence=Confidence.fit(long, prior=_PRIOR).with_short(brief, prior=_PRIOR))
 
 
 def _finds(extractor: EntityExtractor) -> None:

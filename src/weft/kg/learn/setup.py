@@ -39,7 +39,8 @@ class Shape:
         decay: ``weft-kg``: attention that fades with graph distance.
         position: ``weft-kg``: how the order of tokens is told.
         graph: ``entities``: leaves and layers between pairs; without, the plain encoder: a control.
-        shared_layers: ``entities``: lower layers of ``start`` that stay as they are.
+        shared_layers: ``entities``: lower layers of ``start``, below the leaves, that stay as they are.
+        tuned: ``entities``: these layers learn, too; a training takes five times as long then.
     """
 
     kind: Kind = "weft-kg"
@@ -51,13 +52,15 @@ class Shape:
     position: Position | None = None
     graph: bool = True
     shared_layers: int = 5
+    tuned: bool = False
 
     def __post_init__(self) -> None:
         for name in ("fusion", "decay", "position"):
             if getattr(self, name) is not None and self.kind != "weft-kg":
                 raise ConfigError(f"model.{name} is for the kind weft-kg, not {self.kind}")
-        if not self.graph and self.kind != "entities":
-            raise ConfigError(f"model.graph is for the kind entities, not {self.kind}")
+        for name, said in (("graph", not self.graph), ("tuned", self.tuned)):
+            if said and self.kind != "entities":
+                raise ConfigError(f"model.{name} is for the kind entities, not {self.kind}")
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -102,6 +105,10 @@ class Setup:
             if getattr(self.sampling, name) != getattr(plain, name):
                 place = name if name == "shuffle_relations" else f"train.{name}"
                 raise ConfigError(f"sampling.{name} is not read here", hint=f"say it as {place}")
+        if self.model.tuned and self.start is None:
+            raise ConfigError(
+                "model.tuned is for a training that has a start", hint="say start, or leave it out"
+            )
         if self.model.kind == "entities" and (self.sampling, self.weights) != (plain, LossWeights()):
             raise ConfigError("sampling and weights are not for the kind entities")
 
@@ -151,7 +158,9 @@ class Setup:
         choices: dict[str, Any] = {} if shape.graph else dict(text.WITHOUT_GRAPH)
         seed_everything(self.train.seed)
         if self.start is not None:
-            model = text.from_pretrained(dataset, self.start, shared_layers=shape.shared_layers, **choices)
+            model = text.from_pretrained(
+                dataset, self.start, shared_layers=shape.shared_layers, tuned=shape.tuned, **choices
+            )
         else:
             model = text.from_scratch(dataset, **shape.sizes, **choices)
 

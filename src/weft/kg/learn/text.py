@@ -23,6 +23,8 @@ from weft.train.batching import Batches, LengthBuckets, to_device
 WITHOUT_GRAPH: Mapping[str, Any] = {"leaves": False, "context": False, "distances": False, "pair_layers": 0}
 """Choices that leave the encoder, the pooling of mentions, types and products: the control."""
 _CACHED_AT_ONCE = 8
+_TUNED_RATE = 0.06
+"""Of the encoder, as a share of the other parts' rate: its lower layers know much already."""
 
 
 def from_scratch(
@@ -50,14 +52,15 @@ def from_scratch(
 
 
 def from_pretrained(
-    dataset: TextDataset, directory: Path, *, shared_layers: int = 4, **choices: Any
+    dataset: TextDataset, directory: Path, *, shared_layers: int = 4, tuned: bool = False, **choices: Any
 ) -> EntityGraphModel:
-    """A model whose encoder starts from a BERT directory; its lower layers stay as they are.
+    """A model whose encoder starts from a BERT directory; its lower layers stay as they are, or learn slowly.
 
     Args:
         dataset: What the model is for; its vocabulary must be the directory's.
         directory: A checkpoint that :func:`weft.encoder.checkpoint.pretrained.load_pretrained` reads.
         shared_layers: Lower layers that are kept; 0 trains everything.
+        tuned: The lower layers learn too, the embeddings stay: what finds mentions stands on those as well.
         choices: Further fields of :class:`weft.kg.entity_config.EntityGraphConfig`.
 
     Raises:
@@ -67,14 +70,16 @@ def from_pretrained(
     encoder = start.encoder.config
     settings = {
         "shared_layers": shared_layers,
-        "frozen": shared_layers > 0,
+        "frozen": shared_layers > 0 and not tuned,
         "moving_roots": shared_layers == 0,
-        "encoder_rate": 0.15,
+        "encoder_rate": _TUNED_RATE if tuned else 0.15,
         **choices,
     }
     encoder = replace(encoder, attention_probs_dropout_prob=0.0)
     model = EntityGraphModel(_config(encoder, dataset, settings))
     model.encoder.load_state_dict(start.encoder.state_dict())
+    if tuned:
+        model.encoder.embeddings.requires_grad_(False)
     if model.mentions is not None:
         for own, theirs in zip(model.mentions.encoder.layers, start.encoder.layers, strict=False):
             own.load_state_dict(theirs.state_dict())
