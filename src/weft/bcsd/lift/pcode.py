@@ -28,11 +28,11 @@ class PcodeLifter(Lifter):
     def lift(self, code: FunctionCode, around: Surroundings, *, graph: bool = False) -> Lifted:
         """See the base class."""
         solved, flow, _ = self._solve(code, around, thorough=False)
-        features = tuple(hashed(Bagger(solved, around).features()))
+        bagger = Bagger(solved, around)
+        features = tuple(hashed(bagger.features()))
         if not graph:
             return Lifted(features, opaque=flow.opaque)
-        operations, edges = operation_graph(solved, flow)
-        return Lifted(features, operations, edges, flow.opaque)
+        return Lifted(features, *operation_graph(solved, flow, bagger), flow.opaque)
 
     def compute(self, code: FunctionCode, around: Surroundings) -> Computation:
         """All that a function computes.

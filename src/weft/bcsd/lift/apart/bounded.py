@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.bcsd.lift.apart.process import lift_process
-from weft.bcsd.lift.apart.wire import pack_code, pack_surroundings, unpack_computation
+from weft.bcsd.lift.apart.wire import pack_code, pack_surroundings, unpack_computation, unpack_graph
 from weft.bcsd.lift.cache import LiftCache
 from weft.bcsd.lift.code import FunctionCode, Surroundings
 from weft.bcsd.lift.solve.computation import Computation
@@ -72,6 +72,22 @@ class BoundedLifter:
         if self._cache is not None:
             self._cache.put(packed, answer)
         return np.frombuffer(answer, np.uint16)
+
+    def graph(self, code: FunctionCode) -> tuple[NDArray[np.uint16], NDArray[np.uint32]] | None:
+        """The graph of a function's operations; None where it cannot be lifted.
+
+        Returns:
+            ``(operations, 3)`` codes and ``(edges, 3)`` source, target, kind: see
+            :class:`weft.bcsd.lift.interface.Lifted`.
+
+        Raises:
+            LimitError: No process can be started.
+        """
+        answer = self._answer(b"O" + pack_code(code))
+        if answer is None:
+            return None
+        codes, edges = unpack_graph(answer)
+        return np.frombuffer(codes, np.uint16).reshape(-1, 3), np.frombuffer(edges, np.uint32).reshape(-1, 3)
 
     def compute(self, code: FunctionCode) -> Computation | None:
         """All that a function computes; None where it cannot be lifted.

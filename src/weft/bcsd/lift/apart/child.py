@@ -3,7 +3,8 @@
     python -m weft.bcsd.lift.apart.child DESCRIPTOR MEBIBYTES
 
 A message begins with one letter: ``F`` the facts of a file, ``C`` a function of it whose features are
-wanted, ``G`` one of which all is wanted that it computes. An answer is ``+`` and that, or ``-`` and why there is none.
+wanted, ``O`` one whose graph of operations is, ``G`` one of which all is wanted that it computes. An answer is ``+``
+and that, or ``-`` and why there is none.
 """
 
 from __future__ import annotations
@@ -14,7 +15,14 @@ import signal
 import sys
 from multiprocessing.connection import Connection
 
-from weft.bcsd.lift.apart.wire import READY, pack_computation, pack_features, unpack_code, unpack_surroundings
+from weft.bcsd.lift.apart.wire import (
+    READY,
+    pack_computation,
+    pack_features,
+    pack_graph,
+    unpack_code,
+    unpack_surroundings,
+)
 from weft.bcsd.lift.code import Surroundings
 from weft.bcsd.lift.pcode import PcodeLifter
 from weft.errors import WeftError
@@ -39,6 +47,8 @@ def serve(connection: Connection) -> None:
             code = unpack_code(message[1:])
             if message[:1] == b"G":
                 answer = b"+" + pack_computation(lifter.compute(code, around))
+            elif message[:1] == b"O":
+                answer = b"+" + pack_graph(lifter.lift(code, around, graph=True))
             else:
                 answer = b"+" + pack_features(lifter.lift(code, around).features)
         except (WeftError, RecursionError, MemoryError) as error:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import struct
 from array import array
 from dataclasses import asdict
 from typing import Any
 
 from weft.bcsd.lift.code import CodeBlock, FunctionCode, Surroundings
+from weft.bcsd.lift.interface import Lifted
 from weft.bcsd.lift.solve.computation import Computation
 
 #: What the process says when it has begun.
 READY = b"ready"
 _LENGTH = 4
+#: Operations of a graph, and its edges.
+_COUNTS = struct.Struct("<II")
 
 
 def pack_surroundings(around: Surroundings) -> bytes:
@@ -60,6 +64,20 @@ def unpack_code(data: bytes) -> FunctionCode:
 def pack_features(features: tuple[int, ...]) -> bytes:
     """Features as 16-bit numbers."""
     return array("H", features).tobytes()
+
+
+def pack_graph(lifted: Lifted) -> bytes:
+    """A graph of operations: counts, codes of 16 bits, source, target and kind of each edge as 32 bits each."""
+    codes = array("H", [code for codes in lifted.codes for code in codes])
+    edges = array("I", [end for edge in lifted.edges for end in edge])
+    return _COUNTS.pack(len(lifted.codes), len(lifted.edges)) + codes.tobytes() + edges.tobytes()
+
+
+def unpack_graph(data: bytes) -> tuple[bytes, bytes]:
+    """The bytes of the codes and of the edges, as :func:`pack_graph` wrote them."""
+    operations, _ = _COUNTS.unpack_from(data)
+    split = _COUNTS.size + 6 * operations
+    return data[_COUNTS.size : split], data[split:]
 
 
 def pack_computation(found: Computation) -> bytes:

@@ -72,11 +72,11 @@ class Bagger:
         ops = self._values.ops
         times: Counter[str] = Counter()
         found: set[str] = set()
-        waiting = [self._real(node) for effects in self._solved.effects for node in effects]
+        waiting = [self.real(node) for effects in self._solved.effects for node in effects]
         seen = set(waiting)
         while waiting:
             node = waiting.pop()
-            for operand in self._of(node):
+            for operand in self.operands(node):
                 if operand not in seen:
                     seen.add(operand)
                     waiting.append(operand)
@@ -86,9 +86,9 @@ class Bagger:
                 if constant:
                     times[constant] += 1
             elif op == PHI:
-                found.update(f"PHI {self._name(operand)}" for operand in self._of(node))
+                found.update(f"PHI {self.name(operand)}" for operand in self.operands(node))
             elif op not in _LEAVES:
-                times[self._name(node)] += 1
+                times[self.name(node)] += 1
                 self._describe(node, found)
         for feature, count in times.items():
             found.add(feature)
@@ -96,36 +96,40 @@ class Bagger:
         return found
 
     def _describe(self, node: int, found: set[str]) -> None:
-        operands = self._of(node)
+        operands = self.operands(node)
         if self._values.ops[node] in _CALLS:
-            found.update(f"ARG {self._name(operand)}" for operand in operands)
-        found.add(self._with_operands(node))
-        found.add("D" + self._spelled(node, [self._with_operands(operand) for operand in operands]))
+            found.update(f"ARG {self.name(operand)}" for operand in operands)
+        found.add(self.with_operands(node))
+        found.add(self.with_theirs(node))
 
-    def _with_operands(self, node: int) -> str:
+    def with_operands(self, node: int) -> str:
         """An operation with its operands; a leaf or a join alone."""
         spelled = self._deeper.get(node)
         if spelled is None:
             op = self._values.ops[node]
-            spelled = self._name(node)
+            spelled = self.name(node)
             if op not in _LEAVES and op != PHI:
-                spelled = self._spelled(node, [self._name(operand) for operand in self._of(node)])
+                spelled = self._spelled(node, [self.name(operand) for operand in self.operands(node)])
             self._deeper[node] = spelled
         return spelled
+
+    def with_theirs(self, node: int) -> str:
+        """An operation with its operands, each with its own."""
+        return "D" + self._spelled(node, [self.with_operands(operand) for operand in self.operands(node)])
 
     def _spelled(self, node: int, names: list[str]) -> str:
         if self._values.ops[node] in COMMUTATIVE:
             names.sort()
-        return f"{self._name(node)}({','.join(names)})"
+        return f"{self.name(node)}({','.join(names)})"
 
-    def _of(self, node: int) -> list[int]:
+    def operands(self, node: int) -> list[int]:
         """A node's operands, those of a sum with the sums in it opened."""
         known = self._operands.get(node)
         if known is None:
             if self._values.ops[node] == "ADD":
                 known = self._terms(node)
             else:
-                known = [self._real(arg) for arg in self._values.args[node]]
+                known = [self.real(arg) for arg in self._values.args[node]]
             self._operands[node] = known
         return known
 
@@ -135,12 +139,12 @@ class Bagger:
         while waiting and len(found) + len(waiting) <= _TERMS:
             term = waiting.pop()
             if self._values.ops[term] == "ADD":
-                waiting += [self._real(arg) for arg in self._values.args[term]]
+                waiting += [self.real(arg) for arg in self._values.args[term]]
             else:
                 found.append(term)
         return found + waiting
 
-    def _real(self, node: int) -> int:
+    def real(self, node: int) -> int:
         """What a node stands for, extensions and truncations passed over."""
         values = self._values
         while True:
@@ -149,7 +153,7 @@ class Bagger:
                 return node
             node = values.args[node][0]
 
-    def _name(self, node: int) -> str:
+    def name(self, node: int) -> str:
         """An operation without its operands."""
         op, size = self._values.ops[node], self._values.sizes[node]
         if op == CONST:
@@ -188,4 +192,9 @@ def bucket(value: int, size: int) -> str:
 
 def hashed(features: Iterable[str]) -> list[int]:
     """Features as numbers below :data:`BUCKETS`, sorted and distinct."""
-    return sorted({zlib.crc32(feature.encode()) % BUCKETS for feature in features})
+    return sorted({number_of(feature) for feature in features})
+
+
+def number_of(feature: str) -> int:
+    """The number of a feature, below :data:`BUCKETS`."""
+    return zlib.crc32(feature.encode()) % BUCKETS
