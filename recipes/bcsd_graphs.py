@@ -2,9 +2,10 @@
 
     python recipes/bcsd_graphs.py DATA… --work DIR --out FOLDER [--builds NAME,…] [--min-blocks 3]
 
-DATA are tables that `weft bcsd dataset build --work DIR` made: DIR holds the stripped files that their rows are of. FOLDER gets one
-file for each binary, SHA256.npz; those that are there are not made again. Rows that are marked as duplicates and
-functions of fewer blocks have no graph, and neither has what cannot be lifted; both are counted, as is what was cut.
+DATA are tables that `weft bcsd dataset build --work DIR` made: DIR holds the stripped files that their rows are of.
+FOLDER gets one file for each binary, SHA256.npz; those that are there are not made again. Rows that are marked as
+duplicates and functions of fewer blocks have no graph, and neither has what cannot be lifted, which is counted, as is
+what was cut.
 """
 
 from __future__ import annotations

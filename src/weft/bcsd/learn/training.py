@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import torch
 from numpy.typing import NDArray
+from scipy import sparse
 from torch import Tensor, nn
 
 from weft.bcsd.evaluate.tasks import HEADLINE, Labels, Task
@@ -18,7 +20,9 @@ from weft.bcsd.model.batch import FunctionBatch, collate
 from weft.bcsd.model.config import ModelConfig
 from weft.bcsd.model.function_model import FunctionModel
 from weft.bcsd.represent.arrays import FunctionArrays
+from weft.bcsd.represent.graphs import OperationGraphs
 from weft.bcsd.represent.lexical import LEVELS, Lexical
+from weft.bcsd.represent.operations import operation_rows
 from weft.bcsd.represent.vocabulary import load_vocabulary
 from weft.bcsd.use.embedder import Embedder
 from weft.errors import ConfigError
@@ -42,6 +46,9 @@ class Learning:
         mlm_positions: Hidden instructions per batch whose mnemonic is predicted, at most.
         length_groups: Into how many groups of similar length the sequences of a batch are cut.
         shuffle_graphs: Every function gets the graph of another one of its batch: a control.
+        beside: Weight λ of the fixed cosine of what functions compute (their bags of operations) beside the learned
+            one, (e · e' + λ · o · o') / (1 + λ): what is learnt is then what the bag does not tell.
+        alone: Share of the batches without it.
 
     Raises:
         ConfigError: A field breaks its rule.
@@ -55,13 +62,17 @@ class Learning:
     mlm_positions: int = 384
     length_groups: int = 6
     shuffle_graphs: bool = False
+    beside: float = 0.0
+    alone: float = 0.5
 
     def __post_init__(self) -> None:
         if not self.temperature > 0:
             raise ConfigError(f"Learning.temperature is {self.temperature!r}; it must be above 0")
-        for name in ("mlm_weight", "branch_weight"):
+        for name in ("mlm_weight", "branch_weight", "beside"):
             if not getattr(self, name) >= 0:
                 raise ConfigError(f"Learning.{name} is {getattr(self, name)!r}; it must be at least 0")
+        if not 0 <= self.alone <= 1:
+            raise ConfigError(f"Learning.alone is {self.alone!r}; it must lie in [0, 1]")
         for name in ("mask", "drop_tokens"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"Learning.{name} is {getattr(self, name)!r}; it must lie in [0, 1)")
@@ -80,11 +91,14 @@ class Lesson:
         batch: The functions, some of their instructions hidden.
         groups: ``(functions,)`` int64: the same number means the same source function.
         labels: ``(instructions,)`` int64: the mnemonic of hidden instructions, −100 elsewhere.
+        bags: ``(functions, features)``, their bags of operations as unit rows, of the features that any has; None where
+            the loss does not see them.
     """
 
     batch: FunctionBatch
     groups: Tensor
     labels: Tensor
+    bags: Tensor | None = None
 
 
 class Collator:
@@ -94,10 +108,18 @@ class Collator:
         arrays: The functions.
         config: Of the model.
         learning: What is hidden.
+        bags: The functions' bags of operations, ``(functions, features)``; asked for with ``Learning.beside``.
     """
 
-    def __init__(self, arrays: FunctionArrays, config: ModelConfig, learning: Learning) -> None:
+    def __init__(
+        self,
+        arrays: FunctionArrays,
+        config: ModelConfig,
+        learning: Learning,
+        bags: sparse.csr_matrix | None = None,
+    ) -> None:
         self.arrays = arrays
+        self.bags = bags
         self.config = config
         self.learning = learning
         self.mask_id = load_vocabulary().ids["[MASK]"]
@@ -117,7 +139,16 @@ class Collator:
         if self.learning.shuffle_graphs:
             batch = replace(batch, graph_of=torch.randperm(len(chosen), generator=generator))
         groups = torch.from_numpy(order // 2)
-        return Lesson(batch, groups, labels)
+        return Lesson(batch, groups, labels, self._bags(chosen[order], generator))
+
+    def _bags(self, chosen: NDArray[np.int64], generator: torch.Generator) -> Tensor | None:
+        """The bags of a batch, but in the share of batches that goes without."""
+        if self.bags is None or float(torch.rand(1, generator=generator)) < self.learning.alone:
+            return None
+        rows: Any = self.bags
+        some = rows[chosen].tocsc()
+        held = some[:, np.flatnonzero(np.diff(some.indptr))]
+        return torch.from_numpy(held.toarray().astype(np.float32))
 
     def _drop(self, batch: FunctionBatch, generator: torch.Generator) -> FunctionBatch:
         """The batch with some entries of the token sets left out."""
@@ -133,6 +164,8 @@ def loss_step(
 
     loss = NT-Xent(e) + branch_weight · NT-Xent(e without the token set) + mlm_weight · MLM
 
+    With ``beside`` NT-Xent sees (e, √λ · o), of which the product is the cosine of both together.
+
     The negatives of a function are all others of the batch, those of other processes too.
 
     Args:
@@ -146,7 +179,11 @@ def loss_step(
         output = model(batch, lesson.labels if learning.mlm_weight else None)
         groups = world.rows(lesson.groups + world.rank * len(lesson.groups))
         embeddings = world.rows(output.embeddings)
-        contrastive = nt_xent_loss(embeddings, groups, learning.temperature)
+        seen = embeddings
+        if lesson.bags is not None:
+            beside = math.sqrt(learning.beside) * lesson.bags
+            seen = torch.cat([embeddings.float(), beside], dim=1)
+        contrastive = nt_xent_loss(seen, groups, learning.temperature)
         with torch.no_grad():
             alike = embeddings @ embeddings.T
             nearest = alike.fill_diagonal_(-2.0).argmax(dim=1)
@@ -173,6 +210,7 @@ def course(
     config: TrainConfig,
     *,
     validation: pa.Table | None = None,
+    graphs: OperationGraphs | None = None,
 ) -> Course[FunctionModel, Lesson]:
     """The training of a model.
 
@@ -184,14 +222,19 @@ def course(
         config: How to train; ``metric="recall"`` with ``mode="max"`` chooses by the mean Recall@1 of the
             headline settings on the validation packages.
         validation: Their rows; without them nothing is evaluated.
+        graphs: Of the operations of ``functions``, in their order, for a model that reads them: it is not evaluated.
 
     Raises:
         InputError: Too few groups.
+        ConfigError: Several processes that would compare bags of operations.
     """
     world = World.launched()
-    arrays = FunctionArrays.from_table(functions)
+    if learning.beside and world.size > 1:
+        raise ConfigError("Learning.beside is for one process")
+    arrays = FunctionArrays.from_table(functions, graphs)
+    bags = operation_rows(functions).own if learning.beside else None
     plan = GroupPlan(functions, sampling, seed=config.seed, rank=world.rank, world_size=world.size)
-    collator = Collator(arrays, model.config, learning)
+    collator = Collator(arrays, model.config, learning, bags)
     batches = Batches(plan, collator, seed=config.seed, rank=world.rank, prefetch=2)
     evaluate = None if validation is None else Validation(validation)
     return Course(model, batches, loss_step(learning, world), config, evaluate)

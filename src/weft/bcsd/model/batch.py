@@ -12,8 +12,10 @@ from torch import Tensor
 from weft.bcsd.disassemble.interface import EdgeKind
 from weft.bcsd.model.config import ModelConfig
 from weft.bcsd.model.distance import distances
+from weft.bcsd.model.operations import OperationBatch, collate_operations
 from weft.bcsd.represent.arrays import FunctionArrays, spans
 from weft.bcsd.represent.lexical import at_least, count_tokens
+from weft.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,6 +61,7 @@ class FunctionBatch:
         edge_type: ``(edges,)`` int64 below :data:`NUM_EDGE_TYPES`.
         sequences: All functions, in groups, in the order of the batch.
         graph_of: ``(functions,)`` int64, whose graph each function is given; its own where None. A control.
+        operations: The graphs of their operations; None where the model does not read them.
     """
 
     tokens: Tensor
@@ -71,6 +74,7 @@ class FunctionBatch:
     edge_type: Tensor
     sequences: tuple[Sequences, ...]
     graph_of: Tensor | None = None
+    operations: OperationBatch | None = None
 
     @property
     def num_functions(self) -> int:
@@ -93,7 +97,15 @@ def collate(
         config: The budgets.
         groups: Into how many groups of equal size the sequences are cut.
         multiple: Sequences are padded to a length that it divides.
+
+    Raises:
+        InputError: The model reads graphs of operations, and the functions have none.
     """
+    operations: OperationBatch | None = None
+    if config.graph == "operations" and config.has_graph:
+        if arrays.graphs is None:
+            raise InputError("the model reads graphs of operations, which a table does not hold")
+        operations = collate_operations(arrays.graphs, chosen, config.max_blocks)
     lengths = arrays.num_instructions[chosen]
     blocks = arrays.num_blocks[chosen]
     rows = spans(arrays.first_instruction, chosen)
@@ -137,6 +149,7 @@ def collate(
         ),
         edge_type=torch.from_numpy(np.concatenate([kind, kind + len(EdgeKind)])),
         sequences=tuple(sequences),
+        operations=operations,
     )
 
 

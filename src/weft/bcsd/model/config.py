@@ -15,6 +15,7 @@ Branches = Literal["both", "sequence", "graph"]
 NodeFeatures = Literal["both", "instructions", "facts"]
 BlockDecay = Literal["none", "scores", "weights"]
 Kind = Literal["function", "contract"]
+GraphNodes = Literal["blocks", "operations"]
 
 
 #: Fields that came after the first models were saved.
@@ -26,6 +27,9 @@ LATER = (
     "block_decay",
     "block_distance",
     "kind",
+    "graph",
+    "operation_levels",
+    "operation_codes",
 )
 
 
@@ -40,7 +44,7 @@ class ModelConfig(Settings):
         heads: Attention heads of the encoder and of the graph encoder.
         intermediate_size: Width of the encoder's feed-forward part.
         max_instructions: Instructions that the sequence branch reads, the first of the function.
-        max_blocks: Blocks that the graph branch reads; it bounds time and memory, nothing else.
+        max_blocks: Blocks (or operations) that the graph branch reads; it bounds time and memory, nothing else.
         max_block_instructions: Instructions of a block that its features average over.
         graph_layers: Layers of the graph encoder.
         prefix: Where the prefix comes from: the graph, a learned constant (a control), or nowhere.
@@ -66,6 +70,12 @@ class ModelConfig(Settings):
         kind: ``"function"``, the model described here; ``"contract"``, the ``BCSModel`` of the model contract in
             these sizes: it reads single tokens, its embedding is ``[CLS]``, and it takes no notice of what is
             there to be compared.
+        graph: What the nodes of the graph are: basic blocks, or the operations of the lifted function
+            (:class:`weft.bcsd.model.operations.OperationEncoder`), which are not in a table but beside it
+            (:func:`weft.bcsd.represent.graphs.graphs_of`).
+        operation_levels: What an operation is to the graph encoder: 1 its name, 2 also its operands' names, 3 also
+            theirs.
+        operation_codes: Rows of the table of each of these levels; hashes share them.
 
     Raises:
         ConfigError: A field breaks its rule.
@@ -95,6 +105,9 @@ class ModelConfig(Settings):
     block_decay: BlockDecay = "none"
     block_distance: int = 16
     kind: Kind = "function"
+    graph: GraphNodes = "blocks"
+    operation_levels: int = 1
+    operation_codes: int = 4096
 
     def __post_init__(self) -> None:
         for name in (
@@ -105,6 +118,8 @@ class ModelConfig(Settings):
             "graph_layers",
             "prefix_tokens",
             "block_distance",
+            "operation_levels",
+            "operation_codes",
         ):
             value = getattr(self, name)
             self._require(name, type(value) is int and value >= 1, "an integer of at least 1")
@@ -118,10 +133,17 @@ class ModelConfig(Settings):
             ("node_features", get_args(NodeFeatures)),
             ("block_decay", get_args(BlockDecay)),
             ("kind", get_args(Kind)),
+            ("graph", get_args(GraphNodes)),
         ):
             self._require(name, getattr(self, name) in choices, f"one of {', '.join(choices)}")
+        self._require("operation_levels", self.operation_levels <= 3, "at most 3")
         self._require("block_tokens", self.token_set or not self.block_tokens, "False without token_set")
         _ = self.encoder
+
+    @property
+    def has_graph(self) -> bool:
+        """Whether any part reads the graph."""
+        return self.prefix == "graph" or self.branches != "sequence"
 
     @property
     def encoder(self) -> EncoderConfig:

@@ -12,6 +12,7 @@ from torch.nn import functional as F
 from weft.bcsd.model.batch import NUM_BLOCK_FACTS, NUM_EDGE_TYPES, FunctionBatch, Sequences
 from weft.bcsd.model.config import ModelConfig
 from weft.bcsd.model.instructions import InstructionEmbeddings, Instructions
+from weft.bcsd.model.operations import OperationEncoder
 from weft.bcsd.represent.lexical import LEVELS
 from weft.condition.conditioner import Conditioner, Stack
 from weft.condition.decay import DistanceDecay
@@ -52,7 +53,7 @@ class FunctionModel(nn.Module):
     """From instructions and control-flow graph to an embedding.
 
         x_n = LayerNorm(mean of the instructions of block n + W_f · facts_n [+ W_t · norm(Σ tokens of n: T[token])])
-        g   = GAT(x, typed and reversed edges)                              all blocks
+        g   = GAT(x, typed and reversed edges)                              all blocks; or of all operations
         h   = Encoder(instructions; prefix keys and values from g)          the first max_instructions
         t   = LayerNorm(Σ over the token set of T[entry])                   the whole function
         e   = normalise(W_h · mean(h) + W_g · g + t)
@@ -76,7 +77,7 @@ class FunctionModel(nn.Module):
         self.config = config
         width = config.hidden_size
         has_sequence = config.branches != "graph"
-        has_graph = config.prefix == "graph" or config.branches != "sequence"
+        has_blocks = config.has_graph and config.graph == "blocks"
         self.encoder = Encoder(config.encoder, InstructionEmbeddings(config), _conditioner(config))
         if not has_sequence:
             self.encoder.layers = nn.ModuleList()
@@ -90,12 +91,14 @@ class FunctionModel(nn.Module):
                 dropout=config.dropout,
                 num_edge_types=NUM_EDGE_TYPES if config.typed_edges else None,
             )
-            if has_graph
+            if has_blocks
             else None
         )
-        has_facts = has_graph and config.node_features != "instructions"
+        reads_operations = config.has_graph and config.graph == "operations"
+        self.operations = OperationEncoder(config) if reads_operations else None
+        has_facts = has_blocks and config.node_features != "instructions"
         self.block_facts = nn.Linear(NUM_BLOCK_FACTS, width) if has_facts else None
-        self.block_norm = nn.LayerNorm(width) if has_graph else None
+        self.block_norm = nn.LayerNorm(width) if has_blocks else None
         self.token_set = (
             nn.EmbeddingBag(len(LEVELS) * config.encoder.vocab_size, config.dimension, mode="sum")
             if config.token_set
@@ -103,7 +106,7 @@ class FunctionModel(nn.Module):
         )
         self.token_set_norm = nn.LayerNorm(config.dimension) if config.token_set else None
         self.block_tokens = (
-            nn.Linear(config.dimension, width, bias=False) if has_graph and config.block_tokens else None
+            nn.Linear(config.dimension, width, bias=False) if has_blocks and config.block_tokens else None
         )
         self.pooler = MeanPooler()
         self.from_sequence = nn.Linear(width, config.dimension) if has_sequence else None
@@ -142,7 +145,8 @@ class FunctionModel(nn.Module):
             labels: ``(instructions,)`` int64: the mnemonic of each masked instruction, −100 elsewhere.
             need_maps: ``"prefix"`` for the weight on the prefix.
         """
-        embedded = self.embeddings.embed(batch.tokens)
+        reads = self.from_sequence is not None or self.operations is None
+        embedded = self.embeddings.embed(batch.tokens if reads else batch.tokens[:0])
         # A batch has any number of blocks, and for each number a CPU's half precision compiles code, and keeps it:
         # blocks are few, and full precision costs next to nothing.
         device = embedded.device.type
@@ -165,6 +169,9 @@ class FunctionModel(nn.Module):
 
     def _summary(self, batch: FunctionBatch, embedded: Tensor) -> Tensor | None:
         """The graph's summary, ``(functions, hidden)``."""
+        if self.operations is not None and batch.operations is not None:
+            summary = self.operations(batch.operations, batch.num_functions)
+            return summary if batch.graph_of is None else summary[batch.graph_of]
         if self.graph is None or self.block_norm is None:
             return None
         features: list[Tensor] = []

@@ -14,6 +14,8 @@ from weft.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from weft.bcsd.represent.graphs import OperationGraphs
+
 COLUMNS = ("tokens", "blocks", "edges")
 """The columns of the extraction's schema that are read here."""
 
@@ -30,6 +32,7 @@ class FunctionArrays:
         first_block: ``(functions + 1,)``.
         edges: ``(edges, 3)`` int32, source block, target block, kind, counted within the function.
         first_edge: ``(functions + 1,)``.
+        graphs: Of their operations; None where nothing reads them.
     """
 
     tokens: NDArray[np.uint16]
@@ -38,6 +41,7 @@ class FunctionArrays:
     first_block: NDArray[np.int64]
     edges: NDArray[np.int32]
     first_edge: NDArray[np.int64]
+    graphs: OperationGraphs | None = None
 
     def __len__(self) -> int:
         return len(self.first_instruction) - 1
@@ -53,12 +57,19 @@ class FunctionArrays:
         return np.diff(self.first_block)
 
     @classmethod
-    def from_table(cls, functions: pa.Table) -> FunctionArrays:
+    def from_table(cls, functions: pa.Table, graphs: OperationGraphs | None = None) -> FunctionArrays:
         """Flatten the columns ``tokens``, ``blocks`` and ``edges`` of an extracted table.
 
+        Args:
+            functions: The table.
+            graphs: Of its functions' operations, in its order.
+
         Raises:
-            InputError: A column is missing, or a function has no instructions or no blocks.
+            InputError: A column is missing, a function has no instructions or no blocks, or another number
+                of graphs.
         """
+        if graphs is not None and len(graphs) != functions.num_rows:
+            raise InputError(f"{len(graphs)} graphs of operations for {functions.num_rows} functions")
         missing = [name for name in COLUMNS if name not in functions.column_names]
         if missing:
             raise InputError(f"the table of functions has no column {missing[0]!r}")
@@ -78,6 +89,7 @@ class FunctionArrays:
                 axis=1,
             ),
             first_edge=first_edge,
+            graphs=graphs,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,9 +99,7 @@ class OperationGraphs:
         nodes, edges, sizes = (np.zeros(len(rows), np.int64) for _ in range(3))
         nodes[there], sizes[there] = self.num_nodes[rows[there]], self.operations[rows[there]]
         edges[there] = np.diff(self.first_edge)[rows[there]]
-        node_rows, edge_rows = (
-            spans(first, rows[there]) for first in (self.first_node, self.first_edge)
-        )
+        node_rows, edge_rows = (spans(first, rows[there]) for first in (self.first_node, self.first_edge))
         return OperationGraphs(
             self.codes[node_rows],
             np.concatenate([[0], np.cumsum(nodes)]),
@@ -110,6 +108,19 @@ class OperationGraphs:
             np.concatenate([[0], np.cumsum(edges)]),
             sizes,
         )
+
+    def shuffled(self, seed: int) -> OperationGraphs:
+        """A control: every edge ends somewhere else in its function, as often at each operation as before.
+
+        Args:
+            seed: Of the order.
+        """
+        draw = np.random.default_rng(seed)
+        owner = np.repeat(np.arange(len(self)), np.diff(self.first_edge))
+        # Sorted by function, and by chance within each.
+        order = np.lexsort((draw.random(len(owner)), owner))
+        edges = np.stack([self.edges[:, 0], self.edges[order, 1]], axis=1)
+        return replace(self, edges=edges)
 
 
 def write_graphs(path: Path, lifter: str, address: NDArray[np.uint64], graphs: OperationGraphs) -> None:
@@ -126,7 +137,9 @@ def write_graphs(path: Path, lifter: str, address: NDArray[np.uint64], graphs: O
     """
     arrays: dict[str, Any] = {name: getattr(graphs, name) for name in _NAMES[3:]}
     with replaced(path) as part, open(part, "wb") as file:
-        np.savez_compressed(file, version=np.int64(GRAPHS_VERSION), lifter=np.array(lifter), address=address, **arrays)
+        np.savez_compressed(
+            file, version=np.int64(GRAPHS_VERSION), lifter=np.array(lifter), address=address, **arrays
+        )
 
 
 def read_graphs(path: str | os.PathLike[str]) -> tuple[str, NDArray[np.uint64], OperationGraphs]:
@@ -137,15 +150,18 @@ def read_graphs(path: str | os.PathLike[str]) -> tuple[str, NDArray[np.uint64], 
     """
     place = os.fspath(path)
     try:
-        with np.load(place, allow_pickle=False) as file:
-            held = {name: file[name] for name in _NAMES}
+        with open(place, "rb") as stream:
+            file: Any = np.load(stream, allow_pickle=False)
+            held: dict[str, Any] = {name: file[name] for name in _NAMES}
     except FileNotFoundError as error:
         raise InputError("no such file", where=place) from error
-    except (OSError, ValueError, EOFError, KeyError, AttributeError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, EOFError, LookupError, zipfile.BadZipFile) as error:
         raise InputError("no file of graphs of operations", where=place) from error
     version = held["version"].tolist()
     if version != GRAPHS_VERSION:
-        raise InputError(f"graphs of version {version}", where=place, hint=f"this version reads {GRAPHS_VERSION}")
+        raise InputError(
+            f"graphs of version {version}", where=place, hint=f"this version reads {GRAPHS_VERSION}"
+        )
     graphs = OperationGraphs(**{name: held[name] for name in _NAMES[3:]})
     if not _sound(held["address"], graphs):
         raise InputError("a damaged file of graphs of operations", where=place)
@@ -198,7 +214,12 @@ def _joined(parts: Sequence[OperationGraphs]) -> OperationGraphs:
         return np.concatenate([getattr(part, name) for part in parts])
 
     return OperationGraphs(
-        rows("codes"), firsts("first_node"), rows("edges"), rows("kinds"), firsts("first_edge"), rows("operations")
+        rows("codes"),
+        firsts("first_node"),
+        rows("edges"),
+        rows("kinds"),
+        firsts("first_edge"),
+        rows("operations"),
     )
 
 
@@ -227,4 +248,3 @@ def _sound(address: NDArray[Any], graphs: OperationGraphs) -> bool:
     largest = np.repeat(graphs.num_nodes, np.diff(graphs.first_edge))
     within = bool((graphs.edges.astype(np.int64) < largest[:, None]).all())
     return within and bool((graphs.kinds < len(OperationEdge)).all())
-
