@@ -8,7 +8,7 @@ Every control trains for the same number of steps on the same groups; the first 
 any. FOLDER/results.jsonl gets one line for each control, seed and role: for every setting which queries were answered
 rightly, and which of them have more than 128 instructions,
 
-  * by the cosine of what was trained alone;
+  * by the cosine of what was trained (``alone``: corrected for hubs), and by the bag of operations, untrained;
   * by the shipped score (bcsd-small, tokens, operations, callees) with what was trained as one more cosine, at every
     weight of :data:`WEIGHTS`, 0 being the shipped score as it is. The weight is chosen on the validation packages.
 
@@ -42,6 +42,7 @@ from weft.bcsd.model.config import ModelConfig
 from weft.bcsd.model.function_model import FunctionModel
 from weft.bcsd.represent.arrays import FunctionArrays
 from weft.bcsd.represent.graphs import OperationGraphs, graphs_of
+from weft.bcsd.represent.operations import operation_idf
 from weft.bcsd.table import read_table
 from weft.bcsd.use.embedder import Embedder
 from weft.bcsd.use.score import without_hubs
@@ -52,12 +53,15 @@ from weft.platform.files import append_text
 from weft.train import TrainConfig
 
 ALONE = {"branches": "graph", "prefix": "none", "token_set": False, "intermediate_size": 256}
+BESIDE = ALONE | {"operation_set": 1 << 15}
 OPERATIONS = {"graph": "operations", "max_blocks": 1024}
 CONTROLS: dict[str, dict[str, Any]] = {
     "graph alone: operations": ALONE | OPERATIONS,
-    "graph alone: operations, edges shuffled": ALONE | OPERATIONS | {"shuffle": True},
-    "graph alone: operations, no edges": ALONE | OPERATIONS | {"edges": False},
-    "graph alone: control flow": ALONE,
+    "learned bag: operations": BESIDE | OPERATIONS,
+    "learned bag: operations, edges shuffled": BESIDE | OPERATIONS | {"shuffle": True},
+    "learned bag: operations, no edges": BESIDE | OPERATIONS | {"edges": False},
+    "learned bag: control flow": BESIDE,
+    "learned bag: no graph": BESIDE | {"branches": "set"},
     "prefix: operations": OPERATIONS,
     "prefix: operations, edges shuffled": OPERATIONS | {"shuffle": True},
     "prefix: operations, no edges": OPERATIONS | {"edges": False},
@@ -104,6 +108,7 @@ def train(
         model.load_state_dict({n: t for n, t in kept.items() if n in model.state_dict()}, strict=False)
     else:
         model = FunctionModel(replace(ModelConfig(), **choices))
+        model.weigh_operations(torch.from_numpy(operation_idf()))
     config = TrainConfig(
         steps=arguments.steps,
         batch_size=2 * arguments.groups,
@@ -191,7 +196,13 @@ class Judge:
         found: dict[str, Any] = {}
         for task in self.tasks:
             learned = self.cosine(task, embeddings)
-            systems = {"alone": learned}
+            weights = self.embedder.weights
+            bag = self.vectors.tfidf(task, self.vectors.operations.own)
+            systems = {
+                "cosine": learned,
+                "alone": without_hubs(learned, weights),
+                "bag": without_hubs(bag, weights),
+            }
             if instead:
                 systems["0.0"] = without_hubs(self.scores(task, self.shipped), self.embedder.weights)
                 systems["instead"] = without_hubs(self.scores(task, embeddings), self.embedder.weights)

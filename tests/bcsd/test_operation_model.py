@@ -23,7 +23,7 @@ from weft.bcsd.represent.arrays import FunctionArrays
 from weft.bcsd.represent.graphs import CODES, OperationGraphs
 from weft.bcsd.represent.lexical import LEVELS as TIMES
 from weft.bcsd.represent.lexical import Lexical
-from weft.bcsd.represent.operations import operation_rows
+from weft.bcsd.represent.operations import operation_idf, operation_rows
 from weft.bcsd.represent.vocabulary import load_vocabulary
 from weft.bcsd.use.embedder import Embedder
 from weft.bcsd.use.score import ScoreWeights
@@ -51,6 +51,8 @@ VARIANTS = {
     "no edges": replace(ALONE, edges=False),
     "one kind of edge": replace(ALONE, typed_edges=False),
     "no reverse edges": replace(ALONE, reverse_edges=False),
+    "beside the set": replace(ALONE, operation_set=128),
+    "beside the set and tokens": replace(BOTH, operation_set=128),
     "all levels": replace(ALONE, operation_levels=3, operation_codes=64),
 }
 
@@ -202,16 +204,73 @@ def test_a_table_alone_is_refused_in_one_line(table) -> None:
     assert Embedder(model_of(unread), LEXICAL).embed(table).shape == (table.num_rows, 24)
 
 
+def test_the_set_holds_every_code_once_and_its_rows_are_as_long_as_they_are_rare(graphs, arrays) -> None:
+    chosen = np.array([5, 2])
+    batch = collate_operations(graphs, chosen, 3)
+    ends = [*batch.held_first.tolist(), len(batch.held)]
+    for number, function in enumerate(chosen):
+        own = graphs.codes[graphs.first_node[function] : graphs.first_node[function + 1]]
+        assert batch.held[ends[number] : ends[number + 1]].tolist() == np.unique(own).tolist()
+    config = replace(ALONE, branches="set", operation_set=CODES, dimension=512)
+    assert FunctionModel(config).operations is None
+    model = FunctionModel(config).eval()
+    torch.manual_seed(0)
+    idf = torch.from_numpy(operation_idf())
+    model.weigh_operations(idf)
+    with torch.no_grad():
+        found = model(collate(arrays, np.arange(len(graphs)), config))
+    assert found.without_set is None
+    # It starts as the cosine of the weighed sets, up to noise.
+    sets = np.zeros((len(graphs), CODES), np.float32)
+    for function in range(len(graphs)):
+        codes = graphs.codes[graphs.first_node[function] : graphs.first_node[function + 1]]
+        sets[function, np.unique(codes)] = operation_idf()[np.unique(codes)]
+    sets /= np.linalg.norm(sets, axis=1, keepdims=True)
+    assert np.abs((found.embeddings @ found.embeddings.T).numpy() - sets @ sets.T).max() < 0.2
+    # A code that shares its row with a common one is as long as that.
+    small = FunctionModel(replace(config, operation_set=2))
+    small.weigh_operations(torch.tensor([0.0, 5.0, 3.0, 7.0]))
+    assert small.operation_set is not None
+    lengths = small.operation_set.weight.norm(dim=1)
+    assert lengths[0] == 0
+    assert 5 * 0.09 < lengths[1] / 512**0.5 < 5 * 0.11
+
+
+def test_a_share_of_the_set_is_left_out_in_training(arrays, table) -> None:
+    config = replace(ALONE, operation_set=64)
+    rows = GroupPlan(table, SamplingConfig(groups=8, min_blocks=2)).epoch(0)[0]
+    plain, hiding = (
+        Collator(arrays, config, Learning(drop_tokens=share))(rows, torch.Generator().manual_seed(0)).batch
+        for share in (0.0, 0.5)
+    )
+    assert plain.operations is not None
+    assert hiding.operations is not None
+    assert 0.4 < len(hiding.operations.held) / len(plain.operations.held) < 0.6
+    assert torch.equal(plain.operations.codes, hiding.operations.codes)
+    output = model_of(config)(plain)
+    assert output.without_set is not None
+    assert not torch.equal(output.without_set, output.embeddings)
+
+
 @pytest.mark.parametrize(
-    "change", [{"graph": "nodes"}, {"operation_levels": 0}, {"operation_levels": 4}, {"operation_codes": 0}]
+    "change",
+    [
+        {"operation_set": -1},
+        {"branches": "set"},
+        {"graph": "nodes"},
+        {"operation_levels": 0},
+        {"operation_levels": 4},
+        {"operation_codes": 0},
+    ],
 )
 def test_wrong_settings_are_named(change) -> None:
     with pytest.raises(ConfigError, match=next(iter(change))):
-        replace(BOTH, **change)
+        replace(ALONE, **change)
 
 
 def test_what_came_later_is_in_the_file_only_where_it_is_used() -> None:
-    assert not {"graph", "operation_levels", "operation_codes"} & set(ModelConfig().to_dict())
+    later = {"graph", "operation_levels", "operation_codes", "operation_set"}
+    assert not later & set(ModelConfig().to_dict())
     assert replace(BOTH, operation_levels=2).to_dict()["operation_levels"] == 2
     assert ModelConfig.from_dict(BOTH.to_dict()) == BOTH
 

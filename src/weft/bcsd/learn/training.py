@@ -39,10 +39,10 @@ class Learning:
     Args:
         temperature: Of NT-Xent.
         mlm_weight: Share of the language-model loss beside it.
-        branch_weight: Share of NT-Xent on the embedding without the token set: alone, the set would answer
+        branch_weight: Share of NT-Xent on the embedding without the sets: alone, they would answer
             most questions before the other branches have learnt to.
         mask: Share of the instructions that are hidden, whole.
-        drop_tokens: Share of the entries of the token sets that are left out.
+        drop_tokens: Share of the entries of the sets that are left out.
         mlm_positions: Hidden instructions per batch whose mnemonic is predicted, at most.
         length_groups: Into how many groups of similar length the sequences of a batch are cut.
         shuffle_graphs: Every function gets the graph of another one of its batch: a control.
@@ -151,10 +151,18 @@ class Collator:
         return torch.from_numpy(held.toarray().astype(np.float32))
 
     def _drop(self, batch: FunctionBatch, generator: torch.Generator) -> FunctionBatch:
-        """The batch with some entries of the token sets left out."""
-        kept = torch.rand(len(batch.held), generator=generator) >= self.learning.drop_tokens
+        """The batch with some entries of the sets left out."""
+        held, held_first = self._some(batch.held, batch.held_first, generator)
+        operations = batch.operations
+        if operations is not None and self.config.operation_set:
+            some, first = self._some(operations.held, operations.held_first, generator)
+            operations = replace(operations, held=some, held_first=first)
+        return replace(batch, held=held, held_first=held_first, operations=operations)
+
+    def _some(self, held: Tensor, first: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        kept = torch.rand(len(held), generator=generator) >= self.learning.drop_tokens
         before = torch.cat([torch.zeros(1, dtype=torch.int64), kept.cumsum(0)])
-        return replace(batch, held=batch.held[kept], held_first=before[batch.held_first])
+        return held[kept], before[first]
 
 
 def loss_step(

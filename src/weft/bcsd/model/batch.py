@@ -102,7 +102,7 @@ def collate(
         InputError: The model reads graphs of operations, and the functions have none.
     """
     operations: OperationBatch | None = None
-    if config.graph == "operations" and config.has_graph:
+    if config.reads_operations:
         if arrays.graphs is None:
             raise InputError("the model reads graphs of operations, which a table does not hold")
         operations = collate_operations(arrays.graphs, chosen, config.max_blocks)

@@ -11,7 +11,7 @@ from weft.errors import ConfigError
 from weft.platform.settings import Settings
 
 PrefixSource = Literal["graph", "register", "none"]
-Branches = Literal["both", "sequence", "graph"]
+Branches = Literal["both", "sequence", "graph", "set"]
 NodeFeatures = Literal["both", "instructions", "facts"]
 BlockDecay = Literal["none", "scores", "weights"]
 Kind = Literal["function", "contract"]
@@ -30,6 +30,7 @@ LATER = (
     "graph",
     "operation_levels",
     "operation_codes",
+    "operation_set",
 )
 
 
@@ -55,7 +56,7 @@ class ModelConfig(Settings):
         edges: Whether the graph encoder sees the edges; without them a graph is a bag of blocks.
         branches: Which of them make the embedding. ``"both"``: the sequence, conditioned by the graph, with
             the graph's summary beside it; ``"sequence"``: without the summary beside it; ``"graph"``: no
-            sequence at all.
+            sequence at all; ``"set"``: neither, but the sets of tokens and operations that there are.
         token_set: Whether the set of the tokens of the whole function enters the embedding as well.
         share_jump_positions: Whether the token of a jump's target is the position embedding of the target
             instruction, as in jTrans.
@@ -76,6 +77,8 @@ class ModelConfig(Settings):
         operation_levels: What an operation is to the graph encoder: 1 its name, 2 also its operands' names, 3 also
             theirs.
         operation_codes: Rows of the table of each of these levels; hashes share them.
+        operation_set: Rows of a table whose sum over the set of the function's operations (all levels) enters the
+            embedding as well; 0 leaves it out.
 
     Raises:
         ConfigError: A field breaks its rule.
@@ -108,6 +111,7 @@ class ModelConfig(Settings):
     graph: GraphNodes = "blocks"
     operation_levels: int = 1
     operation_codes: int = 4096
+    operation_set: int = 0
 
     def __post_init__(self) -> None:
         for name in (
@@ -137,13 +141,28 @@ class ModelConfig(Settings):
         ):
             self._require(name, getattr(self, name) in choices, f"one of {', '.join(choices)}")
         self._require("operation_levels", self.operation_levels <= 3, "at most 3")
+        whole = type(self.operation_set) is int and self.operation_set >= 0
+        self._require("operation_set", whole, "an integer of at least 0")
+        sets = self.token_set or self.operation_set > 0
+        self._require("branches", sets or self.branches != "set", "another without any set")
+        self._require("prefix", self.prefix == "none" or self.branches != "set", "none without a sequence")
         self._require("block_tokens", self.token_set or not self.block_tokens, "False without token_set")
         _ = self.encoder
 
     @property
     def has_graph(self) -> bool:
         """Whether any part reads the graph."""
-        return self.prefix == "graph" or self.branches != "sequence"
+        return self.prefix == "graph" or self.branches in ("both", "graph")
+
+    @property
+    def has_sequence(self) -> bool:
+        """Whether instructions are read one after another."""
+        return self.branches in ("both", "sequence")
+
+    @property
+    def reads_operations(self) -> bool:
+        """Whether graphs of operations are needed beside the table."""
+        return (self.has_graph and self.graph == "operations") or self.operation_set > 0
 
     @property
     def encoder(self) -> EncoderConfig:

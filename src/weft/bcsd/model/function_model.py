@@ -76,7 +76,7 @@ class FunctionModel(nn.Module):
         super().__init__()
         self.config = config
         width = config.hidden_size
-        has_sequence = config.branches != "graph"
+        has_sequence = config.has_sequence
         has_blocks = config.has_graph and config.graph == "blocks"
         self.encoder = Encoder(config.encoder, InstructionEmbeddings(config), _conditioner(config))
         if not has_sequence:
@@ -94,8 +94,8 @@ class FunctionModel(nn.Module):
             if has_blocks
             else None
         )
-        reads_operations = config.has_graph and config.graph == "operations"
-        self.operations = OperationEncoder(config) if reads_operations else None
+        others = config.has_graph and config.graph == "operations"
+        self.operations = OperationEncoder(config) if others else None
         has_facts = has_blocks and config.node_features != "instructions"
         self.block_facts = nn.Linear(NUM_BLOCK_FACTS, width) if has_facts else None
         self.block_norm = nn.LayerNorm(width) if has_blocks else None
@@ -108,10 +108,16 @@ class FunctionModel(nn.Module):
         self.block_tokens = (
             nn.Linear(config.dimension, width, bias=False) if has_blocks and config.block_tokens else None
         )
+        self.operation_set = (
+            nn.EmbeddingBag(config.operation_set, config.dimension, mode="sum")
+            if config.operation_set
+            else None
+        )
+        self.operation_set_norm = nn.LayerNorm(config.dimension) if config.operation_set else None
         self.pooler = MeanPooler()
         self.from_sequence = nn.Linear(width, config.dimension) if has_sequence else None
         self.from_graph = (
-            nn.Linear(width, config.dimension, bias=False) if config.branches != "sequence" else None
+            nn.Linear(width, config.dimension, bias=False) if config.branches in ("both", "graph") else None
         )
         self.mlm_head = MLMHead(config.encoder) if has_sequence else None
 
@@ -135,6 +141,21 @@ class FunctionModel(nn.Module):
                 table = self.token_set.weight
                 table.normal_(std=_SET_STD).mul_(weights[:, None].to(table))
 
+    def weigh_operations(self, weights: Tensor) -> None:
+        """Draw the table of the set of operations anew, its rows as long as their weights: see :meth:`weigh_tokens`.
+
+        Args:
+            weights: ``(CODES,)``, such as :func:`weft.bcsd.represent.operations.operation_idf`; codes that share a row
+                are as rare as the commonest of them.
+        """
+        if self.operation_set is not None:
+            with torch.no_grad():
+                table = self.operation_set.weight
+                lengths = torch.full((len(table),), float("inf"))
+                rows = torch.arange(len(weights)) % len(table)
+                lengths.scatter_reduce_(0, rows, weights.float(), "amin")
+                table.normal_(std=_SET_STD).mul_(lengths[:, None].to(table))
+
     def forward(
         self, batch: FunctionBatch, labels: Tensor | None = None, need_maps: NeedMaps = False
     ) -> FunctionOutput:
@@ -145,7 +166,7 @@ class FunctionModel(nn.Module):
             labels: ``(instructions,)`` int64: the mnemonic of each masked instruction, −100 elsewhere.
             need_maps: ``"prefix"`` for the weight on the prefix.
         """
-        reads = self.from_sequence is not None or self.operations is None
+        reads = self.from_sequence is not None or self.graph is not None
         embedded = self.embeddings.embed(batch.tokens if reads else batch.tokens[:0])
         # A batch has any number of blocks, and for each number a CPU's half precision compiles code, and keeps it:
         # blocks are few, and full precision costs next to nothing.
@@ -160,12 +181,27 @@ class FunctionModel(nn.Module):
         if self.from_sequence is not None:
             pooled, logits, found, maps = self._read(batch, embedded, summary, labels, need_maps)
             parts.append(self.from_sequence(pooled))
-        total = torch.stack([part.float() for part in parts]).sum(dim=0)
+        sets = self._sets(batch)
         without_set = None
-        if self.token_set is not None and self.token_set_norm is not None:
-            without_set = F.normalize(total, dim=-1)
-            total = total + self.token_set_norm(self.token_set(batch.held, batch.held_first)).float()
+        if parts:
+            total = torch.stack([part.float() for part in parts]).sum(dim=0)
+            without_set = F.normalize(total, dim=-1) if sets else None
+            sets = [total, *sets]
+        total = sets[0].float()
+        for part in sets[1:]:
+            total = total + part.float()
         return FunctionOutput(F.normalize(total, dim=-1), without_set, summary, logits, found, maps)
+
+    def _sets(self, batch: FunctionBatch) -> list[Tensor]:
+        """What the sets of the whole function say, each ``(functions, dimension)``."""
+        found: list[Tensor] = []
+        if self.token_set is not None and self.token_set_norm is not None:
+            found.append(self.token_set_norm(self.token_set(batch.held, batch.held_first)))
+        held = batch.operations
+        if self.operation_set is not None and self.operation_set_norm is not None and held is not None:
+            rows = held.held % self.operation_set.num_embeddings
+            found.append(self.operation_set_norm(self.operation_set(rows, held.held_first)))
+        return found
 
     def _summary(self, batch: FunctionBatch, embedded: Tensor) -> Tensor | None:
         """The graph's summary, ``(functions, hidden)``."""
@@ -241,7 +277,7 @@ class FunctionModel(nn.Module):
 
 
 def _conditioner(config: ModelConfig) -> Conditioner | None:
-    if config.branches == "graph":
+    if not config.has_sequence:
         return None
     prefix = _prefix(config)
     if config.block_decay == "none":

@@ -33,12 +33,16 @@ class OperationBatch:
         edge_index: ``(2, edges)`` int64, where a message comes from and goes to: from what an operation depends on to
             it, and back but to those that depend on nothing.
         edge_type: ``(edges,)`` int64 below :data:`NUM_OPERATION_EDGE_TYPES`, reverses in the second half.
+        held: ``(entries,)`` int64, the distinct codes of each function, all levels, one function after the other.
+        held_first: ``(functions,)`` int64, the first entry of each function.
     """
 
     codes: Tensor
     graph: Tensor
     edge_index: Tensor
     edge_type: Tensor
+    held: Tensor
+    held_first: Tensor
 
 
 def collate_operations(graphs: OperationGraphs, chosen: NDArray[np.int64], largest: int) -> OperationBatch:
@@ -60,6 +64,7 @@ def collate_operations(graphs: OperationGraphs, chosen: NDArray[np.int64], large
     owner = np.repeat(np.arange(len(chosen)), own)
     seen = place < largest
     codes[first[owner[seen]] + place[seen]] = graphs.codes[rows[seen]]
+    sets = np.unique(np.repeat(owner, LEVELS) * CODES + graphs.codes[rows].reshape(-1))
     edge_rows = spans(graphs.first_edge, chosen)
     of = np.repeat(np.arange(len(chosen)), np.diff(graphs.first_edge)[chosen])
     edges = graphs.edges[edge_rows].astype(np.int64)
@@ -76,6 +81,8 @@ def collate_operations(graphs: OperationGraphs, chosen: NDArray[np.int64], large
             np.stack([np.concatenate([operand, user[back]]), np.concatenate([user, operand[back]])])
         ),
         edge_type=torch.from_numpy(np.concatenate([kind, kind[back] + len(OperationEdge)])),
+        held=torch.from_numpy(sets % CODES),
+        held_first=torch.from_numpy(np.searchsorted(sets, np.arange(len(chosen)) * CODES)),
     )
 
 
