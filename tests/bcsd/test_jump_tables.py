@@ -46,6 +46,12 @@ def test_of_several_jumps_the_nearest_is_followed() -> None:
     assert list(seen) == [3, 2, 1]
 
 
+def test_what_reaches_an_instruction_over_all_paths() -> None:
+    seen = backward(10, ends={5}, sources={6: [1], 8: [2]})
+    assert sorted(seen.reaching(9, lambda index: index in (0, 2), 100)) == [0, 2]
+    assert seen.reaching(9, lambda index: index in (0, 2), 3) == []
+
+
 def test_a_table_ends_at_the_next_address_that_is_computed() -> None:
     code = backward(4, taken=[0x20, 0x10])
     assert [code.next_address_taken(address) for address in (0x0F, 0x10, 0x20)] == [0x10, 0x20, None]

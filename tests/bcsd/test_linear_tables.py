@@ -119,9 +119,100 @@ def test_as_many_jumps_behind_an_a32_jump():
     assert targets("arm", ["cmp r3, #2", "addls pc, pc, r3, lsl #2"]) == [BASE + 12, BASE + 16, BASE + 20]
 
 
-def test_a_target_outside_of_the_function_makes_no_table():
-    table = words(CASES[0], BASE + 0x2000, CASES[2])
-    assert targets("arm", MADE["arm, addresses"][1], table) is None
+def test_targets_may_lie_in_a_part_of_its_own_but_not_all_of_them():
+    away = BASE + 0x2000
+    lines = MADE["arm, addresses"][1]
+    assert targets("arm", lines, words(CASES[0], away, CASES[2])) == [CASES[0], away, CASES[2]]
+    assert targets("arm", lines, words(away, away, away)) is None
+
+
+THUNK, GOT = bytes.fromhex("f30f1efb8b1c24c3"), TABLE + 0x1000
+GET = [f"call {BASE + 0x80:#x}", f"add ebx, {GOT - BASE - 4:#x}"]
+I386 = {
+    "loaded and added": [
+        *("cmp eax, 2", "ja 0x10090", "mov edx, dword ptr [ebx + eax*4 - 0x1000]", "add edx, ebx"),
+    ],
+    "added in place": [
+        *("cmp al, 2", "ja 0x10090", "movzx edx, al", "mov ecx, ebx"),
+        *("add ecx, dword ptr [ebx + edx*4 - 0x1000]", "mov edx, ecx"),
+    ],
+    "from the frame, wherever its end is": [
+        *("sub esp, 0x10", "mov dword ptr [esp + 8], ebx", "sub esp, 8", "nop "),
+        *("mov edx, dword ptr [esp + 0x10]", "cmp eax, 2", "ja 0x10090", "lea esi, [esi]"),
+        "add edx, dword ptr [edx + eax*4 - 0x1000]",
+    ],
+    "in steps": [
+        *("cmp dword ptr [ebp - 8], 2", "ja 0x10090", "mov eax, dword ptr [ebp - 8]", "shl eax, 2"),
+        *("lea edx, [ebx - 0x1000]", "mov edx, dword ptr [eax + edx]", "add edx, ebx"),
+    ],
+}
+
+
+def i386_targets(lines, entries):
+    image, instructions = made("i386", [*GET, *lines, "jmp edx"], words(*entries))
+    image.code[0] = Region(".text", BASE, memoryview(bytes(0x80) + THUNK + bytes(0x80)), 0x108, True, False)
+    image.data[0] = image.code[0]
+    addresses = [line[0] for line in instructions]
+    backward = Backward(instructions, addresses, set(), {}, (BASE, BASE + 0x100), [])
+    find = architecture_named("i386").find_table
+    found = find(image, instructions, len(instructions) - 1, backward, lambda at: at % 2 == 0)
+    return None if found is None else found.targets
+
+
+@pytest.mark.parametrize("form", I386)
+def test_position_independent_i386_counts_from_the_global_offset_table(form):
+    entries = [case - GOT for case in CASES]
+    assert i386_targets(I386[form], entries) == CASES
+    bare = [line for line in I386[form] if not line.startswith("cmp")]
+    assert i386_targets(bare, entries) is None
+    # Another comparison than one for "above" says nothing of how many there are.
+    assert i386_targets([line.replace("ja ", "jg ") for line in I386[form]], entries) is None
+
+
+def test_a_byte_has_256_values():
+    lines = ["movzx eax, byte ptr [esp + 4]", *I386["loaded and added"][2:]]
+    assert i386_targets(lines, [CASES[number % 3] - GOT for number in range(256)]) is not None
+    assert i386_targets(lines, [CASES[number % 3] - GOT for number in range(255)]) is None
+
+
+def test_a_constant_is_found_where_the_nearest_path_tells_nothing():
+    """The block of the table is reached by a jump from the head alone; in front of it another path has ended."""
+    lines = [
+        "auipc a5, 0x10",
+        "addi a5, a5, 0",
+        "addi s1, zero, 2",
+        "c.beqz a1, 0xc",
+        "ld a5, 8(a2)",
+        "c.jr ra",
+    ]
+    lines += [
+        "bltu s1, a0, 0x80",
+        "slli a0, a0, 2",
+        "add a0, a0, a5",
+        "c.lw a0, 0(a0)",
+        "c.add a0, a5",
+        "c.jr a0",
+    ]
+    image, instructions = made("riscv64", lines, FROM_TABLE)
+    addresses = [line[0] for line in instructions]
+    for sources, wanted in (({6: [3]}, CASES), ({6: [3, 4]}, None)):
+        backward = Backward(instructions, addresses, {5}, sources, (BASE, BASE + 0x100), [])
+        find = architecture_named("riscv64").find_table
+        found = find(image, instructions, len(instructions) - 1, backward, lambda at: at % 2 == 0)
+        assert (None if found is None else found.targets) == wanted
+
+
+def test_a_field_of_s0_is_no_place_in_the_frame():
+    lines = [
+        "c.li a5, 2",
+        "bltu a5, s0, 0x80",
+        "auipc a4, 0x10",
+        "addi a4, a4, -8",
+        "c.slli s0, 2",
+        "c.add s0, a4",
+    ]
+    lines += ["c.lw a5, 0(s0)", "c.add a5, a4", "c.jr a5"]
+    assert targets("riscv64", lines, FROM_TABLE) == CASES
 
 
 def test_what_an_index_was_before_a_loop_is_not_what_it_is():

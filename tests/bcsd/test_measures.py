@@ -42,6 +42,8 @@ def test_tables_of_other_processors_are_read_too():
     mips = "\t.rdata\n\t.align\t2\nL0x4:\n\t.gpword\tL0x7\n\t.gpword\tL0x6\n\t.text\n"
     thumb = "\t.text\nL0x8:\n\t.byte\t(L0x2-L0x8)/2\n\t.2byte\t(L0x3-L0x8)/2\n"
     i386 = "\t.section\t.rodata\nL0x9:\n\t.long\tL0x1@GOTOFF\n\t.long\tL0x5\n"
+    marked = "\t.text\nL0x3:\n\t.word\tL0x2+1-L0x3\n\t.word\tL0x5+1-L0x3\n"
+    assert read_tables(marked) == {"L0x3": ["L0x2", "L0x5"]}
     assert read_tables(mips) == {"L0x4": ["L0x7", "L0x6"]}
     assert read_tables(thumb) == {"L0x8": ["L0x2", "L0x3"]}
     assert read_tables(i386) == {"L0x9": ["L0x1"]}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 Raw = tuple[int, int, str, str]
 
 #: Jumps taken backwards over, per walk: beyond that the origin is not worth the search.
-_HOPS = 8
+_HOPS = 32
 
 
 class Backward:
@@ -63,6 +63,28 @@ class Backward:
             seen.add(previous)
             yield previous
             index = previous
+
+    def reaching(self, index: int, stops: Callable[[int], bool], limit: int) -> list[int]:
+        """The instructions at which all known paths to ``index`` stop when followed back; none where they are too long.
+
+        Args:
+            index: Where the paths end.
+            stops: Whether a path is followed no further than an instruction.
+            limit: Of instructions on all of them.
+        """
+        seen: set[int] = set()
+        waiting, found = [index], list[int]()
+        while waiting:
+            index = waiting.pop()
+            fallen = () if index == 0 or index - 1 in self._ends else (index - 1,)
+            for previous in (*fallen, *self._sources.get(index, ())):
+                if previous in seen:
+                    continue
+                seen.add(previous)
+                (found if stops(previous) else waiting).append(previous)
+            if len(seen) > limit:
+                return []
+        return found
 
     def inside(self, address: int) -> bool:
         """Whether the address lies in the function."""

@@ -21,6 +21,8 @@ from weft.bcsd.read.image import Image
 Raw = tuple[int, int, str, str]
 #: Instructions looked back over for a definition, for the comparison; definitions within definitions.
 _LOOKED_BACK, _COMPARED, _DEEPEST = 512, 24, 12
+#: Instructions on all paths back.
+_LOOKED_OVER = 4096
 _MOST_ENTRIES = 1 << 12
 _ANYTHING = ((1, "?"),)
 
@@ -35,6 +37,7 @@ class Definition(NamedTuple):
         load: Bytes that are read at the sum and whether they are signed; None where the sum itself is meant.
         scale: What is loaded counts so many times.
         anchor: What is added to it then.
+        beside: ``(factor, register)`` added to what is loaded.
     """
 
     register: str
@@ -43,13 +46,21 @@ class Definition(NamedTuple):
     load: tuple[int, bool] | None = None
     scale: int = 1
     anchor: int = 0
+    beside: tuple[tuple[int, str], ...] = ()
 
 
 class Bound(NamedTuple):
-    """A comparison: the register, and how many values it can have where the jump is reached."""
+    """A comparison: the register, and how many values it can have where the jump is reached.
+
+    Args:
+        register: What is compared.
+        values: How many.
+        weak: Whether it only says how many values its width allows: a comparison further back says more.
+    """
 
     register: str
     values: int
+    weak: bool = False
 
 
 class Sum(NamedTuple):
@@ -75,8 +86,10 @@ class Speech(ABC):
         """What an instruction makes of the register that it writes: :func:`opaque` where that is not followed."""
 
     @abstractmethod
-    def bounds(self, instructions: Sequence[Raw], index: int) -> Bound | None:
-        """What a comparison, or a branch that compares, says."""
+    def bounds(
+        self, instructions: Sequence[Raw], index: int, known: Callable[[str], int | None]
+    ) -> Bound | None:
+        """What a comparison, or a branch that compares, says; ``known`` gives what a register surely holds there."""
 
     def entry(self, register: str, start: int) -> int | None:
         """What a register holds where the function at ``start`` is entered, if that is known."""
@@ -115,6 +128,7 @@ class Resolver:
             return None
         factor, leaf = value.terms[0]
         targets: list[int] = []
+        inside = False
         for number in range(bound.values):
             if isinstance(leaf, str):
                 place = value.constant + factor * number
@@ -124,10 +138,13 @@ class Resolver:
                     return None
                 place = value.constant + factor * entry
             place &= self._mask & ~(1 if self._image.architecture == "arm" else 0)
-            if not self._backward.inside(place) or not is_code(place):
+            if not is_code(place):
                 return None
+            # What is seldom reached may lie in a part of its own.
+            inside = inside or self._backward.inside(place)
             targets.append(place)
-        return Table(targets, bounded=True) if isinstance(leaf, Loaded) or abs(factor) > 1 else None
+        indexed = isinstance(leaf, Loaded) or abs(factor) > 1
+        return Table(targets, bounded=True) if inside and indexed else None
 
     def _entry(self, leaf: Loaded, number: int) -> int | None:
         if len(leaf.place.terms) != 1:
@@ -136,55 +153,91 @@ class Resolver:
         if width != leaf.size:
             return None
         place = leaf.place.constant + width * number & self._mask
-        if leaf.size == self._image.pointer_size:
-            return self._image.pointer(place)
-        return self._image.integer(place, leaf.size, signed=leaf.signed)
+        return self._lies(place, leaf.size, signed=leaf.signed)
 
     def _bound(self, jump: int) -> tuple[int, Bound | None]:
+        widest = -1, None
         for index in self._backward.walk(jump, _COMPARED):
-            bound = self._speech.bounds(self._instructions, index)
-            if bound is not None:
+            bound = self._speech.bounds(
+                self._instructions, index, lambda register, index=index: self._constant(register, index)
+            )
+            if bound is not None and not bound.weak:
                 return index, bound
-        return -1, None
+            if bound is not None and widest[1] is None:
+                widest = index, bound
+        return widest
+
+    def _constant(self, register: str, before: int) -> int | None:
+        value = self._value(register, before, -1, _DEEPEST)
+        return None if value.terms else value.constant
 
     def _sum_of(self, definition: Definition, before: int, compared: int, depth: int) -> Sum:
-        constant, found = definition.constant, {}
-        for factor, register in definition.terms:
+        total = self._added(Sum(definition.constant), definition.terms, before, compared, depth)
+        if definition.load is None:
+            return total
+        size, signed = definition.load
+        lies = self._lies(total.constant, size, signed=signed) if not total.terms else None
+        if lies is not None:
+            read = Sum(definition.anchor + definition.scale * lies)
+        else:
+            read = Sum(definition.anchor, ((definition.scale, Loaded(size, signed, total)),))
+        return self._added(read, definition.beside, before, compared, depth)
+
+    def _added(
+        self, to: Sum, terms: tuple[tuple[int, str], ...], before: int, compared: int, depth: int
+    ) -> Sum:
+        constant, found = to.constant, {leaf: factor for factor, leaf in to.terms}
+        for factor, register in terms:
             part = self._value(register, before, compared, depth)
             constant += factor * part.constant
             for inner, leaf in part.terms:
                 found[leaf] = found.get(leaf, 0) + factor * inner
-        total = Sum(constant & self._mask, tuple((factor, leaf) for leaf, factor in found.items() if factor))
-        if definition.load is None:
-            return total
-        size, signed = definition.load
-        if not total.terms:
-            lies = (
-                self._image.pointer(total.constant)
-                if size == self._image.pointer_size
-                else self._image.integer(total.constant, size, signed=signed)
-            )
-            if lies is not None:
-                return Sum(definition.anchor + definition.scale * lies)
-        return Sum(definition.anchor, ((definition.scale, Loaded(size, signed, total)),))
+        return Sum(constant & self._mask, tuple((factor, leaf) for leaf, factor in found.items() if factor))
+
+    def _lies(self, place: int, size: int, *, signed: bool) -> int | None:
+        """What the image holds at an address."""
+        if size == self._image.pointer_size:
+            return self._image.pointer(place)
+        return self._image.integer(place, size, signed=signed)
 
     def _value(self, register: str, before: int, compared: int, depth: int) -> Sum:
         unknown = Sum(0, ((1, register),))
         if depth == 0:
             return unknown
         for index in self._backward.walk(before, _LOOKED_BACK):
-            definition = self._speech.defines(self._image, self._instructions[index])
-            if definition is None or definition.register != register or self._speech.skips(definition):
+            definition = self._definition(register, index)
+            if definition is None:
                 continue
             if definition.terms == _ANYTHING:
-                return unknown
+                return self._agreed(register, before, compared, depth) or unknown
             if register == self._index and index < compared <= before:
                 # The index itself: what it was set to once says nothing of a loop.
                 return unknown
             value = self._sum_of(definition, index, compared, depth - 1)
             return unknown if value.terms and index < compared else value
         entered = self._speech.entry(register, self._start)
-        return unknown if entered is None else Sum(entered)
+        if entered is not None:
+            return Sum(entered)
+        return self._agreed(register, before, compared, depth) or unknown
+
+    def _agreed(self, register: str, before: int, compared: int, depth: int) -> Sum | None:
+        """The constant that a register holds over every path: the one that was followed may have been none."""
+        places = self._backward.reaching(
+            before, lambda index: self._definition(register, index) is not None, _LOOKED_OVER
+        )
+        values: set[Sum | None] = set()
+        for index in places:
+            definition = self._definition(register, index)
+            if definition is None or definition.terms == _ANYTHING or len(values) > 1:
+                return None
+            values.add(self._sum_of(definition, index, compared, min(depth - 1, 2)))
+        value = values.pop() if len(values) == 1 else None
+        return value if value is not None and not value.terms else None
+
+    def _definition(self, register: str, index: int) -> Definition | None:
+        """What an instruction makes of a register, None if nothing."""
+        found = self._speech.defines(self._image, self._instructions[index])
+        return None if found is None or found.register != register or self._speech.skips(found) else found
 
 
 def opaque(register: str) -> Definition:

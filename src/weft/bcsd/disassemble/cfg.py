@@ -27,11 +27,13 @@ class Surroundings:
         image: The binary.
         architecture: Its instruction set.
         no_return: Addresses of functions and stubs that never return.
+        guesses: Whether the ends of most functions are guesses, so that a switch out of one tells of a wrong end.
     """
 
     image: Image
     architecture: Architecture
     no_return: set[int] = field(default_factory=set)
+    guesses: bool = False
 
 
 @dataclass
@@ -74,6 +76,7 @@ class _Builder:
         self.image = around.image
         self.architecture = around.architecture
         self.no_return = around.no_return
+        self.guesses = around.guesses
         self.ends: set[int] = set(gaps)
         self.leaders: set[int] = {0}
         self.leaders.update(index + 1 for index in gaps)
@@ -195,7 +198,7 @@ class _Builder:
         def is_code(address: int) -> bool:
             if backward.inside(address):
                 return backward.starts_instruction(address)
-            return self.image.code_map.at(address) is not None
+            return not self.guesses and self.image.code_map.at(address) is not None
 
         for index in self.indirect:
             name, own = self.architecture.called(self.image, self.instructions, index)

@@ -30,14 +30,15 @@ class Surveyor:
 
     Args:
         around: The file; functions that turn out never to return are added to it.
-
-    Attributes:
-        trusts_jumps: Whether the ends of most functions are known, so that a jump out of one leads to another.
     """
 
     def __init__(self, around: Surroundings) -> None:
         self.around = around
-        self.trusts_jumps = True
+
+    @property
+    def trusts_jumps(self) -> bool:
+        """Whether the ends of most functions are known, so that a jump out of one leads to another."""
+        return not self.around.guesses
 
     @property
     def _image(self) -> Image:
@@ -112,7 +113,11 @@ class Surveyor:
         )
         code = self._image.code_map
         table = self._architecture.find_table(
-            self._image, walk.before, len(walk.before) - 1, backward, lambda at: code.at(at) is not None
+            self._image,
+            walk.before,
+            len(walk.before) - 1,
+            backward,
+            lambda at: backward.inside(at) and code.at(at) is not None,
         )
         return [] if table is None else table.targets
 

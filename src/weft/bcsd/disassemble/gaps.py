@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
+from typing import Any
 
 from weft.bcsd.architectures.architecture import TERMINAL, Architecture, FlowKind
 from weft.bcsd.disassemble.bounds import Frontier
@@ -116,6 +117,20 @@ def decoded(
             reached = line[0] + line[1]
             yield line
         position = reached if reached in pools else reached + architecture.step
+
+
+def behind_data(decoder: Any, step: int, code: bytes, start: int, reached: int) -> int:
+    """Where to go on behind what is no instruction.
+
+    Where all instructions are words a table among them is many words, and one place to go on behind it.
+    """
+    reached += step
+    while step == 4 and reached < start + len(code):
+        word = code[reached - start : reached - start + 4]
+        if next(decoder.disasm_lite(word, reached, 1), None) is not None:
+            break
+        reached += step
+    return reached
 
 
 def pointed_to(image: Image, architecture: Architecture) -> list[int]:

@@ -21,6 +21,7 @@ from weft.bcsd.disassemble.extent import FUNCTION_BYTES, Extent, Surveyor
 from weft.bcsd.disassemble.gaps import (
     SEARCHED_BELOW,
     Growth,
+    behind_data,
     called_by,
     called_from_gaps,
     decoded,
@@ -34,7 +35,7 @@ from weft.errors import LimitError
 Raw = tuple[int, int, str, str]
 
 #: Raised whenever the same file would give other functions, blocks or edges.
-EXTRACTOR_VERSION = 7
+EXTRACTOR_VERSION = 8
 #: Instructions of one function beyond which it is cut and flagged.
 FUNCTION_INSTRUCTIONS = 1 << 18
 #: Bytes decoded, as a multiple of the file's code: overlapping symbols can otherwise make work quadratic.
@@ -119,7 +120,7 @@ class _Run:
             yield from self.drain(frontier, open_ended)
             return
         # Where most ends are guesses, a jump out of a function more often leads back into it than to another one.
-        self.surveyor.trusts_jumps = False
+        self.around.guesses = True
         found = self.searched(frontier, open_ended)
         # What is called is a function, and what never returns ends its callers: both are known only now.
         self.find_no_return([Bounds(f.address, f.address + f.size) for f in found.values()])
@@ -261,7 +262,7 @@ class _Run:
                 break
             if instructions:
                 gaps.add(len(instructions) - 1)
-            reached += self.architecture.step
+            reached = behind_data(decoder, self.architecture.step, code, start, reached)
             room = FUNCTION_INSTRUCTIONS - len(instructions)
             more = list(decoder.disasm_lite(code[reached - start :], reached, room))
             instructions += more

@@ -101,7 +101,9 @@ class ArmSpeech(Speech):
                 terms.append((1, source))
         return Definition(target, constant, tuple(terms))
 
-    def bounds(self, instructions: Sequence[Raw], index: int) -> Bound | None:
+    def bounds(
+        self, instructions: Sequence[Raw], index: int, known: Callable[[str], int | None]
+    ) -> Bound | None:
         """``cmp register, #last``, and the condition behind it."""
         _, _, mnemonic, operands = instructions[index]
         if not mnemonic.startswith("cmp"):

@@ -7,7 +7,7 @@ addu a0, a0, v1; lw v0, (a0); addu v0, v0, gp; jr v0``: an entry counts from ``g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from weft.bcsd.architectures.linear import Bound, Definition, Raw, Speech, opaque
 from weft.bcsd.architectures.operands import immediate, split_operands
@@ -57,7 +57,9 @@ class MipsSpeech(Speech):
             return Definition(target, 0, ((1 << last, parts[1]),))
         return opaque(target)
 
-    def bounds(self, instructions: Sequence[Raw], index: int) -> Bound | None:
+    def bounds(
+        self, instructions: Sequence[Raw], index: int, known: Callable[[str], int | None]
+    ) -> Bound | None:
         """``sltiu flag, register, count``."""
         _, _, mnemonic, operands = instructions[index]
         if mnemonic not in ("sltiu", "sltu"):

@@ -6,7 +6,7 @@ add r9, r9, r10; mtctr r9; bctr``: an entry counts from the table.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from weft.bcsd.architectures.linear import Bound, Definition, Raw, Speech, opaque
 from weft.bcsd.architectures.operands import immediate, split_operands
@@ -66,7 +66,9 @@ class PpcSpeech(Speech):
             return Definition(target, 0, ((1 << (immediate(parts[2]) or 0), parts[1]),))
         return opaque(target)
 
-    def bounds(self, instructions: Sequence[Raw], index: int) -> Bound | None:
+    def bounds(
+        self, instructions: Sequence[Raw], index: int, known: Callable[[str], int | None]
+    ) -> Bound | None:
         """``cmplwi register, last`` and ``bgt`` or ``ble``."""
         _, _, mnemonic, operands = instructions[index]
         if mnemonic not in ("cmplwi", "cmpldi"):

@@ -6,15 +6,16 @@ add a0, a0, a5; jr a0``: an entry counts from the table.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 
 from weft.bcsd.architectures.linear import Bound, Definition, Raw, Speech, opaque
 from weft.bcsd.architectures.operands import immediate, split_operands
 from weft.bcsd.read.image import Image
 
 _LOADS = {"lw": (4, True), "lwu": (4, False), "ld": (8, False), "lh": (2, True), "lhu": (2, False)}
-_FRAME = ("(sp)", "(s0)")
-_LOOKED_AT = 16
+#: ``s0`` is a frame pointer, below which the frame lies, or a register as any other.
+_FRAME = re.compile(r"^(?:\w+\(sp\)|-\w+\(s0\))$")
 
 
 class RiscvSpeech(Speech):
@@ -26,11 +27,11 @@ class RiscvSpeech(Speech):
         word = mnemonic.removeprefix("c.").removesuffix("sp")
         parts = split_operands(operands) if operands else [""]
         target, last = parts[0], immediate(parts[-1])
-        if word in ("sd", "sw") and parts[-1].endswith(_FRAME):
+        if word in ("sd", "sw") and _FRAME.match(parts[-1]):
             return Definition(parts[-1], 0, ((1, target),))
         if word in ("sd", "sw", "sb", "sh", "nop", "fence") or word[0] in "bj" or word.startswith("fs"):
             return None
-        if word in ("ld", "lw") and parts[-1].endswith(_FRAME):
+        if word in ("ld", "lw") and _FRAME.match(parts[-1]):
             return Definition(target, 0, ((1, parts[-1]),))
         if word in _LOADS and len(parts) == 2:
             offset, _, base = parts[1].rstrip(")").partition("(")
@@ -60,7 +61,9 @@ class RiscvSpeech(Speech):
             return None
         return Definition(parts[0], 0, ((1 << (32 - last), f"{parts[-2]}<<32"),))
 
-    def bounds(self, instructions: Sequence[Raw], index: int) -> Bound | None:
+    def bounds(
+        self, instructions: Sequence[Raw], index: int, known: Callable[[str], int | None]
+    ) -> Bound | None:
         """``bltu last, register`` with ``last`` constant, ``bgeu register, count``, ``sltiu flag, register, count``."""
         _, _, mnemonic, operands = instructions[index]
         parts = split_operands(operands) if operands else []
@@ -70,18 +73,12 @@ class RiscvSpeech(Speech):
         if mnemonic not in ("bltu", "bgeu") or len(parts) != 3:
             return None
         for position, register, other in ((0, parts[0], parts[1]), (1, parts[1], parts[0])):
-            number = _constant(instructions, index, register)
+            number = known(register)
             if number is not None:
                 # bltu last, index leaves; bgeu last, index stays; bltu index, count stays; bgeu index, count leaves.
                 return Bound(other, number + 1 if position == 0 else number)
         return None
 
-
-def _constant(instructions: Sequence[Raw], index: int, register: str) -> int | None:
-    """What ``li`` has put into a register."""
-    for _, _, mnemonic, operands in reversed(instructions[max(0, index - _LOOKED_AT) : index]):
-        target, _, value = operands.partition(", ")
-        if target == register and not mnemonic.removeprefix("c.").startswith(("s", "b", "j")):
-            found = mnemonic in ("li", "c.li", "addi") and value.rpartition(", ")[0] in ("", "zero")
-            return immediate(value.rpartition(", ")[2]) if found else None
-    return None
+    def entry(self, register: str, start: int) -> int | None:
+        """The zero register holds nothing."""
+        return 0 if register == "zero" else None

@@ -11,6 +11,7 @@ from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architectur
 from weft.bcsd.architectures.backward import Backward
 from weft.bcsd.architectures.jump_table import Table, loaded_plainly
 from weft.bcsd.architectures.operands import Parts
+from weft.bcsd.architectures.x86 import got_tables
 from weft.bcsd.architectures.x86.addresses import absolute, relative_to_instruction
 from weft.bcsd.architectures.x86.jump_tables import find_table
 from weft.bcsd.architectures.x86.operands import x86_parts, x86_span
@@ -111,7 +112,10 @@ class X86(Architecture):
         is_code: Callable[[int], bool],
     ) -> Table | None:
         """See the base class."""
-        return find_table(image, instructions, jump, backward, is_code)
+        found = find_table(image, instructions, jump, backward, is_code)
+        if found is None and self.pointer_size == 4:
+            return got_tables.find_table(image, instructions, jump, backward, is_code)
+        return found
 
     def is_tail_call(self, instructions: list[Raw], jump: int, backward: Backward) -> bool:
         """A jump through memory without an index, or through a register that was loaded so."""

@@ -31,8 +31,9 @@ _CONFIG = Path("examples/bcsd/dataset.yaml")
 _LOCAL_LABEL = re.compile(r"(?:\.L|\$L(?=\d))(\w+)")
 _KEPT_LABEL = re.compile(r"L\d+x\w+$")
 _LABEL_LINE = re.compile(r"^(\w+):")
+#: Thumb's targets are marked by an odd address.
 _ENTRY = re.compile(
-    r"^\s+\.(?:long|4byte|word|2byte|hword|byte)\s+\(?(L\d+x\w+)(?:\s*-\s*(L\d+x\w+|\.)|@GOTOFF)"
+    r"^\s+\.(?:long|4byte|word|2byte|hword|byte)\s+\(?(L\d+x\w+)(?:\+1)?(?:\s*-\s*(L\d+x\w+|\.)|@GOTOFF)"
 )
 #: Entries that count from the global pointer of MIPS, and halved ones: Thumb's stand among the code.
 _FROM_POINTER = re.compile(r"^\s+\.gpd?word\s+(L\d+x\w+)")
