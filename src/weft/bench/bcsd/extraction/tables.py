@@ -194,8 +194,10 @@ def compare(tables: dict[str, list[str]], library: Path, strip: str, total: Tall
 
 
 if __name__ == "__main__":
-    # python -m weft.bench.bcsd.extraction.tables DIR mips lua
+    # python -m weft.bench.bcsd.extraction.tables DIR mips O2 lua
+    _asked = [_word for _word in sys.argv[3:] if _word in get_args(Level)]
+    _names = [_word for _word in sys.argv[3:] if _word not in _asked]
     _config, _target, _tally = read_settings(DatasetConfig, _CONFIG), cast("Target", sys.argv[2]), Tally()
-    for _level in ("O0", "O2", "O3"):
-        _count(_config, Path(sys.argv[1]), sys.argv[3:], _level, _target, _tally)
+    for _level in _asked or ("O0", "O2", "O3"):
+        _count(_config, Path(sys.argv[1]), _names, cast("Level", _level), _target, _tally)
     print(sys.argv[2:], _tally)  # noqa: T201
