@@ -19,6 +19,7 @@ from weft.bcsd.disassemble.interface import Function, ReferenceKind
 from weft.bcsd.read.image import Image
 from weft.bcsd.read.names import spelled
 from weft.bcsd.represent import NORMALISER_VERSION, SLOTS, Normaliser, load_vocabulary, token_digest
+from weft.bcsd.represent.calls import CALLS, CALLS_VERSION, IMPORTS, called
 from weft.bcsd.represent.inlined import INLINED_VERSION, CallGraph, added_operations, added_tokens
 from weft.bcsd.represent.lexical import count_tokens
 from weft.bcsd.represent.operations import COLUMN as OPERATIONS
@@ -64,9 +65,12 @@ FIELDS = [
     pa.field(OPERATIONS, pa.list_(pa.uint16())),
     pa.field(INLINED_OPERATIONS, pa.list_(pa.uint16())),
     pa.field(INLINED_TOKENS, pa.list_(pa.uint16())),
+    pa.field(CALLS, pa.list_(pa.uint64())),
+    pa.field(IMPORTS, pa.list_(pa.uint32())),
 ]
 #: Columns that tables made before there were any lack: of those nothing is known there.
 INLINED = (INLINED_OPERATIONS, INLINED_TOKENS)
+CALLED = (CALLS, IMPORTS)
 
 
 def schema(disassembler: str = "native", lifter: str = "") -> pa.Schema:
@@ -78,6 +82,7 @@ def schema(disassembler: str = "native", lifter: str = "") -> pa.Schema:
         "weft.disassembler": disassembler,
         "weft.lifter": lifter,
         "weft.inlined": str(INLINED_VERSION),
+        "weft.calls": str(CALLS_VERSION),
     }
     return pa.schema(FIELDS, metadata=metadata)
 
@@ -154,12 +159,14 @@ class TableBuilder:
                 OPERATIONS: None if self._lifter is None else self._lifter.features(function),
                 INLINED_OPERATIONS: None,
                 INLINED_TOKENS: None,
+                CALLS: None,
+                IMPORTS: None,
             }
         )
         return True
 
     def follow_calls(self) -> None:
-        """Fill in what the callees of each function would bring, when all were added and the lifter is still there.
+        """Fill in what functions call and their callees would bring, when all were added and the lifter is still there.
 
         Of an object it is not known, and stays null.
         """
@@ -167,11 +174,13 @@ class TableBuilder:
             return
         rows, beside, self._beside = self._rows, self._beside, None
         lengths = [len(row["tokens"]) for row in rows] + [len(one.instructions) for one in beside]
-        graph = CallGraph(
-            [row["address"] for row in rows] + [one.address for one in beside],
-            [row["callees"] for row in rows] + [one.callees for one in beside],
-            np.array(lengths, np.int64),
-        )
+        addresses = [row["address"] for row in rows] + [one.address for one in beside]
+        callees = [row["callees"] for row in rows] + [one.callees for one in beside]
+        imports = [row["imports"] for row in rows] + [one.imports for one in beside]
+        blocks = [len(row["blocks"]) for row in rows] + [len(one.blocks) for one in beside]
+        for row, reached, named in zip(rows, *called(addresses, callees, imports, blocks), strict=False):
+            row[CALLS], row[IMPORTS] = reached, named
+        graph = CallGraph(addresses, callees, np.array(lengths, np.int64))
         inlined = [graph.inlined(number) for number in range(len(rows))]
         needed = {callee for callees in inlined for callee in callees}
         operations: list[NDArray[np.uint16] | None] = [row[OPERATIONS] for row in rows]
@@ -226,6 +235,7 @@ class TableBuilder:
             "token_digest",
             OPERATIONS,
             *INLINED,
+            *CALLED,
         ):
             columns[name] = pa.array([row[name] for row in rows], type=self._schema.field(name).type)
         columns["num_blocks"] = pa.array([len(b) for b in blocks], pa.int32())
@@ -305,26 +315,31 @@ def read_table(path: str | os.PathLike[str], columns: list[str] | None = None) -
     if metadata.get(b"weft.vocabulary", b"").decode() != load_vocabulary().digest:
         raise InputError("tokens of another vocabulary", where=place, hint="extract the binaries again")
     there = file.schema_arrow.names
+    later = (*INLINED, *CALLED)
     try:
         table = file.read(
-            columns=columns and [name for name in columns if name in there or name not in INLINED]
+            columns=columns and [name for name in columns if name in there or name not in later]
         )
     except (OSError, pa.ArrowInvalid) as error:
         raise InputError("a damaged Parquet file", where=place) from error
-    return with_inlined(table, [name for name in INLINED if columns is None or name in columns])
+    return with_later(table, [name for name in later if columns is None or name in columns])
 
 
-def with_inlined(table: pa.Table, wanted: Sequence[str] = INLINED) -> pa.Table:
-    """The table with the columns of what callees add: null where it has none, or those of another version.
+def with_later(table: pa.Table, wanted: Sequence[str] = (*INLINED, *CALLED)) -> pa.Table:
+    """The table with the columns of callees and calls: null where it has none, or those of another version.
 
     Args:
         table: Functions, the versions in its metadata.
         wanted: Which of the columns.
     """
-    same = (table.schema.metadata or {}).get(b"weft.inlined", b"").decode() == str(INLINED_VERSION)
-    for name in wanted:
-        if not same and name in table.column_names:
-            table = table.drop_columns([name])
-        if name not in table.column_names:
-            table = table.append_column(name, pa.nulls(table.num_rows, pa.list_(pa.uint16())))
+    metadata = table.schema.metadata or {}
+    versions = {b"weft.inlined": (INLINED, INLINED_VERSION), b"weft.calls": (CALLED, CALLS_VERSION)}
+    for key, (names, version) in versions.items():
+        same = metadata.get(key, b"").decode() == str(version)
+        for name in (name for name in names if name in wanted):
+            if not same and name in table.column_names:
+                table = table.drop_columns([name])
+            if name not in table.column_names:
+                kind = next(field.type for field in FIELDS if field.name == name)
+                table = table.append_column(name, pa.nulls(table.num_rows, kind))
     return table

@@ -15,7 +15,7 @@ from weft.bcsd.dataset.build import BuildReport, part_path
 from weft.bcsd.dataset.config import DatasetConfig
 from weft.bcsd.lift.version import available_lifter
 from weft.bcsd.represent import NORMALISER_VERSION, load_vocabulary
-from weft.bcsd.table import SCHEMA_VERSION, schema, with_inlined, write_tables
+from weft.bcsd.table import SCHEMA_VERSION, schema, with_later, write_tables
 from weft.platform.files import write_json
 
 MANIFEST_VERSION = 1
@@ -83,7 +83,7 @@ def assemble(config: DatasetConfig, reports: list[BuildReport], work: Path, outp
             ]
             table = table.take(pa.array(kept, pa.int64()))
             marks = keys.duplicates(report.role, table)
-            table = with_inlined(table)
+            table = with_later(table)
             table = table.append_column(pa.field("duplicate", pa.bool_()), pa.array(marks, pa.bool_()))
             groups[report.role].update(table.column("group").to_pylist())
             rows += table.num_rows

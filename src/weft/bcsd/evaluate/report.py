@@ -15,10 +15,12 @@ from weft.bcsd.evaluate.baselines import MnemonicNgrams, TokenTfidf
 from weft.bcsd.evaluate.retrieval import Retrieval, retrieve
 from weft.bcsd.evaluate.tasks import COLUMNS, SETTINGS, Labels, Task
 from weft.bcsd.represent.arrays import FunctionArrays
+from weft.bcsd.represent.calls import calls_of, with_calls
 from weft.bcsd.represent.lexical import Lexical
 from weft.bcsd.represent.operations import operation_rows
 from weft.bcsd.represent.rows import Rows
 from weft.bcsd.table import read_table
+from weft.bcsd.use.agreement import with_agreement
 from weft.bcsd.use.embedder import Embedder, Precision
 from weft.bcsd.use.score import ScoreWeights, combined, with_operations, without_hubs
 from weft.errors import InputError
@@ -87,6 +89,7 @@ class Vectors:
         taken = functions.take(pa.array(self.rows))
         arrays = FunctionArrays.from_table(taken)
         self.operations = operation_rows(taken)
+        self.calls = calls_of(taken)
         self.embeddings = None if embedder is None else embedder.embed(arrays)
         self.lexical = lexical.rows(taken, arrays)
         self.baselines = {name: rows.vectors(arrays) for name, rows in (baselines or {}).items()}
@@ -102,8 +105,12 @@ class Vectors:
         return self.embeddings[self._at(task.queries)], self.embeddings[self._at(task.base)]
 
     def hybrid(self, task: Task, weights: ScoreWeights, *, callees: bool = True) -> NDArray[np.float32]:
-        """The score that ``search`` ships."""
-        return without_hubs(self.combined(task, weights, callees=callees), weights)
+        """The score that ``search`` ships, for functions that are asked for together where calls have a weight."""
+        scores = without_hubs(self.combined(task, weights, callees=callees), weights)
+        if not weights.calls or self.calls is None:
+            return scores
+        asked, there = self._at(task.queries), self._at(task.base)
+        return with_agreement(scores, self.calls.among(asked), self.calls.among(there), weights)
 
     def combined(self, task: Task, weights: ScoreWeights, *, callees: bool = True) -> NDArray[np.float32]:
         """The hybrid score before the correction for hubs; functions alone where not with their callees."""
@@ -214,7 +221,7 @@ def evaluate_file(
         InputError: The file cannot be read, or is no data set.
         CheckpointError: The model cannot be loaded.
     """
-    functions = read_table(data, list(COLUMNS))
+    functions = with_calls(read_table(data, list(COLUMNS)))
     embedder = None if model is None else Embedder.load(model, device=device, precision=precision)
     return evaluate(
         functions,
@@ -238,20 +245,23 @@ def _systems(
         plain = ScoreWeights(0.0, 0.0, 1)
         systems.append(("model, cosine", lambda: vectors.hybrid(task, plain)))
         if vectors.operations.nnz:
-            without = replace(embedder.weights, operations=0.0)
+            without = replace(embedder.weights, operations=0.0, calls=0.0)
             systems.append(("model, hybrid without operations", lambda: vectors.hybrid(task, without)))
+        alone = replace(embedder.weights, calls=0.0)
         if vectors.lexical.known.any():
             systems.append(
                 (
                     "model, hybrid without callees",
-                    lambda: vectors.hybrid(task, embedder.weights, callees=False),
+                    lambda: vectors.hybrid(task, alone, callees=False),
                 )
             )
+        if embedder.weights.calls and vectors.calls is not None:
+            systems.append(("model, hybrid without calls", lambda: vectors.hybrid(task, alone)))
         systems.append(("model, hybrid", lambda: vectors.hybrid(task, embedder.weights)))
     if vectors.operations.nnz:
         weights = _ALONE if embedder is None else embedder.weights
-        alone = vectors.operations.own
-        systems.append(("operations", lambda: without_hubs(vectors.tfidf(task, alone), weights)))
+        rows = vectors.operations.own
+        systems.append(("operations", lambda: without_hubs(vectors.tfidf(task, rows), weights)))
     return systems
 
 

@@ -46,6 +46,12 @@ COLUMNS = (
     "operations",
     "inlined_operations",
     "inlined_tokens",
+    "binary",
+    "address",
+    "callees",
+    "imports",
+    "calls",
+    "called_imports",
 )
 """What training and evaluation read of a data set."""
 

@@ -25,6 +25,7 @@ class Description:
         disassembler: Which found the functions.
         lifter: Which gave their operations; empty for none, as in indices made before there were any.
         inlined: Version of what functions' callees add; 0 for nothing, as in indices made before.
+        calls: Version of what functions call; 0 where it does not say, as in indices made before.
     """
 
     schema: int
@@ -34,6 +35,7 @@ class Description:
     disassembler: str
     lifter: str = ""
     inlined: int = 0
+    calls: int = 0
 
 
 def write_description(folder: Path, description: Description) -> None:
@@ -66,7 +68,7 @@ def read_description(folder: Path) -> Description:
         raise StoreError(what, where=str(folder), hint="make the index anew")
     types = {field.name: type(getattr(_SAMPLE, field.name)) for field in fields(Description)}
     found = {k: type(v) for k, v in record.items()} if isinstance(record, dict) else {}
-    if {"lifter": str, "inlined": int, **found} != types:
+    if {"lifter": str, "inlined": int, "calls": int, **found} != types:
         raise StoreError("not the description of an index", where=str(place), hint="make the index anew")
     return Description(**record)
 

@@ -24,6 +24,7 @@ from weft.bcsd.index.lock import writer_lock
 from weft.bcsd.index.store import FunctionStore, IndexedFile
 from weft.bcsd.lift.choose import lifter_named
 from weft.bcsd.read.names import place_of, spelled
+from weft.bcsd.represent.calls import CALLS_VERSION
 from weft.bcsd.represent.inlined import INLINED_VERSION
 from weft.bcsd.use.embed_files import Embedding, embed_each, embedder_of
 from weft.bcsd.use.extract_files import find_binaries, hash_file, is_gone
@@ -188,6 +189,7 @@ def writing(folder: Path, options: Embedding, create: bool = False) -> Iterator[
                 options.disassembler,
                 lifter_named(options.lifter),
                 INLINED_VERSION,
+                CALLS_VERSION,
             )
             write_description(folder, described)
         check_model(folder, embedder.version)
@@ -197,7 +199,7 @@ def writing(folder: Path, options: Embedding, create: bool = False) -> Iterator[
 
 
 def in_step(folder: Path, options: Embedding) -> Embedding:
-    """The options with the lifter of an index, and its callees; without any where those are not the ones at hand.
+    """The options with an index's lifter, callees and calls; without any where those are not the ones at hand.
 
     Raises:
         StoreError: There is no index, or it is damaged.
@@ -205,7 +207,8 @@ def in_step(folder: Path, options: Embedding) -> Embedding:
     description = read_description(folder)
     if description.lifter != lifter_named(options.lifter):
         options = replace(options, lifter="none")
-    return options if description.inlined == INLINED_VERSION else replace(options, callees=False)
+    same = description.inlined == INLINED_VERSION, description.calls == CALLS_VERSION
+    return replace(options, callees=options.callees and same[0], calls=options.calls and same[1])
 
 
 def check_model(folder: Path, version: str) -> Description:

@@ -24,6 +24,8 @@ ALONE = (
 )
 #: Of a hit among those of the other functions of the file; see :func:`contest`.
 CONTEST = ("lost", "won")
+#: Of what a hit calls, and who calls it; see :func:`agreeing`.
+AGREEING = ("agreement", "agreement_lead")
 #: Of a hit among those of the file in the same library; see :func:`company`.
 COMPANY = ("company",)
 #: Between these a margin counts.
@@ -86,6 +88,7 @@ class Lead(NamedTuple):
         library: What the hit is in: a file, or an archive.
         rows: Of all candidates.
         scores: Their plain scores.
+        agreeing: ``(len(AGREEING),)``; zeros for a query that is asked for by itself.
     """
 
     features: NDArray[np.float64]
@@ -95,6 +98,7 @@ class Lead(NamedTuple):
     library: str
     rows: NDArray[Any]
     scores: NDArray[Any]
+    agreeing: NDArray[np.float64]
 
 
 def lead(asked: Asked, pool: Pool, terms: Terms, best: int) -> NDArray[np.float64]:
@@ -143,6 +147,22 @@ def lead(asked: Asked, pool: Pool, terms: Terms, best: int) -> NDArray[np.float6
         ],
         dtype=np.float64,
     )
+
+
+def agreeing(pool: Pool, agreement: NDArray[Any], best: int) -> NDArray[np.float64]:
+    """The agreement of the best candidate's calls with the query's, and what it is above the best one of other code.
+
+    Args:
+        pool: The candidates.
+        agreement: D of :func:`weft.bcsd.use.agreement.agreement`, ``(candidates,)``.
+        best: Which of them is the best.
+
+    Returns:
+        ``(len(AGREEING),)``.
+    """
+    other = ~pool.same(best)
+    rival = float(agreement[other].max()) if other.any() else 0.0
+    return np.array([agreement[best], agreement[best] - rival], dtype=np.float64)
 
 
 def crowd(scores: NDArray[Any], references: NDArray[Any], digests: NDArray[Any]) -> NDArray[np.float64]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from weft.bcsd.presence.features import company, contest
-from weft.bcsd.presence.model import Fitted, stacked
+from weft.bcsd.presence.features import company
+from weft.bcsd.presence.model import Fitted, among, stacked
 from weft.bcsd.presence.trial import Known
 from weft.errors import InputError
 from weft.platform.confidence import Logistic, fit_logistic
@@ -56,7 +56,7 @@ def fit(known: Sequence[Known]) -> Fitted:
         return fit_logistic(features, truth, weight, _RIDGE)
 
     alone = np.concatenate([stacked(one.leads) for one in known])
-    contested = np.hstack([alone, np.concatenate([contest(one.leads) for one in known])])
+    contested = np.concatenate([among(one.leads) for one in known])
     first = fitted(contested, right)
     sure = first(contested)
     ends = np.cumsum([len(one.leads) for one in known])[:-1]

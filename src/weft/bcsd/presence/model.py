@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weft.bcsd.presence.features import ALONE, COMPANY, CONTEST, Lead, company, contest
+from weft.bcsd.presence.features import AGREEING, ALONE, COMPANY, CONTEST, Lead, company, contest
 from weft.errors import CheckpointError, ConfigError, InputError
 from weft.platform.confidence import Logistic
 from weft.platform.files import write_json
@@ -35,7 +35,8 @@ class Fitted:
     Args:
         alone_right: Over :data:`weft.bcsd.presence.features.ALONE`, for a function that is asked for by itself.
         alone_here: The same.
-        contested: Over these and :data:`~weft.bcsd.presence.features.CONTEST`: what the company is counted by.
+        contested: Over these, :data:`~weft.bcsd.presence.features.CONTEST` and
+            :data:`~weft.bcsd.presence.features.AGREEING`: what the company is counted by.
         together_right: Over these and :data:`~weft.bcsd.presence.features.COMPANY`, for the functions of a file.
         together_here: The same.
 
@@ -52,8 +53,8 @@ class Fitted:
     def __post_init__(self) -> None:
         widths = {
             "alone": len(ALONE),
-            "contested": len(ALONE + CONTEST),
-            "together": len(ALONE + CONTEST + COMPANY),
+            "contested": len(ALONE + CONTEST + AGREEING),
+            "together": len(ALONE + CONTEST + AGREEING + COMPANY),
         }
         for name, fitted in asdict(self).items():
             expected = widths[name.split("_")[0]]
@@ -67,7 +68,7 @@ class Fitted:
         if len(leads) < TOGETHER:
             right, here = self.alone_right(alone), self.alone_here(alone)
         else:
-            contested = np.hstack([alone, contest(leads)])
+            contested = among(leads)
             together = np.hstack([contested, company(leads, self.contested(contested))])
             right, here = self.together_right(together), self.together_here(together)
         return right, np.maximum(right, here)
@@ -91,6 +92,12 @@ class Presence:
 def stacked(leads: list[Lead]) -> NDArray[np.float64]:
     """Their features, ``(leads, len(ALONE))``."""
     return np.stack([one.features for one in leads]) if leads else np.zeros((0, len(ALONE)))
+
+
+def among(leads: list[Lead]) -> NDArray[np.float64]:
+    """The features of the leads of one file, seen among each other, without their company."""
+    agreed = np.stack([one.agreeing for one in leads]) if leads else np.zeros((0, len(AGREEING)))
+    return np.hstack([stacked(leads), contest(leads), agreed])
 
 
 def save_presence(presence: Presence, path: str | Path) -> None:

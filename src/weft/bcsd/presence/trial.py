@@ -19,10 +19,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from scipy import sparse
 
-from weft.bcsd.presence.features import Asked, Lead, Pool, Terms, crowd, lead
+from weft.bcsd.presence.features import Asked, Lead, Pool, Terms, agreeing, crowd, lead
+from weft.bcsd.represent.calls import Calls, calls_of, with_calls
 from weft.bcsd.represent.operations import COLUMN, operation_rows
 from weft.bcsd.represent.rows import Rows
+from weft.bcsd.use.agreement import agreement
 from weft.bcsd.use.embedded import embed_table, embeddings_of, lexical_of
 from weft.bcsd.use.score import ScoreWeights, combined, with_operations, without_hubs
 from weft.errors import InputError
@@ -92,7 +95,7 @@ def embedded_rows(data: pa.Table, embedder: Embedder, roles: Sequence[str]) -> p
     kept &= (np.asarray(data["num_blocks"]) >= _BLOCKS) & ~np.asarray(
         data["duplicate"].to_pylist(), dtype=bool
     )
-    rows = data.filter(pa.array(kept)).combine_chunks()
+    rows = with_calls(data).filter(pa.array(kept)).combine_chunks()
     parts = [
         embed_table(rows.slice(at, 2000).combine_chunks(), embedder) for at in range(0, rows.num_rows, 2000)
     ]
@@ -112,6 +115,7 @@ class _Rows:
     pool: Pool
     groups: NDArray[Any]
     packages: NDArray[Any]
+    calls: Calls
 
     @staticmethod
     def of(table: pa.Table, lifted: bool) -> _Rows:
@@ -123,7 +127,13 @@ class _Rows:
         bare = table if lifted or COLUMN not in table.column_names else table.drop_columns([COLUMN])
         # A function's name in an index of libraries is its symbol.
         pool = Pool(digests, groups, instructions, blocks, processors)
-        return _Rows(embeddings_of(table), lexical_of(table), operation_rows(bare), pool, groups, packages)
+        calls = calls_of(table)
+        if calls is None:
+            raise InputError(
+                "it does not say what functions call", hint="`weft bcsd dataset` makes a table that does"
+            )
+        operations = operation_rows(bare)
+        return _Rows(embeddings_of(table), lexical_of(table), operations, pool, groups, packages, calls)
 
 
 def rounds(
@@ -168,6 +178,7 @@ def rounds(
                     base.groups[chosen],
                     scores[np.ix_(chosen[reference], chosen)],
                     reference,
+                    base.calls.among(chosen),
                 )
                 yield from _round(way, name, rows, index, [term[:, chosen] for term in terms], weights)
 
@@ -181,6 +192,7 @@ class _Index(NamedTuple):
         groups: Of each.
         references: Plain scores of some of them with all, ``(references, functions)``.
         chosen: Which they are.
+        calls: Among its functions.
     """
 
     pool: Pool
@@ -188,6 +200,7 @@ class _Index(NamedTuple):
     groups: NDArray[Any]
     references: NDArray[Any]
     chosen: NDArray[np.int64]
+    calls: Calls
 
 
 def _left(way: str, number: int, marks: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -215,28 +228,55 @@ def _round(
     nearest = min(weights.neighbours, len(scores))
     tops = np.partition(scores, len(scores) - nearest, axis=0)[-nearest:]
     count = min(_CANDIDATES, len(pool.digests))
-    leads: list[Lead] = []
-    for number, candidates in enumerate(np.argpartition(-terms[0], count - 1, axis=1)[:, :count]):
-        some = Pool(*(field[candidates] for field in pool))
-        learned, tokens, operations, plain = (term[number, candidates] for term in terms)
-        found = Terms(learned, tokens, operations, plain, crowds[candidates])
-        beside = np.concatenate([found.plain[None], tops[:, candidates]])
-        best = int(np.argmax(without_hubs(beside, weights)[0]))
-        facts = (rows.pool.instructions[number], rows.pool.blocks[number], rows.pool.processors[number])
-        row = int(candidates[best])
-        leads.append(
-            Lead(
-                lead(Asked(*facts), some, found, best),
-                row,
-                float(found.plain[best]),
-                rows.pool.digests[number],
-                index.packages[row],
-                candidates,
-                found.plain,
-            )
-        )
+    nearest_rows = np.argpartition(-terms[0], count - 1, axis=1)[:, :count]
+    scores = np.stack(
+        [
+            without_hubs(np.concatenate([terms[3][number, some][None], tops[:, some]]), weights)[0]
+            for number, some in enumerate(nearest_rows)
+        ]
+    )
     here = np.isin(rows.groups, index.groups)
-    right = index.groups[[one.row for one in leads]] == rows.groups
     for package in dict.fromkeys(rows.packages.tolist()):
         inside = np.flatnonzero(rows.packages == package)
-        yield Known(way, package, build, [leads[i] for i in inside], here[inside], right[inside])
+        candidates, found = nearest_rows[inside], scores[inside]
+        ends = np.arange(0, candidates.size + 1, count)
+        table = sparse.csr_matrix(
+            (found.ravel(), candidates.ravel(), ends), shape=(len(inside), len(pool.digests))
+        )
+        agreed = agreement(table, rows.calls.among(inside), index.calls).reshape(found.shape)
+        best = np.argmax(found + weights.calls * agreed, axis=1)
+        leads = [
+            _lead(rows, number, index, candidates[at], [term[number, candidates[at]] for term in terms], crowds,
+                  agreed[at], int(best[at]))
+            for at, number in enumerate(inside.tolist())
+        ]  # fmt: skip
+        right = index.groups[[one.row for one in leads]] == rows.groups[inside]
+        yield Known(way, package, build, leads, here[inside], right)
+
+
+def _lead(
+    rows: _Rows,
+    number: int,
+    index: _Index,
+    candidates: NDArray[np.int64],
+    terms: Sequence[NDArray[Any]],
+    crowds: NDArray[np.float64],
+    agreed: NDArray[np.float32],
+    best: int,
+) -> Lead:
+    """The best candidate of one query."""
+    some = Pool(*(field[candidates] for field in index.pool))
+    learned, tokens, operations, plain = terms
+    found = Terms(learned, tokens, operations, plain, crowds[candidates])
+    facts = (rows.pool.instructions[number], rows.pool.blocks[number], rows.pool.processors[number])
+    row = int(candidates[best])
+    return Lead(
+        lead(Asked(*facts), some, found, best),
+        row,
+        float(plain[best]),
+        rows.pool.digests[number],
+        index.packages[row],
+        candidates,
+        plain,
+        agreeing(some, agreed, best),
+    )

@@ -50,6 +50,7 @@ class Embedding:
         lifter: See :func:`weft.bcsd.lift.choose.lifter_named`.
         cache: See :class:`weft.bcsd.lift.choose.ImageLifter`.
         callees: Whether rows hold what callees would add.
+        calls: Whether rows say what functions call.
     """
 
     model: str = DEFAULT_MODEL
@@ -61,6 +62,7 @@ class Embedding:
     lifter: str = "auto"
     cache: bool = True
     callees: bool = True
+    calls: bool = True
 
 
 class Job(NamedTuple):
@@ -153,7 +155,9 @@ class EmbedFile:
             columns = (functions.column(name).to_pylist() for name in _Listed._fields)
             listed = [_Listed(*values) for values in zip(*columns, strict=True)]
             functions = functions.slice(find_function(listed, wanted, path), 1)
-        return embed_table(functions, self._embedder, callees=self._options.callees)
+        return embed_table(
+            functions, self._embedder, callees=self._options.callees, calls=self._options.calls
+        )
 
 
 def _whole(tables: Iterator[pa.Table], function: str | None) -> Iterator[pa.Table]:

@@ -10,12 +10,13 @@ from scipy import sparse
 
 from weft.bcsd.represent import NORMALISER_VERSION, load_vocabulary
 from weft.bcsd.represent.arrays import FunctionArrays
+from weft.bcsd.represent.calls import CALLS, CALLS_VERSION, IMPORTS
 from weft.bcsd.represent.inlined import INLINED_VERSION
 from weft.bcsd.represent.operations import COLUMN as OPERATIONS
 from weft.bcsd.represent.rows import OPERATIONS as INLINED_OPERATIONS
 from weft.bcsd.represent.rows import TOKENS as INLINED_TOKENS
 from weft.bcsd.represent.rows import Rows, lists_of
-from weft.bcsd.table import FIELDS, INLINED
+from weft.bcsd.table import CALLED, FIELDS, INLINED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,8 +30,19 @@ _LEXICAL_WIDTH = 1 << 16
 #: The weights of what callees add, in rows that are blended with them and of length 1.
 INLINED_VALUES = "inlined_values"
 #: What rows are compared by, beside what is shown of them.
-VECTORS = ("embedding", "lexical_tokens", "lexical_values", OPERATIONS, *INLINED, INLINED_VALUES)
-_LEFT_OUT = {"format", "blocks", "edges", "tokens", "jumps", "callees", "imports", OPERATIONS, *INLINED}
+VECTORS = ("embedding", "lexical_tokens", "lexical_values", OPERATIONS, *INLINED, INLINED_VALUES, *CALLED)
+_LEFT_OUT = {
+    "format",
+    "blocks",
+    "edges",
+    "tokens",
+    "jumps",
+    "callees",
+    "imports",
+    OPERATIONS,
+    *INLINED,
+    *CALLED,
+}
 _FACTS = [field for field in FIELDS if field.name not in _LEFT_OUT]
 
 
@@ -50,6 +62,8 @@ def embedded_schema(dimension: int, model: str, lifter: str = "") -> pa.Schema:
         pa.field(INLINED_OPERATIONS, pa.list_(pa.uint16())),
         pa.field(INLINED_TOKENS, pa.list_(pa.uint16())),
         pa.field(INLINED_VALUES, pa.list_(pa.float16())),
+        pa.field(CALLS, pa.list_(pa.uint64())),
+        pa.field(IMPORTS, pa.list_(pa.uint32())),
     ]
     metadata = {
         "weft.embedded": str(EMBEDDED_SCHEMA),
@@ -58,17 +72,21 @@ def embedded_schema(dimension: int, model: str, lifter: str = "") -> pa.Schema:
         "weft.vocabulary": load_vocabulary().digest,
         "weft.lifter": lifter,
         "weft.inlined": str(INLINED_VERSION),
+        "weft.calls": str(CALLS_VERSION),
     }
     return pa.schema([*_FACTS, *vectors], metadata=metadata)
 
 
-def embed_table(functions: pa.Table, embedder: Embedder, *, callees: bool = True) -> pa.Table:
+def embed_table(
+    functions: pa.Table, embedder: Embedder, *, callees: bool = True, calls: bool = True
+) -> pa.Table:
     """Embed extracted functions.
 
     Args:
         functions: Of the extraction's schema.
         embedder: The model.
         callees: Whether what their callees would add is kept.
+        calls: Whether what they call is kept.
 
     Returns:
         One row per function, in the same order, of :func:`embedded_schema`.
@@ -80,8 +98,8 @@ def embed_table(functions: pa.Table, embedder: Embedder, *, callees: bool = True
     schema = embedded_schema(embedder.dimension, embedder.version, lifter)
     if not functions.num_rows:
         return schema.empty_table()
-    if not callees:
-        functions = functions.drop_columns([name for name in INLINED if name in functions.column_names])
+    unwanted = {*(() if callees else INLINED), *(() if calls else CALLED)}
+    functions = functions.drop_columns([name for name in functions.column_names if name in unwanted])
     arrays = FunctionArrays.from_table(functions)
     vectors = embedder.embed(arrays)
     rows = embedder.lexical.rows(functions, arrays)
@@ -94,15 +112,19 @@ def embed_table(functions: pa.Table, embedder: Embedder, *, callees: bool = True
         pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), embedder.dimension),
         pa.ListArray.from_arrays(ends, pa.array(lexical.indices.astype(np.uint16))),
         pa.ListArray.from_arrays(ends, pa.array(lexical.data.astype(np.float16))),
-        functions.column(OPERATIONS).combine_chunks()
-        if OPERATIONS in functions.column_names
-        else pa.nulls(functions.num_rows, schema.field(OPERATIONS).type),
-        functions.column(INLINED_OPERATIONS).combine_chunks()
-        if INLINED_OPERATIONS in functions.column_names
-        else pa.nulls(functions.num_rows, schema.field(INLINED_OPERATIONS).type),
+        _column(functions, schema.field(OPERATIONS)),
+        _column(functions, schema.field(INLINED_OPERATIONS)),
         *_added(rows),
+        *(_column(functions, schema.field(name)) for name in CALLED),
     ]
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _column(functions: pa.Table, field: pa.Field) -> pa.Array:
+    """A column, nulls where the table has none."""
+    if field.name not in functions.column_names:
+        return pa.nulls(functions.num_rows, field.type)
+    return functions.column(field.name).combine_chunks()
 
 
 def embeddings_of(table: pa.Table) -> NDArray[np.float32]:

@@ -24,6 +24,8 @@ class ScoreWeights:
         hubness: Share h of the hubness correction; 0 leaves it out.
         neighbours: How many of the nearest the correction averages over.
         operations: Weight of the cosine of what two functions compute; 0 leaves it out.
+        calls: What agreement of all callees, or all callers, adds to a score (:mod:`weft.bcsd.use.agreement`), where
+            the functions of a file are asked for together; 0 leaves it out.
 
     Raises:
         ConfigError: A field breaks its rule.
@@ -33,9 +35,10 @@ class ScoreWeights:
     hubness: float = 0.5
     neighbours: int = 10
     operations: float = 0.0
+    calls: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("lexical", "hubness", "operations"):
+        for name in ("lexical", "hubness", "operations", "calls"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
                 raise ConfigError(f"ScoreWeights.{name} is {value!r}; it must be a number of at least 0")

@@ -14,12 +14,13 @@ import pyarrow as pa
 from weft.bcsd.index.store import EXACT_ROWS, FunctionStore
 from weft.bcsd.index.update import check_model, in_step
 from weft.bcsd.lift.choose import lifter_named
-from weft.bcsd.presence.features import Asked, Lead, Pool, Terms, lead
-from weft.bcsd.presence.model import Presence, presence_of, shipped_presence
+from weft.bcsd.presence.features import Asked, Lead, Pool, Terms, agreeing, lead
+from weft.bcsd.presence.model import TOGETHER, Presence, presence_of, shipped_presence
 from weft.bcsd.read.members import split_member
 from weft.bcsd.represent.operations import operation_rows
 from weft.bcsd.represent.rows import Rows
 from weft.bcsd.use.answers import SMALL, Answer, Draft
+from weft.bcsd.use.candidates import Looked, Seen, agreements
 from weft.bcsd.use.embed_files import Embedding, embed_one
 from weft.bcsd.use.embedded import VECTORS, embeddings_of, lexical_of
 from weft.bcsd.use.named import find, score_weights
@@ -45,6 +46,7 @@ class Searcher:
     """An index that is open for searching, at one version: what a writer commits later is not seen.
 
         s'_qj = hybrid score of query q and candidate j, the reference functions asked beside q
+                + c · D_qj, the agreement of their calls, among the functions of a file
 
     The candidates are the :data:`CANDIDATES` nearest by cosine: of all rows up to ``exact_rows`` of them, above by the
     approximate index. Queries of one call share the pass over all rows; of the approximate index each reads its own
@@ -118,8 +120,9 @@ class Searcher:
     ) -> Iterator[Answer]:
         """The best hits of each query.
 
-        How sure they are depends on all queries of the call, where these are :data:`~weft.bcsd.presence.model.TOGETHER`
-        or more: they are taken for the functions of one file. So no answer comes before all have been looked up.
+        The queries of a call, where they are :data:`~weft.bcsd.presence.model.TOGETHER` or more, are taken for the
+        functions of one file: what they call, and who calls them, says which candidate is which, and how sure that is.
+        So no answer comes before all have been looked up.
 
         Args:
             queries: Of :func:`weft.bcsd.use.embedded.embedded_schema`.
@@ -135,7 +138,8 @@ class Searcher:
             InputError: There is no query.
             StoreError: The table is damaged.
         """
-        drafts = list(self._drafts(queries, count, min_blocks))
+        together = not apart and queries.num_rows >= TOGETHER
+        drafts = self._drafts(queries, count, min_blocks, together)
         found = iter(self._sure(operation_rows(queries), [draft.lead for draft in drafts], apart))
         for draft in drafts:
             yield draft.answer(*(next(found) if draft.lead is not None else (0.0, 0.0)))
@@ -151,25 +155,29 @@ class Searcher:
             found += zip(*(part.tolist() for part in sure), strict=True)
         return found
 
-    def _drafts(self, queries: pa.Table, count: int, min_blocks: int) -> Iterator[Draft]:
+    def _drafts(self, queries: pa.Table, count: int, min_blocks: int, together: bool) -> list[Draft]:
         if not queries.num_rows:
             raise InputError("no function to search for", hint="lower --min-blocks, or name a function")
+        looked: list[Looked] = []
+        seen = Seen()
         for first in range(0, queries.num_rows, _CHUNK):
             chunk = queries.slice(first, _CHUNK).combine_chunks()
             embeddings, lexical = embeddings_of(chunk), lexical_of(chunk)
             operations = operation_rows(chunk)
-            rows = _shown(chunk)
             least = np.minimum(min_blocks, chunk["num_blocks"].to_numpy())
             nearest = self.candidates(embeddings, least, max(CANDIDATES, count))
             found = self._held or _Rows(self.store, nearest)
-            for index, row in enumerate(rows):
-                base = found.of(nearest[index])
-                if not base.num_rows:
-                    yield Draft(row, [], np.zeros(0), np.zeros(0, bool), None)
-                    continue
+            for index, ids in enumerate(nearest):
+                base = found.of(ids)
                 one = (embeddings[index], lexical[index], operations[index])
-                raw, terms = self._scores(*one, nearest[index], base)
-                yield _draft(row, base, nearest[index], raw, terms, count)
+                scores = self._scores(*one, ids, base) if base.num_rows else (np.zeros(0, np.float32), None)
+                looked.append(Looked(ids, seen.places(ids, base), *scores))
+        calls = self.weights.calls if together else 0.0
+        agreeing = agreements(queries, looked, seen.rows()) if calls else [0.0] * len(looked)
+        return [
+            _draft(row, seen.some(one.places), one, agreed, calls, count)
+            for row, one, agreed in zip(_shown(queries), looked, agreeing, strict=True)
+        ]
 
     def candidates(
         self, embeddings: NDArray[np.float32], least: NDArray[np.integer], count: int
@@ -222,20 +230,26 @@ class Searcher:
 def _draft(
     query: dict[str, Any],
     base: pa.Table,
-    ids: NDArray[np.uint64],
-    raw: NDArray[np.float32],
-    terms: Terms,
+    looked: Looked,
+    agreed: NDArray[np.float32] | float,
+    share: float,
     count: int,
 ) -> Draft:
     """The best candidates of a query, in order."""
+    ids, terms = looked.ids, looked.terms
+    if terms is None:
+        return Draft(query, [], np.zeros(0), np.zeros(0, bool), None)
     texts = ("token_digest", "name", "architecture", "digest", "binary")
     codes, names, processors, digests, binaries = (
         np.array(base[name].to_pylist(), dtype=object) for name in texts
     )
     numbers = ("num_instructions", "num_blocks", "address", "size")
     instructions, blocks, addresses, sizes = (base[name].to_numpy() for name in numbers)
-    scores = np.where(digests == query["digest"], 1.0, np.minimum(raw, HIGHEST))
-    order = sorted(range(len(ids)), key=lambda i: (-scores[i], binaries[i], addresses[i], sizes[i]))
+    agreement = np.broadcast_to(np.asarray(agreed, np.float32), len(ids))
+    raw, copies = looked.scores + share * agreement, digests == query["digest"]
+    order = sorted(
+        range(len(ids)), key=lambda i: (not copies[i], -raw[i], binaries[i], addresses[i], sizes[i])
+    )
     best, shown = order[0], order[:count]
     pool = Pool(codes, names, instructions, blocks, processors)
     asked = Asked(query["num_instructions"], query["num_blocks"], query["architecture"])
@@ -247,7 +261,9 @@ def _draft(
         split_member(binaries[best])[0],
         ids,
         terms.plain,
+        agreeing(pool, agreement, best),
     )
+    scores = np.where(copies, 1.0, np.minimum(raw, HIGHEST))
     return Draft(query, _shown(base.take(pa.array(shown))), scores[shown], pool.same(best)[shown], found)
 
 

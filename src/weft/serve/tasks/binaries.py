@@ -31,7 +31,7 @@ from weft.bcsd.presence.model import presence_of
 from weft.bcsd.read.demangle import demangle_safely, is_mangled
 from weft.bcsd.select import find_function
 from weft.bcsd.show import Request, look, look_record
-from weft.bcsd.table import with_inlined
+from weft.bcsd.table import with_later
 from weft.bcsd.use.answers import Answer
 from weft.bcsd.use.embed_files import Embedding, embedder_of
 from weft.bcsd.use.embedded import embed_table
@@ -230,7 +230,7 @@ def _queries(file: File, options: Embedding, function: str | None, min_blocks: i
     for first in range(0, wanted.num_rows, _EMBEDDED_AT_ONCE):
         tell({"what": "embedding functions", "done": first, "total": wanted.num_rows})
         some = wanted.slice(first, _EMBEDDED_AT_ONCE)
-        parts.append(embed_table(some, embedder, callees=options.callees))
+        parts.append(embed_table(some, embedder, callees=options.callees, calls=options.calls))
     if not parts:
         raise InputError("no function found", where=file.name, hint="lower min_blocks")
     return _Queries(pa.concat_tables(parts), table["architecture"][0].as_py())
@@ -240,7 +240,8 @@ def _queries(file: File, options: Embedding, function: str | None, min_blocks: i
 def _one(place: str, name: str, options: Embedding, function: str) -> _Queries:
     table = _read(place)
     row = table.slice(find_function(_listed(place), function, name), 1)
-    rows = embed_table(row, embedder_of(options.model, options.precision), callees=options.callees)
+    embedder = embedder_of(options.model, options.precision)
+    rows = embed_table(row, embedder, callees=options.callees, calls=options.calls)
     return _Queries(rows, table["architecture"][0].as_py())
 
 
@@ -258,7 +259,7 @@ def _listed(place: str) -> list[_Listed]:
 
 @lru_cache(maxsize=8)
 def _read(place: str) -> pa.Table:
-    table = with_inlined(pq.read_table(place))
+    table = with_later(pq.read_table(place))
     if not table.num_rows:
         raise InputError("no function found")
     return table
