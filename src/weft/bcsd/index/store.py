@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from weft.bcsd.index.failures import as_store_error
+from weft.bcsd.represent.sketch import COLUMN as SKETCH
 from weft.bcsd.use.embedded import embedded_schema
 from weft.errors import MissingExtraError, StoreError
 
@@ -33,7 +34,10 @@ _ROWS_PER_LIST = 800
 _PROBES = 64
 #: Rows for each list that its middle is learnt from, and rounds of learning: with more, a million rows take an hour.
 _SAMPLED, _ROUNDS = 64, 15
-_LISTS = "embedding_lists_"
+#: What an approximate index is called behind the column that it is of, before its number of lists.
+_LISTS = "_lists_"
+#: The columns that have one.
+_NEAR = ("embedding", SKETCH)
 #: Old versions stay this long for searches that began with them.
 _KEPT = timedelta(hours=1)
 
@@ -45,6 +49,22 @@ class IndexedFile(NamedTuple):
     sha256: str
     architecture: str
     functions: int
+
+
+class Near(NamedTuple):
+    """Rows for an exact search.
+
+    Args:
+        ids: Row ids.
+        embeddings: ``(rows, dimension)``.
+        blocks: Numbers of blocks.
+        sketches: ``(rows, DIMENSION)``; None in an index made before there were any.
+    """
+
+    ids: NDArray[np.uint64]
+    embeddings: NDArray[np.float32]
+    blocks: NDArray[np.int32]
+    sketches: NDArray[np.float32] | None
 
 
 class FunctionStore:
@@ -172,50 +192,54 @@ class FunctionStore:
         """
         rows, wanted = len(self), _lists(len(self))
         with as_store_error(self.folder, "written"):
-            held = self._neighbours()
-            # Rows that come in go to the lists that there are; once these are four times too long, they are made anew.
-            if rows > exact_rows and wanted >= 4 * max(held.values(), default=0):
-                from lancedb.index import IvfFlat
+            for column in self._vectors():
+                held = self._neighbours(column)
+                # Rows that come in go to the lists that there are; once these are four times too long, they are made
+                # anew.
+                if rows > exact_rows and wanted >= 4 * max(held.values(), default=0):
+                    from lancedb.index import IvfFlat
 
-                config = IvfFlat(
-                    distance_type="cosine",
-                    num_partitions=wanted,
-                    sample_rate=_SAMPLED,
-                    max_iterations=_ROUNDS,
-                )
-                self._table.create_index("embedding", config=config, name=f"{_LISTS}{wanted}")
-                held = self._neighbours()
-            for name in sorted(held, key=held.__getitem__)[:-1]:
-                self._table.drop_index(name)
+                    config = IvfFlat(
+                        distance_type="cosine",
+                        num_partitions=wanted,
+                        sample_rate=_SAMPLED,
+                        max_iterations=_ROUNDS,
+                    )
+                    self._table.create_index(column, config=config, name=f"{column}{_LISTS}{wanted}")
+                    held = self._neighbours(column)
+                for name in sorted(held, key=held.__getitem__)[:-1]:
+                    self._table.drop_index(name)
             self._table.optimize(cleanup_older_than=_KEPT)
+
+    def _vectors(self) -> list[str]:
+        """The columns of vectors that it has: an index made before functions were sketched has one."""
+        return [name for name in _NEAR if name in self._table.schema.names]
 
     @property
     def lists(self) -> int:
         """Lists of the approximate index; 0 where there is none."""
         with as_store_error(self.folder, "read"):
-            return max(self._neighbours().values(), default=0)
+            return max(self._neighbours("embedding").values(), default=0)
 
     @property
     def has_neighbours(self) -> bool:
         """Whether there is an approximate index."""
         return self.lists > 0
 
-    def _neighbours(self) -> dict[str, int]:
-        """The approximate indices and their lists; there are two where a writer was killed."""
-        named = [index.name for index in self._table.list_indices() if "embedding" in index.columns]
+    def _neighbours(self, column: str) -> dict[str, int]:
+        """The approximate indices of a column and their lists; there are two where a writer was killed."""
+        named = [index.name for index in self._table.list_indices() if column in index.columns]
         # Before they were named for it, they had 256.
-        return {name: int(name.removeprefix(_LISTS)) if name.startswith(_LISTS) else 256 for name in named}
+        lists = [name.partition(_LISTS)[2] for name in named]
+        return {name: int(number) if number else 256 for name, number in zip(named, lists, strict=True)}
 
-    def vectors(self) -> tuple[NDArray[np.uint64], NDArray[np.float32], NDArray[np.int32]]:
+    def vectors(self) -> Near:
         """All rows for an exact search.
-
-        Returns:
-            Row ids, embeddings ``(rows, dimension)``, and numbers of blocks.
 
         Raises:
             StoreError: The table is damaged: it cannot be read, or a vector in it is not of length 1.
         """
-        return self._checked(self._scan(["embedding", "num_blocks"], row_id=True))
+        return self._checked(self._scan([*self._vectors(), "num_blocks"], row_id=True))
 
     def rows(self) -> pa.Table:
         """All rows with all their columns and ids, for a searcher that keeps them in memory.
@@ -227,8 +251,8 @@ class FunctionStore:
         self._checked(table)
         return table
 
-    def _checked(self, table: pa.Table) -> tuple[NDArray[np.uint64], NDArray[np.float32], NDArray[np.int32]]:
-        from weft.bcsd.use.embedded import embeddings_of
+    def _checked(self, table: pa.Table) -> Near:
+        from weft.bcsd.use.embedded import embeddings_of, sketches_of
 
         embeddings = embeddings_of(table)
         lengths = np.einsum("ij,ij->i", embeddings, embeddings)
@@ -238,23 +262,35 @@ class FunctionStore:
                 where=str(self.folder),
                 hint="make the index anew",
             )
-        return table["_rowid"].to_numpy(), embeddings, table["num_blocks"].to_numpy()
+        ids, blocks = table["_rowid"].to_numpy(), table["num_blocks"].to_numpy()
+        return Near(ids, embeddings, blocks, sketches_of(table))
 
-    def nearest(self, embedding: NDArray[np.float32], count: int, min_blocks: int) -> list[int]:
-        """Row ids of about the nearest rows, from the approximate index.
+    def nearest(
+        self,
+        embedding: NDArray[np.float32],
+        count: int,
+        min_blocks: int,
+        sketch: NDArray[np.float32] | None = None,
+    ) -> list[int]:
+        """Row ids of about the nearest rows, from the approximate indices.
 
         Args:
             embedding: ``(dimension,)``.
             count: How many.
             min_blocks: Rows with fewer blocks are passed over.
+            sketch: ``(DIMENSION,)``: so many more are the nearest by it, where the rows have sketches.
 
         Raises:
             StoreError: The table is damaged.
         """
         with as_store_error(self.folder, "read"):
-            query = self._table.search(embedding, vector_column_name="embedding").distance_type("cosine")
-            query = query.where(f"num_blocks >= {int(min_blocks)}").nprobes(_PROBES).limit(count)
-            return query.select(["_distance"]).with_row_id(True).to_arrow()["_rowid"].to_pylist()
+            found: list[int] = []
+            for column, vector in zip(self._vectors(), (embedding, sketch), strict=False):
+                if vector is not None and vector.any():
+                    query = self._table.search(vector, vector_column_name=column).distance_type("cosine")
+                    query = query.where(f"num_blocks >= {int(min_blocks)}").nprobes(_PROBES).limit(count)
+                    found += query.select(["_distance"]).with_row_id(True).to_arrow()["_rowid"].to_pylist()
+            return list(dict.fromkeys(found))
 
     def take(self, row_ids: Sequence[int]) -> pa.Table:
         """Whole rows by their ids, in any order.

@@ -25,9 +25,10 @@ from weft.bcsd.presence.features import Asked, Lead, Pool, Terms, agreeing, crow
 from weft.bcsd.represent.calls import Calls, calls_of, with_calls
 from weft.bcsd.represent.operations import COLUMN, operation_rows
 from weft.bcsd.represent.rows import Rows
-from weft.bcsd.use.agreement import agreement
+from weft.bcsd.represent.sketch import sketches
+from weft.bcsd.use.candidates import judged
 from weft.bcsd.use.embedded import embed_table, embeddings_of, lexical_of
-from weft.bcsd.use.score import ScoreWeights, combined, with_operations, without_hubs
+from weft.bcsd.use.score import ScoreWeights, combined, with_operations
 from weft.errors import InputError
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ class _Rows:
     groups: NDArray[Any]
     packages: NDArray[Any]
     calls: Calls
+    sketches: NDArray[np.float32]
 
     @staticmethod
     def of(table: pa.Table, lifted: bool) -> _Rows:
@@ -133,7 +135,8 @@ class _Rows:
                 "it does not say what functions call", hint="`weft bcsd dataset` makes a table that does"
             )
         operations = operation_rows(bare)
-        return _Rows(embeddings_of(table), lexical_of(table), operations, pool, groups, packages, calls)
+        near = sketches(operations.own)
+        return _Rows(embeddings_of(table), lexical_of(table), operations, pool, groups, packages, calls, near)
 
 
 def rounds(
@@ -211,12 +214,13 @@ def _left(way: str, number: int, marks: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _terms(rows: _Rows, base: _Rows, weights: ScoreWeights) -> tuple[NDArray[Any], ...]:
-    """The three cosines and the plain score, each ``(rows, base)``."""
+    """The three cosines, the plain score and what candidates are chosen by, each ``(rows, base)``."""
     learned = rows.vectors @ base.vectors.T
     tokens, operations = rows.tokens.products(base.tokens), rows.operations.products(base.operations)
     plain = combined(rows.vectors, base.vectors, rows.tokens, base.tokens, weights.lexical)
     plain = with_operations(plain, rows.operations, base.operations, weights)
-    return learned, tokens, operations, plain
+    near = learned + weights.operations * (rows.sketches @ base.sketches.T)
+    return learned, tokens, operations, plain, near
 
 
 def _round(
@@ -224,29 +228,22 @@ def _round(
 ) -> Iterator[Known]:
     pool, scores = index.pool, index.references
     crowds = crowd(scores, pool.digests[index.chosen], pool.digests)
-    # The correction for hubs sees of each candidate its nearest references alone.
-    nearest = min(weights.neighbours, len(scores))
-    tops = np.partition(scores, len(scores) - nearest, axis=0)[-nearest:]
     count = min(_CANDIDATES, len(pool.digests))
-    nearest_rows = np.argpartition(-terms[0], count - 1, axis=1)[:, :count]
-    scores = np.stack(
-        [
-            without_hubs(np.concatenate([terms[3][number, some][None], tops[:, some]]), weights)[0]
-            for number, some in enumerate(nearest_rows)
-        ]
-    )
+    nearest = np.argpartition(-terms[-1], count - 1, axis=1)[:, :count]
     here = np.isin(rows.groups, index.groups)
     for package in dict.fromkeys(rows.packages.tolist()):
         inside = np.flatnonzero(rows.packages == package)
-        candidates, found = nearest_rows[inside], scores[inside]
+        candidates = nearest[inside]
+        plain = np.take_along_axis(terms[3][inside], candidates, axis=1)
         ends = np.arange(0, candidates.size + 1, count)
         table = sparse.csr_matrix(
-            (found.ravel(), candidates.ravel(), ends), shape=(len(inside), len(pool.digests))
+            (plain.ravel(), candidates.ravel(), ends), shape=(len(inside), len(pool.digests))
         )
-        agreed = agreement(table, rows.calls.among(inside), index.calls).reshape(found.shape)
-        best = np.argmax(found + weights.calls * agreed, axis=1)
+        found, agreed = judged(table, rows.calls.among(inside), index.calls, weights)
+        agreed = agreed.reshape(plain.shape)
+        best = np.argmax(found.reshape(plain.shape), axis=1)
         leads = [
-            _lead(rows, number, index, candidates[at], [term[number, candidates[at]] for term in terms], crowds,
+            _lead(rows, number, index, candidates[at], [term[number, candidates[at]] for term in terms[:4]], crowds,
                   agreed[at], int(best[at]))
             for at, number in enumerate(inside.tolist())
         ]  # fmt: skip

@@ -83,6 +83,32 @@ def with_agreement(
     return better
 
 
+def without_hubs_among(scores: sparse.csr_matrix, weights: ScoreWeights) -> NDArray[np.float32]:
+    """Scores of candidates corrected for hubs, s' of :func:`weft.bcsd.use.score.hybrid`, as far as they are known.
+
+    Args:
+        scores: s of each query's candidates, ``(queries, base)``.
+        weights: h and k.
+
+    Returns:
+        s' in the order of ``scores.data``.
+    """
+    rows = np.repeat(np.arange(scores.get_shape()[0]), np.diff(scores.indptr))
+    crowded = _top_mean(scores.data, rows, weights.neighbours)[rows]
+    crowded = crowded + _top_mean(scores.data, scores.indices, weights.neighbours)[scores.indices]
+    return (scores.data - weights.hubness * crowded / 2).astype(np.float32)
+
+
+def _top_mean(values: NDArray[Any], groups: NDArray[Any], count: int) -> NDArray[np.float64]:
+    """Mean of the largest so many values of each group; of all where there are fewer."""
+    order = np.lexsort((-values, groups))
+    sizes = np.bincount(groups)
+    rank = np.arange(len(values)) - (np.cumsum(sizes) - sizes)[groups[order]]
+    best = order[rank < count]
+    sums = np.bincount(groups[best], values[best], minlength=len(sizes))
+    return sums / np.maximum(np.minimum(sizes, count), 1)
+
+
 def _reached(edges: sparse.csr_matrix, likely: sparse.csr_matrix) -> sparse.csr_matrix:
     """``(queries, base)``: of how many neighbours of a query a function is expected to be the other build."""
     reached: Any = edges @ likely

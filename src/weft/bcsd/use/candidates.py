@@ -10,11 +10,13 @@ import pyarrow as pa
 from scipy import sparse
 
 from weft.bcsd.presence.features import Terms
-from weft.bcsd.represent.calls import calls_of
+from weft.bcsd.represent.calls import Calls, calls_of
 from weft.bcsd.represent.operations import COLUMN as OPERATIONS
 from weft.bcsd.represent.rows import OPERATIONS as INLINED_OPERATIONS
 from weft.bcsd.represent.rows import TOKENS as INLINED_TOKENS
-from weft.bcsd.use.agreement import agreement
+from weft.bcsd.represent.sketch import COLUMN as SKETCH
+from weft.bcsd.use.agreement import agreement, without_hubs_among
+from weft.bcsd.use.score import ScoreWeights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +30,7 @@ _SCORED = (
     INLINED_OPERATIONS,
     INLINED_TOKENS,
     "inlined_values",
+    SKETCH,
 )
 
 
@@ -37,14 +40,29 @@ class Looked(NamedTuple):
     Args:
         ids: Their row ids.
         places: Theirs in :class:`Seen`.
-        scores: Corrected for hubs.
-        terms: What the scores are made of; None where there is no candidate.
+        terms: What their scores are made of; None where there is no candidate.
     """
 
     ids: NDArray[np.uint64]
     places: NDArray[np.int64]
-    scores: NDArray[np.float32]
     terms: Terms | None
+
+    @property
+    def plain(self) -> NDArray[np.float32]:
+        """Their plain scores."""
+        return np.zeros(0, np.float32) if self.terms is None else self.terms.plain
+
+
+class Judged(NamedTuple):
+    """What is said of the candidates of one query.
+
+    Args:
+        scores: What they are ordered by.
+        agreement: How well the calls agree.
+    """
+
+    scores: NDArray[np.float32]
+    agreement: NDArray[np.float32]
 
 
 class Seen:
@@ -83,25 +101,54 @@ class Seen:
         return pa.table({}) if rows is None else rows.take(pa.array(places))
 
 
-def agreements(
-    queries: pa.Table, looked: Sequence[Looked], rows: pa.Table | None
-) -> list[NDArray[np.float32] | float]:
-    """How well the calls of each query and of its candidates agree: see :func:`weft.bcsd.use.agreement.agreement`.
+def judged(
+    table: sparse.csr_matrix, queries: Calls | None, base: Calls | None, weights: ScoreWeights
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Scores of the functions of a file with their candidates, corrected for hubs, and how well the calls agree.
+
+        s''_ij = s'_ij + c · D_ij
+
+    What is near to many functions of the file is no good answer for one of them. Functions of the index cannot stand
+    for those of the file in that: between two processors all scores are lower, and whoever has kin in the index would
+    lose most.
 
     Args:
-        queries: The functions of one file, with what they call.
-        looked: The candidates of each.
-        rows: All candidates, by their places.
+        table: s, ``(queries, base)``.
+        queries: What the queries call; None where that is not known.
+        base: What the functions of the base call.
+        weights: h, k and c.
 
     Returns:
-        Of each query ``(candidates,)``; 0 where either side does not say what it calls.
+        s'' and D, in the order of ``table.data``.
     """
-    asked, there = calls_of(queries), None if rows is None else calls_of(rows)
-    if rows is None or asked is None or there is None:
-        return [0.0] * len(looked)
+    scores = without_hubs_among(table, weights)
+    if not weights.calls or queries is None or base is None:
+        return scores, np.zeros(len(scores), np.float32)
+    agreed = agreement(sparse.csr_matrix((scores, table.indices, table.indptr), table.shape), queries, base)
+    return (scores + weights.calls * agreed).astype(np.float32), agreed
+
+
+def judge(
+    queries: pa.Table, looked: Sequence[Looked], rows: pa.Table | None, weights: ScoreWeights
+) -> list[Judged]:
+    """:func:`judged` for the queries of a search.
+
+    Args:
+        queries: The functions of one file.
+        looked: The candidates of each.
+        rows: All candidates, by their places.
+        weights: Of the score.
+    """
+    if rows is None:
+        return [alone(one) for one in looked]
     ends = np.concatenate([[0], np.cumsum([len(one.places) for one in looked])])
     places = np.concatenate([one.places for one in looked])
-    scores = np.concatenate([one.scores for one in looked])
-    table = sparse.csr_matrix((scores, places, ends), shape=(len(looked), rows.num_rows))
-    found = agreement(table, asked, there)
-    return list(np.split(found, ends[1:-1]))
+    plain = np.concatenate([one.plain for one in looked])
+    table = sparse.csr_matrix((plain, places, ends), shape=(len(looked), rows.num_rows))
+    found = judged(table, calls_of(queries), calls_of(rows), weights)
+    return [Judged(*parts) for parts in zip(*(np.split(part, ends[1:-1]) for part in found), strict=True)]
+
+
+def alone(looked: Looked) -> Judged:
+    """A query that is asked for by itself: its scores as they are."""
+    return Judged(looked.plain, np.zeros(len(looked.plain), np.float32))

@@ -13,9 +13,12 @@ from weft.bcsd.represent.arrays import FunctionArrays
 from weft.bcsd.represent.calls import CALLS, CALLS_VERSION, IMPORTS
 from weft.bcsd.represent.inlined import INLINED_VERSION
 from weft.bcsd.represent.operations import COLUMN as OPERATIONS
+from weft.bcsd.represent.operations import operation_rows
 from weft.bcsd.represent.rows import OPERATIONS as INLINED_OPERATIONS
 from weft.bcsd.represent.rows import TOKENS as INLINED_TOKENS
 from weft.bcsd.represent.rows import Rows, lists_of
+from weft.bcsd.represent.sketch import COLUMN as SKETCH
+from weft.bcsd.represent.sketch import DIMENSION, sketches
 from weft.bcsd.table import CALLED, FIELDS, INLINED
 
 if TYPE_CHECKING:
@@ -30,7 +33,16 @@ _LEXICAL_WIDTH = 1 << 16
 #: The weights of what callees add, in rows that are blended with them and of length 1.
 INLINED_VALUES = "inlined_values"
 #: What rows are compared by, beside what is shown of them.
-VECTORS = ("embedding", "lexical_tokens", "lexical_values", OPERATIONS, *INLINED, INLINED_VALUES, *CALLED)
+VECTORS = (
+    "embedding",
+    "lexical_tokens",
+    "lexical_values",
+    OPERATIONS,
+    *INLINED,
+    INLINED_VALUES,
+    SKETCH,
+    *CALLED,
+)
 _LEFT_OUT = {
     "format",
     "blocks",
@@ -62,6 +74,7 @@ def embedded_schema(dimension: int, model: str, lifter: str = "") -> pa.Schema:
         pa.field(INLINED_OPERATIONS, pa.list_(pa.uint16())),
         pa.field(INLINED_TOKENS, pa.list_(pa.uint16())),
         pa.field(INLINED_VALUES, pa.list_(pa.float16())),
+        pa.field(SKETCH, pa.list_(pa.float16(), DIMENSION)),
         pa.field(CALLS, pa.list_(pa.uint64())),
         pa.field(IMPORTS, pa.list_(pa.uint32())),
     ]
@@ -115,9 +128,23 @@ def embed_table(
         _column(functions, schema.field(OPERATIONS)),
         _column(functions, schema.field(INLINED_OPERATIONS)),
         *_added(rows),
+        pa.FixedSizeListArray.from_arrays(pa.array(_sketched(functions)), DIMENSION),
         *(_column(functions, schema.field(name)) for name in CALLED),
     ]
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def sketches_of(table: pa.Table) -> NDArray[np.float32] | None:
+    """The column ``sketch`` as ``(rows, DIMENSION)``; None in a table made before there was one."""
+    if SKETCH not in table.column_names:
+        return None
+    parts = [np.asarray(chunk.flatten()).reshape(-1, DIMENSION) for chunk in table.column(SKETCH).chunks]
+    joined = np.concatenate(parts) if parts else np.zeros((0, DIMENSION))
+    return joined.astype(np.float32)
+
+
+def _sketched(functions: pa.Table) -> NDArray[np.float16]:
+    return sketches(operation_rows(functions).own).astype(np.float16).reshape(-1)
 
 
 def _column(functions: pa.Table, field: pa.Field) -> pa.Array:

@@ -20,21 +20,21 @@ from weft.bcsd.read.members import split_member
 from weft.bcsd.represent.operations import operation_rows
 from weft.bcsd.represent.rows import Rows
 from weft.bcsd.use.answers import SMALL, Answer, Draft
-from weft.bcsd.use.candidates import Looked, Seen, agreements
+from weft.bcsd.use.candidates import Judged, Looked, Seen, alone, judge
 from weft.bcsd.use.embed_files import Embedding, embed_one
-from weft.bcsd.use.embedded import VECTORS, embeddings_of, lexical_of
+from weft.bcsd.use.embedded import VECTORS, embeddings_of, lexical_of, sketches_of
 from weft.bcsd.use.named import find, score_weights
 from weft.bcsd.use.remarks import NOT_FITTED, NOT_LIFTED
 from weft.bcsd.use.score import ScoreWeights, joined
-from weft.bcsd.use.surroundings import Surroundings, without_hub
+from weft.bcsd.use.surroundings import Surroundings
 from weft.errors import InputError, WeftError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: So many of the nearest by cosine are put in order by the hybrid score.
+#: So many of the nearest are put in order by the hybrid score.
 CANDIDATES = 200
-#: So many functions of the index stand for all that may be asked, for the hubness correction.
+#: So many functions of the index say how crowded the place of another is.
 REFERENCE = 512
 #: The largest score of two functions whose bytes differ.
 HIGHEST = 0.9999
@@ -45,12 +45,12 @@ _CHUNK = 64
 class Searcher:
     """An index that is open for searching, at one version: what a writer commits later is not seen.
 
-        s'_qj = hybrid score of query q and candidate j, the reference functions asked beside q
-                + c · D_qj, the agreement of their calls, among the functions of a file
+        s_qj = hybrid score of query q and candidate j        s''_qj of :func:`~weft.bcsd.use.candidates.judged`
 
-    The candidates are the :data:`CANDIDATES` nearest by cosine: of all rows up to ``exact_rows`` of them, above by the
-    approximate index. Queries of one call share the pass over all rows; of the approximate index each reads its own
-    lists. That one is quicker to open for a single search; rows in memory are quicker to ask again and again.
+    The candidates are the :data:`CANDIDATES` nearest by the learned cosine and the sketch of what functions compute: of
+    all rows up to ``exact_rows`` of them, above so many by either from the approximate indices. Queries of one call
+    share the pass over all rows; of the approximate indices each reads its own lists. These are quicker to open for a
+    single search; rows in memory are quicker to ask again and again.
 
     Args:
         store: The rows.
@@ -80,11 +80,10 @@ class Searcher:
             table = self.store.rows()
             self._held = _Held(table)
             self._ids, self._blocks = table["_rowid"].to_numpy(), table["num_blocks"].to_numpy()
-            self._embeddings = embeddings_of(table)
+            self._embeddings, self._sketches = embeddings_of(table), sketches_of(table)
         elif self.exact:
-            self._ids, self._embeddings, self._blocks = self.store.vectors()
+            self._ids, self._embeddings, self._blocks, self._sketches = self.store.vectors()
         sample = self.store.take(self.store.sample(REFERENCE, SMALL))
-        self._references = sample.num_rows
         self._around = Surroundings(sample, self.weights)
 
     @staticmethod
@@ -165,37 +164,44 @@ class Searcher:
             embeddings, lexical = embeddings_of(chunk), lexical_of(chunk)
             operations = operation_rows(chunk)
             least = np.minimum(min_blocks, chunk["num_blocks"].to_numpy())
-            nearest = self.candidates(embeddings, least, max(CANDIDATES, count))
+            nearest = self.candidates(embeddings, least, max(CANDIDATES, count), sketches_of(chunk))
             found = self._held or _Rows(self.store, nearest)
             for index, ids in enumerate(nearest):
                 base = found.of(ids)
                 one = (embeddings[index], lexical[index], operations[index])
-                scores = self._scores(*one, ids, base) if base.num_rows else (np.zeros(0, np.float32), None)
-                looked.append(Looked(ids, seen.places(ids, base), *scores))
-        calls = self.weights.calls if together else 0.0
-        agreeing = agreements(queries, looked, seen.rows()) if calls else [0.0] * len(looked)
+                terms = self._terms(*one, ids, base) if base.num_rows else None
+                looked.append(Looked(ids, seen.places(ids, base), terms))
+        said = judge(queries, looked, seen.rows(), self.weights) if together else map(alone, looked)
         return [
-            _draft(row, seen.some(one.places), one, agreed, calls, count)
-            for row, one, agreed in zip(_shown(queries), looked, agreeing, strict=True)
+            _draft(row, seen.some(one.places), one, of_it, count)
+            for row, one, of_it in zip(_shown(queries), looked, said, strict=True)
         ]
 
     def candidates(
-        self, embeddings: NDArray[np.float32], least: NDArray[np.integer], count: int
+        self,
+        embeddings: NDArray[np.float32],
+        least: NDArray[np.integer],
+        count: int,
+        sketches: NDArray[np.float32] | None = None,
     ) -> list[NDArray[np.uint64]]:
         """Row ids of the nearest rows of each query, nearest first.
 
         Args:
             embeddings: ``(queries, dimension)``.
             least: ``(queries,)``, blocks that a candidate has at least.
-            count: How many.
+            count: How many; from the approximate indices so many by each.
+            sketches: ``(queries, DIMENSION)``, what the queries compute; None asks by the embeddings alone.
         """
         if not self.exact:
+            beside = [None] * len(embeddings) if sketches is None else list(sketches)
             return [
-                np.array(self.store.nearest(query, count, int(blocks)), np.uint64)
-                for query, blocks in zip(embeddings, least, strict=True)
+                np.array(self.store.nearest(query, count, int(blocks), sketch), np.uint64)
+                for query, blocks, sketch in zip(embeddings, least, beside, strict=True)
             ]
         # The rows from the left: from the right, the product copies all of them first.
         cosines = np.ascontiguousarray((self._embeddings @ embeddings.T).T)
+        if sketches is not None and self._sketches is not None:
+            cosines += self.weights.operations * (self._sketches @ sketches.T).T
         cosines[self._blocks[None, :] < least[:, None]] = -np.inf
         chosen = []
         for row in cosines:
@@ -205,15 +211,15 @@ class Searcher:
             chosen.append(self._ids[top[np.isfinite(row[top])]])
         return chosen
 
-    def _scores(
+    def _terms(
         self,
         embedding: NDArray[np.float32],
         lexical: Rows,
         operations: Rows,
         ids: NDArray[np.uint64],
         base: pa.Table,
-    ) -> tuple[NDArray[np.float32], Terms]:
-        """Hybrid scores of one query and its candidates, the references asked beside it; what they are made of."""
+    ) -> Terms:
+        """How alike one query and its candidates are."""
         vectors, held, share = embeddings_of(base), lexical_of(base), self.weights.lexical
         computed = operation_rows(base)
         learned = vectors @ embedding
@@ -222,17 +228,14 @@ class Searcher:
         own = ((learned + share * by_tokens) / (1 + share)).astype(np.float32, copy=False)
         lifted = computed.present & (operations.nnz > 0)
         own = joined(own, by_operations, lifted, self.weights)
-        around = self._around.of(ids, base)
-        terms = Terms(learned, by_tokens, by_operations, own, around.crowd)
-        return without_hub(own, around.nearest, self.weights, self._references), terms
+        return Terms(learned, by_tokens, by_operations, own, self._around.of(ids, base))
 
 
 def _draft(
     query: dict[str, Any],
     base: pa.Table,
     looked: Looked,
-    agreed: NDArray[np.float32] | float,
-    share: float,
+    said: Judged,
     count: int,
 ) -> Draft:
     """The best candidates of a query, in order."""
@@ -245,8 +248,7 @@ def _draft(
     )
     numbers = ("num_instructions", "num_blocks", "address", "size")
     instructions, blocks, addresses, sizes = (base[name].to_numpy() for name in numbers)
-    agreement = np.broadcast_to(np.asarray(agreed, np.float32), len(ids))
-    raw, copies = looked.scores + share * agreement, digests == query["digest"]
+    raw, copies = said.scores, digests == query["digest"]
     order = sorted(
         range(len(ids)), key=lambda i: (not copies[i], -raw[i], binaries[i], addresses[i], sizes[i])
     )
@@ -261,7 +263,7 @@ def _draft(
         split_member(binaries[best])[0],
         ids,
         terms.plain,
-        agreeing(pool, agreement, best),
+        agreeing(pool, said.agreement, best),
     )
     scores = np.where(copies, 1.0, np.minimum(raw, HIGHEST))
     return Draft(query, _shown(base.take(pa.array(shown))), scores[shown], pool.same(best)[shown], found)

@@ -1,8 +1,8 @@
-"""How near functions of an index are to some that stand for all of it: what of their scores no query changes."""
+"""How crowded the places of functions of an index are, by some that stand for all of it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -21,23 +21,10 @@ if TYPE_CHECKING:
 REMEMBERED = 1 << 18
 
 
-class Around(NamedTuple):
-    """What surrounds some functions of an index.
-
-    Args:
-        nearest: The k best plain scores of each with the references, in ascending order, ``(k, functions)``.
-        crowd: See :func:`weft.bcsd.presence.features.crowd`, ``(functions,)``.
-    """
-
-    nearest: NDArray[np.float32]
-    crowd: NDArray[np.float64]
-
-
 class Surroundings:
     """The references, and what is known of how near functions are to them.
 
-    They stand for the queries that one might ask, in the correction for hubs. A function's scores with them depend on
-    no query, so they are computed when it is first a candidate.
+    A function's scores with them depend on no query, so they are computed when it is first a candidate.
 
     Args:
         sample: The references.
@@ -50,7 +37,6 @@ class Surroundings:
         self._lexical = Features(lexical_of(sample))
         self._operations = Features(operation_rows(sample))
         self._digests = np.array(sample["token_digest"].to_pylist(), dtype=object)
-        self._nearest = np.zeros((0, min(weights.neighbours, sample.num_rows)), np.float32)
         self._crowd = np.zeros(0)
         self._places: dict[int, int] = {}
 
@@ -59,8 +45,8 @@ class Surroundings:
         """Whether it is known of any what it computes."""
         return bool(self._operations.present.any())
 
-    def of(self, ids: NDArray[np.uint64], rows: pa.Table) -> Around:
-        """What surrounds some functions.
+    def of(self, ids: NDArray[np.uint64], rows: pa.Table) -> NDArray[np.float64]:
+        """How crowded the places of some functions are: :func:`weft.bcsd.presence.features.crowd`, ``(functions,)``.
 
         Args:
             ids: Row ids, each once.
@@ -71,20 +57,14 @@ class Surroundings:
         new = [number for number, row_id in enumerate(ids.tolist()) if row_id not in self._places]
         if new:
             self._learn(ids[new], rows.take(np.array(new)) if len(new) < len(ids) else rows)
-        places = [self._places[row_id] for row_id in ids.tolist()]
-        return Around(self._nearest[places].T, self._crowd[places])
+        return self._crowd[[self._places[row_id] for row_id in ids.tolist()]]
 
     def _learn(self, ids: NDArray[np.uint64], rows: pa.Table) -> None:
         scores = self._scores(rows)
         first = len(self._places)
         if first + len(ids) > len(self._crowd):
             size = max(2 * len(self._crowd), first + len(ids), 1024)
-            self._nearest = np.resize(self._nearest, (size, self._nearest.shape[1]))
             self._crowd = np.resize(self._crowd, size)
-        columns = np.ascontiguousarray(scores.T)
-        count = self._nearest.shape[1]
-        best = np.partition(columns, columns.shape[1] - count, axis=1)[:, columns.shape[1] - count :]
-        self._nearest[first : first + len(ids)] = np.sort(best, axis=1)
         digests = np.array(rows["token_digest"].to_pylist(), dtype=object)
         self._crowd[first : first + len(ids)] = crowd(scores, self._digests, digests)
         self._places.update(zip(ids.tolist(), range(first, first + len(ids)), strict=True))
@@ -144,24 +124,3 @@ class _Dense:
         shape = (len(ends) - 1, len(self._dense))
         narrow: Any = sparse.csr_matrix((others.data[kept], columns[kept], ends), shape=shape)
         return (narrow @ self._dense).T
-
-
-def without_hub(
-    own: NDArray[np.float32], nearest: NDArray[np.float32], weights: ScoreWeights, references: int
-) -> NDArray[np.float32]:
-    """One query's scores corrected for hubs, as if the references were asked beside it.
-
-    Args:
-        own: s of :func:`weft.bcsd.use.score.hybrid`, ``(candidates,)``.
-        nearest: Of :class:`Around`.
-        weights: h and k.
-        references: How many there are.
-    """
-    count = weights.neighbours
-    if not weights.hubness or not len(own):
-        return own
-    of_query = np.partition(own, len(own) - min(count, len(own)))[-count:].mean()
-    of_base = np.zeros(len(own), np.float32)
-    if references + 1 >= count:
-        of_base = np.sort(np.concatenate([nearest, own[None]]), axis=0)[-count:].mean(axis=0)
-    return (own - weights.hubness * ((of_query + of_base) / 2)).astype(np.float32, copy=False)
