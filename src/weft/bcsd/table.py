@@ -342,4 +342,5 @@ def with_later(table: pa.Table, wanted: Sequence[str] = (*INLINED, *CALLED)) -> 
             if name not in table.column_names:
                 kind = next(field.type for field in FIELDS if field.name == name)
                 table = table.append_column(name, pa.nulls(table.num_rows, kind))
-    return table
+    order = [field.name for field in FIELDS if field.name in table.column_names]
+    return table.select([*order, *(name for name in table.column_names if name not in order)])

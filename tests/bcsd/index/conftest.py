@@ -98,6 +98,9 @@ def make_rows():
             "inlined_operations": [None] * count,
             "inlined_tokens": [None] * count,
             "inlined_values": [None] * count,
+            "sketch": [np.zeros(128, np.float16)] * count,
+            "calls": [None] * count,
+            "called_imports": [None] * count,
         }
         return pa.table(columns, schema=embedded_schema(dimension, "made up"))
 

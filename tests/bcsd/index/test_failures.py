@@ -63,7 +63,7 @@ def test_another_schema(copied):
 
 def read_all(folder):
     store = FunctionStore.open(folder)
-    ids, _, _ = store.vectors()
+    ids = store.vectors().ids
     return store.files(), store.take(ids.tolist())
 
 

@@ -31,7 +31,7 @@ def test_rows_come_back_as_they_went_in(make_rows, tmp_path):
     rows = make_rows("/a", 12)
     store = FunctionStore.open_or_create(tmp_path, 16, "v")
     store.replace(rows)
-    ids, embeddings, blocks = store.vectors()
+    ids, embeddings, blocks, _ = store.vectors()
     order = np.argsort(ids)
     np.testing.assert_array_equal(embeddings[order], embeddings_of(rows))
     np.testing.assert_array_equal(blocks[order], rows["num_blocks"].to_numpy())
@@ -73,7 +73,7 @@ def test_the_approximate_index_finds_most_of_the_nearest(make_rows, tmp_path):
     assert store.has_neighbours
     store.replace(make_rows("/b", 500, seed=1, centres=centres))
     store.tidy(exact_rows=1000)
-    ids, embeddings, blocks = store.vectors()
+    ids, embeddings, blocks, _ = store.vectors()
     found = 0
     for query in embeddings[:40]:
         scores = np.where(blocks >= 5, embeddings @ query, -1)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from weft.bcsd.presence.features import (
+    AGREEING,
     ALONE,
     LEAST,
     MOST,
@@ -11,6 +12,7 @@ from weft.bcsd.presence.features import (
     Lead,
     Pool,
     Terms,
+    agreeing,
     company,
     contest,
     crowd,
@@ -66,10 +68,18 @@ def test_the_crowd_leaves_out_the_same_code():
     assert crowd(scores[:2], references[:2], digests).tolist() == [0, 0]
 
 
+def test_agreement_is_beside_that_of_other_code():
+    agreement = np.array([0.5, 0.9, 0.7, 0.1], np.float32)
+    assert agreeing(pool("abcd"), agreement, 0).tolist() == pytest.approx([0.5, -0.4])
+    assert agreeing(pool("aacd"), agreement, 0).tolist() == pytest.approx([0.5, -0.2])
+    assert agreeing(pool("aaaa"), agreement, 0).tolist() == [0.5, 0.5]
+
+
 def leads(rows, scores, codes, libraries=None):
     """Leads whose candidates are `rows`; the first is the best."""
+    none = np.zeros(len(AGREEING))
     return [
-        Lead(np.zeros(len(ALONE)), row[0], score[0], code, library, np.array(row), np.array(score))
+        Lead(np.zeros(len(ALONE)), row[0], score[0], code, library, np.array(row), np.array(score), none)
         for row, score, code, library in zip(rows, scores, codes, libraries or codes, strict=True)
     ]
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from weft.bcsd.presence.features import ALONE, COMPANY, CONTEST, Lead
+from weft.bcsd.presence.features import AGREEING, ALONE, COMPANY, CONTEST, Lead
 from weft.bcsd.presence.fit import fit, judged, measure, weights_of
 from weft.bcsd.presence.model import (
     TOGETHER,
@@ -28,7 +28,8 @@ def logistic(width, seed):
 
 @pytest.fixture
 def fitted():
-    widths = [len(ALONE)] * 2 + [len(ALONE + CONTEST)] + [len(ALONE + CONTEST + COMPANY)] * 2
+    among = len(ALONE + CONTEST + AGREEING)
+    widths = [len(ALONE)] * 2 + [among] + [among + len(COMPANY)] * 2
     return Fitted(*(logistic(width, seed) for seed, width in enumerate(widths)))
 
 
@@ -39,8 +40,9 @@ def known(way, seed, count=30):
     here = right | (random.random(count) < 0.1)
     features = random.standard_normal((count, len(ALONE)))
     features[:, 0] += 3 * right + here
+    none = np.zeros(len(AGREEING))
     one = [
-        Lead(row, number, float(row[0]), str(number), "z", np.array([number]), np.array([row[0]]))
+        Lead(row, number, float(row[0]), str(number), "z", np.array([number]), np.array([row[0]]), none)
         for number, row in enumerate(features)
     ]
     return Known(way, "p", "b", one, here, right)
@@ -69,7 +71,7 @@ def test_coefficients_must_fit(fitted, tmp_path):
     record = json.loads((tmp_path / "search.json").read_text())
     record["tokens"]["contested"]["coefficients"].pop()
     (tmp_path / "search.json").write_text(json.dumps(record))
-    with pytest.raises(CheckpointError, match="contested has 11"):
+    with pytest.raises(CheckpointError, match="contested has 13"):
         load_presence(tmp_path / "search.json")
 
 

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -36,8 +36,8 @@ _PROBES = 64
 _SAMPLED, _ROUNDS = 64, 15
 #: What an approximate index is called behind the column that it is of, before its number of lists.
 _LISTS = "_lists_"
-#: The columns that have one.
-_NEAR = ("embedding", SKETCH)
+#: The columns that have one, and how near is measured: a sketch of nothing is near to nothing.
+_NEAR: dict[str, Literal["cosine", "dot"]] = {"embedding": "cosine", SKETCH: "dot"}
 #: Old versions stay this long for searches that began with them.
 _KEPT = timedelta(hours=1)
 
@@ -192,7 +192,8 @@ class FunctionStore:
         """
         rows, wanted = len(self), _lists(len(self))
         with as_store_error(self.folder, "written"):
-            for column in self._vectors():
+            lifted = self._table.count_rows("operations IS NOT NULL") if SKETCH in self._vectors() else 0
+            for column in self._vectors()[: 2 if lifted else 1]:
                 held = self._neighbours(column)
                 # Rows that come in go to the lists that there are; once these are four times too long, they are made
                 # anew.
@@ -200,7 +201,7 @@ class FunctionStore:
                     from lancedb.index import IvfFlat
 
                     config = IvfFlat(
-                        distance_type="cosine",
+                        distance_type=_NEAR[column],
                         num_partitions=wanted,
                         sample_rate=_SAMPLED,
                         max_iterations=_ROUNDS,
@@ -286,8 +287,13 @@ class FunctionStore:
         with as_store_error(self.folder, "read"):
             found: list[int] = []
             for column, vector in zip(self._vectors(), (embedding, sketch), strict=False):
-                if vector is not None and vector.any():
-                    query = self._table.search(vector, vector_column_name=column).distance_type("cosine")
+                # Without an index of its own a column would be read whole.
+                if (
+                    vector is not None
+                    and vector.any()
+                    and (column == "embedding" or self._neighbours(column))
+                ):
+                    query = self._table.search(vector, vector_column_name=column).distance_type(_NEAR[column])
                     query = query.where(f"num_blocks >= {int(min_blocks)}").nprobes(_PROBES).limit(count)
                     found += query.select(["_distance"]).with_row_id(True).to_arrow()["_rowid"].to_pylist()
             return list(dict.fromkeys(found))
