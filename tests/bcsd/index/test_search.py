@@ -5,12 +5,14 @@ from dataclasses import replace
 
 import lancedb
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from weft.bcsd.index import update
 from weft.bcsd.index.store import FunctionStore
 from weft.bcsd.index.update import in_step
 from weft.bcsd.represent.operations import operation_rows
+from weft.bcsd.represent.sketch import DIMENSION
 from weft.bcsd.use.answers import sure_enough
 from weft.bcsd.use.embed_files import embed_one, embedder_of
 from weft.bcsd.use.embedded import embeddings_of, lexical_of
@@ -105,6 +107,37 @@ def test_the_approximate_index_gives_the_same_best_hits(make_rows, tmp_path):
     assert same / 200 >= 0.95
 
 
+def with_sketches(rows, seed):
+    """The rows with drawn sketches, as if they had been lifted."""
+    vectors = np.random.default_rng(seed).standard_normal((rows.num_rows, DIMENSION))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    for name, values in (("sketch", list(vectors.astype(np.float16))), ("operations", [[1]] * rows.num_rows)):
+        place = rows.schema.get_field_index(name)
+        field = rows.schema.field(place)
+        rows = rows.set_column(place, field, pa.array(values, field.type))
+    return rows, vectors.astype(np.float32)
+
+
+@pytest.mark.parametrize("exact_rows", [5000, 500])
+def test_what_is_near_by_its_sketch_alone_is_a_candidate(exact_rows, make_rows, tmp_path):
+    store = FunctionStore.open_or_create(tmp_path, 16, "v")
+    rows, vectors = with_sketches(make_rows("/a", 2000), 0)
+    store.replace(rows)
+    store.tidy(exact_rows=500)
+    searcher = Searcher(store, ScoreWeights(operations=2.0), exact_rows=exact_rows)
+    assert searcher.exact == (exact_rows == 5000)
+    wanted = np.flatnonzero(np.array(rows["num_blocks"]) >= 5)[:20]
+    queries = embeddings_of(make_rows("/q", 20, seed=3))
+    least = np.full(20, 5)
+    places = {name: number for number, name in enumerate(rows["name"].to_pylist())}
+    found = 0
+    for ids, row in zip(searcher.candidates(queries, least, 10, vectors[wanted]), wanted, strict=True):
+        names = store.take(ids.tolist())["name"].to_pylist()
+        found += places[f"f{row}"] in {places[name] for name in names}
+    assert found >= 19
+    assert sum(len(ids) for ids in searcher.candidates(queries, least, 10)) == 200
+
+
 def test_many_that_have_nothing_to_do_with_each_other_are_answered_as_each_alone(searcher, queries):
     assert queries.num_rows >= 10
     alone = [
@@ -168,12 +201,14 @@ def test_rows_of_an_index_hold_what_functions_compute(built, queries):
 def test_an_index_of_before_there_were_callees_is_searched_and_added_to_without_them(
     copied, built, options, queries
 ):
-    before = {"inlined_operations", "inlined_tokens", "inlined_values"}
+    before = {"inlined_operations", "inlined_tokens", "inlined_values", "sketch", "calls", "called_imports"}
     description = json.loads((copied / "index.json").read_text())
-    assert description.pop("inlined") == 1
+    assert (description.pop("inlined"), description.pop("calls")) == (1, 1)
     (copied / "index.json").write_text(json.dumps(description))
     assert in_step(built / "index", options).callees
+    assert in_step(built / "index", options).calls
     assert not in_step(copied, options).callees
+    assert not in_step(copied, options).calls
     lancedb.connect(copied).open_table("functions").drop_columns(sorted(before))
     embedder = embedder_of(options.model, options.precision)
     searcher = Searcher.open(copied, embedder.weights, embedder.version)
