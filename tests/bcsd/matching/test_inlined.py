@@ -111,7 +111,23 @@ def hand_over(files, calls=None, sure=(0.9, 0.0), weights=WEIGHTS):
     inlining = Inlining(a, b, (of_a, of_b), weights)
     alike = score(of_a, of_b, weights).plain
     rows, columns = np.array([1, 0]), np.array([0, 1])
-    return inlining.hand_over(rows, columns, np.array(sure), alike[rows, columns].astype(float))
+    return inlining.hand_over(rows, columns, np.array(sure), alike[rows, columns].astype(float), alike)
+
+
+def test_where_callees_are_known_a_callers_own_score_decides(files):
+    a, b, of_a, of_b = files
+    known = [
+        one._replace(words=replace(one.words, known=np.ones(len(one.words), bool))) for one in (of_a, of_b)
+    ]
+    inlining = Inlining(a, b, (known[0], known[1]), WEIGHTS)
+    alike = score(of_a, of_b, WEIGHTS).plain.copy()
+    rows, columns = np.array([1, 0]), np.array([0, 1])
+    for others, handed in ((alike[1, 0] - 0.02, [(0, 0)]), (alike[1, 0] - 0.04, [])):
+        alike[0, 0] = others
+        asked = rows, columns, np.array([0.9, 0.0]), alike[rows, columns].astype(float), alike
+        found = inlining.hand_over(*asked)
+        assert [(one.pair, one.caller) for one in found] == handed
+        assert all(one.likeness == pytest.approx(others) for one in found)
 
 
 def test_a_caller_that_is_sure_of_another_keeps_it(files):

@@ -13,7 +13,6 @@ from weft.bcsd.matching.pairs.seen import Seen, score
 from weft.bcsd.matching.rule import Rule
 from weft.bcsd.matching.side import Side
 from weft.bcsd.represent.operations import operation_rows
-from weft.bcsd.represent.rows import Rows
 from weft.bcsd.use.score import ScoreWeights
 from weft.errors import LimitError
 
@@ -119,10 +118,9 @@ def match(a: Side, b: Side, embedder: Embeds, rule: Rule, floor: float | None = 
 
 
 def see(side: Side, embedder: Embeds) -> Seen:
-    """Embed the functions of a file, each alone: what is inlined is found by the assignment."""
+    """What scores see of the functions of a file: each also together with what it calls, where that is known."""
     table = side.table
-    words, operations = embedder.lexical.rows(table), operation_rows(table)
-    return Seen(embedder.embed(table), Rows.alone(words.own), Rows.alone(operations.own))
+    return Seen(embedder.embed(table), embedder.lexical.rows(table), operation_rows(table))
 
 
 def check_size(a: Side, b: Side) -> None:

@@ -3,6 +3,7 @@
 Where a compiler inlines a function, what it computes is found in its caller, and the function looks more like that
 caller than what is left of the caller does. Of two files the one with more functions has the inlined ones apart: a pair
 of such a function y and a function c of the other file goes to y's caller z if z and y together are more like c than y.
+Where it is known what functions call, a caller's own score is that of it together with what it calls.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 UNEQUAL = 1.1
 #: A caller that is as sure of another partner keeps it.
 FREE = 0.35
-#: How much more alike caller and function must be than the function alone: of its only caller, and of one of two, four
-#: …: chosen on the validation packages.
-_ONLY, _EACH = -0.01, 0.035
+#: How much more alike caller and function must be than the function alone: of its only caller, the same where rows are
+#: blended with callees, and of one of two, four …: chosen on the validation packages.
+_ONLY, _ONLY_BLENDED, _EACH = -0.01, -0.03, 0.035
 
 
 class Handed(NamedTuple):
@@ -70,6 +71,7 @@ class Inlining:
         partners: NDArray[np.int64],
         confidence: NDArray[np.float64],
         likeness: NDArray[np.float64],
+        plain: NDArray[np.float32],
     ) -> list[Handed]:
         """The pairs that belong to a caller.
 
@@ -78,6 +80,7 @@ class Inlining:
             partners: The other one.
             confidence: Of each pair.
             likeness: Of each pair, without the correction for hubs.
+            plain: The same of all pairs, ``(functions of the file with more, of the other)``.
 
         Returns:
             Each pair and each caller once at most.
@@ -88,12 +91,13 @@ class Inlining:
         lengths = self._more.num_instructions
         for number, (y, c) in enumerate(zip(functions.tolist(), partners.tolist(), strict=True)):
             callers = set(self._more.callers[y]) - {y}
-            least = _ONLY + _EACH * math.log2(max(len(callers), 1))
+            spread = _EACH * math.log2(max(len(callers), 1))
             for z in sorted(callers):
                 if sure[z] >= FREE:
                     continue
-                alike = self._together(z, y, c)
-                more = alike - likeness[number] - least
+                blended = bool(self._seen.words.known[z] and self._there.words.known[c])
+                alike = float(plain[z, c]) if blended else self._together(z, y, c)
+                more = alike - likeness[number] - spread - (_ONLY_BLENDED if blended else _ONLY)
                 if more > 0:
                     found.append((more, Handed(number, z, alike, int(lengths[y] + lengths[z]))))
         kept: list[Handed] = []

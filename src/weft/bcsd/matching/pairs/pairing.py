@@ -165,7 +165,9 @@ class _Case:
             return rows, columns, features
         ours, theirs = (columns, rows) if inlining.of_b else (rows, columns)
         other = self.a if inlining.of_b else self.b
-        handed = inlining.hand_over(ours, theirs, self.rule.confidence(features), features[:, _LIKENESS])
+        plain = self.scores.plain.T if inlining.of_b else self.scores.plain
+        confidence = self.rule.confidence(features)
+        handed = inlining.hand_over(ours, theirs, confidence, features[:, _LIKENESS], plain)
         ours, features = ours.copy(), features.copy()
         kept = ~np.isin(ours, [one.caller for one in handed])
         for one in handed:
