@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from weft.bcsd.represent.rows import Rows
+
 #: Pairs of functions up to which two files are compared: 1 GB of scores.
 MOST_CELLS = 250_000_000
 #: The highest score of two functions whose bytes differ.
