@@ -12,10 +12,10 @@ rightly, and which of them have more than 128 instructions,
   * by the shipped score (bcsd-small, tokens, operations, callees) with what was trained as one more cosine, at every
     weight of :data:`WEIGHTS`, 0 being the shipped score as it is. The weight is chosen on the validation packages.
 
-What is trained reads the graph alone (``graph alone``), or it is bcsd-small with another graph in its prefix and
-beside it (``prefix``): then it takes the place of the shipped model in the score. The parts that read the graph begin
-anew in all of these, the others where bcsd-small ended. What was trained is kept in FOLDER: ``--role test`` trains
-nothing.
+What is trained reads the graph alone (``graph alone``), or the graph and a learned table of the set of operations that
+begins as the bag (``learned bag``), or it is bcsd-small with another graph in its prefix and beside it (``prefix``):
+then it takes the place of the shipped model in the score. The parts that read the graph begin anew in all of these, the
+others where bcsd-small ended. What was trained is kept in FOLDER: ``--role test`` trains nothing.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ BESIDE = ALONE | {"operation_set": 1 << 15}
 OPERATIONS = {"graph": "operations", "max_blocks": 1024}
 CONTROLS: dict[str, dict[str, Any]] = {
     "graph alone: operations": ALONE | OPERATIONS,
+    "graph alone: operations, edges shuffled": ALONE | OPERATIONS | {"shuffle": True},
+    "graph alone: operations, no edges": ALONE | OPERATIONS | {"edges": False},
+    "graph alone: control flow": ALONE,
     "learned bag: operations": BESIDE | OPERATIONS,
-    "learned bag: operations, edges shuffled": BESIDE | OPERATIONS | {"shuffle": True},
-    "learned bag: operations, no edges": BESIDE | OPERATIONS | {"edges": False},
-    "learned bag: control flow": BESIDE,
     "learned bag: no graph": BESIDE | {"branches": "set"},
     "prefix: operations": OPERATIONS,
     "prefix: operations, edges shuffled": OPERATIONS | {"shuffle": True},
@@ -70,7 +70,7 @@ CONTROLS: dict[str, dict[str, Any]] = {
 }
 SHIPPED = "bcsd-small"
 #: Shares of the trained cosine beside the shipped score.
-WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4)
+WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2)
 LONG = 128
 #: Parts of the model that begin anew where the others begin as they were shipped.
 FRESH = ("graph.", "operations.", "block_", "from_graph.", "encoder.conditioner.")
