@@ -192,7 +192,9 @@ class Judge:
             instead: Whether it takes the place of the shipped model in the score, and is not beside it.
         """
         graphs: OperationGraphs = self.graphs.shuffled(seed) if shuffle else self.graphs
-        embeddings = Embedder(model, self.embedder.lexical).embed(replace(self.arrays, graphs=graphs))
+        # The shipped model's own precision where it is compared with it.
+        embedder = Embedder(model, self.embedder.lexical, precision="auto" if instead else "fp32")
+        embeddings = embedder.embed(replace(self.arrays, graphs=graphs))
         found: dict[str, Any] = {}
         for task in self.tasks:
             learned = self.cosine(task, embeddings)
@@ -227,12 +229,14 @@ def show(record: dict[str, Any]) -> str:
     for system in [name for name in next(iter(hits.values())) if name != "long"]:
         parts: list[str] = []
         for which in ("all", "long"):
-            figures = [
-                np.mean(np.array(own[system])[np.array(own["long"]) >= (which == "long")])
-                for own in hits.values()
-            ]
-            headline = np.mean(figures[: len(HEADLINE)])
-            parts.append(f"{which} {headline:.4f} " + " ".join(f"{figure:.3f}" for figure in figures))
+            figures = {
+                name: np.mean(np.array(own[system])[np.array(own["long"]) >= (which == "long")])
+                for name, own in hits.items()
+            }
+            headline = np.mean([figures[name] for name in HEADLINE])
+            parts.append(
+                f"{which} {headline:.4f} " + " ".join(f"{figure:.3f}" for figure in figures.values())
+            )
         lines.append(f"  {system:8}" + " | ".join(parts))
     return "\n".join(lines)
 
