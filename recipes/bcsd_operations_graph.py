@@ -24,6 +24,7 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -145,12 +146,13 @@ class Judge:
         data: Rows of that role.
         role: ``valid`` or ``test``.
         place: Where the shipped model's embeddings are kept.
+        settings: What is asked.
     """
 
-    def __init__(self, data: Data, role: str, place: Path) -> None:
+    def __init__(self, data: Data, role: str, place: Path, settings: Sequence[str]) -> None:
         self.data = data
         labels = Labels(data.functions)
-        self.tasks: list[Task] = [labels.task(name, role) for name in SETTINGS if labels.holds(name)]
+        self.tasks: list[Task] = [labels.task(name, role) for name in settings if labels.holds(name)]
         self.long = {task.setting: labels.instructions[task.queries] > LONG for task in self.tasks}
         self.embedder = Embedder.load(SHIPPED, precision="auto")
         self.vectors = Vectors(data.functions, self.tasks, None, self.embedder.lexical)
@@ -254,6 +256,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--rate", type=float, default=1.3e-3)
     parser.add_argument("--beside", type=float, default=1.0)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--headline", action="store_true", help="without the further processors")
     parser.add_argument("--role", choices=("valid", "test"), default="valid")
     arguments = parser.parse_args(argv)
     torch.set_num_threads(1)
@@ -265,6 +268,7 @@ def main(argv: list[str]) -> int:
         Data(arguments.data, arguments.graphs, (arguments.role,), 5),
         arguments.role,
         arguments.out / f"{SHIPPED}-{arguments.role}.npy",
+        HEADLINE if arguments.headline else tuple(SETTINGS),
     )
     training = None
     for seed in range(arguments.seeds):
