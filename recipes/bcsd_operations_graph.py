@@ -154,6 +154,8 @@ class Judge:
         labels = Labels(data.functions)
         self.tasks: list[Task] = [labels.task(name, role) for name in settings if labels.holds(name)]
         self.long = {task.setting: labels.instructions[task.queries] > LONG for task in self.tasks}
+        number = np.unique(labels.group.astype(str), return_inverse=True)[1]
+        self.group = {task.setting: number[task.queries].tolist() for task in self.tasks}
         self.embedder = Embedder.load(SHIPPED, precision="auto")
         self.vectors = Vectors(data.functions, self.tasks, None, self.embedder.lexical)
         self.rows = self.vectors.rows
@@ -185,7 +187,7 @@ class Judge:
         return (before + np.float32(weight) * learned).astype(np.float32)
 
     def judge(self, model: FunctionModel, seed: int, *, shuffle: bool, instead: bool) -> dict[str, Any]:
-        """Which queries are answered rightly: setting → system → a 0 or 1 for each.
+        """Which queries are answered rightly: setting → system → 0 or 1; which are long; each one's source function.
 
         Args:
             model: What was trained.
@@ -221,6 +223,7 @@ class Judge:
                 for system, scores in systems.items()
             }
             found[task.setting]["long"] = self.long[task.setting].astype(int).tolist()
+            found[task.setting]["group"] = self.group[task.setting]
         return found
 
 
@@ -228,7 +231,7 @@ def show(record: dict[str, Any]) -> str:
     """The means of a record: each system's recall@1 in every setting, all queries and long ones."""
     lines = [f"{record['control']} seed {record['seed']} {record['role']} {record['trained']}"]
     hits: dict[str, Any] = record["hits"]
-    for system in [name for name in next(iter(hits.values())) if name != "long"]:
+    for system in [name for name in next(iter(hits.values())) if name not in ("long", "group")]:
         parts: list[str] = []
         for which in ("all", "long"):
             figures = {

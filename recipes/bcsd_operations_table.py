@@ -4,8 +4,8 @@
 
 Means over the settings of the headline, mean and standard deviation over seeds. *Full* is the shipped score, *with* the
 same with what was trained, at the weight that is best on the validation packages (mean over seeds and settings; for
-``prefix`` in the place of the shipped model). Differences are over queries, each query's mean over seeds, with 95 %
-bootstrap intervals.
+``prefix`` in the place of the shipped model). Differences are over the queries of all settings, each query's mean over
+seeds, with 95 % bootstrap intervals that draw functions: one is asked for in several settings.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from weft.objective.intervals import bootstrap_interval
 
 Records = list[dict[str, Any]]
 #: Systems that are no weight of the trained cosine.
-_OTHERS = ("cosine", "alone", "bag", "instead", "long")
+_OTHERS = ("cosine", "alone", "bag", "instead", "long", "group")
 
 
 def hits(record: dict[str, Any], system: str, *, long: bool) -> list[NDArray[np.float64]]:
@@ -56,7 +56,8 @@ def difference(one: Records, system: str, other: Records, against: str, *, long:
         np.mean([np.concatenate(hits(record, name, long=long)) for record in records], axis=0)
         for records, name in ((one, system), (other, against))
     ]
-    interval = bootstrap_interval(parts[0] - parts[1])
+    groups = np.concatenate(hits(one[0], "group", long=long))
+    interval = bootstrap_interval(parts[0] - parts[1], groups=groups)
     return f"{interval.estimate:+.4f} ({interval.low:+.4f} to {interval.high:+.4f})"
 
 
