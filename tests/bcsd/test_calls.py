@@ -46,13 +46,15 @@ def table(binaries, addresses, callees, imports, blocks):
 
 
 def test_files_of_a_table_are_apart():
-    functions = with_calls(table(["x", "y", "x"], [1, 1, 2], [[2], [2], [1]], [["f"], [], []], [9, 9, 9]))
-    assert functions[CALLS].to_pylist() == [[2], [], [1]]
-    assert functions[IMPORTS].to_pylist() == [[number_of("f")], [], []]
+    functions = with_calls(
+        table(["y", "x", "y", "x"], [1, 1, 2, 2], [[], [2], [1], [1]], [[], ["f"], [], []], [9, 9, 9, 9])
+    )
+    assert functions[CALLS].to_pylist() == [[], [2], [1], [1]]
+    assert functions[IMPORTS].to_pylist() == [[], [number_of("f")], [], []]
     calls = calls_of(functions)
-    assert calls.callees.toarray().tolist() == [[0, 0, 1], [0, 0, 0], [1, 0, 0]]
-    assert calls.among(np.array([2, 0])).callees.toarray().tolist() == [[0, 1], [1, 0]]
-    assert np.diff(calls.imports.indptr).tolist() == [1, 0, 0]
+    assert calls.callees.toarray().tolist() == [[0, 0, 0, 0], [0, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0]]
+    assert calls.among(np.array([3, 1])).callees.toarray().tolist() == [[0, 1], [1, 0]]
+    assert np.diff(calls.imports.indptr).tolist() == [0, 1, 0, 0]
     assert with_calls(functions) is functions
 
 

@@ -160,8 +160,8 @@ def agreeing(pool: Pool, agreement: NDArray[Any], best: int) -> NDArray[np.float
     Returns:
         ``(len(AGREEING),)``.
     """
-    other = ~pool.same(best)
-    rival = float(agreement[other].max()) if other.any() else 0.0
+    others = ~pool.same(best)
+    rival = float(agreement[others].max()) if others.any() else 0.0
     return np.array([agreement[best], agreement[best] - rival], dtype=np.float64)
 
 
