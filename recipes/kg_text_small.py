@@ -1,13 +1,16 @@
 r"""Train `kg-text-small`: raw English text to facts, nothing given.
 
     weft kg build dev_revised.json --language redocred --split SPLIT --vocabulary MINILM -o DATASET
-    python recipes/kg_text_small.py --data DATASET --corpus dev_revised.json --start MINILM --out OUT
+    python recipes/kg_text_small.py --data DATASET --corpus dev_revised.json --sentences val_wiki.json \
+        --start MINILM --teacher MPNET --out OUT
 
-SPLIT is examples/kg/redocred_split.json. Layers that find mentions learn from Re-DocRED's training part and from made
-texts; then leaves, pairs and relations above the frozen lower layers from the same, from the training part cut into
-sentences, from plain made sentences, and from the training part with the mentions that the model found itself. Then
-confidences are fitted on what the model reads out of the raw documents of the validation part, whole and cut. OUT/model
-is the model, its matrices in bytes of six bits. It goes on where it was stopped.
+SPLIT is examples/kg/redocred_split.json. A base-size teacher learns the mentions of Re-DocRED's training part and of
+made texts, and tags sentences of FewRel; layers that find mentions learn from all of these, then for one epoch from
+plain made sentences as well. Then leaves, pairs and relations, and the lower layers that they are read from, learn from
+the training part, from made texts, from the training part cut into sentences, from plain made sentences, and from the
+training part with the mentions that the model found itself. Then confidences are fitted on what the model reads out of
+the raw documents of the validation part, whole and cut. OUT/model is the model, its matrices in bytes of six bits. It
+goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -25,28 +28,34 @@ from random import Random
 import torch
 from kg_text_made import HERE, Maker, Scene, read_scenes
 from kg_text_pieces import as_found
+from kg_text_teacher import bare_passages, given_probabilities, learn_tags, soft_tags
 
 from weft.kg.evaluate.judge import calibrated, documents_of
 from weft.kg.extraction.entities import EntityExtractor
 from weft.kg.learn.text import course, from_pretrained
-from weft.kg.mentions.find import find_spans, score_mentions
-from weft.kg.mentions.training import train_mentions
+from weft.kg.mentions.tags import number_of_tags
+from weft.kg.mentions.training import Tagger
 from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.sentences import pieces
+from weft.kg.read.sentences_with_entities import read_fewrel
 from weft.kg.represent.document import document_passages
+from weft.kg.represent.entities import EntityExample
 from weft.kg.represent.passages import TextDataset, TextEntity, load_text_dataset
 from weft.kg.schema import Schema
 from weft.train import TrainConfig
 from weft.train.snapshot import seed_everything
 
 SHARED, MEAN, MENTION_LAYERS = 5, 3, 6
+TEACHER_EPOCHS = 5
 MADE_FOR_MENTIONS = 200
 PAIRS_TOGETHER, COINED = 24, 0.5
 PLAIN_FOR_MENTIONS = 1500
 BITS = 6
 _LEAST_SHARE = 0.02
+
+Weights = dict[str, torch.Tensor]
 
 
 def with_documents(dataset: TextDataset, documents: Sequence[TextDocument]) -> TextDataset:
@@ -127,6 +136,57 @@ def typed_schema(dataset: TextDataset) -> Schema:
     )
 
 
+def settings(arguments: argparse.Namespace) -> TrainConfig:
+    """What all trainings have in common."""
+    return TrainConfig(
+        epochs=arguments.mention_epochs, batch_size=4, learning_rate=1.5e-3, weight_decay=0.01, warmup=0.1,
+        schedule="linear", restore_best=False, seed=arguments.seed, threads=1, precision="bf16", keep=1,
+    )  # fmt: skip
+
+
+def started(arguments: argparse.Namespace, dataset: TextDataset, *, tuned: bool) -> EntityGraphModel:
+    """A model whose layers are the start's, the same every time."""
+    seed_everything(arguments.seed)
+    return from_pretrained(
+        dataset, arguments.start, shared_layers=SHARED, tuned=tuned, mean_layers=MEAN, moving_roots=False,
+        mention_layers=MENTION_LAYERS, pair_size=arguments.pair_size,
+    )  # fmt: skip
+
+
+def mentions_learnt(
+    arguments: argparse.Namespace,
+    dataset: TextDataset,
+    made: Sequence[TextDocument],
+    plain: Sequence[TextDocument],
+) -> tuple[Weights, Weights]:
+    """The layers that find mentions: before and after one epoch more of labelled texts, plain sentences among them.
+
+    Before it they learn given tags, and those that a teacher gives the sentences of FewRel.
+    """
+    shared, tags = settings(arguments), number_of_tags(len(dataset.types) - 1)
+    labelled = tagged(with_documents(dataset, made))
+    sentences = bare_passages(dataset, list(read_fewrel(arguments.sentences, Funnel())))
+    soft = soft_tags(
+        arguments.teacher, dataset, labelled, sentences, replace(shared, epochs=TEACHER_EPOCHS), arguments.out
+    )
+    model = started(arguments, dataset, tuned=False)
+    assert model.mentions is not None
+    reader = model.mentions
+    both = [*given_probabilities(labelled, tags), *soft]
+    learn_tags(Tagger(model), [*labelled, *sentences], both, shared, arguments.out / "mentions")
+    before = {name: value.clone() for name, value in reader.state_dict().items()}
+    labelled = tagged(with_documents(dataset, [*made, *plain[:PLAIN_FOR_MENTIONS]]))
+    again = replace(shared, epochs=1, learning_rate=7.5e-4)
+    given = given_probabilities(labelled, tags)
+    learn_tags(Tagger(model), labelled, given, again, arguments.out / "mentions-plain")
+    return before, dict(reader.state_dict())
+
+
+def tagged(dataset: TextDataset) -> list[EntityExample]:
+    """The training part's passages with mentions."""
+    return [item for item in dataset.passages_of("train") if len(item.mention_entity)]
+
+
 def main(argv: list[str]) -> int:
     """Train, calibrate, save."""
     parser = argparse.ArgumentParser(
@@ -138,6 +198,12 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument("--split", type=Path, default=Path("examples/kg/redocred_split.json"), metavar="FILE")
     parser.add_argument("--start", type=Path, required=True, metavar="DIR", help="a BERT directory")
+    parser.add_argument(
+        "--teacher", type=Path, required=True, metavar="DIR", help="MPNet, see recipes/base_start.py"
+    )
+    parser.add_argument(
+        "--sentences", type=Path, required=True, metavar="FILE", help="FewRel, for the teacher to tag"
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="OUT")
     parser.add_argument("--made", type=int, default=200, help="made texts (200)")
     parser.add_argument("--plain", type=int, default=3000, help="made plain sentences (3000)")
@@ -150,41 +216,19 @@ def main(argv: list[str]) -> int:
     begun = time.process_time()
     dataset = load_text_dataset(arguments.data)
     made = made_texts(dataset, max(arguments.made, MADE_FOR_MENTIONS))
-    seed_everything(arguments.seed)
-    model = from_pretrained(
-        dataset, arguments.start, shared_layers=SHARED, mean_layers=MEAN, moving_roots=False,
-        mention_layers=MENTION_LAYERS, pair_size=arguments.pair_size,
-    )  # fmt: skip
-    valid = dataset.passages_of("valid")
-
-    def mentions(found: EntityGraphModel) -> dict[str, float]:
-        score = score_mentions(find_spans(found, valid), valid, dataset.types[1:])
-        return {"loss": 1 - score.f1, "typed": score.typed_f1}
-
-    shared = TrainConfig(
-        epochs=arguments.mention_epochs, batch_size=4, learning_rate=1.5e-3, weight_decay=0.01, warmup=0.1,
-        schedule="linear", restore_best=False, seed=arguments.seed, threads=1, precision="fp32",
-    )  # fmt: skip
-    to_tag = with_documents(dataset, made[:MADE_FOR_MENTIONS]).passages_of("train")
-    train_mentions(model, to_tag, shared, evaluate=mentions, directory=arguments.out / "mentions", quiet=True)
-    assert model.mentions is not None
-    before = {name: value.clone() for name, value in model.mentions.state_dict().items()}
     plain = plain_texts(dataset, max(arguments.plain, PLAIN_FOR_MENTIONS))
-    to_tag = with_documents(dataset, [*made[:MADE_FOR_MENTIONS], *plain[:PLAIN_FOR_MENTIONS]])
-    again = replace(shared, epochs=1, learning_rate=7.5e-4)
-    train_mentions(
-        model, to_tag.passages_of("train"), again, evaluate=mentions,
-        directory=arguments.out / "mentions-plain", quiet=True,
-    )  # fmt: skip
+    before, after = mentions_learnt(arguments, dataset, made[:MADE_FOR_MENTIONS], plain)
+    model = started(arguments, dataset, tuned=True)
+    assert model.mentions is not None
+    # Half way between both: documents are read as before the plain sentences, and those as after them.
+    model.mentions.load_state_dict({name: (value + after[name]) / 2 for name, value in before.items()})
+    model.mentions.requires_grad_(False)
     documents = documents_of(arguments.corpus, "redocred", arguments.split, "train", Funnel())
     more = [*made[: arguments.made], *plain[: arguments.plain]]
     everything = with_documents(dataset, [*more, *short_and_found(model, dataset, documents)])
     seed_everything(arguments.seed)
-    config = replace(shared, epochs=arguments.relation_epochs, weight_decay=0.05, warmup=0.08)
+    config = replace(settings(arguments), epochs=arguments.relation_epochs, weight_decay=0.05, warmup=0.08)
     course(model, everything, config, pairs_together=PAIRS_TOGETHER).run(arguments.out / "relations")
-    # Half way between both: documents are read as before the plain sentences, and those as after them.
-    after = model.mentions.state_dict()
-    model.mentions.load_state_dict({name: (value + after[name]) / 2 for name, value in before.items()})
     folder = arguments.out / "model"
     model.save(folder, dataset.tokenizer.tokenizer, bits=BITS)
     typed_schema(with_documents(dataset, made)).save(folder / "schema.json")
