@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from weft.bcsd.index.engine import lancedb
 from weft.bcsd.index.failures import as_store_error
 from weft.bcsd.represent.sketch import COLUMN as SKETCH
 from weft.bcsd.use.embedded import embedded_schema
@@ -340,10 +341,10 @@ def _connect(folder: Path) -> Any:
     # The engine's own log would stand beside our one line; it is read from the environment when it is loaded.
     os.environ.setdefault("LANCEDB_LOG", "error")
     try:
-        import lancedb
+        engine = lancedb()
     except ModuleNotFoundError as error:
         raise MissingExtraError("lancedb", "bcsd") from error
-    return lancedb.connect(folder)
+    return engine.connect(folder)
 
 
 def _lists(rows: int) -> int:
