@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from weft.bcsd.learn.sampling import GroupPlan, SamplingConfig
+from weft.bcsd.learn.setup import Setup
 from weft.bcsd.learn.training import Collator, Learning, course, loss_step
 from weft.bcsd.lift.gather import code_of, surroundings_of
 from weft.bcsd.lift.interface import OperationEdge
@@ -196,9 +197,13 @@ def test_tokens_and_blocks_do_not_enter_where_operations_are_all(arrays) -> None
     assert not torch.equal(embeddings(BOTH, arrays, chosen), embeddings(BOTH, turned, chosen))
 
 
-def test_a_table_alone_is_refused_in_one_line(table) -> None:
+def test_a_table_alone_is_refused_in_one_line(table, tmp_path) -> None:
     with pytest.raises(InputError, match="reads graphs of operations, which a table does not hold"):
         Embedder(model_of(BOTH), LEXICAL).embed(table)
+    with pytest.raises(ConfigError, match="which a table does not hold"):
+        Setup(
+            tmp_path / "functions.parquet", tmp_path / "model", replace(BOTH, graph="blocks", operation_set=8)
+        ).course()
     # A model that reads no graph does not ask for one.
     unread = replace(BOTH, prefix="none", branches="sequence")
     assert Embedder(model_of(unread), LEXICAL).embed(table).shape == (table.num_rows, 24)

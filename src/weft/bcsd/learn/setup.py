@@ -23,7 +23,7 @@ from weft.bcsd.table import read_table
 from weft.bcsd.use.embedder import Embedder
 from weft.bcsd.use.score import ScoreWeights
 from weft.bcsd.use.store import load, save
-from weft.errors import CheckpointError, InputError
+from weft.errors import CheckpointError, ConfigError, InputError
 from weft.train import Course, History, TrainConfig
 
 
@@ -57,9 +57,15 @@ class Setup:
         """Train, fit the idf, tune the score, save.
 
         Raises:
+            ConfigError: A model that reads graphs of operations, which are in no table.
             InputError: The data set has no training package.
             CheckpointError: ``begin`` does not fit the model.
         """
+        if self.model.reads_operations:
+            raise ConfigError(
+                "a model that reads graphs of operations, which a table does not hold",
+                hint="recipes/bcsd_operations_graph.py trains one",
+            )
         functions = read_table(self.data, list(COLUMNS))
         training = functions.filter(pc.field("role") == "train")
         validation = functions.filter(pc.field("role") == "valid")
