@@ -10,7 +10,7 @@ plain made sentences as well. Then leaves, pairs and relations, and the lower la
 the training part, from made texts, from the training part cut into sentences, from plain made sentences, and from the
 training part with the mentions that the model found itself. Then confidences are fitted on what the model reads out of
 the raw documents of the validation part, whole and cut. OUT/model is the model, its matrices in bytes of six bits. It
-goes on where it was stopped.
+goes on where it was stopped. With --mentions-of MODEL and another --seed the relations alone are trained anew.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from weft.kg.represent.document import document_passages
 from weft.kg.represent.entities import EntityExample
 from weft.kg.represent.passages import TextDataset, TextEntity, load_text_dataset
 from weft.kg.schema import Schema
+from weft.platform.models import find_model
 from weft.train import TrainConfig
 from weft.train.snapshot import seed_everything
 
@@ -198,11 +199,10 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument("--split", type=Path, default=Path("examples/kg/redocred_split.json"), metavar="FILE")
     parser.add_argument("--start", type=Path, required=True, metavar="DIR", help="a BERT directory")
+    parser.add_argument("--teacher", type=Path, metavar="DIR", help="MPNet, see recipes/base_start.py")
+    parser.add_argument("--sentences", type=Path, metavar="FILE", help="FewRel, for the teacher to tag")
     parser.add_argument(
-        "--teacher", type=Path, required=True, metavar="DIR", help="MPNet, see recipes/base_start.py"
-    )
-    parser.add_argument(
-        "--sentences", type=Path, required=True, metavar="FILE", help="FewRel, for the teacher to tag"
+        "--mentions-of", metavar="MODEL", help="take what finds mentions from a model; no teacher is needed"
     )
     parser.add_argument("--out", type=Path, required=True, metavar="OUT")
     parser.add_argument("--made", type=int, default=200, help="made texts (200)")
@@ -212,16 +212,25 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--pair-size", type=int, default=128)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args(argv)
+    if arguments.mentions_of is None and None in (arguments.teacher, arguments.sentences):
+        parser.error("--teacher and --sentences, or --mentions-of")
     torch.set_num_threads(1)
     begun = time.process_time()
     dataset = load_text_dataset(arguments.data)
     made = made_texts(dataset, max(arguments.made, MADE_FOR_MENTIONS))
     plain = plain_texts(dataset, max(arguments.plain, PLAIN_FOR_MENTIONS))
-    before, after = mentions_learnt(arguments, dataset, made[:MADE_FOR_MENTIONS], plain)
     model = started(arguments, dataset, tuned=True)
     assert model.mentions is not None
-    # Half way between both: documents are read as before the plain sentences, and those as after them.
-    model.mentions.load_state_dict({name: (value + after[name]) / 2 for name, value in before.items()})
+    if arguments.mentions_of is None:
+        before, after = mentions_learnt(arguments, dataset, made[:MADE_FOR_MENTIONS], plain)
+        # Half way between both: documents are read as before the plain sentences, and those as after them.
+        found = {name: (value + after[name]) / 2 for name, value in before.items()}
+    else:
+        other = EntityGraphModel.load(find_model("kg", arguments.mentions_of)).mentions
+        if other is None:
+            parser.error(f"{arguments.mentions_of} finds no mentions")
+        found = dict(other.state_dict())
+    model.mentions.load_state_dict(found)
     model.mentions.requires_grad_(False)
     documents = documents_of(arguments.corpus, "redocred", arguments.split, "train", Funnel())
     more = [*made[: arguments.made], *plain[: arguments.plain]]
