@@ -2,7 +2,6 @@
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from scipy import sparse
 
 from weft.bcsd.represent.calls import CALLS, IMPORTS, Calls, called, calls_of, number_of, with_calls
@@ -150,7 +149,7 @@ def test_a_caller_of_the_right_function_is_found_among_twins():
     base = Calls(sparse.csr_matrix(np.array([[0, 0, 0], [0, 0, 1], [0, 0, 0]], np.float32)), empty)
     better = with_agreement(scores, queries, base, ScoreWeights(calls=0.1))
     assert better[0].argmax() == 1
-    assert better[0, 0] == pytest.approx(0.6)
+    assert better[0, 1] - better[0, 0] > 0.05
 
 
 def test_sketches_keep_products():

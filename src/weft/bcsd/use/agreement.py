@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from weft.bcsd.represent.calls import Calls
-from weft.bcsd.use.score import ScoreWeights
+from weft.bcsd.use.score import ScoreWeights, without_hubs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 CANDIDATES = 200
 #: τ, in scores; chosen on validation packages.
 TEMPERATURE = 0.02
+#: h of the correction for hubs once calls are counted; chosen on validation packages.
+AGAIN = 1.0
 #: Pairs that are less likely are no evidence.
 _LEAST = 0.01
 #: A function that more than so many call says nothing of any of them.
@@ -65,13 +68,15 @@ def with_agreement(
 ) -> NDArray[np.float32]:
     """Scores with what calls say of each query's best candidates; those of others stay as they are.
 
-        s'_ij = s_ij + c · D_ij
+        t_ij = s_ij + c · D_ij        s'_ij = t_ij − h' · (r_i + r_j) / 2, r of t over all pairs, h' = AGAIN
+
+    Who is surely another function, because its calls say so, is a hub to all others.
 
     Args:
         scores: s, ``(queries, base)``.
         queries: The calls among the queries.
         base: Those among the functions of the base.
-        weights: c.
+        weights: c, and k of the correction.
     """
     count = min(CANDIDATES, scores.shape[1])
     chosen = np.sort(np.argpartition(-scores, count - 1, axis=1)[:, :count], axis=1)
@@ -80,7 +85,7 @@ def with_agreement(
     some = sparse.csr_matrix((scores[rows, chosen].ravel(), chosen.ravel(), ends), shape=scores.shape)
     better = scores.copy()
     better[rows, chosen] += weights.calls * agreement(some, queries, base).reshape(chosen.shape)
-    return better
+    return without_hubs(better, replace(weights, hubness=AGAIN))
 
 
 def without_hubs_among(scores: sparse.csr_matrix, weights: ScoreWeights) -> NDArray[np.float32]:

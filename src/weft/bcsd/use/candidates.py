@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from weft.bcsd.represent.operations import COLUMN as OPERATIONS
 from weft.bcsd.represent.rows import OPERATIONS as INLINED_OPERATIONS
 from weft.bcsd.represent.rows import TOKENS as INLINED_TOKENS
 from weft.bcsd.represent.sketch import COLUMN as SKETCH
-from weft.bcsd.use.agreement import agreement, without_hubs_among
+from weft.bcsd.use.agreement import AGAIN, agreement, without_hubs_among
 from weft.bcsd.use.score import ScoreWeights
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def judged(
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Scores of the functions of a file with their candidates, corrected for hubs, and how well the calls agree.
 
-        s''_ij = s'_ij + c · D_ij
+        t_ij = s'_ij + c · D_ij        s''_ij = t_ij corrected for hubs again, by h' = AGAIN
 
     What is near to many functions of the file is no good answer for one of them. Functions of the index cannot stand
     for those of the file in that: between two processors all scores are lower, and whoever has kin in the index would
@@ -124,8 +125,14 @@ def judged(
     scores = without_hubs_among(table, weights)
     if not weights.calls or queries is None or base is None:
         return scores, np.zeros(len(scores), np.float32)
-    agreed = agreement(sparse.csr_matrix((scores, table.indices, table.indptr), table.shape), queries, base)
-    return (scores + weights.calls * agreed).astype(np.float32), agreed
+    agreed = agreement(_with(table, scores), queries, base)
+    better = (scores + weights.calls * agreed).astype(np.float32)
+    return without_hubs_among(_with(table, better), replace(weights, hubness=AGAIN)), agreed
+
+
+def _with(table: sparse.csr_matrix, values: NDArray[np.float32]) -> sparse.csr_matrix:
+    """The same entries, other values."""
+    return sparse.csr_matrix((values, table.indices, table.indptr), table.get_shape())
 
 
 def judge(
