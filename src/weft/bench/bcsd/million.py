@@ -53,7 +53,11 @@ def libraries() -> list[Path]:
     Raises:
         InputError: There is none of a middling size.
     """
-    found = [path for path in sorted(Path("/usr/lib").glob(_LIBRARIES)) if not path.is_symlink() and path.stat().st_size in _SIZES]
+    found = [
+        path
+        for path in sorted(Path("/usr/lib").glob(_LIBRARIES))
+        if not path.is_symlink() and path.stat().st_size in _SIZES
+    ]
     if not found:
         raise InputError("no library of a middling size on this machine", where="/usr/lib")
     return found[:_FILES]
