@@ -12,11 +12,10 @@ from torch.nn import functional as F
 from weft.bcsd.model.batch import NUM_BLOCK_FACTS, NUM_EDGE_TYPES, FunctionBatch, Sequences
 from weft.bcsd.model.config import ModelConfig
 from weft.bcsd.model.instructions import InstructionEmbeddings, Instructions
-from weft.bcsd.model.operations import OperationEncoder
+from weft.bcsd.model.operations import OperationEncoder, graph_encoder
 from weft.bcsd.represent.lexical import LEVELS
 from weft.condition.conditioner import Conditioner, Stack
 from weft.condition.decay import DistanceDecay
-from weft.condition.gat import GATEncoder
 from weft.condition.prefix import KVPrefix, Register
 from weft.encoder.encoder import Encoder
 from weft.encoder.heads import MLMHead
@@ -81,19 +80,7 @@ class FunctionModel(nn.Module):
         self.encoder = Encoder(config.encoder, InstructionEmbeddings(config), _conditioner(config))
         if not has_sequence:
             self.encoder.layers = nn.ModuleList()
-        self.graph = (
-            GATEncoder(
-                width,
-                width,
-                width,
-                num_layers=config.graph_layers,
-                heads=config.heads,
-                dropout=config.dropout,
-                num_edge_types=NUM_EDGE_TYPES if config.typed_edges else None,
-            )
-            if has_blocks
-            else None
-        )
+        self.graph = graph_encoder(config, NUM_EDGE_TYPES) if has_blocks else None
         others = config.has_graph and config.graph == "operations"
         self.operations = OperationEncoder(config) if others else None
         has_facts = has_blocks and config.node_features != "instructions"

@@ -23,6 +23,20 @@ NUM_OPERATION_EDGE_TYPES = 2 * len(OperationEdge)
 _STD = 0.1
 
 
+def graph_encoder(config: ModelConfig, edge_types: int) -> GATEncoder:
+    """The graph encoder of a configuration, for blocks or operations: as wide as the model, these kinds of edges."""
+    width = config.hidden_size
+    return GATEncoder(
+        width,
+        width,
+        width,
+        num_layers=config.graph_layers,
+        heads=config.heads,
+        dropout=config.dropout,
+        num_edge_types=edge_types if config.typed_edges else None,
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class OperationBatch:
     """The operations of a batch of functions.
@@ -110,15 +124,7 @@ class OperationEncoder(nn.Module):
             nn.init.normal_(table.weight, std=_STD)
         self.tables = nn.ModuleList(tables)
         self.norm = nn.LayerNorm(width)
-        self.gat = GATEncoder(
-            width,
-            width,
-            width,
-            num_layers=config.graph_layers,
-            heads=config.heads,
-            dropout=config.dropout,
-            num_edge_types=NUM_OPERATION_EDGE_TYPES if config.typed_edges else None,
-        )
+        self.gat = graph_encoder(config, NUM_OPERATION_EDGE_TYPES)
 
     def forward(self, batch: OperationBatch, functions: int) -> Tensor:
         """Summaries ``(functions, hidden)``."""

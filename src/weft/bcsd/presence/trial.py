@@ -26,6 +26,7 @@ from weft.bcsd.represent.calls import Calls, calls_of, with_calls
 from weft.bcsd.represent.operations import COLUMN, operation_rows
 from weft.bcsd.represent.rows import Rows
 from weft.bcsd.represent.sketch import sketches
+from weft.bcsd.use.agreement import CANDIDATES
 from weft.bcsd.use.candidates import judged
 from weft.bcsd.use.embedded import embed_table, embeddings_of, lexical_of
 from weft.bcsd.use.score import ScoreWeights, combined, with_operations
@@ -53,7 +54,7 @@ ASKED = (
 ROUNDS = {"scattered": 10, "halved": 3, "gone": 5}
 BESIDE = (1.0, 0.6, 0.3, 0.15, 0.05)
 LABELS = ("package", "role", "group", "build")
-_CANDIDATES, _REFERENCE, _BLOCKS = 200, 512, 5
+_REFERENCE, _BLOCKS = 512, 5
 
 
 class Known(NamedTuple):
@@ -228,7 +229,7 @@ def _round(
 ) -> Iterator[Known]:
     pool, scores = index.pool, index.references
     crowds = crowd(scores, pool.digests[index.chosen], pool.digests)
-    count = min(_CANDIDATES, len(pool.digests))
+    count = min(CANDIDATES, len(pool.digests))
     nearest = np.argpartition(-terms[-1], count - 1, axis=1)[:, :count]
     here = np.isin(rows.groups, index.groups)
     for package in dict.fromkeys(rows.packages.tolist()):

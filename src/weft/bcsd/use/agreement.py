@@ -14,7 +14,7 @@ from weft.bcsd.use.score import ScoreWeights, without_hubs
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: So many of a query's best are looked at.
+#: So many of a query's best are looked at, here and by a search.
 CANDIDATES = 200
 #: τ, in scores; chosen on validation packages.
 TEMPERATURE = 0.02

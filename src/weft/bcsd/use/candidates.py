@@ -12,27 +12,16 @@ from scipy import sparse
 
 from weft.bcsd.presence.features import Terms
 from weft.bcsd.represent.calls import Calls, calls_of
-from weft.bcsd.represent.operations import COLUMN as OPERATIONS
-from weft.bcsd.represent.rows import OPERATIONS as INLINED_OPERATIONS
-from weft.bcsd.represent.rows import TOKENS as INLINED_TOKENS
-from weft.bcsd.represent.sketch import COLUMN as SKETCH
+from weft.bcsd.table import CALLED
 from weft.bcsd.use.agreement import AGAIN, agreement, without_hubs_among
+from weft.bcsd.use.embedded import VECTORS
 from weft.bcsd.use.score import ScoreWeights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: Columns that scores are made of: once these are known, nobody needs them.
-_SCORED = (
-    "embedding",
-    "lexical_tokens",
-    "lexical_values",
-    OPERATIONS,
-    INLINED_OPERATIONS,
-    INLINED_TOKENS,
-    "inlined_values",
-    SKETCH,
-)
+_SCORED = set(VECTORS) - set(CALLED)
 
 
 class Looked(NamedTuple):

@@ -19,6 +19,7 @@ from weft.bcsd.presence.model import TOGETHER, Presence, presence_of, shipped_pr
 from weft.bcsd.read.members import split_member
 from weft.bcsd.represent.operations import operation_rows
 from weft.bcsd.represent.rows import Rows
+from weft.bcsd.use.agreement import CANDIDATES
 from weft.bcsd.use.answers import SMALL, Answer, Draft
 from weft.bcsd.use.candidates import Judged, Looked, Seen, alone, judge
 from weft.bcsd.use.embed_files import Embedding, embed_one
@@ -32,8 +33,6 @@ from weft.errors import InputError, WeftError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: So many of the nearest are put in order by the hybrid score.
-CANDIDATES = 200
 #: So many functions of the index say how crowded the place of another is.
 REFERENCE = 512
 #: The largest score of two functions whose bytes differ.
@@ -47,7 +46,8 @@ class Searcher:
 
         s_qj = hybrid score of query q and candidate j        s''_qj of :func:`~weft.bcsd.use.candidates.judged`
 
-    The candidates are the :data:`CANDIDATES` nearest by the learned cosine and the sketch of what functions compute: of
+    The candidates are the :data:`~weft.bcsd.use.agreement.CANDIDATES` nearest by the learned cosine and the sketch of
+    what functions compute: of
     all rows up to ``exact_rows`` of them, above so many by either from the approximate indices. Queries of one call
     share the pass over all rows; of the approximate indices each reads its own lists. These are quicker to open for a
     single search; rows in memory are quicker to ask again and again.
