@@ -23,7 +23,7 @@ from absa_any_kinds import Kinds
 from absa_any_lessons import Lessons
 from absa_any_lists import read_aspects, read_names
 from absa_any_made import Maker
-from absa_any_told import Teller, read_both, read_told
+from absa_any_told import Teller, is_told, read_both, read_told
 
 from weft.absa.read.mams import read_mams
 from weft.absa.read.quadruples import read_acos, read_mabsa
@@ -160,6 +160,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         ),
         teacher=teachers,
         draw=lessons,
+        untaught=is_told if arguments.told_by_labels else None,
         begin=begin,
         directory=arguments.out / "run",
     )
@@ -292,6 +293,9 @@ def main() -> None:
     )
     parser.add_argument("--pairs", type=float, default=0.3, help="two reviews in one text, per review")
     parser.add_argument("--told", type=int, default=4, help="times that a told sentence comes up in an epoch")
+    parser.add_argument(
+        "--told-by-labels", action="store_true", help="teachers are not asked about told sentences"
+    )
     parser.add_argument("--contrast", type=float, default=2.0)
     parser.add_argument("--balance", type=float, default=0.0)
     parser.add_argument("--options", default="{}", help="of ModelOptions, JSON")

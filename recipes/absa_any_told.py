@@ -73,6 +73,7 @@ _PLACED = (
     "First {A}. {1} Then {B}. {2}",
 )
 _OTHERS = 5
+_WHERE = "told"
 
 
 @dataclass(frozen=True)
@@ -239,7 +240,7 @@ class Teller:
                     answers[Context(worded[name], target)] = NONE
             for name in wrong if len(told) == 1 else random.sample(wrong, min(2, len(wrong))):
                 answers.setdefault(Context(name, target), NONE)
-        return Sentence(text, tuple(answers), tuple(answers.values()), "told")
+        return Sentence(text, tuple(answers), tuple(answers.values()), _WHERE)
 
     def _worded(self, kind: str, name: str, random: Random) -> str:
         """The aspect in the words of one of the list's that have its name; else its name."""
@@ -253,6 +254,11 @@ class Teller:
         if name in aspect.names or any(self._unsafe(kind, name, other) for other in aspect.names):
             return True
         return any(name in mine.names and mine.near(aspect) for mine in self.by_kind[kind])
+
+
+def is_told(sentence: Sentence) -> bool:
+    """Whether a teller drew this sentence."""
+    return sentence.where == _WHERE
 
 
 def _with(text: str, thing: str) -> str:

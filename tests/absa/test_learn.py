@@ -8,13 +8,17 @@ import torch
 from weft.absa.config import ModelOptions
 from weft.absa.evaluate.report import score, summary
 from weft.absa.learn.augment import Augmentation
-from weft.absa.learn.loss import class_weights, contrast_weights, disagreement, taught, weighted_loss
+from weft.absa.learn.loss import (
+    class_weights,
+    contrast_weights,
+    disagreement,
+    weighted_loss,
+)
 from weft.absa.learn.setup import DataFiles, Setup, fixed_targets
 from weft.absa.learn.training import Learning, split, train
 from weft.absa.read.labelled import Columns
 from weft.absa.read.semeval import TERM_ASPECT
-from weft.absa.records import SEMEVAL_POLARITIES, UNKNOWN, Context, Corpus, Sentence
-from weft.absa.represent.batch import UNLABELLED
+from weft.absa.records import SEMEVAL_POLARITIES, Context, Corpus, Sentence
 from weft.encoder.checkpoint.pretrained import Pretrained
 from weft.errors import CheckpointError, ConfigError, InputError, Interrupted
 from weft.train import TrainConfig, run_setup
@@ -85,45 +89,6 @@ def test_a_run_goes_on_where_it_stopped(start, corpus, tmp_path):
         whole.asker.module.state_dict().items(), resumed.asker.module.state_dict().values(), strict=True
     ):
         assert torch.allclose(ours, theirs, atol=1e-6), name
-
-
-def test_a_teacher_is_followed(start, corpus):
-    teacher = train(corpus, start, options("pair"), settings(epochs=20)).asker
-    wrong = Corpus(
-        tuple(Sentence(s.text, s.contexts, ("none", "none"), s.where) for s in corpus.sentences),
-        corpus.polarities,
-    )
-    learnt = train(
-        wrong, start, options(), settings(epochs=30), learning=Learning(distillation=1.0), teacher=teacher
-    ).asker
-    assert summary(score(learnt, corpus), corpus)["strict"] >= 0.75
-    # Classes are told by their names: this student counts them in another order.
-    turned = Corpus(wrong.sentences, ("none", *reversed(corpus.polarities[1:])))
-    learnt = train(
-        turned, start, options(), settings(epochs=30), learning=Learning(distillation=1.0), teacher=teacher
-    ).asker
-    assert learnt.classes_ == turned.polarities
-    right = Corpus(corpus.sentences, turned.polarities)
-    assert summary(score(learnt, right), right)["strict"] >= 0.75
-    other = Corpus((Sentence("a", (Context("price"),), ("good",)),), ("none", "good"))
-    with pytest.raises(InputError, match="teacher's classes"):
-        train(other, start, options(), settings(), learning=Learning(distillation=0.5), teacher=teacher)
-    with pytest.raises(ConfigError, match="teachers: 1, distillation: 0"):
-        train(corpus, start, options(), settings(), teacher=teacher)
-    with pytest.raises(ConfigError, match=r"teachers: 0, distillation: 0\.5"):
-        train(corpus, start, options(), settings(), learning=Learning(distillation=0.5))
-
-
-def test_several_teachers_teach_their_mean():
-    """T²·Σ p·(log p − log q), written out; a single one is its own mean, and no divergence is zero."""
-    logits, *teachers = torch.randn(3, 5, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    expected = 0.0
-    for row in range(5):
-        q = (logits[row] / 2).exp() / (logits[row] / 2).exp().sum()
-        p = sum((each[row] / 2).exp() / (each[row] / 2).exp().sum() for each in teachers) / 2
-        expected += 4 * float(sum(p[c] * (p[c] / q[c]).log() for c in range(3))) / 5
-    assert float(taught(logits, teachers, 2.0)) == pytest.approx(expected, rel=1e-6)
-    assert float(taught(logits, [logits], 2.0)) == pytest.approx(0, abs=1e-6)
 
 
 def test_a_model_goes_on_from_another(start, corpus):
@@ -254,21 +219,6 @@ def test_weighted_loss_counts_a_row_as_often_as_it_weighs(smoothing):
     expected = weighted_loss(logits[again], labels[again], classes, None, smoothing)
     found = weighted_loss(logits, labels, classes, torch.tensor([1.0, 3.0, 1.0, 1.0, 1.0]), smoothing)
     torch.testing.assert_close(found, expected)
-
-
-def test_questions_that_nobody_answered_are_left_to_teachers():
-    generator = torch.Generator().manual_seed(0)
-    logits = torch.randn(4, 3, generator=generator)
-    labels, classes = torch.tensor([0, UNLABELLED, 1, UNLABELLED]), torch.tensor([0.5, 1.0, 2.0])
-    rows = torch.tensor([1.0, 2.0, 3.0, 4.0])
-    for weights in (None, rows):
-        kept = None if weights is None else rows[[0, 2]]
-        found = weighted_loss(logits, labels, classes, weights, 0.1)
-        torch.testing.assert_close(found, weighted_loss(logits[[0, 2]], labels[[0, 2]], classes, kept, 0.1))
-    assert weighted_loss(logits, torch.full((4,), UNLABELLED), classes, rows, 0.0) == 0
-    contexts = (Context("price", "A"), Context("price", "B"), Context("noise"))
-    asked = Sentence("A and B", contexts, ("positive", UNKNOWN, UNKNOWN))
-    assert contrast_weights([asked], 2.0).tolist() == [1, 1, 1]
 
 
 def test_split_keeps_texts_together():

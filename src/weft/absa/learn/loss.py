@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -63,6 +64,46 @@ def taught(logits: Tensor, teachers: Sequence[Tensor], temperature: float) -> Te
     return temperature**2 * F.kl_div(
         F.log_softmax(logits / temperature, dim=-1), answers.mean(dim=0), reduction="batchmean"
     )
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What teachers say about a batch, and how much it counts.
+
+        loss = τ·((1 − d)·CE + d·T²·KL of the taught questions) + (1 − τ)·CE of the others
+
+    with τ the share of questions that teachers were asked; the cross-entropy alone where they were asked none.
+
+    Args:
+        answers: Every teacher's logits, ``(taught contexts, classes)`` each; empty for no teacher.
+        taught: ``(contexts,)``, bool: the questions that they answer; None for all.
+        share: d.
+        temperature: T.
+    """
+
+    answers: Sequence[Tensor]
+    taught: Tensor | None
+    share: float
+    temperature: float
+
+    def loss(
+        self, logits: Tensor, labels: Tensor, classes: Tensor, rows: Tensor | None, smoothing: float
+    ) -> Tensor:
+        """The batch's loss; the arguments are those of :func:`weighted_loss`."""
+        if not self.answers:
+            return weighted_loss(logits, labels, classes, rows, smoothing)
+        if self.taught is None:
+            own = weighted_loss(logits, labels, classes, rows, smoothing)
+            return (1 - self.share) * own + self.share * taught(logits, self.answers, self.temperature)
+
+        def part(which: Tensor, heard: Sequence[Tensor]) -> Tensor:
+            weights = None if rows is None else rows[which]
+            alone = Heard(heard, None, self.share, self.temperature)
+            return which.float().mean() * alone.loss(
+                logits[which], labels[which], classes, weights, smoothing
+            )
+
+        return part(self.taught, self.answers) + part(~self.taught, ())
 
 
 def disagreement(first: Tensor, second: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ from weft.absa.config import AbsaConfig, ModelOptions
 from weft.absa.evaluate.report import score, summary
 from weft.absa.learn.augment import Augmentation, Augmenter
 from weft.absa.learn.blank import fit_blank
-from weft.absa.learn.loss import class_weights, contrast_weights, disagreement, taught, weighted_loss
+from weft.absa.learn.loss import Heard, class_weights, contrast_weights, disagreement
 from weft.absa.learn.similarity import fit_similarity
 from weft.absa.model.build import build_model
 from weft.absa.records import Corpus, Sentence
@@ -74,11 +74,15 @@ class Learning:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A training batch, as the model sees it and as its teachers see it; weights ``(contexts,)`` of the questions."""
+    """A training batch, as the model sees it and as its teachers see it; weights ``(contexts,)`` of the questions.
+
+    ``taught`` ``(contexts,)``, bool: the questions that teachers answer; None where they answer all.
+    """
 
     questions: Questions | Pairs
     teachers: tuple[Questions | Pairs, ...] = ()
     weights: Tensor | None = None
+    taught: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,8 @@ def train(
         config: How to train.
         directory: Of checkpoints and log; None keeps nothing on disk.
         quiet: No progress bar.
-        choices: As for :func:`course`: ``learning``, ``dev``, ``teacher``, ``begin``, ``targets``.
+        choices: As for :func:`course`: ``learning``, ``dev``, ``teacher``, ``begin``, ``targets``, ``draw``,
+            ``untaught``.
     """
     asker, lessons = course(corpus, start, options, config, **choices)
     return Trained(asker, lessons.run(directory, quiet=quiet).history)
@@ -126,11 +131,13 @@ def course(
     begin: Asker | None = None,
     targets: Sequence[str] = (),
     draw: Callable[[Sequence[int], torch.Generator], list[Sentence]] | None = None,
+    untaught: Callable[[Sentence], bool] | None = None,
 ) -> tuple[Asker, Course[Any, Lesson]]:
     """A model, and its training.
 
         loss = (1 − d)·CE_ε(logits, labels; class and contrast weights) + d·T²·KL(teacher/T ‖ logits/T)
 
+    (of sentences that are ``untaught`` the cross-entropy alone, see :class:`weft.absa.learn.loss.Heard`)
     and with a consistency c the mean of this over two passes p, q of the same batch, which differ by what dropout
     leaves out, plus c·½·(KL(p ‖ q) + KL(q ‖ p)).
 
@@ -149,6 +156,7 @@ def course(
             is taken over by the class's name: another one begins untrained.
         targets: The target names of the fixed contexts, for ``qacg-official`` and ``cg``.
         draw: Makes the sentences of a batch out of indices of the corpus's; ``learning.augmentation`` where None.
+        untaught: Sentences that are learnt by their labels alone; teachers are not asked about them.
 
     Raises:
         CheckpointError: The start has no tokenizer.
@@ -187,9 +195,12 @@ def course(
 
     def collate(indices: list[int], generator: torch.Generator) -> Lesson:
         sentences = augment(indices, generator)
-        seen = tuple(each.represent(sentences) for each in teachers)
+        alone = [untaught is not None and untaught(sentence) for sentence in sentences]
+        shown = [sentence for sentence, by_itself in zip(sentences, alone, strict=True) if not by_itself]
+        seen = tuple(each.represent(shown) for each in teachers if shown)
         counts = contrast_weights(sentences, chosen.contrast) if chosen.contrast else None
-        return Lesson(asker.represent(sentences), seen, counts)
+        rows = [not a for a, sentence in zip(alone, sentences, strict=True) for _ in sentence.contexts]
+        return Lesson(asker.represent(sentences), seen, counts, torch.tensor(rows) if any(alone) else None)
 
     lengths = [_length(asker.representation, sentence) for sentence in corpus.sentences]
     batches = Batches(LengthBuckets(lengths, config.batch_size, seed=seed), collate, seed=seed, prefetch=4)
@@ -198,21 +209,15 @@ def course(
         labels = lesson.questions.labels
         assert labels is not None  # a corpus is labelled
         passes = [model(lesson.questions).logits for _ in range(2 if chosen.consistency else 1)]
-        losses = [
-            weighted_loss(logits, labels, weights, lesson.weights, chosen.label_smoothing)
-            for logits in passes
-        ]
-        if teachers:
-            with torch.no_grad():
-                answers = [
-                    each.logits(seen)[:, order]
-                    for each, order, seen in zip(teachers, orders, lesson.teachers, strict=True)
-                ]
-            share, heat = chosen.distillation, chosen.distillation_temperature
-            losses = [
-                (1 - share) * loss + share * taught(logits, answers, heat)
-                for loss, logits in zip(losses, passes, strict=True)
+        with torch.no_grad():
+            answers = [
+                each.logits(seen)[:, order]
+                for each, order, seen in zip(teachers, orders, lesson.teachers, strict=bool(lesson.teachers))
             ]
+        heard = Heard(answers, lesson.taught, chosen.distillation, chosen.distillation_temperature)
+        losses = [
+            heard.loss(logits, labels, weights, lesson.weights, chosen.label_smoothing) for logits in passes
+        ]
         loss = torch.stack(losses).mean()
         return {"loss": loss + chosen.consistency * disagreement(*passes) if chosen.consistency else loss}
 
