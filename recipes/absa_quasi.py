@@ -11,8 +11,9 @@ embeddings of the text. ``kept`` is the cosine of the last layer's states with t
 quasi-attention: what a start costs of what was pretrained. Starts: as published; ``gate``, the biases of λ at −1, so
 that 1 − λ_Q − λ_K is about .76 instead of 0; ``words``, context embeddings that are the mean of their words'
 embeddings; ``layer``, Z_Q and Z_K the layer's own query and key, W_C = [1 1] (``gate layer`` of ``qacg`` is its option
-``quasi_start: "open"``); ``half``, W_C = [−½ ½], so that C is the mean of the context and the state. ``ends``: the
-share of the quasi part's sigmoids below .01 or above .99, where no gradient comes through.
+``quasi_start: "open"``); ``half``, W_C = [−½ ½], so that C is the mean of the context and the state
+(``gate layer half``: ``"half"``). ``ends``: the share of the quasi part's sigmoids below .01 or above .99, where no
+gradient comes through.
 """
 
 from __future__ import annotations

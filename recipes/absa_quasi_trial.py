@@ -5,8 +5,9 @@
 Every run is ``--steps`` batches of five sentences (some 25 questions) of 85 % of train, of those of at most 100
 characters (seven of ten), the same ones for every kind of model. The rate is the one of two whose model has the
 smallest calibrated negative log-likelihood on the other 15 %; then two more seeds of it. Dev is asked by the runs at
-the chosen rate alone, threshold 0.5. ``qacg, open`` begins with ``quasi_start: "open"``, see ``absa_quasi.py``. One
-line of ``OUT/trial.jsonl`` for each run; a call that was stopped goes on where it stood.
+the chosen rate alone, threshold 0.5. ``qacg, open`` begins with ``quasi_start: "open"``, ``qacg, half`` with
+``"half"``, see ``absa_quasi.py``. One line of ``OUT/trial.jsonl`` for each run; a call that was stopped goes on where
+it stood. ``--rate 2e-4`` leaves the choice out; then the first seed of every kind comes before the second.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from weft.train.config import TrainConfig
 RATES = (1e-4, 2e-4)
 KINDS: dict[str, tuple[dict[str, Any], int]] = {
     "pair": ({"kind": "pair"}, 3),
+    "qacg, half": ({"kind": "qacg", "quasi_start": "half"}, 3),
     "qacg, open": ({"kind": "qacg", "quasi_start": "open"}, 3),
     "qacg-official": ({"kind": "qacg-official", "pooling": "cls"}, 3),
     "cg": ({"kind": "cg", "pooling": "cls"}, 1),
@@ -54,6 +56,7 @@ class Trial:
         self.dev = read_sentihood(arguments.data / "sentihood/sentihood-dev.json", FREQUENT_ASPECTS)
         if arguments.quick:
             self.holdout, self.dev = self.holdout.subset(range(8)), self.dev.subset(range(8))
+        self.kinds = arguments.kind or list(KINDS)
         self.start = prune_vocabulary(load_pretrained(arguments.start))
         self.path = arguments.out / "trial.jsonl"
         lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
@@ -107,7 +110,13 @@ class Trial:
 
     def run(self) -> None:
         """Rates, then seeds, kind by kind."""
-        for kind, (_, seeds) in KINDS.items():
+        if self.arguments.rate is not None:
+            every = [(seed, kind) for kind in self.kinds for seed in range(KINDS[kind][1])]
+            for seed, kind in sorted(every, key=lambda one: one[0]):
+                self.asked(kind, self.arguments.rate, seed, "dev")
+            return
+        for kind in self.kinds:
+            seeds = KINDS[kind][1]
             if kind == "qacg":
                 # What the start alone is worth: at the rate of the open one.
                 rate = self.best("qacg, open")
@@ -120,7 +129,9 @@ class Trial:
                 self.asked(kind, rate, seed, "dev")
 
     def best(self, kind: str) -> float:
-        """The rate with the smallest negative log-likelihood on the holdout."""
+        """The rate that was given, or the one with the smallest negative log-likelihood on the holdout."""
+        if self.arguments.rate is not None:
+            return float(self.arguments.rate)
         return min(RATES, key=lambda rate: self.asked(kind, rate, 0, "holdout")["nll"])
 
 
@@ -131,13 +142,16 @@ def main() -> None:
     parser.add_argument("--start", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=220)
+    parser.add_argument("--rate", type=float, help="of all kinds, in place of the better one of two")
+    parser.add_argument("--kind", action="append", choices=list(KINDS), help="only this; may be repeated")
     parser.add_argument("--quick", action="store_true", help="a few sentences: a smoke test")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
     trial = Trial(arguments)
     trial.run()
-    for kind, (_, seeds) in KINDS.items():
+    for kind in trial.kinds:
+        seeds = KINDS[kind][1]
         rate = trial.best("qacg, open" if kind == "qacg" else kind)
         rows = [trial.asked(kind, rate, seed, "dev") for seed in range(seeds)]
         cells: list[str] = []

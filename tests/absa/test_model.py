@@ -274,6 +274,15 @@ def test_a_context_however_large_gates_and_stays_finite(size, autocast):
         assert torch.isfinite(tensor.grad).all()
 
 
+def test_a_half_open_start_reads_the_mean_of_context_and_state(make):
+    """C = W_c·[E_c ; h] + E_c, written out; the open one has h + 2·E_c."""
+    context, hidden = torch.randn(2, 5, 16, generator=torch.Generator().manual_seed(0))
+    for start, expected in (("half", (context + hidden) / 2), ("open", hidden + 2 * context)):
+        for own in make("qacg", quasi_start=start).module.encoder.conditioner.layers:
+            read = own.context_layer(torch.cat([context, hidden], dim=-1)) + context
+            torch.testing.assert_close(read, expected)
+
+
 def test_an_open_start_begins_with_the_encoder_s_own_maps_and_is_stored(make, tmp_path):
     asker = make("qacg", quasi_start="open")
     encoder = asker.module.encoder

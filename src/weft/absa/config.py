@@ -15,7 +15,7 @@ from weft.platform.settings import Settings
 Kind = Literal["weft-absa", "pair", "qacg", "qacg-official", "cg"]
 Pooling = Literal["auto", "cls", "gate"]
 Gate = Literal["row", "pair"]
-QuasiStart = Literal["published", "open"]
+QuasiStart = Literal["published", "open", "half"]
 
 # The options of each kind that count layers of the encoder.
 _DEPTHS: dict[Kind, tuple[str, ...]] = {
@@ -55,7 +55,8 @@ class ModelOptions(Settings):
         gate: ``qacg``: index of λ_K: ``"row"`` as the published code, ``"pair"`` as the paper.
         quasi_start: ``qacg``: how quasi-attention begins. ``"published"``: random maps and a gate of about 0, through
             which hardly any gradient reaches the question. ``"open"``: an open gate and the layer's own query and key
-            maps, see :meth:`weft.condition.quasi.QuasiContext.open`.
+            maps, see :meth:`weft.condition.quasi.QuasiContext.open`. ``"half"``: the same, and what the maps read is
+            the mean of context and state, so that few sigmoids begin at their ends.
         pooling: How the models other than ``weft-absa`` pool: the ``[CLS]`` token or a learnt gate; ``"auto"`` is the
             gate for ``qacg-official``, as its review has it, and ``[CLS]`` for the others.
         text_pair: ``qacg-official`` and ``cg``: whether the question is also given as a second text.

@@ -181,18 +181,21 @@ class QuasiContext(Conditioner):
             cast(ContextLayer, layer).fold()
 
     @torch.no_grad()
-    def open(self, attentions: Sequence[Projections]) -> None:
+    def open(self, attentions: Sequence[Projections], context: float = 1.0, hidden: float = 1.0) -> None:
         """Begin where the first step's gradient reaches the context.
 
-        Z_Q, Z_K = W_Q, W_K of the layer itself, W_c = [1 1], b = 0, and the four biases of λ_Q and λ_K at −1, so that
-        λ_A = 1 − 2·sigmoid(−2) ≈ .76 and not about 0.
+        Z_Q, Z_K = W_Q, W_K of the layer itself, W_c = [context·1  hidden·1], b = 0, and the four biases of λ_Q and
+        λ_K at −1, so that λ_A = 1 − 2·sigmoid(−2) ≈ .76 and not about 0.
 
         As it is drawn, the quasi part begins near 0 and random maps stand between it and E_c: of the gradient
-        that meets the text a 350th arrives there (``recipes/absa_quasi.py``). Here most sigmoids of C_Q·C_Kᵀ begin at
-        their ends, and what arrives goes through λ.
+        that meets the text a 350th arrives there (``recipes/absa_quasi.py``). With W_c = [1 1], so that
+        C = h + 2·E_c, most sigmoids of C_Q·C_Kᵀ begin at their ends, and what arrives goes through λ; with [−½ ½] C is
+        the mean of E_c and h, and one in 27 does.
 
         Args:
             attentions: The self-attention of every layer of the encoder, of the sizes of the configuration.
+            context: The first half of W_c, by which E_c is taken.
+            hidden: The second half, by which h is taken.
 
         Raises:
             ShapeError: Another number of layers.
@@ -204,7 +207,7 @@ class QuasiContext(Conditioner):
             layer = cast(ContextLayer, own)
             layer.context_query.load_state_dict(attention.query.state_dict())
             layer.context_key.load_state_dict(attention.key.state_dict())
-            layer.context_layer.weight.copy_(torch.cat([one, one], dim=1))
+            layer.context_layer.weight.copy_(torch.cat([context * one, hidden * one], dim=1))
             layer.context_layer.bias.zero_()
             for gate in (
                 layer.lambda_query,

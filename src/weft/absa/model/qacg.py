@@ -133,8 +133,9 @@ class Qacg(nn.Module):
                 initializer_range=shape.initializer_range,
             )
         )
-        if options.quasi_start == "open":
-            quasi.open([cast(EncoderLayer, layer).attention for layer in self.encoder.layers])
+        if options.quasi_start != "published":
+            shares = (1.0, 1.0) if options.quasi_start == "open" else (-0.5, 0.5)
+            quasi.open([cast(EncoderLayer, layer).attention for layer in self.encoder.layers], *shares)
         self.encoder.conditioner = quasi
         self.pooler = GatePooler(shape) if options.pools_by_gate else ClsPooler(shape)
         self.head = ClassificationHead(shape, len(config.polarities))
