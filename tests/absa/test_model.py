@@ -275,11 +275,11 @@ def test_a_context_however_large_gates_and_stays_finite(size, autocast):
 
 
 def test_a_half_open_start_reads_the_mean_of_context_and_state(make):
-    """C = W_c·[E_c ; h] + E_c, written out; the open one has h + 2·E_c."""
+    """C = W_c·[E_c ; h] + E_c; the open one has h + 2·E_c."""
     context, hidden = torch.randn(2, 5, 16, generator=torch.Generator().manual_seed(0))
     for start, expected in (("half", (context + hidden) / 2), ("open", hidden + 2 * context)):
         for own in make("qacg", quasi_start=start).module.encoder.conditioner.layers:
-            read = own.context_layer(torch.cat([context, hidden], dim=-1)) + context
+            read = torch.cat([context, hidden], dim=-1) @ own.context_layer.weight.T + context
             torch.testing.assert_close(read, expected)
 
 
