@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -212,3 +214,41 @@ def test_here_an_item_is_its_own_outcome_as_well():
 @pytest.mark.parametrize("workers", [1, 3])
 def test_nothing_to_do_is_nothing(workers):
     assert list(run_bounded(misbehave, [], workers=workers, limits=Limits())) == []
+
+
+def test_a_process_loads_while_its_first_item_is_made(tmp_path):
+    mark = tmp_path / "loaded"
+
+    def made():
+        until = time.monotonic() + 30
+        while not mark.exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        yield mark.read_text()
+
+    (outcome,) = run_loaded(
+        partial(load_and_tell, str(mark)), made(), workers=1, limits=Limits(), preload=__name__
+    )
+    assert outcome.value == ("loaded", "loaded")
+
+
+def test_an_item_that_cannot_be_made_ends_the_process(tmp_path):
+    mark = tmp_path / "loaded"
+
+    def made():
+        while not mark.exists():
+            time.sleep(0.01)
+        raise InputError("nothing can be made of it")
+        yield
+
+    with pytest.raises(InputError, match="nothing can be made"):
+        list(
+            run_loaded(
+                partial(load_and_tell, str(mark)), made(), workers=1, limits=Limits(), preload=__name__
+            )
+        )
+    assert not multiprocessing.active_children()
+
+
+def load_and_tell(mark):
+    Path(mark).write_text("loaded")
+    return lambda item: (item, Path(mark).read_text())

@@ -14,11 +14,12 @@ from weft.bcsd.index.update import in_step
 from weft.bcsd.represent.operations import operation_rows
 from weft.bcsd.represent.sketch import DIMENSION
 from weft.bcsd.use.answers import sure_enough
-from weft.bcsd.use.embed_files import embed_one, embedder_of
+from weft.bcsd.use.embed_files import embedder_of
+from weft.bcsd.use.embed_one import embed_one
 from weft.bcsd.use.embedded import embeddings_of, lexical_of
 from weft.bcsd.use.score import ScoreWeights, hybrid
 from weft.bcsd.use.search import HIGHEST, Searcher
-from weft.errors import InputError
+from weft.errors import InputError, WeftError
 
 
 @pytest.fixture(scope="module")
@@ -227,3 +228,27 @@ def test_rows_of_an_index_are_blended_with_callees(built, queries):
     assert operation_rows(rows).known.all()
     parts = lexical_of(queries)
     assert (parts.blended != parts.own).nnz
+
+
+def test_two_processes_give_what_one_gives(built, options):
+    path = str(built / "in" / "gcc-O2-x86_64.so")
+    whole, told = embed_one(path, options), []
+    parted = embed_one(path, replace(options, once=True), None, told)
+    assert parted.equals(whole)
+    name = whole["name"][3].as_py()
+    one = embed_one(path, replace(options, once=True), name)
+    assert one.num_rows == 1
+    assert one["name"][0].as_py() == name
+    assert one["embedding"].equals(embed_one(path, options, name)["embedding"])
+
+
+def test_what_is_wrong_with_a_file_is_told_by_either_of_two_processes(built, options, tmp_path):
+    once = replace(options, once=True)
+    broken = tmp_path / "broken.so"
+    broken.write_bytes((built / "in" / "gcc-O2-x86_64.so").read_bytes()[:100])
+    with pytest.raises(InputError, match=r"broken\.so"):
+        embed_one(str(broken), once)
+    with pytest.raises(InputError, match="no_such_function"):
+        embed_one(str(built / "in" / "gcc-O2-x86_64.so"), once, "no_such_function")
+    with pytest.raises(WeftError, match="nowhere"):
+        embed_one(str(built / "in" / "gcc-O2-x86_64.so"), replace(once, model=str(tmp_path / "nowhere")))

@@ -93,3 +93,33 @@ def test_lists_that_have_grown_four_times_too_long_are_made_anew(make_rows, tmp_
         counts.append(FunctionStore.open(tmp_path).lists)
     assert counts == [20, 20, 80]
     assert len(store.nearest(store.vectors()[1][0], 10, 0)) == 10
+
+
+@pytest.mark.filterwarnings("ignore:.*KMeans.*")
+def test_functions_of_a_rare_size_are_found_among_many_that_are_nearer(make_rows, tmp_path):
+    store = FunctionStore.open_or_create(tmp_path, 16, "v")
+    rows = make_rows("/a", 2000)
+    blocks = np.where(np.arange(2000) % 100, 3, 70).astype(np.int32)
+    column = rows.schema.get_field_index("num_blocks")
+    store.replace(rows.set_column(column, rows.schema.field(column), pa.array(blocks)))
+    store.tidy(exact_rows=1000)
+    ids, embeddings, sizes, _ = store.vectors()
+    large = set(ids[sizes >= 70].tolist())
+    assert len(large) == 20
+    for query in embeddings[:5]:
+        assert set(store.nearest(query, 10, 70)) <= large
+        assert len(store.nearest(query, 10, 70)) == 10
+
+
+def test_columns_that_nobody_looks_at_are_left_out(make_rows, tmp_path):
+    store = FunctionStore.open_or_create(tmp_path, 16, "v")
+    store.replace(make_rows("/a", 30))
+    ids = store.vectors().ids.tolist()
+    whole = store.take(reversed(ids))
+    some = store.take(ids[5:], ("embedding", "num_blocks"))
+    assert whole["_rowid"].to_pylist() == sorted(ids)
+    assert set(whole.column_names) - set(some.column_names) == {"embedding", "num_blocks"}
+    for name in some.column_names:
+        assert some[name].to_pylist() == [
+            whole[name].to_pylist()[whole["_rowid"].to_pylist().index(i)] for i in sorted(ids[5:])
+        ]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.bcsd.components.explain import Library, claims, explain
-from weft.bcsd.index.store import ORIGIN, FunctionStore
+from weft.bcsd.index.rows import ORIGIN
+from weft.bcsd.index.store import FunctionStore
 from weft.bcsd.use.answers import SMALL, Answer
 from weft.bcsd.use.embed_files import Embedding
 from weft.bcsd.use.extract_files import hash_file

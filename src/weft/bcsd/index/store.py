@@ -6,9 +6,9 @@ process that is killed leaves at most files that no version names.
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -18,23 +18,25 @@ import pyarrow as pa
 
 from weft.bcsd.index.engine import lancedb
 from weft.bcsd.index.failures import as_store_error
+from weft.bcsd.index.rows import ORIGIN, row_schema, to_store
 from weft.bcsd.represent.sketch import COLUMN as SKETCH
-from weft.bcsd.use.embedded import embedded_schema
 from weft.errors import MissingExtraError, StoreError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TABLE = "functions"
-#: Columns that say of which library a function is, and of which package; null where nobody said.
-ORIGIN = ("library", "version", "package")
 #: Up to so many rows a search compares with all of them.
 EXACT_ROWS = 200_000
 #: The approximate index has a list for so many rows, and reads so many lists: a million rows take as long as 200,000.
 _ROWS_PER_LIST = 800
 _PROBES = 64
+#: Times as many of the nearest rows as are wanted, among which there should be enough of the right size.
+_MORE = 3
 #: Rows for each list that its middle is learnt from, and rounds of learning: with more, a million rows take an hour.
 _SAMPLED, _ROUNDS = 64, 15
+#: Threads that ask the engine at once.
+_AT_ONCE = 2
 #: What an approximate index is called behind the column that it is of, before its number of lists.
 _LISTS = "_lists_"
 #: The columns that have one, and how near is measured: a sketch of nothing is near to nothing.
@@ -112,7 +114,7 @@ class FunctionStore:
                 "its table is damaged: no version is left", where=str(folder), hint="make the index anew"
             )
         with as_store_error(folder, "written"):
-            created = _connect(folder).create_table(TABLE, schema=_row_schema(dimension, model))
+            created = _connect(folder).create_table(TABLE, schema=row_schema(dimension, model))
         return FunctionStore(folder, created)
 
     def __len__(self) -> int:
@@ -140,7 +142,7 @@ class FunctionStore:
         Raises:
             StoreError: They cannot be written; the table is as before.
         """
-        stored = _to_store(rows)
+        stored = to_store(rows)
         # An index that was made before functions were lifted, or libraries named, has no columns for either.
         stored = stored.select([name for name in stored.column_names if name in self._table.schema.names])
         replaced = _in("binary", gone)
@@ -285,28 +287,52 @@ class FunctionStore:
         Raises:
             StoreError: The table is damaged.
         """
-        with as_store_error(self.folder, "read"):
-            found: list[int] = []
-            for column, vector in zip(self._vectors(), (embedding, sketch), strict=False):
-                # Without an index of its own a column would be read whole.
-                if (
-                    vector is not None
-                    and vector.any()
-                    and (column == "embedding" or self._neighbours(column))
-                ):
-                    query = self._table.search(vector, vector_column_name=column).distance_type(_NEAR[column])
-                    query = query.where(f"num_blocks >= {int(min_blocks)}").nprobes(_PROBES).limit(count)
-                    found += query.select(["_distance"]).with_row_id(True).to_arrow()["_rowid"].to_pylist()
-            return list(dict.fromkeys(found))
+        asked = [
+            (column, vector)
+            for column, vector in zip(self._vectors(), (embedding, sketch), strict=False)
+            # Without an index of its own a column would be read whole.
+            if vector is not None and vector.any() and (column == "embedding" or self._neighbours(column))
+        ]
+        with as_store_error(self.folder, "read"), ThreadPoolExecutor(_AT_ONCE) as pool:
+            found = list(pool.map(lambda one: self._near(one[0], one[1], count, min_blocks), asked))
+        return list(dict.fromkeys(row_id for part in found for row_id in part))
 
-    def take(self, row_ids: Sequence[int]) -> pa.Table:
-        """Whole rows by their ids, in any order.
+    def _near(self, column: str, vector: NDArray[np.float32], count: int, min_blocks: int) -> list[int]:
+        query = self._table.search(vector, vector_column_name=column).distance_type(_NEAR[column])
+        query = query.nprobes(_PROBES).select(["_distance"]).with_row_id(True)
+        # What is near is mostly of a like size. To leave out beforehand what is too small, the blocks of all rows are
+        # read.
+        for first in (True, False):
+            some = query.where(f"num_blocks >= {int(min_blocks)}", prefilter=not first)
+            found = some.limit(_MORE * count if first else count).to_arrow()["_rowid"].to_pylist()
+            if len(found) >= count:
+                break
+        return found[:count]
+
+    def take(self, row_ids: Sequence[int], without: Collection[str] = ()) -> pa.Table:
+        """Rows by their ids, in the order of these.
+
+        Args:
+            row_ids: Which.
+            without: Columns that nobody will look at: each costs as much as a good part of the search.
 
         Raises:
             StoreError: The table is damaged.
         """
-        with as_store_error(self.folder, "read"):
-            return self._table.take_row_ids(list(row_ids)).with_row_id().to_arrow()
+        wanted = [name for name in self._table.schema.names if name not in without]
+        ids = list(row_ids)
+
+        def part(columns: list[str]) -> pa.Table:
+            return self._table.take_row_ids(ids).select(columns).with_row_id().to_arrow()
+
+        # One call is one thread's work, for each column as much.
+        with as_store_error(self.folder, "read"), ThreadPoolExecutor(_AT_ONCE) as pool:
+            parts = pool.map(part, [wanted[turn::_AT_ONCE] for turn in range(_AT_ONCE)])
+            first, *others = [rows.sort_by("_rowid") for rows in parts]
+        for other in others:
+            for name in other.column_names[:-1]:
+                first = first.append_column(other.schema.field(name), other.column(name))
+        return first
 
     def sample(self, count: int, min_blocks: int) -> list[int]:
         """Row ids of a sample that depends on what the table holds and not on how it came in.
@@ -350,30 +376,6 @@ def _connect(folder: Path) -> Any:
 def _lists(rows: int) -> int:
     """Lists of the approximate index of so many rows; of a small one several, too."""
     return max(1, rows // _ROWS_PER_LIST, min(256, rows // 40))
-
-
-def _row_schema(dimension: int, model: str) -> pa.Schema:
-    fields = embedded_schema(dimension, model)
-    added = [pa.field("ordinal", pa.int32()), pa.field("draw", pa.uint32())]
-    return pa.schema([*fields, *added, *(pa.field(name, pa.string()) for name in ORIGIN)])
-
-
-def _to_store(rows: pa.Table) -> pa.Table:
-    """The rows with what the table adds: their number within the file, and their place in the sample's order."""
-    binaries = rows["binary"].to_pylist()
-    ordinals = np.zeros(len(binaries), np.int32)
-    for index in range(1, len(binaries)):
-        ordinals[index] = ordinals[index - 1] + 1 if binaries[index] == binaries[index - 1] else 0
-    draws = [
-        int.from_bytes(hashlib.sha256(digest.encode()).digest()[:4], "little")
-        for digest in rows["token_digest"].to_pylist()
-    ]
-    stored = rows.append_column("ordinal", pa.array(ordinals))
-    stored = stored.append_column("draw", pa.array(draws, pa.uint32()))
-    for name in ORIGIN:
-        if name not in stored.column_names:
-            stored = stored.append_column(name, pa.nulls(stored.num_rows, pa.string()))
-    return stored.replace_schema_metadata(None)
 
 
 def _in(column: str, values: Iterable[str]) -> str:

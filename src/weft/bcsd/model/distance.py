@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import shortest_path
 from torch import Tensor
 
 from weft.bcsd.represent.arrays import FunctionArrays
@@ -43,6 +41,10 @@ def distances(arrays: FunctionArrays, chosen: NDArray[np.int64], length: int) ->
 
 def _between_blocks(arrays: FunctionArrays, function: int, blocks: int) -> NDArray[np.int64]:
     """The distances of the first blocks of a function, ``(blocks, blocks)``."""
+    # Slow to load, and only a model with a decay over blocks needs it.
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import shortest_path
+
     edges = arrays.edges[arrays.first_edge[function] : arrays.first_edge[function + 1], :2]
     edges = edges[(edges < blocks).all(axis=1)]
     graph = csr_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(blocks, blocks))

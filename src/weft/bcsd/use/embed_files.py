@@ -23,7 +23,7 @@ from weft.bcsd.use.embedded import embed_table, embedded_schema
 from weft.bcsd.use.extract_files import build_table, find_binaries
 from weft.bcsd.use.named import DEFAULT_MODEL, Precision
 from weft.bcsd.use.remarks import processor_remarks
-from weft.errors import InputError, WeftError
+from weft.errors import WeftError
 from weft.platform.files import check_output
 from weft.platform.machine import use_threads
 from weft.platform.processes import Limits, Outcome
@@ -51,6 +51,7 @@ class Embedding:
         cache: See :class:`weft.bcsd.lift.choose.ImageLifter`.
         callees: Whether rows hold what callees would add.
         calls: Whether rows say what functions call.
+        once: Whoever asks will ask for one file and no more, so that nothing need be loaded for others.
     """
 
     model: str = DEFAULT_MODEL
@@ -63,6 +64,11 @@ class Embedding:
     cache: bool = True
     callees: bool = True
     calls: bool = True
+    once: bool = False
+
+    def least(self, function: str | None) -> int:
+        """Blocks that a function has at least, where all are wanted or this one."""
+        return self.min_blocks if function is None else 0
 
 
 class Job(NamedTuple):
@@ -140,11 +146,33 @@ class EmbedFile:
         Raises:
             InputError: The file cannot be used, or there is no such function.
         """
-        least = self._options.min_blocks if function is None else 0
         options = self._options
+        least = options.least(function)
         builder, counts = build_table(path, options.disassembler, least, options.lifter, cache=options.cache)
         self.remarks = counts.remarks + processor_remarks(builder.architecture, self._embedder.trained)
-        tables = [self._embed(table, function, path) for table in _whole(builder.tables(), function)]
+        return self._joined(builder.tables(), function, path)
+
+    def extracted(
+        self, path: str, table: str, function: str | None = None
+    ) -> tuple[pa.Table, tuple[str, ...]]:
+        """Embed a file whose functions are extracted: its rows, and remarks on its processor.
+
+        Args:
+            path: The file.
+            table: Where its functions are, a Parquet file of the extraction's schema.
+            function: Only this one, by name or address.
+
+        Raises:
+            InputError: There is no such function.
+        """
+        with pq.ParquetFile(table) as file:
+            tables = [file.read_row_group(group) for group in range(file.num_row_groups)]
+        processors = {name for table in tables for name in table.column("architecture").unique().to_pylist()}
+        said = [remark for name in processors for remark in processor_remarks(name, self._embedder.trained)]
+        return self._joined(iter(tables), function, path), tuple(said)
+
+    def _joined(self, found: Iterator[pa.Table], function: str | None, path: str) -> pa.Table:
+        tables = [self._embed(table, function, path) for table in _whole(found, function)]
         if not tables:
             lifter = lifter_named(self._options.lifter)
             return embedded_schema(self._embedder.dimension, self._embedder.version, lifter).empty_table()
@@ -222,35 +250,6 @@ def embed_each(
             first += done.functions
         if rows is not None:
             os.unlink(part)
-
-
-def embed_one(
-    path: str, options: Embedding, function: str | None = None, remarks: list[str] | None = None
-) -> pa.Table:
-    """The embedded functions of one file, or one of them, by way of a bounded process.
-
-    Args:
-        path: The file.
-        options: How.
-        function: Only this one, by name or address.
-        remarks: Gets what a reader of the result should know about the file.
-
-    Raises:
-        InputError: The file cannot be used, or there is no such function.
-        LimitError: It took too long or too much memory.
-        CheckpointError: The model cannot be loaded.
-    """
-    choose_disassembler(options.disassembler)
-    lifter_named(options.lifter)
-    with tempfile.TemporaryDirectory(prefix="weft-embed-") as scratch:
-        ((report, rows),) = embed_each([path], options, Path(scratch), function)
-    if report.error is not None:
-        raise report.error
-    if remarks is not None:
-        remarks.extend(report.remarks)
-    if rows is None or not rows.num_rows:
-        raise InputError("no function found", where=path)
-    return rows
 
 
 def embed_files(

@@ -16,7 +16,7 @@ from weft.bcsd.represent.operations import COLUMN as OPERATIONS
 from weft.bcsd.represent.operations import operation_rows
 from weft.bcsd.represent.rows import OPERATIONS as INLINED_OPERATIONS
 from weft.bcsd.represent.rows import TOKENS as INLINED_TOKENS
-from weft.bcsd.represent.rows import Rows, lists_of
+from weft.bcsd.represent.rows import Rows, lists_of, scaled
 from weft.bcsd.represent.sketch import COLUMN as SKETCH
 from weft.bcsd.represent.sketch import DIMENSION, sketches
 from weft.bcsd.table import CALLED, FIELDS, INLINED
@@ -175,8 +175,8 @@ def lexical_of(table: pa.Table) -> Rows:
     # Both rows are of length 1, and the blended one is the row itself, shortened, and what callees add.
     row = np.repeat(np.arange(len(known)), np.diff(added.indptr))
     left = 1 - np.bincount(row, weights=added.data.astype(np.float64) ** 2, minlength=len(known))
-    blended: Any = sparse.diags(np.sqrt(np.maximum(left, 0))) @ own + added
-    return Rows(own, blended.tocsr().astype(np.float32), known)
+    blended: Any = scaled(own, np.sqrt(np.maximum(left, 0))) + added
+    return Rows(own, blended.astype(np.float32), known)
 
 
 def _stored(table: pa.Table, features: str, values: str) -> tuple[sparse.csr_matrix, NDArray[np.bool_]]:

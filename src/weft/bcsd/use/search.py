@@ -19,10 +19,13 @@ from weft.bcsd.presence.model import TOGETHER, Presence, presence_of, shipped_pr
 from weft.bcsd.read.members import split_member
 from weft.bcsd.represent.operations import operation_rows
 from weft.bcsd.represent.rows import Rows
+from weft.bcsd.represent.sketch import COLUMN as SKETCH
+from weft.bcsd.table import CALLED
 from weft.bcsd.use.agreement import CANDIDATES
 from weft.bcsd.use.answers import SMALL, Answer, Draft
 from weft.bcsd.use.candidates import Judged, Looked, Seen, alone, judge
-from weft.bcsd.use.embed_files import Embedding, embed_one
+from weft.bcsd.use.embed_files import Embedding
+from weft.bcsd.use.embed_one import embed_one
 from weft.bcsd.use.embedded import VECTORS, embeddings_of, lexical_of, sketches_of
 from weft.bcsd.use.named import find, score_weights
 from weft.bcsd.use.remarks import NOT_FITTED, NOT_LIFTED
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
 REFERENCE = 512
 #: The largest score of two functions whose bytes differ.
 HIGHEST = 0.9999
+#: Columns of an index that no answer needs.
+_UNREAD = ("binary_sha256", "aliases", "num_edges", "ordinal", "draw", "package", SKETCH)
 _CHUNK = 64
 
 
@@ -83,7 +88,7 @@ class Searcher:
             self._embeddings, self._sketches = embeddings_of(table), sketches_of(table)
         elif self.exact:
             self._ids, self._embeddings, self._blocks, self._sketches = self.store.vectors()
-        sample = self.store.take(self.store.sample(REFERENCE, SMALL))
+        sample = self.store.take(self.store.sample(REFERENCE, SMALL), {*_UNREAD, *CALLED})
         self._around = Surroundings(sample, self.weights)
 
     @staticmethod
@@ -228,7 +233,7 @@ class Searcher:
         own = ((learned + share * by_tokens) / (1 + share)).astype(np.float32, copy=False)
         lifted = computed.present & (operations.nnz > 0)
         own = joined(own, by_operations, lifted, self.weights)
-        return Terms(learned, by_tokens, by_operations, own, self._around.of(ids, base))
+        return Terms(learned, by_tokens, by_operations, own, self._around.of(ids, base, held, computed))
 
 
 def _draft(
@@ -330,7 +335,7 @@ class _Rows:
 
     def __init__(self, store: FunctionStore, wanted: Sequence[NDArray[np.uint64]]) -> None:
         ids = np.unique(np.concatenate(wanted)) if wanted else np.zeros(0, np.uint64)
-        self._table = store.take(ids.tolist()).combine_chunks()
+        self._table = store.take(ids.tolist(), _UNREAD).combine_chunks()
         found = self._table["_rowid"].to_numpy() if len(ids) else ids
         self._place = {int(row_id): place for place, row_id in enumerate(found)}
 

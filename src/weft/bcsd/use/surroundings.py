@@ -45,22 +45,28 @@ class Surroundings:
         """Whether it is known of any what it computes."""
         return bool(self._operations.present.any())
 
-    def of(self, ids: NDArray[np.uint64], rows: pa.Table) -> NDArray[np.float64]:
+    def of(
+        self, ids: NDArray[np.uint64], rows: pa.Table, lexical: Rows, operations: Rows
+    ) -> NDArray[np.float64]:
         """How crowded the places of some functions are: :func:`weft.bcsd.presence.features.crowd`, ``(functions,)``.
 
         Args:
             ids: Row ids, each once.
             rows: Theirs.
+            lexical: Of the rows.
+            operations: Of the rows.
         """
         if len(self._places) + len(ids) > REMEMBERED:
             self._places.clear()
         new = [number for number, row_id in enumerate(ids.tolist()) if row_id not in self._places]
-        if new:
-            self._learn(ids[new], rows.take(np.array(new)) if len(new) < len(ids) else rows)
+        if len(new) == len(ids):
+            self._learn(ids, rows, lexical, operations)
+        elif new:
+            self._learn(ids[new], rows.take(np.array(new)), lexical[new], operations[new])
         return self._crowd[[self._places[row_id] for row_id in ids.tolist()]]
 
-    def _learn(self, ids: NDArray[np.uint64], rows: pa.Table) -> None:
-        scores = self._scores(rows)
+    def _learn(self, ids: NDArray[np.uint64], rows: pa.Table, lexical: Rows, operations: Rows) -> None:
+        scores = self._scores(rows, lexical, operations)
         first = len(self._places)
         if first + len(ids) > len(self._crowd):
             size = max(2 * len(self._crowd), first + len(ids), 1024)
@@ -69,13 +75,12 @@ class Surroundings:
         self._crowd[first : first + len(ids)] = crowd(scores, self._digests, digests)
         self._places.update(zip(ids.tolist(), range(first, first + len(ids)), strict=True))
 
-    def _scores(self, rows: pa.Table) -> NDArray[np.float32]:
+    def _scores(self, rows: pa.Table, lexical: Rows, computed: Rows) -> NDArray[np.float32]:
         """Plain scores, ``(references, rows)``."""
         share = self._weights.lexical
         scores = self._embeddings @ embeddings_of(rows).T
         if share:
-            scores = (scores + share * self._lexical.products(lexical_of(rows))) / (1 + share)
-        computed = operation_rows(rows)
+            scores = (scores + share * self._lexical.products(lexical)) / (1 + share)
         lifted = np.outer(self._operations.present, computed.present)
         return joined(scores, self._operations.products(computed), lifted, self._weights)
 

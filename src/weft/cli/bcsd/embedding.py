@@ -33,12 +33,21 @@ def add_embedding(parser: Parser, workers: bool = True) -> None:
         add_workers(parser)
 
 
-def embedding_of(arguments: argparse.Namespace, min_blocks: int = 0) -> Embedding:
+def embedding_of(arguments: argparse.Namespace, min_blocks: int = 0, *, once: bool = False) -> Embedding:
     """The options that the arguments say.
+
+    Args:
+        arguments: Of :func:`add_embedding`.
+        min_blocks: Functions with fewer blocks are left out.
+        once: The command embeds one file; the processes that do so begin to load at once, beside this one.
 
     Raises:
         ConfigError: One of them breaks its rule.
     """
+    if once:
+        from weft.platform.processes import get_ready
+
+        get_ready("weft.bcsd.use.embed_one")
     from weft.bcsd.use.embed_files import Embedding
 
     at_least(0, min_blocks=min_blocks)
@@ -52,4 +61,5 @@ def embedding_of(arguments: argparse.Namespace, min_blocks: int = 0) -> Embeddin
         limits=limits_of(arguments),
         lifter=arguments.lifter,
         cache=arguments.cache,
+        once=once,
     )

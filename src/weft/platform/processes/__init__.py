@@ -1,5 +1,13 @@
 """Work in processes: ``bounded`` for a list of files, ``crew`` for a service, ``cluster`` on Ray's nodes."""
 
-from weft.platform.processes.bounded import Limits, Outcome, answered, run_bounded, run_here, run_loaded
+from weft.platform.processes.bounded import (
+    Limits,
+    Outcome,
+    answered,
+    get_ready,
+    run_bounded,
+    run_here,
+    run_loaded,
+)
 
-__all__ = ["Limits", "Outcome", "answered", "run_bounded", "run_here", "run_loaded"]
+__all__ = ["Limits", "Outcome", "answered", "get_ready", "run_bounded", "run_here", "run_loaded"]

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from threading import Lock
 from types import ModuleType
@@ -93,7 +94,8 @@ def run_loaded(
 
     Args:
         load: Called once in each process: gives what is called with each item. Pickled.
-        items: See :func:`run_bounded`.
+        items: See :func:`run_bounded`. Where they are still to be made (an iterator), the first process starts to load
+            while the first is made.
         workers: See :func:`run_bounded`.
         limits: See :func:`run_bounded`.
         preload: A module that is imported once for all processes.
@@ -105,12 +107,12 @@ def run_loaded(
     Raises:
         WeftError: What is needed cannot be loaded.
     """
-    waiting = enumerate(items)
-    upcoming = next(waiting, None)
     finished: dict[int, Outcome[Item, Value]] = {}
-    crew: list[_Worker] = []
+    crew = [_Worker(load, limits, preload)] if isinstance(items, Iterator) else []
     given, most = 0, max(1, workers)
     try:
+        waiting = enumerate(items)
+        upcoming = next(waiting, None)
         while upcoming is not None or any(worker.number is not None for worker in crew):
             while upcoming is not None and not (ordered and upcoming[0] >= given + _AHEAD * most):
                 idle = next((worker for worker in crew if worker.number is None), None)
@@ -133,6 +135,17 @@ def run_loaded(
     finally:
         for worker in crew:
             worker.kill()
+
+
+def get_ready(preload: str) -> None:
+    """Start to import, beside this process, what all processes will need: the first of them starts the sooner.
+
+    Args:
+        preload: As of :func:`run_loaded`, for the first call of it that follows.
+    """
+    multiprocessing.get_context("forkserver").set_forkserver_preload([preload])
+    with _script_left_alone(preload):
+        forkserver.ensure_running()
 
 
 def run_here(work: Callable[[Item], Value], items: Iterable[Item]) -> Iterator[Outcome[Item, Value]]:

@@ -34,7 +34,7 @@ def run(argv: list[str]) -> int:
     """Run ``weft bcsd identify``."""
     arguments = parser().parse_args(argv)
     at_least(1, min_blocks=arguments.min_blocks)
-    options = embedding_of(arguments, arguments.min_blocks)
+    options = embedding_of(arguments, arguments.min_blocks, once=True)
     from weft.bcsd.components.cyclonedx import bill
     from weft.bcsd.components.identify import identify
     from weft.bcsd.components.record import identified_record

@@ -72,7 +72,7 @@ def run(argv: list[str]) -> int:
     at_least(1, hits=arguments.hits)
     share(at_least=arguments.at_least)
     selector = parse_selector(arguments.selector)
-    options = embedding_of(arguments, arguments.min_blocks)
+    options = embedding_of(arguments, arguments.min_blocks, once=True)
     from weft.bcsd.use.answers import sure_enough
     from weft.bcsd.use.search import search_file
     from weft.bcsd.use.search_record import search_record, with_readable

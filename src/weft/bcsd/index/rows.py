@@ -1,0 +1,38 @@
+"""What the table of an index holds beside embedded functions."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pyarrow as pa
+
+from weft.bcsd.use.embedded import embedded_schema
+
+#: Columns that say of which library a function is, and of which package; null where nobody said.
+ORIGIN = ("library", "version", "package")
+
+
+def row_schema(dimension: int, model: str) -> pa.Schema:
+    """The columns of the table, for embeddings of this width and model."""
+    fields = embedded_schema(dimension, model)
+    added = [pa.field("ordinal", pa.int32()), pa.field("draw", pa.uint32())]
+    return pa.schema([*fields, *added, *(pa.field(name, pa.string()) for name in ORIGIN)])
+
+
+def to_store(rows: pa.Table) -> pa.Table:
+    """The rows with what the table adds: their number within the file, and their place in the sample's order."""
+    binaries = rows["binary"].to_pylist()
+    ordinals = np.zeros(len(binaries), np.int32)
+    for index in range(1, len(binaries)):
+        ordinals[index] = ordinals[index - 1] + 1 if binaries[index] == binaries[index - 1] else 0
+    draws = [
+        int.from_bytes(hashlib.sha256(digest.encode()).digest()[:4], "little")
+        for digest in rows["token_digest"].to_pylist()
+    ]
+    stored = rows.append_column("ordinal", pa.array(ordinals))
+    stored = stored.append_column("draw", pa.array(draws, pa.uint32()))
+    for name in ORIGIN:
+        if name not in stored.column_names:
+            stored = stored.append_column(name, pa.nulls(stored.num_rows, pa.string()))
+    return stored.replace_schema_metadata(None)
