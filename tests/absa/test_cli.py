@@ -40,16 +40,8 @@ def test_train_leaves_a_calibrated_model_and_goes_on_when_asked_again(
     assert "temperature" in json.dumps(stored)
     arguments = [
         *("--start", str(bert_directory), "--out", str(trained), "--data.train", str(labelled_csv)),
-        *(
-            "--data.dev_share",
-            "0.3",
-            "--train.epochs",
-            "2",
-            "--train.batch_size",
-            "4",
-            "--train.device",
-            "cpu",
-        ),
+        *("--data.dev_share", "0.3", "--train.epochs", "2"),
+        *("--train.batch_size", "4", "--train.device", "cpu"),
         *("--model.target_layers", "1", "--model.max_length", "32", "--int8", "true", "--quiet", "--json"),
     ]
     assert main(["absa", "train", str(EXAMPLES / "train.yaml"), *arguments]) == 0

@@ -14,7 +14,6 @@ from weft.condition.decay import DistanceDecay
 from weft.condition.prefix import KVPrefix
 from weft.encoder import PLAIN, Embeddings, Encoder, EncoderConfig, TokenInputs
 from weft.encoder.layer import EncoderLayer
-from weft.encoder.rotary import rotate, rotation
 from weft.errors import ConfigError, InputError
 
 POSITIONS = ["absolute", "rotary", "none"]
@@ -250,24 +249,6 @@ def test_rotary_positions_matter_only_by_their_distance():
     turned = encoder(ids, position_ids=torch.arange(5).flip(0)[None]).last_hidden_state
     torch.testing.assert_close(here, there, atol=2e-4, rtol=0)
     assert (here - turned).abs().max() > 1e-2
-
-
-def test_rotary_is_a_product_of_complex_numbers():
-    x = torch.randn(2, 3, 5, 8, dtype=torch.float64)
-    positions = torch.randint(0, 50, (2, 5))
-    turned = rotate(x, rotation(positions, 8, 100.0, torch.float64))
-    for i in range(4):
-        angle = positions[:, None].double() * 100.0 ** (-2 * i / 8)
-        expected = torch.complex(x[..., i], x[..., i + 4]) * torch.polar(torch.ones_like(angle), angle)
-        torch.testing.assert_close(turned[..., i], expected.real, atol=1e-12, rtol=0)
-        torch.testing.assert_close(turned[..., i + 4], expected.imag, atol=1e-12, rtol=0)
-
-
-def test_half_precision_tells_far_positions_apart():
-    positions = torch.tensor([[1000, 1001, 1002]])
-    whole, half = (rotation(positions, 8, 10_000.0, dtype) for dtype in (torch.float32, torch.bfloat16))
-    torch.testing.assert_close(half.cos.float(), whole.cos, atol=0.01, rtol=0)
-    torch.testing.assert_close(half.sin.float(), whole.sin, atol=0.01, rtol=0)
 
 
 def test_without_positions_the_encoder_cannot_tell_reversed_text():
