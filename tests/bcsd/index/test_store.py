@@ -123,3 +123,15 @@ def test_columns_that_nobody_looks_at_are_left_out(make_rows, tmp_path):
         assert some[name].to_pylist() == [
             whole[name].to_pylist()[whole["_rowid"].to_pylist().index(i)] for i in sorted(ids[5:])
         ]
+
+
+def test_a_small_sample_of_many_is_of_the_smallest_draws(make_rows, tmp_path):
+    store = FunctionStore.open_or_create(tmp_path, 16, "v")
+    for number in range(3):
+        store.replace(make_rows(f"/{number}", 120, seed=number))
+    whole = store.take(store.vectors().ids.tolist())
+    large = whole.filter(pa.array(whole["num_blocks"].to_numpy() >= 5))
+    smallest = np.unique(large["draw"].to_numpy())[:10]
+    drawn = store.take(store.sample(10, 5))
+    assert len(large) > 80
+    assert sorted(drawn["draw"].to_pylist()) == smallest.tolist()
