@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Install what `weft bcsd dataset build` needs on Debian or Ubuntu: source packages, gcc and clang for x86-64
-# and AArch64; with --cross gcc for i386, ARM32, MIPS32, RISC-V and PPC64 too. Run as root, once.
+# and AArch64; with --cross gcc for i386, ARM32, MIPS32, RISC-V and PPC64 too, and g++ for AArch64 and ARM32.
+# Run as root, once.
 set -euo pipefail
 
 sources=/etc/apt/sources.list.d/weft-source-packages.sources
@@ -21,6 +22,7 @@ EOF
 fi
 cross=()
 if [ "${1:-}" = --cross ]; then
+  cross+=(g++-aarch64-linux-gnu g++-arm-linux-gnueabihf)
   for triple in i686-linux-gnu:i386 arm-linux-gnueabihf:armhf mipsel-linux-gnu:mipsel riscv64-linux-gnu:riscv64 \
     powerpc64le-linux-gnu:ppc64el; do
     cross+=("gcc-${triple%:*}" "libc6-dev-${triple#*:}-cross")

@@ -320,6 +320,61 @@ def test_several_files_are_one_data_set(without_compiler, tmp_path, capsys):
     assert "distinct names" in capsys.readouterr().err
 
 
+def test_a_package_may_want_some_of_the_builds(without_compiler, tmp_path):
+    few = replace(CONFIG.packages[0], builds=("gcc-O2-x86_64", "clang-O0-aarch64"))
+    build_all(replace(CONFIG, packages=(few, CONFIG.packages[1])), tmp_path)
+    assert [build for name, build in without_compiler if name == "tested"] == [
+        "gcc-O2-x86_64",
+        "clang-O0-aarch64",
+    ]
+    # Which builds are wanted says nothing about what one of them is.
+    without_compiler.clear()
+    config = replace(CONFIG, packages=CONFIG.packages[:1])
+    build_all(config, tmp_path)
+    assert len(without_compiler) == 6
+    assert len(known_builds(config, tmp_path)) == 8
+    assert len(known_builds(replace(config, packages=(few,)), tmp_path)) == 2
+    with pytest.raises(ConfigError, match="builds"):
+        Package("a", "test", builds=("gcc-O9-x86_64",))
+
+
+def test_operations_can_be_left_out(without_compiler, tmp_path):
+    whole = replace(CONFIG, packages=CONFIG.packages[:1], builds=("gcc-O2-x86_64",))
+    plain = replace(whole, operations=False)
+    part = part_path(tmp_path, "tested", "gcc-O2-x86_64")
+    build_all(plain, tmp_path)
+    bare = pq.read_table(part)
+    assert bare["operations"].null_count == bare.num_rows
+    # Asked for, they are made; once there, they stay.
+    build_all(whole, tmp_path)
+    full = pq.read_table(part)
+    assert full["operations"].null_count < full.num_rows
+    assert bare.select(["tokens", "calls"]).equals(full.select(["tokens", "calls"]))
+    build_all(plain, tmp_path)
+    assert pq.read_table(part).equals(full)
+    assert len(without_compiler) == 1
+
+
+def test_the_wide_data_set_keeps_to_the_split():
+    folder = EXAMPLE.parents[2]
+    wide, *others = (
+        read_settings(DatasetConfig, folder / path)
+        for path in (
+            "examples/bcsd/wide.yaml",
+            "examples/bcsd/dataset.yaml",
+            "benchmarks/bcsd_large.yaml",
+            "benchmarks/bcsd_cpp.yaml",
+        )
+    )
+    config = wide.beside(others)
+    assert not config.operations
+    assert {variant.target for variant in config.variants} >= {"i386", "arm", "mips", "riscv64", "ppc64"}
+    plus = [package for package in wide.packages if package.role == "train"]
+    assert len(plus) >= 8
+    assert {package.role for package in wide.packages} == {"train", "valid"}
+    assert all("gcc-O2-arm" in map(str, config.variants_of(package)) for package in plus)
+
+
 def test_the_large_packages_are_test_packages_of_their_own():
     example = read_settings(DatasetConfig, EXAMPLE)
     large = read_settings(DatasetConfig, EXAMPLE.parents[2] / "benchmarks" / "bcsd_large.yaml")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -19,6 +20,7 @@ from weft.bcsd.model.function_model import FunctionModel
 from weft.bcsd.represent.arrays import FunctionArrays
 from weft.bcsd.represent.vocabulary import load_vocabulary
 from weft.bcsd.use.embedder import Embedder
+from weft.bcsd.use.store import load
 from weft.errors import CheckpointError, ConfigError, InputError
 from weft.train import TrainConfig, run_setup
 
@@ -62,6 +64,23 @@ def test_hard_groups_share_one_pair_of_binaries(training) -> None:
     shared = [{(builds[a], builds[b]) for a, b in zip(p[::2], p[1::2], strict=True)} for p in plan.epoch(0)]
     # Where the package has too few groups in the two builds, others fill the batch.
     assert min(len(pairs) for pairs in shared) == 1
+
+
+def test_hard_groups_come_from_builds_that_the_package_has(training) -> None:
+    other = training.set_column(
+        training.schema.get_field_index("build"),
+        "build",
+        pa.array([f"another-{build}" for build in training["build"].to_pylist()]),
+    )
+    for name in ("package", "group"):
+        values = pa.array([f"another {value}" for value in other[name].to_pylist()])
+        other = other.set_column(other.schema.get_field_index(name), name, values)
+    both = pa.concat_tables([training, other])
+    names = both["build"].to_pylist()
+    # Of one build of each package no group is in both: such a batch would have no hard half.
+    for batch in GroupPlan(both, replace(SAMPLING, hard=1.0, steps_per_epoch=20), seed=1).epoch(0):
+        pairs = Counter((names[a], names[b]) for a, b in zip(batch[::2], batch[1::2], strict=True))
+        assert max(pairs.values()) >= 5
 
 
 def test_an_epoch_is_the_same_again_and_processes_differ(training) -> None:
@@ -155,6 +174,40 @@ def test_a_run_makes_a_model_and_another_goes_on_from_it(labelled, tmp_path) -> 
     other = replace(second, out=tmp_path / "third", model=replace(longer, layers=2))
     with pytest.raises(CheckpointError, match="does not fit the model"):
         run_setup(other, quiet=True)
+
+
+def test_another_processor_starts_as_in_a_new_model_and_is_named(labelled, tmp_path) -> None:
+    data = tmp_path / "functions.parquet"
+    pq.write_table(labelled, data)
+    setup = Setup(data, tmp_path / "first", SMALL, SAMPLING, Learning(length_groups=2), TRAIN)
+    run_setup(setup, quiet=True)
+    first = load(tmp_path / "first")
+    assert first.trained == ("x86_64", "aarch64")
+    # The rows of one architecture called another one's, with a token that the first training never saw.
+    unseen = int(np.flatnonzero(first.lexical.idf[:4096] >= first.lexical.idf.max())[-1])
+    place = labelled.schema.get_field_index("architecture")
+    other = np.where(np.array(labelled["architecture"].to_pylist()) == "aarch64", "riscv64", "x86_64")
+    tokens = labelled["tokens"].combine_chunks()
+    flat = tokens.values.flatten().to_numpy().copy()
+    flat[::5] = unseen
+    changed = pa.ListArray.from_arrays(tokens.offsets, pa.FixedSizeListArray.from_arrays(pa.array(flat), 5))
+    table = labelled.set_column(place, labelled.schema.field(place), pa.array(other.tolist()))
+    where = table.schema.get_field_index("tokens")
+    pq.write_table(
+        table.set_column(where, table.schema.field(where), changed.cast(table.schema.field(where).type)), data
+    )
+    still = replace(TRAIN, steps=1, learning_rate=1e-9)
+    second = replace(setup, out=tmp_path / "second", begin=tmp_path / "first", train=still, tune=False)
+    run_setup(second, quiet=True)
+    after = load(tmp_path / "second")
+    assert after.trained == ("riscv64", "x86_64")
+    assert after.weights == first.weights
+    before, now = (one.network.state_dict()["token_set.weight"] for one in (first, after))
+    seen = torch.from_numpy(first.lexical.idf < first.lexical.idf.max())
+    assert torch.allclose(before[seen], now[seen], atol=1e-3)
+    # A token of every function tells nothing: its row is next to 0, and was the longest.
+    assert before[unseen].norm() > 0.5
+    assert now[unseen].norm() < 0.01
 
 
 def test_without_training_packages_nothing_is_trained(labelled, tmp_path) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import resource
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -82,12 +82,12 @@ def build_all(
         try:
             tree = fetch(package, work / "source")
         except WeftError as error:
-            failed = [_failure(package, variant, None, str(error)) for variant in config.variants]
+            failed = [_failure(package, variant, None, str(error)) for variant in config.variants_of(package)]
             for report in failed:
                 progress(report, True)
             reports += failed
             continue
-        for variant in config.variants:
+        for variant in config.variants_of(package):
             report, fresh = _one(package, variant, tree, work, config)
             reports.append(report)
             progress(report, fresh)
@@ -103,7 +103,7 @@ def known_builds(config: DatasetConfig, work: Path) -> list[BuildReport]:
     """The reports of every finished build of the configuration's packages, in order."""
     found: list[BuildReport] = []
     for package in config.packages:
-        for variant in config.variants:
+        for variant in config.variants_of(package):
             part = part_path(work, package.name, str(variant))
             record = part.parent / "report.json"
             if record.is_file() and part.is_file():
@@ -130,14 +130,17 @@ def _one_alone(
     compiled, labelled = _compile_key(package, variant, tree), _label_key(config)
     library, stripped = folder / LIBRARY, folder / STRIPPED
     reusable = known.get("compiled") == compiled and library.is_file() and stripped.is_file()
-    if reusable and known.get("labelled") == labelled and part.is_file():
+    # Rows with operations serve where none are asked for.
+    enough = known.get("labelled") in (labelled, _label_key(replace(config, operations=True)))
+    if reusable and enough and part.is_file():
         return _report(known["report"]), False
     begun, spent = time.monotonic(), _processor_time()
     try:
         if not reusable:
             record.unlink(missing_ok=True)
             compile_build(package, variant, tree.path, work / "source", folder, jobs=config.jobs)
-        rows = label_build(package, variant, library, library if config.symbols else stripped)
+        looked_at = library if config.symbols else stripped
+        rows = label_build(package, variant, library, looked_at, "auto" if config.operations else "none")
     except WeftError as error:
         part.unlink(missing_ok=True)
         return _failure(package, variant, tree, str(error)), True
@@ -187,7 +190,7 @@ def _failure(package: Package, variant: Variant, tree: Tree | None, error: str) 
 def _compile_key(package: Package, variant: Variant, tree: Tree) -> str:
     """Whatever the compiled files of a build depend on."""
     parts = (
-        asdict(package),
+        {name: value for name, value in asdict(package).items() if name != "builds"},
         str(variant),
         tree.digest,
         compiler_version(driver(variant)),
@@ -199,4 +202,5 @@ def _compile_key(package: Package, variant: Variant, tree: Tree) -> str:
 def _label_key(config: DatasetConfig) -> str:
     """Whatever else the rows depend on: rows are made anew when the extraction changes, files are not."""
     versions = f"{SCHEMA_VERSION}.{NORMALISER_VERSION}.{EXTRACTOR_VERSION}.{load_vocabulary().digest[:16]}"
-    return f"{versions}.{available_lifter()}.{INLINED_VERSION}{'.symbols' if config.symbols else ''}"
+    lifter = available_lifter() if config.operations else "none"
+    return f"{versions}.{lifter}.{INLINED_VERSION}{'.symbols' if config.symbols else ''}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Literal, get_args
 
 from weft.errors import ConfigError
@@ -12,6 +13,10 @@ Role = Literal["train", "valid", "test"]
 Compiler = Literal["gcc", "clang"]
 Level = Literal["O0", "O1", "O2", "O3", "Os"]
 Target = Literal["x86_64", "aarch64", "i386", "arm", "mips", "riscv64", "ppc64"]
+
+
+#: The names of all builds that there can be.
+_EVERY = frozenset("-".join(parts) for parts in product(*map(get_args, (Compiler, Level, Target))))
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,7 @@ class Package:
         prepare: Commands run once in the fresh tree, to generate headers.
         write: Files to write into the tree: path → text.
         min_functions: A build with fewer functions is an error.
+        builds: Only these of the builds that are wanted, by their names; none for all.
     """
 
     name: str
@@ -41,6 +47,7 @@ class Package:
     prepare: tuple[str, ...] = ()
     write: dict[str, str] = field(default_factory=dict)
     min_functions: int = 10
+    builds: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check each field."""
@@ -53,6 +60,7 @@ class Package:
         _check(self.role in get_args(Role), "role", self.role, f"one of {', '.join(get_args(Role))}")
         _check(bool(self.files), "files", self.files, "at least one glob")
         _check(self.min_functions > 0, "min_functions", self.min_functions, "above 0")
+        _check(set(self.builds) <= _EVERY, "builds", self.builds, "names such as gcc-O2-x86_64")
 
     @property
     def debian(self) -> str:
@@ -87,6 +95,8 @@ class DatasetConfig:
         builds: Only these of the matrix, by their names (``gcc-O2-x86_64``); none for all.
         symbols: Look for functions where the symbols say they are, not in the stripped file: for processors whose
             stripped files do not tell enough.
+        operations: Lift the functions. The learned half of the score does without, and a table without costs a
+            fraction; a build that has its functions lifted already is taken as it is.
     """
 
     packages: tuple[Package, ...]
@@ -98,6 +108,7 @@ class DatasetConfig:
     min_builds: int = 2
     builds: tuple[str, ...] = ()
     symbols: bool = False
+    operations: bool = True
 
     def __post_init__(self) -> None:
         """Check each field."""
@@ -143,6 +154,10 @@ class DatasetConfig:
     def variants(self) -> list[Variant]:
         """The matrix, or what is wanted of it, in a fixed order."""
         return [variant for variant in self._matrix if not self.builds or str(variant) in self.builds]
+
+    def variants_of(self, package: Package) -> list[Variant]:
+        """The builds of one package."""
+        return [variant for variant in self.variants if not package.builds or str(variant) in package.builds]
 
     @property
     def _matrix(self) -> list[Variant]:

@@ -42,8 +42,10 @@ class Labelled:
     missed: int
 
 
-def label_build(package: Package, variant: Variant, library: Path, stripped: Path) -> Labelled:
-    """Extract the stripped file and name what the unstripped one has names for.
+def label_build(
+    package: Package, variant: Variant, library: Path, stripped: Path, lifter: str = "auto"
+) -> Labelled:
+    """Extract the stripped file and name what the unstripped one has names for; ``lifter`` as extraction has it.
 
     Raises:
         InputError: A file cannot be read, or fewer functions than the package's minimum came out.
@@ -56,7 +58,7 @@ def label_build(package: Package, variant: Variant, library: Path, stripped: Pat
     plain = {address: min(found) for address, found in names.items() if not any(map(_DERIVED.search, found))}
     times = Counter(plain.values())
     unique = {address: name for address, name in plain.items() if times[name] == 1}
-    builder, _ = build_table(str(stripped))
+    builder, _ = build_table(str(stripped), lifter=lifter)
     tables = list(builder.tables())
     table = pa.concat_tables(tables) if tables else None
     if table is None:

@@ -96,6 +96,7 @@ class GroupPlan:
             members = rows[begin : begin + count]
             self._table[number, build[members]] = members
         self._packages = [np.flatnonzero(package_of == code) for code in np.unique(package_of)]
+        self._builds = [np.flatnonzero((self._table[members] >= 0).any(axis=0)) for members in self._packages]
         sizes = np.array([len(members) for members in self._packages], dtype=np.float64)
         self._chance = sizes / sizes.sum()
 
@@ -119,9 +120,10 @@ class GroupPlan:
         return pairs
 
     def _hard(self, draw: np.random.Generator, wanted: int) -> tuple[NDArray[np.int64], list[int]]:
-        """Groups of one package, all in the same two builds."""
-        members = self._packages[draw.choice(len(self._packages), p=self._chance)]
-        first, second = draw.choice(self._table.shape[1], size=2, replace=False)
+        """Groups of one package, all in the same two of its builds."""
+        package = draw.choice(len(self._packages), p=self._chance)
+        members = self._packages[package]
+        first, second = draw.choice(self._builds[package], size=2, replace=False)
         present = members[(self._table[members, first] >= 0) & (self._table[members, second] >= 0)]
         chosen = draw.permutation(present)[:wanted]
         return chosen, self._table[chosen][:, [first, second]].reshape(-1).tolist()

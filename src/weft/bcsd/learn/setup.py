@@ -38,9 +38,10 @@ class Setup:
         sampling: How batches are drawn.
         learning: What is minimised.
         train: How.
-        begin: A model to go on from: its weights are the start; ``model`` may read more instructions.
+        begin: A model to go on from: its weights are the start; ``model`` may read more instructions. Rows of the
+            token set that its training never saw (another processor's tokens) start as in a new model.
         half: Save the model in half precision.
-        tune: Choose the weights of the hybrid score on the validation packages.
+        tune: Choose the weights of the hybrid score on the validation packages; else they are those of ``begin``.
     """
 
     data: Path
@@ -66,7 +67,7 @@ class Setup:
                 "a model that reads graphs of operations, which a table does not hold",
                 hint="recipes/bcsd_operations_graph.py trains one",
             )
-        functions = read_table(self.data, list(COLUMNS))
+        functions = read_table(self.data, [*COLUMNS, "architecture"])
         training = functions.filter(pc.field("role") == "train")
         validation = functions.filter(pc.field("role") == "valid")
         if not training.num_rows:
@@ -79,17 +80,16 @@ class Setup:
             )
         model = FunctionModel(self.model)
         lexical = fit_lexical(training)
-        if self.begin is None:
-            model.weigh_tokens(torch.from_numpy(lexical.weights))
-        else:
-            _take_over(model, self.begin)
+        model.weigh_tokens(torch.from_numpy(lexical.weights))
+        before = ScoreWeights() if self.begin is None else _take_over(model, self.begin)
 
         def finish(_history: History) -> dict[str, float]:
-            weights, recall = ScoreWeights(), {}
+            weights, recall = before, {}
             if self.tune and known is not None:
                 weights, found = tune(known, Embedder(model.to("cpu"), lexical))
                 recall = {"recall": found}
-            save(self.out, model, lexical, weights, half=self.half)
+            trained = sorted(set(training["architecture"].to_pylist()))
+            save(self.out, model, lexical, weights, half=self.half, trained=trained)
             return {**asdict(weights), **recall}
 
         drawn = course(model, training, self.sampling, self.learning, self.train, validation=known)
@@ -102,8 +102,10 @@ def fit_lexical(training: pa.Table) -> Lexical:
     return Lexical.fit([once.slice(first, 20_000) for first in range(0, once.num_rows, 20_000)])
 
 
-def _take_over(model: FunctionModel, begin: Path) -> None:
-    tensors = load(begin).network.state_dict()
+def _take_over(model: FunctionModel, begin: Path) -> ScoreWeights:
+    """Give a model the tensors of another; the other's weights of the score."""
+    loaded = load(begin)
+    tensors = loaded.network.state_dict()
     mine = model.state_dict()
     differing = [
         name
@@ -112,4 +114,11 @@ def _take_over(model: FunctionModel, begin: Path) -> None:
     ]
     if differing:
         raise CheckpointError(f"does not fit the model: {sorted(differing)[0]} differs", where=str(begin))
+    if (table := mine.get("token_set.weight")) is not None:
+        # What no function had has the highest idf that there is; rows as long as that would drown all others.
+        unseen = torch.from_numpy(loaded.lexical.idf >= loaded.lexical.idf.max())
+        tensors["token_set.weight"] = torch.where(
+            unseen[:, None], table, tensors["token_set.weight"].to(table)
+        )
     model.load_state_dict(tensors)
+    return loaded.weights

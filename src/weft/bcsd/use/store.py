@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,7 @@ def save(
     weights: ScoreWeights,
     *,
     half: bool = False,
+    trained: Sequence[str] = _TRAINED,
 ) -> None:
     """Save a model, atomically.
 
@@ -78,16 +80,19 @@ def save(
         lexical: Fitted on its training packages.
         weights: Tuned on its validation packages.
         half: Store floating tensors in half precision.
+        trained: Names of the architectures in its training data.
 
     Raises:
         CheckpointError: It cannot be written.
     """
-    values = {
+    values: dict[str, Any] = {
         "model": network.config.to_dict(),
         "weights": asdict(weights),
         "normaliser": NORMALISER_VERSION,
         "vocabulary": load_vocabulary().digest,
     }
+    if set(trained) != set(_TRAINED):
+        values["architectures"] = list(trained)
     stored = StoredModel(network, torch.from_numpy(lexical.idf.copy()))
     save_model(directory, stored, values, kind=_KIND, dtype=torch.float16 if half else None)
 
