@@ -103,11 +103,12 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument("--seeds", nargs="*", type=int, default=[0, 1, 2])
     parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--documents", type=int, help="train on the first so many documents (all)")
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args(argv)
     torch.set_num_threads(arguments.threads)
     arguments.out.mkdir(parents=True, exist_ok=True)
-    dataset = load_text_dataset(arguments.data)
+    dataset = fewer(load_text_dataset(arguments.data), arguments.documents)
     results = arguments.out / "results.jsonl"
     for name, score in baseline_text_scores(dataset, "test").items():
         write(results, name=name, test=score.record())
@@ -124,6 +125,7 @@ def main(argv: list[str]) -> int:
                 results,
                 name=row.name,
                 seed=seed,
+                documents=len(dataset.documents_of("train")),
                 seconds=round(spent, 1),
                 test=score_texts(data, asked, confidence).record(),
             )
@@ -132,6 +134,15 @@ def main(argv: list[str]) -> int:
             dataset.schema.save(folder / "schema.json")
             confidence.save(folder)
     return 0
+
+
+def fewer(dataset: TextDataset, documents: int | None) -> TextDataset:
+    """The data set with the first so many training documents; the others belong to no part."""
+    kept = set(dataset.documents_of("train")[:documents])
+    parts = (
+        name if name != "train" or number in kept else "left out" for number, name in enumerate(dataset.parts)
+    )
+    return replace(dataset, parts=tuple(parts))
 
 
 def encoded(dataset: TextDataset, start: Path) -> list[Any]:
