@@ -1,6 +1,8 @@
 """Models on disk: what is saved is loaded, in eight bits as well; damage and absence are one clear error."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -123,3 +125,15 @@ def test_the_model_for_neighbourhoods():
         [("LOCATION1", "price"), ("LOCATION1", "safety"), ("LOCATION1", "nightlife")],
     )
     assert answers.argmax(axis=-1).tolist() == [[2, 1, 0]]
+
+
+def test_a_shipped_model_is_loaded_without_pytorchs_compiler_and_nothing_of_it_is_drawn():
+    code = (
+        "import sys, torch\nfrom weft.absa.use.store import load\n"
+        "state = torch.get_rng_state()\n"
+        "load('absa-any')\n"
+        "assert torch.equal(state, torch.get_rng_state())\n"
+        "sys.exit('torch._dynamo' in sys.modules or 'sympy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -141,6 +141,15 @@ def build_within(build: Callable[[], _Module], shapes: _Shapes, where: str) -> _
 def without_storage() -> Iterator[None]:
     """Tensors have a shape and no numbers, and nothing draws any: PyTorch would load its compiler to do so."""
     import torch
+
+    with torch.device("meta"), without_drawing():
+        yield
+
+
+@contextmanager
+def without_drawing() -> Iterator[None]:
+    """Nothing is drawn at random: parameters hold whatever their memory held, until a file fills them."""
+    import torch
     from torch.overrides import TorchFunctionMode
 
     init, method = torch.nn.init, torch.Tensor
@@ -150,9 +159,11 @@ def without_storage() -> Iterator[None]:
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             if func in drawing:
                 return args[0] if args else kwargs["tensor"]
-            return func(*args, **(kwargs or {}))
+            if func is torch.eye and kwargs and "out" in kwargs:  # of `init.eye_`
+                return kwargs["out"]
+            return (torch.empty if func in (torch.randn, torch.rand) else func)(*args, **(kwargs or {}))
 
-    with torch.device("meta"), Undrawn():
+    with Undrawn():
         yield
 
 

@@ -8,24 +8,18 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import torch
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from torch import Tensor
 
 from weft.errors import ConfigError, MissingExtraError, NonFiniteError
 from weft.platform.files import append_text, make_folder, write_text
 from weft.platform.reading import lines
 from weft.train.distributed import World
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 
 class Journal:
@@ -74,17 +68,7 @@ class Journal:
         if self._path is not None:
             _cut_log(self._path, first_step)
         self._events = _event_writer(directory) if tensorboard and directory is not None and writes else None
-        console = Console(stderr=True)
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[loss]}"),
-            console=console,
-            disable=quiet or not world.first or not console.is_terminal,
-        )
+        self._bar = _bar(quiet or not world.first)
         self._task = self._bar.add_task("train", total=total, completed=first_step, loss="")
 
     def __enter__(self) -> Self:
@@ -164,6 +148,31 @@ def _step_of(line: str) -> float:
         return int(json.loads(line)["step"])
     except (ValueError, KeyError, TypeError):
         return math.inf
+
+
+def _bar(quiet: bool) -> Progress:
+    # Whoever answers with a model loads this module as well, and shows no bar.
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[loss]}"),
+        console=console,
+        disable=quiet or not console.is_terminal,
+    )
 
 
 def _event_writer(directory: Path) -> Any:

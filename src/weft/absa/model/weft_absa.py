@@ -106,7 +106,8 @@ class WeftAbsa(nn.Module):
         self.context = ContextVector(shape)
         self.target_mark: nn.Parameter | None = None
         if options.target_mark:
-            self.target_mark = nn.Parameter(torch.randn(shape.hidden_size) * shape.initializer_range)
+            self.target_mark = nn.Parameter(torch.empty(shape.hidden_size))
+            nn.init.normal_(self.target_mark, std=shape.initializer_range)
         self.distance = TargetDistance(shape.num_attention_heads) if options.target_distance else None
         self.head = ClassificationHead(shape, len(config.polarities))
         self.head.dropout.p = options.classifier_dropout

@@ -82,7 +82,7 @@ def _stored(name_or_dir: str | Path) -> tuple[nn.Module, Asker, bool]:
     def build(values: dict[str, Any]) -> nn.Module:
         model = build_model(AbsaConfig.from_dict(values["model"]))
         built.append(model)
-        return Int8Storage(own_tensors(model)) if values["int8"] else model
+        return Int8Storage.empty(own_tensors(model)) if values["int8"] else model
 
     stored = load_model(directory, build, _KIND)
     tokenizer = load_tokenizer(directory)

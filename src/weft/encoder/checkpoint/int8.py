@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import torch
 from tokenizers import Tokenizer
@@ -51,6 +51,20 @@ class Int8Storage(nn.Module):
             self.register_buffer(key, rounded.to(torch.int8))
             self.register_buffer(key + _SCALE, scale)
 
+    @classmethod
+    def empty(cls, tensors: Mapping[str, Tensor]) -> Self:
+        """A storage of these names and shapes, to be filled from a file."""
+        storage = cls({})
+        for name, tensor in tensors.items():
+            key = name.replace(".", "/")
+            plain = tensor.dim() < 2 or not tensor.is_floating_point()
+            kind = tensor.dtype if plain else torch.int8
+            storage.register_buffer(key, torch.empty(tensor.shape, dtype=kind, device=tensor.device))
+            if not plain:
+                scales = torch.empty(*tensor.shape[:-1], 1, device=tensor.device)
+                storage.register_buffer(key + _SCALE, scales)
+        return storage
+
     def fill(self, module: nn.Module) -> None:
         """Copy the tensors into the module from whose names and shapes this storage was made."""
         stored = dict(self.named_buffers())
@@ -94,7 +108,7 @@ def load_filled(directory: str | Path, build: Callable[[Mapping[str, Any]], _Mod
         fields = dict(values)
         int8 = fields.pop(_INT8, False)
         built.append(build(fields))
-        return Int8Storage(own_tensors(built[-1])) if int8 else built[-1]
+        return Int8Storage.empty(own_tensors(built[-1])) if int8 else built[-1]
 
     stored = load_model(directory, made, kind)
     if isinstance(stored, Int8Storage):

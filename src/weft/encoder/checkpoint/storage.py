@@ -31,7 +31,7 @@ from weft.encoder.checkpoint.tensors import (
 from weft.encoder.checkpoint.tokenizer import TOKENIZER
 from weft.errors import CheckpointError, ConfigError, with_article
 from weft.platform import files
-from weft.platform.models import build_within, read_shapes
+from weft.platform.models import build_within, read_shapes, without_drawing
 
 CONFIG = "config.json"
 _FORMAT = 1
@@ -159,7 +159,8 @@ def load_model(
         check_shapes(
             own_tensors(build_within(lambda: build(values), shapes, str(directory))), shapes, str(weights)
         )
-        module = build(values)
+        with without_drawing():
+            module = build(values)
     except (ConfigError, TypeError, KeyError) as error:
         raise CheckpointError(f"its configuration does not build: {error}", where=str(directory)) from error
     fill(own_tensors(module), read_safetensors(weights), str(weights))
