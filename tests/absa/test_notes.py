@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from weft.absa.records import Context, Sentence
-from weft.absa.use.language import foreign
 from weft.absa.use.predict import records
+from weft.platform.language import foreign
 
 TEXT = "LOCATION1 is cheap but not very safe"
 

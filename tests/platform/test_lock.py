@@ -5,7 +5,7 @@ import os
 import pytest
 
 from weft.errors import OutputError, StoreError
-from weft.platform.lock import locked
+from weft.platform.processes.lock import locked
 
 
 def hold(path, **more):

@@ -14,9 +14,9 @@ from starlette.responses import JSONResponse, Response
 
 from weft.bcsd.index.store import FunctionStore
 from weft.errors import InputError, StoreError, WeftError
-from weft.platform.lock import locked
 from weft.platform.processes import Limits
 from weft.platform.processes.crew import Crew
+from weft.platform.processes.lock import locked
 from weft.serve.batches import Batches
 from weft.serve.guard.measures import Measures
 from weft.serve.guard.tokens import Caller

@@ -18,8 +18,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 from weft.errors import CheckpointError, ConfigError, InputError, Interrupted
 from weft.platform.files import make_folder
-from weft.platform.lock import locked
 from weft.platform.machine import use_threads
+from weft.platform.processes.lock import locked
 from weft.train.batching import BatchSource, to_device
 from weft.train.config import TrainConfig
 from weft.train.distributed import World, join

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pyarrow as pa
 import pytest
 
 import weft.demo
+from weft.cli.main import main
+from weft.errors import InputError, PartialFailure
 from weft.kg.extraction.extract import Extraction, extract
 from weft.kg.extraction.model import CODE_MODEL, TEXT_MODEL, model_for
 from weft.kg.storage.graph import Graph
@@ -65,9 +68,51 @@ def test_which_model_reads_what(tmp_path: Path) -> None:
     assert model_for(tmp_path / "note.PDF") == TEXT_MODEL
     assert model_for(tmp_path / "dev.json") == TEXT_MODEL
     assert model_for(tmp_path / "code.py") == CODE_MODEL
-    assert model_for(tmp_path) == CODE_MODEL
+    with pytest.raises(InputError, match=r"holds no file.*texts are \.txt"):
+        model_for(tmp_path)
+    (tmp_path / "mail.eml").write_text("x")
+    (tmp_path / "notes").write_text("x")
+    (tmp_path / ".hidden").write_text("x")
+    assert model_for(tmp_path / "notes") == TEXT_MODEL
+    with pytest.raises(InputError, match=r"cannot tell by \.eml .*--model kg-text-small"):
+        model_for(tmp_path / "mail.eml")
+    with pytest.raises(InputError, match=r"no text and no file of python in it, but 1 \.eml, 1 no suffix"):
+        model_for(tmp_path)
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "readme.md").write_text("x")
     assert model_for(tmp_path) == TEXT_MODEL
     (tmp_path / "setup.py").write_text("")
     assert model_for(tmp_path) == CODE_MODEL
+
+
+def test_what_is_of_another_kind_or_language_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "de.txt").write_text("Die Firma wurde von Anna Weber in Berlin gegründet und ist nicht alt.")
+    (folder / "en.txt").write_text("The company was founded by Anna Weber in Berlin and is not old.")
+    (folder / "latin.txt").write_bytes(b"The caf\xe9 was founded in 1990.")
+    (folder / "office.txt").write_bytes(b"PK\x03\x04 and so on")
+    (folder / "table.csv").write_text("a,b")
+    (folder / ".hidden").write_text("a,b")
+    store = str(tmp_path / "store")
+    assert (
+        main(["kg", "extract", str(folder), "-o", store, "--json", "--workers", "1"])
+        == PartialFailure.exit_code
+    )
+    out, err = capsys.readouterr()
+    report = json.loads(out)
+    assert report["others"] == {".csv": 1}
+    assert report["foreign"] == [["papers/de.txt", "de"]]
+    assert dict(report["failed"]) == {
+        "latin.txt": "not UTF-8: invalid continuation byte at byte 7 (convert it, as `iconv -f latin1 -t utf-8` does)",
+        "office.txt": "a zip archive, as .docx, .odt and .epub are: save it as text, HTML or PDF",
+    }
+    assert "1 files of other kinds not read: 1 .csv" in err
+    assert "1 documents seem to be in another language than English" in err
+    assert "papers/de.txt (de)" in err
+    assert main(["kg", "facts", str(folder / "office.txt")]) == InputError.exit_code
+    assert "a zip archive" in capsys.readouterr().err
+    assert main(["kg", "facts", str(folder / "de.txt")]) == 0
+    assert "another language than English" in capsys.readouterr().err

@@ -13,7 +13,7 @@ from weft.cli.main import main
 from weft.errors import InputError
 from weft.kg.dataset.text import TextBuildConfig, build_redocred
 from weft.kg.extraction.corpus import extract_corpus
-from weft.kg.extraction.text import TextLoader, sentences_of, text_sources
+from weft.kg.extraction.text import Met, TextLoader, sentences_of, text_sources
 from weft.kg.learn.text import from_scratch
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.sentences import sentence_starts
@@ -41,9 +41,9 @@ def model(corpus: Path) -> Path:
 
 
 def test_spans_sentences_and_names(corpus: Path, model: Path, tmp_path: Path) -> None:
-    failures: list[tuple[str, str]] = []
-    sources = list(text_sources(corpus, "towns", failures))
-    assert failures == []
+    met = Met()
+    sources = list(text_sources(corpus, "towns", met))
+    assert met == Met()
     report = extract_corpus(sources[:4], tmp_path / "s", TextLoader(model), corpus="towns", model="m")
     assert (report.read, report.failed) == (4, [])
     graph = Graph.load(tmp_path / "s")

@@ -10,8 +10,8 @@ from weft.absa.find.finder import Finder, Finding
 from weft.absa.read.labelled import text_cell
 from weft.absa.read.table import TableRow
 from weft.absa.records import Problems
-from weft.absa.use.language import foreign
 from weft.errors import InputError
+from weft.platform.language import foreign
 
 COLUMNS = ("row", "text", "term", "start", "stop", "category", "polarity", "confidence", "words", "note")
 TYPES: dict[str, type] = {"row": int, "start": int, "stop": int, "confidence": float}

@@ -12,8 +12,8 @@ from weft.absa.read.table import TableRow
 from weft.absa.records import NONE, Context, Problems, Sentence
 from weft.absa.use.asker import Asker, Floats
 from weft.absa.use.decide import decide
-from weft.absa.use.language import foreign
 from weft.errors import ConfigError, InputError
+from weft.platform.language import foreign
 
 UNSURE = "unsure"
 """What is answered where nothing is probable enough and one asked to be told so."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.cli.kg.endpoint import add_endpoint, endpoint_of, report_tally
+from weft.cli.kg.met import say_met
 from weft.cli.options import (
     Parser,
     add_beams,
@@ -112,6 +113,7 @@ def run(argv: list[str]) -> int:
     report = extract(arguments.corpus, arguments.out, options, _Progress(arguments.quiet))
     for document, message in report.failed:
         print(f"not read: {document}: {message}", file=sys.stderr)
+    say_met(report.others, report.foreign)
     if report.tally is not None:
         report_tally(report.tally)
         if report.unanswered:

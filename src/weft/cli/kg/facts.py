@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.cli.kg.endpoint import add_endpoint, endpoint_of, report_tally
+from weft.cli.kg.met import say_met
 from weft.cli.options import (
     Parser,
     add_beams,
@@ -103,9 +104,11 @@ def run(argv: list[str]) -> int:
 
 def _of_text(arguments: argparse.Namespace, folder: Path) -> int:
     from weft.kg.extraction.chosen import chosen_facts
-    from weft.kg.extraction.text import TextLoader, marked_documents
+    from weft.kg.extraction.model import TEXT_MODEL
+    from weft.kg.extraction.text import Met, TextLoader, marked_documents
     from weft.kg.page.texts import write_texts_page
     from weft.kg.schema import Schema
+    from weft.platform.models import find_model
 
     if endpoint_of(arguments) is not None:
         raise ConfigError("--llm combines the tokens of tails of code; a model of text chooses entities")
@@ -118,8 +121,8 @@ def _of_text(arguments: argparse.Namespace, folder: Path) -> int:
         None if arguments.exact else arguments.near,
         str(device_of(arguments)),
     )
-    failures: list[tuple[str, str]] = []
-    read = marked_documents(arguments.file, loader, failures)
+    met = Met()
+    read = marked_documents(arguments.file, loader, met)
     found = [item for document in read for item in document.evidence]
     shown = chosen_facts(
         found, arguments.relation or (), arguments.at_least, arguments.target_precision, arguments.limit
@@ -139,10 +142,11 @@ def _of_text(arguments: argparse.Namespace, folder: Path) -> int:
         ]
         print(table((">line", ">sure", "head", "relation", "tail", "sentence"), rows))
         print(f"{len(found)} facts")
-    for document, message in failures:
+    for document, message in met.failures:
         print(f"not read: {document}: {message}", file=sys.stderr)
-    if failures:
-        raise PartialFailure(f"{len(failures)} documents could not be read")
+    say_met(met.others, met.foreign if folder == find_model("kg", TEXT_MODEL) else ())
+    if met.failures:
+        raise PartialFailure(f"{len(met.failures)} documents could not be read")
     return 0
 
 

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -166,6 +167,9 @@ class CodeCorpus:
         spoken: Their language.
         stated: Whether what files state is read too; not where only what they leave open is wanted.
 
+    Attributes:
+        others: Files of the folder that are not in the language, by suffix.
+
     Raises:
         InputError: There is no such place, or no source file in it.
     """
@@ -174,7 +178,8 @@ class CodeCorpus:
         self.spoken = spoken
         self._with_stated = stated
         self._last: tuple[str, bytes, tuple[ParsedFile, str]] | None = None
-        self.paths = _source_files(place, corpus, spoken)
+        self.others = Counter[str]()
+        self.paths = _source_files(place, corpus, spoken, self.others)
         self._recent: dict[str, tuple[list[Evidence], list[Open]]] = {}
         if place.is_file():
             found = around(place.resolve(), spoken)
@@ -287,8 +292,8 @@ class _Lines:
         return bisect_right(self.starts, offset) + 1
 
 
-def _source_files(place: Path, corpus: str, spoken: Language) -> dict[str, Path]:
-    """Document to file, in order."""
+def _source_files(place: Path, corpus: str, spoken: Language, others: Counter[str]) -> dict[str, Path]:
+    """Document to file, in order; counts the others by suffix, but for hidden ones."""
     if place.is_file():
         return {corpus: place}
     if not place.is_dir():
@@ -300,6 +305,8 @@ def _source_files(place: Path, corpus: str, spoken: Language) -> dict[str, Path]
             path = Path(folder, name)
             if name.endswith(spoken.suffixes) and path.is_file():
                 found[f"{corpus}/{_below(path, place)}"] = path
+            elif not name.startswith("."):
+                others[path.suffix.lower() or "no suffix"] += 1
     if not found:
         way = "texts are read by kg-text-small, or by a model of your own; docs/kg-tutorial.md"
         raise InputError(f"no file of {spoken.name}", where=str(place), hint=way)

@@ -129,6 +129,9 @@ class Report:
         removed: Whether those were taken out.
         tally: What became of the questions to an endpoint.
         unanswered: Documents for some questions of which it had no answer: the next run reads them again.
+        others: Files of the corpus's folder that are of no kind that is read, by suffix.
+        foreign: Documents that seem to be in another language than English, which the shipped model of text reads,
+            and the code of that language.
     """
 
     read: int = 0
@@ -141,6 +144,8 @@ class Report:
     removed: bool = False
     tally: Tally | None = None
     unanswered: int = 0
+    others: dict[str, int] = field(default_factory=dict)
+    foreign: list[tuple[str, str]] = field(default_factory=list)
 
     def record(self) -> dict[str, object]:
         """As JSON."""

@@ -12,8 +12,8 @@ from weft.kg.combine.endpoint import Endpoint
 from weft.kg.extraction.cluster import ClusterReadings
 from weft.kg.extraction.code import CodeCorpus, CodeLoader
 from weft.kg.extraction.corpus import Loader, Processes, Readings, Report, Source, extract_corpus
-from weft.kg.extraction.model import model_for, model_language, reads_text
-from weft.kg.extraction.text import TextLoader, text_sources
+from weft.kg.extraction.model import TEXT_MODEL, model_for, model_language, reads_text
+from weft.kg.extraction.text import Met, TextLoader, text_sources
 from weft.platform.machine import device_named
 from weft.platform.models import find_model
 from weft.platform.processes import Limits
@@ -97,9 +97,10 @@ def extract(
     """
     options = replace(options, device=str(device_named(options.device)))
     name = options.name or Path(corpus).resolve().name
-    failures: list[tuple[str, str]] = []
+    met = Met()
     model = options.model or model_for(Path(corpus))
-    sources, loader = _sources(Path(corpus), name, find_model("kg", model), options, failures)
+    folder = find_model("kg", model)
+    sources, loader = _sources(Path(corpus), name, folder, options, met)
     if options.ray is not None:
         readings: Readings = ClusterReadings(loader, Cluster(options.ray, options.workers))
     else:
@@ -118,14 +119,17 @@ def extract(
         complete=sources.complete if isinstance(sources, CodeCorpus) else None,
         say=progress,
     )
-    report.failed += failures
+    report.failed += met.failures
+    report.others = dict(sources.others if isinstance(sources, CodeCorpus) else met.others)
+    if folder == find_model("kg", TEXT_MODEL):
+        report.foreign = met.foreign
     return report
 
 
 def _sources(
-    place: Path, name: str, folder: Path, options: Extraction, failures: list[tuple[str, str]]
+    place: Path, name: str, folder: Path, options: Extraction, met: Met
 ) -> tuple[Iterable[Source], Loader]:
-    """The documents and what loads their reader, by the kind of the model; fills ``failures`` as they are read."""
+    """The documents and what loads their reader, by the kind of the model; fills ``met`` as they are read."""
     if not reads_text(folder):
         if options.arithmetic not in ("fp32", "auto"):
             raise ConfigError(
@@ -142,4 +146,4 @@ def _sources(
             hint="its tails are entities of the text; leave --llm out",
         )
     text = TextLoader(folder, options.seeds, options.near, options.device, options.arithmetic)
-    return text_sources(place, name, failures), text
+    return text_sources(place, name, met), text

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from weft.errors import CheckpointError
+from weft.errors import CheckpointError, InputError
 from weft.kg.config import TEXT
 from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.languages import LANGUAGES, find_language
 from weft.kg.languages.language import Language
-from weft.kg.read.corpus import SUFFIXES
+from weft.kg.read.corpus import SUFFIXES, hidden
 from weft.kg.schema import Schema
 from weft.platform.reading import SETTINGS_BYTES, raising, read_object
 
@@ -19,6 +21,7 @@ CODE_MODEL, TEXT_MODEL = "kg-python-small", "kg-text-small"
 """What is shipped."""
 TEXT_KIND = "entity-graph"
 """The kind of model that states facts between the entities of a text."""
+_KINDS = 8
 _FILES = (
     "config.json",
     "model.safetensors",
@@ -70,19 +73,48 @@ def _config(folder: Path) -> dict[str, Any]:
 def model_for(corpus: Path) -> str:
     """The shipped model that reads a corpus: of text for texts without any source code beside them, else of code.
 
+    A file without a suffix is a text, and so is what does not exist: whoever reads it says so.
+
     Args:
         corpus: A folder or a file.
+
+    Raises:
+        InputError: A file of another kind, or a folder that holds neither texts nor source code.
     """
-    languages = (find_language(name) for name in LANGUAGES)
+    languages = [find_language(name) for name in LANGUAGES]
     sources = tuple(suffix for language in languages for suffix in language.suffixes)
     if not corpus.is_dir():
-        return TEXT_MODEL if corpus.suffix.lower() in (*SUFFIXES, ".json") else CODE_MODEL
-    texts = False
+        if corpus.name.endswith(sources):
+            return CODE_MODEL
+        if corpus.suffix.lower() in (*SUFFIXES, ".json", "") or not corpus.exists():
+            return TEXT_MODEL
+        raise InputError(
+            f"cannot tell by {corpus.suffix} what it holds",
+            where=str(corpus),
+            hint=f"--model {TEXT_MODEL} reads it as plain text, --model {CODE_MODEL} as source code",
+        )
+    texts, others = False, Counter[str]()
     for path in corpus.rglob("*"):
         if path.name.endswith(sources):
             return CODE_MODEL
         texts = texts or path.suffix.lower() in SUFFIXES
-    return TEXT_MODEL if texts else CODE_MODEL
+        if path.is_file() and not hidden(path.relative_to(corpus)):
+            others[path.suffix.lower() or "no suffix"] += 1
+    if texts:
+        return TEXT_MODEL
+    code = " or ".join(language.name for language in languages)
+    raise InputError(
+        f"no text and no file of {code} in it, but {listed(others)}" if others else "holds no file",
+        where=str(corpus),
+        hint=f"texts are {', '.join(SUFFIXES)}",
+    )
+
+
+def listed(kinds: Mapping[str, int]) -> str:
+    """Kinds of files with how many there are of each, the most frequent first, at most eight of them."""
+    common = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
+    said = ", ".join(f"{number} {kind}" for kind, number in common[:_KINDS])
+    return f"{said}, …" if len(common) > _KINDS else said
 
 
 def model_version(folder: Path, *settings: object) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from weft.kg.extraction.entities import EntityExtractor, EntityFact
 from weft.kg.extraction.model import TEXT_KIND, TEXT_MODEL, model_kind, model_version
 from weft.kg.extraction.tails import TailExtractor
 from weft.kg.link.linker import Linker
-from weft.kg.read.corpus import read_corpus
+from weft.kg.read.corpus import OTHERS, UNREADABLE, read_corpus
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.redocred import read_redocred
@@ -26,10 +27,13 @@ from weft.kg.read.seeds import read_seeds
 from weft.kg.read.sentences import sentence_starts
 from weft.kg.schema import Schema
 from weft.kg.storage.layout import Evidence, Spelling
+from weft.platform.language import foreign
 from weft.platform.models import find_model
 
 _DIGITS = 4
 """Decimals of a confidence: rounding in the last bits of a float must not make two runs differ."""
+_TOLD_BY = 5_000
+"""Characters at a document's begin that tell its language."""
 _LONGEST = 400
 """Most characters of a sentence that are kept."""
 
@@ -80,6 +84,21 @@ class TextLoader:
             return EntityExtractor.load(self.folder, self.device, self.arithmetic)
         finder = EntityExtractor.load(find_model("kg", TEXT_MODEL), self.device, self.arithmetic)
         return TailExtractor.load(self.folder, self.device, finder)
+
+
+@dataclass
+class Met:
+    """What was met in a corpus besides the documents that are read.
+
+    Args:
+        failures: What cannot be read, and why.
+        others: Files of a folder that are of no kind that is read, by suffix.
+        foreign: Documents that seem to be in another language than English, and its code.
+    """
+
+    failures: list[tuple[str, str]] = field(default_factory=list)
+    others: Counter[str] = field(default_factory=Counter)
+    foreign: list[tuple[str, str]] = field(default_factory=list)
 
 
 class Marked(NamedTuple):
@@ -163,32 +182,32 @@ class TextReader:
         return self.extractor.with_found(document)
 
 
-def marked_documents(path: Path, loader: TextLoader, failures: list[tuple[str, str]]) -> list[Marked]:
+def marked_documents(path: Path, loader: TextLoader, met: Met) -> list[Marked]:
     """The documents of a file or folder with their mentions and facts, in order.
 
     Args:
         path: Text, JSONL or Re-DocRED.
         loader: Of the model.
-        failures: Takes what cannot be read, and why.
+        met: Takes what cannot be read, and what there is to say of the others.
 
     Raises:
         InputError: Nothing of it can be read.
         CheckpointError: The model is damaged.
     """
-    sources = list(text_sources(path, path.name, failures))
-    if failures and not sources:
-        raise InputError(failures[0][1], where=str(path))
+    sources = list(text_sources(path, path.name, met))
+    if met.failures and not sources:
+        raise InputError(met.failures[0][1], where=met.failures[0][0])
     reader = loader()
     return [reader.mark(source) for source in sources]
 
 
-def text_sources(place: Path, corpus: str, failures: list[tuple[str, str]]) -> Iterator[Source]:
+def text_sources(place: Path, corpus: str, met: Met) -> Iterator[Source]:
     """The documents of a folder, of a file, or of a Re-DocRED file (``.json``), in order.
 
     Args:
         place: Text files, JSONL, or Re-DocRED.
         corpus: The name of the corpus: the first part of every document's name.
-        failures: Takes what cannot be read, and why.
+        met: Takes what cannot be read and why, what is of another kind, and in other languages.
 
     Raises:
         InputError: There is no such place.
@@ -203,8 +222,18 @@ def text_sources(place: Path, corpus: str, failures: list[tuple[str, str]]) -> I
         seen.add(document.id)
         given = repr((document.text, document.mentions, document.sentences))
         digest = hashlib.sha256(given.encode("utf-8", "surrogatepass")).hexdigest()
-        yield Source(corpus if document.id == corpus else f"{corpus}/{document.id}", digest, document)
-    failures += [(what, reason) for reason, items in funnel.listed.items() for what in items]
+        name = corpus if document.id == corpus else f"{corpus}/{document.id}"
+        if (language := foreign(document.text[:_TOLD_BY])) is not None:
+            met.foreign.append((name, language))
+        yield Source(name, digest, document)
+    met.failures += [_failure(what, reason) for reason, items in funnel.listed.items() for what in items]
+    met.others.update(funnel.noted.get(OTHERS, {}))
+
+
+def _failure(what: str, reason: str) -> tuple[str, str]:
+    """A place that a funnel lists, and why: what cannot be read brings its own reason."""
+    place, between, why = what.partition(": ")
+    return (place, why) if between and reason in UNREADABLE else (what, reason)
 
 
 def sentences_of(text: str, starts: Sequence[int], *places: tuple[int, int]) -> str:

@@ -17,18 +17,29 @@ from weft.platform.reading import WORD_CHARACTERS, parse_json, read_bytes
 MARKDOWN, HTML, PDF = (".md", ".markdown"), (".html", ".htm", ".xhtml"), ".pdf"
 SUFFIXES = (".txt", ".text", ".rst", ".jsonl", *MARKDOWN, *HTML, PDF)
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_NO_TEXT = {
+    b"PK\x03\x04": "a zip archive, as .docx, .odt and .epub are",
+    b"\xd0\xcf\x11\xe0": "an older Office document",
+    b"{\\rtf": "rich text",
+}
+"""How files begin that hold prose in a form that is not read."""
+UNREADABLE = "files that cannot be read", "lines that cannot be read"
+"""The reasons of a funnel whose items are places with what is wrong there."""
+OTHERS = "files of other kinds"
+"""The note of a funnel on files of a folder that are none of :data:`SUFFIXES`, by suffix."""
 
 
 def read_corpus(places: Iterable[Path], funnel: Funnel) -> Iterator[TextDocument]:
     """The documents of files and folders, in order of their names.
 
     A folder stands for all files below it with one of :data:`SUFFIXES`; a document's id is then its path
-    below the folder. A file named itself may have any suffix; ``.jsonl`` holds a document in each line. Of Markdown,
-    HTML and PDF the prose is the document, and its places are counted there.
+    below the folder, and files of other kinds are noted by their suffix. A file named itself may have any suffix;
+    ``.jsonl`` holds a document in each line. Of Markdown, HTML and PDF the prose is the document, and its places are
+    counted there.
 
     Args:
         places: Files and folders.
-        funnel: Counts and lists files and lines that cannot be read.
+        funnel: Counts and lists files and lines that cannot be read, notes those of other kinds.
 
     Raises:
         InputError: There is no such place.
@@ -36,12 +47,21 @@ def read_corpus(places: Iterable[Path], funnel: Funnel) -> Iterator[TextDocument
     for place in places:
         if place.is_dir():
             for path in sorted(place.rglob("*")):
-                if path.suffix.lower() in SUFFIXES and path.is_file():
+                if not path.is_file():
+                    continue
+                if path.suffix.lower() in SUFFIXES:
                     yield from _read_file(path, path.relative_to(place).as_posix(), funnel)
+                elif not hidden(path.relative_to(place)):
+                    funnel.note(OTHERS, path.suffix.lower() or "no suffix")
         elif place.exists():
             yield from _read_file(place, place.name, funnel)
         else:
             raise InputError("no such file or folder", where=str(place))
+
+
+def hidden(path: Path) -> bool:
+    """Whether a path is that of a hidden file, or leads through a hidden folder."""
+    return any(part.startswith(".") for part in path.parts)
 
 
 def decode_text(data: bytes) -> str:
@@ -53,7 +73,8 @@ def decode_text(data: bytes) -> str:
     try:
         return data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(f"not UTF-8: {error.reason} at byte {error.start}") from error
+        way = "convert it, as `iconv -f latin1 -t utf-8` does"
+        raise InputError(f"not UTF-8: {error.reason} at byte {error.start}", hint=way) from error
 
 
 def check_words(text: str) -> None:
@@ -113,7 +134,8 @@ def _read_file(path: Path, name: str, funnel: Funnel) -> Iterator[TextDocument]:
             yield TextDocument(name, text)
             return
     except InputError as error:
-        funnel.fail("files that cannot be read", f"{name}: {error.what}")
+        way_out = f" ({error.hint})" if error.hint else ""
+        funnel.fail(UNREADABLE[0], f"{name}: {error.what}{way_out}")
         return
     for number, line in enumerate(data.removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
         if not line.strip():
@@ -123,13 +145,20 @@ def _read_file(path: Path, name: str, funnel: Funnel) -> Iterator[TextDocument]:
         try:
             yield parse_line(decode_text(line), where, funnel)
         except InputError as error:
-            funnel.fail("lines that cannot be read", f"{where}: {error.what}")
+            funnel.fail(UNREADABLE[1], f"{where}: {error.what}")
 
 
 def _prose(data: bytes, suffix: str) -> str:
-    """What a file says, by its kind."""
+    """What a file says, by its kind.
+
+    Raises:
+        InputError: It holds no prose that can be read.
+    """
     if suffix == PDF:
         return pdf_text(data)
+    for start, kind in _NO_TEXT.items():
+        if data.startswith(start):
+            raise InputError(f"{kind}: save it as text, HTML or PDF")
     text = decode_text(data)
     if suffix in MARKDOWN:
         return markdown_text(text)

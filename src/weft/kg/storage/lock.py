@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from weft.platform.lock import locked
+from weft.platform.processes.lock import locked
 
 FILE = "lock"
 

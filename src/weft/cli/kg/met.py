@@ -1,0 +1,29 @@
+"""What was met in a corpus besides the documents that were read: said on standard error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+
+_NAMED = 5
+
+
+def say_met(others: Mapping[str, int], foreign: Sequence[tuple[str, str]]) -> None:
+    """Say which files were not read because of their kind, and which documents are in another language.
+
+    Args:
+        others: Files of other kinds, by suffix.
+        foreign: Documents, and the code of the language of each.
+    """
+    from weft.kg.extraction.model import listed
+
+    if others:
+        print(f"{sum(others.values())} files of other kinds not read: {listed(others)}", file=sys.stderr)
+    if foreign:
+        named = ", ".join(f"{document} ({code})" for document, code in foreign[:_NAMED])
+        more = ", …" if len(foreign) > _NAMED else ""
+        print(
+            f"{len(foreign)} documents seem to be in another language than English, the only one that the model "
+            f"reads; what it says of them is worth little: {named}{more}",
+            file=sys.stderr,
+        )
