@@ -50,7 +50,7 @@ def test_what_cannot_be_read_is_listed_and_the_rest_is_read(tmp_path: Path) -> N
     kept = without_repeats(read_corpus([tmp_path], funnel), funnel)
     assert [document.id for document in kept] == ["good.txt", "a", "many.jsonl:7", "7"]
     assert funnel.listed["files that cannot be read"] == [
-        "bad.txt: not UTF-8: unexpected end of data at byte 3"
+        "bad.txt: not UTF-8: unexpected end of data at byte 3 (convert it, as `iconv -f latin1 -t utf-8` does)"
     ]
     assert funnel.listed["empty documents"] == ["empty.txt"]
     assert funnel.listed["documents with an id that another has"] == ["a", "good.txt"]
