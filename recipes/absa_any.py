@@ -4,7 +4,8 @@
 
 ``--data`` holds ``absa/mams``, ``absa/absadatasets``, ``absa/mabsa`` (measured on, never trained on) and ``sentihood``;
 ``--start`` is a BERT checkpoint's directory of any size. A run that was stopped goes on where it stood.
-``--without restaurants`` leaves a domain out whole; ``--share 0.3`` takes a part of each source, for a look.
+``--without restaurants`` leaves a domain's reviews out, ``--without-kind eat`` the made and told sentences about a kind
+of thing; ``--share 0.3`` takes a part of each source, for a look.
 Measured figures go to ``OUT/results.json``.
 """
 
@@ -23,7 +24,7 @@ from absa_any_kinds import Kinds
 from absa_any_lessons import Lessons
 from absa_any_lists import read_aspects, read_names
 from absa_any_made import Maker
-from absa_any_told import Teller, is_told, read_both, read_told
+from absa_any_told import Teller, is_told, read_both, read_things, read_told
 
 from weft.absa.read.mams import read_mams
 from weft.absa.read.quadruples import read_acos, read_mabsa
@@ -39,6 +40,8 @@ COLLECTION = {
     "t-shirts": "tshirt",
     "tweets": "twitter",
 }
+DOMAINS = ("restaurants", "laptops", *COLLECTION, "places")
+"""What ``--without`` names; ``places`` is SentiHood."""
 MEASURED = ("coursera", "food", "hotel", "laptop", "phone", "restaurant", "sight")
 Making = Callable[[Random], Sentence]
 LONG = 220
@@ -78,16 +81,23 @@ def reviews_of(
     return found, left
 
 
-def calibrated(asker: Any, data: Path, left: list[Review]) -> Any:
-    """The model at the temperature of MAMS's held-out categories and of laptops that it was not trained on."""
+def calibrated(asker: Any, data: Path, left: list[Review], without: set[str]) -> Any:
+    """The model at the temperature of MAMS's held-out categories and of laptops that it was not trained on.
+
+    ``left`` has no review of a domain that is left out; a model without restaurants and laptops stays as it is.
+    """
     import numpy as np
 
     from weft.absa.evaluate.report import logits_of
     from weft.platform.confidence import fit_temperature
 
-    parts = [questions(read_mams(data / "absa/mams/ACSA-val.xml").reviews, 8, 250)]
+    parts: list[Corpus] = []
+    if "restaurants" not in without:
+        parts += [questions(read_mams(data / "absa/mams/ACSA-val.xml").reviews, 8, 250)]
     laptops = [review for review in left if review.domain == "laptops"]
     parts += [questions(laptops, 10, 250)] if laptops else []
+    if not parts:
+        return asker
     answers = np.concatenate([np.concatenate(asker.answer(part.sentences)) for part in parts])
     gold = np.concatenate([np.array(part.gold()) for part in parts])
     return asker.calibrated(fit_temperature(logits_of(answers), gold).value * asker.config.temperature)
@@ -120,8 +130,11 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     aspects, names = read_aspects(), read_names()
     made = round(arguments.made * (len(reviews) + len(places)))
     pairs = round(arguments.pairs * len(reviews))
-    teller = Teller(trained_on(read_told()), trained_on(read_both()), aspects, names)
-    maker = by_turns(Maker(aspects, names), Kinds(), arguments.kinds)
+    out = set(arguments.without_kind)
+    told, both = ([one for one in part if one.kind not in out] for part in (read_told(), read_both()))
+    teller = Teller(trained_on(told), trained_on(both), aspects, names)
+    made_of = {kind: listed for kind, listed in names.items() if kind not in out}
+    maker = by_turns(Maker(aspects, made_of), Kinds(without=out), arguments.kinds)
     lessons = Lessons(
         reviews, places, made, pairs, aspects, names, maker, teller, arguments.told, arguments.unlabelled
     )
@@ -157,6 +170,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
             contrast=arguments.contrast,
             class_balance=arguments.balance,
             distillation=arguments.distillation if teachers else 0.0,
+            blank_texts=arguments.blank,
         ),
         teacher=teachers,
         draw=lessons,
@@ -165,9 +179,10 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         directory=arguments.out / "run",
     )
     seconds = time.process_time() - begun
-    asker = calibrated(trained.asker, arguments.data, left)
+    asker = calibrated(trained.asker, arguments.data, left, set(arguments.without))
     save(arguments.out / "model", asker, int8=True)
-    results = {"processor_seconds": round(seconds), **measure(load(arguments.out / "model"), arguments.data)}
+    asker = load(arguments.out / "model").compute_in(arguments.precision)
+    results = {"processor_seconds": round(seconds), **measure(asker, arguments.data)}
     (arguments.out / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     return results
 
@@ -187,6 +202,11 @@ def by_turns(first: Making, second: Making, share: float) -> Making:
         return (second if random.random() < share else first)(random)
 
     return make
+
+
+def every_kind() -> set[str]:
+    """The kinds of things that made and told sentences are about."""
+    return {*read_names(), *read_things(), *(thing.kind for thing in Kinds().things)}
 
 
 def trained_on(told: list[Any]) -> list[Any]:
@@ -262,8 +282,8 @@ def kinds_of(path: Path) -> dict[str, str]:
         return {row["text"]: row["kind"] for row in csv.DictReader(file)}
 
 
-def main() -> None:
-    """Parse, train, measure, print."""
+def parsed(given: list[str] | None = None) -> argparse.Namespace:
+    """What was asked for; of the command line where nothing is given."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--start", type=Path, required=True)
@@ -280,7 +300,20 @@ def main() -> None:
     parser.add_argument("--steps", type=int, help="batches, in place of epochs")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--without", action="append", default=[], help="a domain to leave out")
+    parser.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        choices=DOMAINS,
+        help="a domain to leave out; may be repeated",
+    )
+    parser.add_argument(
+        "--without-kind",
+        action="append",
+        default=[],
+        metavar="KIND",
+        help="a kind of thing that no made or told sentence is about; may be repeated",
+    )
     parser.add_argument("--share", type=float, default=0.5, help="of each source")
     parser.add_argument("--tweets", type=float, default=0.15, help="share of the tweets")
     parser.add_argument("--places", type=float, default=2.0, help="of SentiHood, times --share")
@@ -298,9 +331,22 @@ def main() -> None:
     )
     parser.add_argument("--contrast", type=float, default=2.0)
     parser.add_argument("--balance", type=float, default=0.0)
+    parser.add_argument("--blank", type=int, default=800, help="texts on which [MASK] is fitted")
+    parser.add_argument("--precision", default="fp32", help="of the measuring: fp32, bf16, int8 or auto")
     parser.add_argument("--options", default="{}", help="of ModelOptions, JSON")
     parser.add_argument("--train", default="{}", help="of TrainConfig, JSON")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(given)
+    unknown = sorted(set(arguments.without_kind) - every_kind())
+    if unknown:
+        parser.error(
+            f"--without-kind: no sentence is about {unknown[0]!r}; kinds: {', '.join(sorted(every_kind()))}"
+        )
+    return arguments
+
+
+def main() -> None:
+    """Parse, train, measure, print."""
+    arguments = parsed()
     arguments.out.mkdir(parents=True, exist_ok=True)
     print(json.dumps(run(arguments), indent=1))
 

@@ -7,6 +7,7 @@ What a sentence says of which thing follows from how it was put together.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -111,15 +112,21 @@ def _words(judged: Judged) -> set[str]:
 class Thing:
     """A kind of thing: how one speaks of it, names, aspects."""
 
+    kind: str
     words: tuple[str, ...]
     names: tuple[str, ...]
     aspects: tuple[Judged, ...]
 
 
 class Kinds:
-    """Makes labelled sentences about many kinds of things."""
+    """Makes labelled sentences about many kinds of things.
 
-    def __init__(self, path: Path = LISTS / "kinds.txt") -> None:
+    Args:
+        path: The list.
+        without: Kinds that no sentence is about.
+    """
+
+    def __init__(self, path: Path = LISTS / "kinds.txt", without: Collection[str] = ()) -> None:
         self.always: dict[str, tuple[str, ...]] = {}
         self.things: list[Thing] = []
         bank: dict[str, Judged] = {}
@@ -133,12 +140,14 @@ class Kinds:
                 judged = _judged(names, good, bad)
                 bank[judged.names[0]] = judged
             else:
-                _, words, names, aspects = line.split(" | ")
+                kind, words, names, aspects = line.split(" | ")
+                if kind in without:
+                    continue
                 said = [
                     bank[part[1:]] if part[0] == "@" else _judged(*re.split("[:/]", part, maxsplit=2))
                     for part in _split(aspects, ";")
                 ]
-                self.things.append(Thing(_split(words, ";"), _split(names, ";"), tuple(said)))
+                self.things.append(Thing(kind, _split(words, ";"), _split(names, ";"), tuple(said)))
 
     def __call__(self, random: Random) -> Sentence:
         """One sentence with its questions and answers."""

@@ -4,6 +4,7 @@ import csv
 import importlib.util
 import re
 import sys
+from argparse import Namespace
 from pathlib import Path
 from random import Random
 
@@ -21,6 +22,8 @@ NAMES = (
     "absa_any_kinds",
     "absa_any_told",
     "absa_any_lessons",
+    "absa_any",
+    "absa_any_left_out",
 )
 REVIEWS = [
     Review(
@@ -248,3 +251,25 @@ def test_markers_give_way_to_names(lessons):
     texts = [s.text for seed in range(20) for s in lessons(rows, torch.Generator().manual_seed(seed))]
     marked = sum("LOCATION" in text for text in texts)
     assert 0 < marked < len(texts) / 2
+
+
+def test_a_kind_that_is_left_out_is_in_no_sentence_and_a_wrong_name_is_an_error(recipe, capsys):
+    kinds = recipe["absa_any_kinds"]
+    every = {thing.kind for thing in kinds.Kinds().things}
+    assert {thing.kind for thing in kinds.Kinds(without={"bakery", "bar"}).things} == every - {
+        "bakery",
+        "bar",
+    }
+    any_review, left_out = recipe["absa_any"], recipe["absa_any_left_out"]
+    needed = ["--data", "x", "--start", "x", "--out", "x"]
+    for name, (source, of_kind, _) in left_out.LEFT_OUT.items():
+        chosen = any_review.parsed(
+            left_out.given(name, 0, Namespace(data="x", start="x", out=Path("x"), steps=1))
+        )
+        assert source in chosen.without
+        assert set(of_kind) == set(chosen.without_kind) <= any_review.every_kind()
+    for wrong in (["--without", "laptop"], ["--without-kind", "restaurant"]):
+        with pytest.raises(SystemExit) as ended:
+            any_review.parsed([*needed, *wrong])
+        assert ended.value.code == 2
+        assert wrong[1] in capsys.readouterr().err
