@@ -4,7 +4,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from weft.absa.read.table import TableWriter, format_of, read_rows
+from weft.absa.read.table import TableRow, TableWriter, format_of, read_rows
 from weft.errors import ConfigError, InputError, OutputError
 
 RECORDS = [{"text": 'a, "b"\nc', "n": 1}, {"text": "日本 😀", "n": 2}]
@@ -163,3 +163,37 @@ def test_an_output_that_cannot_be_opened(tmp_path):
             TableWriter(str(tmp_path / "absent" / f"t{suffix}"), ["text", "n"], {"n": int}) as writer,
         ):
             writer.write(RECORDS)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "cells"),
+    [
+        ("t.csv", "text;place\na, b;Hotel\n", {"text": "a, b", "place": "Hotel"}),
+        ("t.csv", '\ufeff"text";"a place, any"\n"a; b";Hotel\n', {"text": "a; b", "a place, any": "Hotel"}),
+        ("t.csv", "text\tplace\na; b, c\tHotel\n", {"text": "a; b, c", "place": "Hotel"}),
+        ("t.csv", "place;no,text\nHotel;1,a; b\n", {"place;no": "Hotel;1", "text": "a; b"}),
+        ("t.csv", "text\na; b\n", {"text": "a; b"}),
+        ("t.tsv", "text\tno;text\na;b\tc\n", {"text": "a;b", "no;text": "c"}),
+    ],
+)
+def test_fields_between_semicolons_or_tabs(tmp_path, name, content, cells):
+    file = tmp_path / name
+    file.write_text(content, encoding="utf-8")
+    assert list(read_rows(str(file), ["text"])) == [TableRow(1, cells)]
+
+
+def test_a_column_that_no_separator_gives_is_named_beside_those_that_are_there(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("review;place\na, b;Hotel\n", encoding="utf-8")
+    with pytest.raises(InputError, match="no column 'text'; there are 'review', 'place'"):
+        next(read_rows(str(file), ["text"]))
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.txt", "t.jsonl"])
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf16_is_said(tmp_path, name, encoding):
+    file = tmp_path / name
+    file.write_bytes("\ufefftext,place\na,b\n".encode(encoding))
+    with pytest.raises(InputError, match="is UTF-16, not UTF-8") as error:
+        next(read_rows(str(file), ["text"]))
+    assert "CSV UTF-8" in str(error.value.hint)

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Literal, Self
@@ -32,6 +33,11 @@ SUFFIXES: dict[str, Format] = {
     ".txt": "lines",
 }
 _PARQUET_BATCH = 1024
+_SEPARATORS = (",", ";", "\t")
+"""Between the fields of a CSV file, in the order of trial: programs set to other languages than English write
+semicolons."""
+_UTF16 = ("\udcff\udcfe", "\udcfe\udcff")
+"""The first two bytes of UTF-16, as they come through ``surrogateescape``."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +70,11 @@ def read_rows(path: str, columns: Sequence[str], form: Format | None = None) -> 
         columns: The columns that must exist. A CSV row with a missing or a surplus field, a broken JSON
             line and text that is not UTF-8 come as rows with a ``problem``.
         form: The format; by default what the suffix says. ``"lines"`` gives one column, the first of
-            ``columns``.
+            ``columns``. The fields of a CSV file stand between commas, semicolons or tabs: between the first of these
+            by which the header has the columns.
 
     Raises:
-        InputError: The file cannot be read or lacks a column.
+        InputError: The file cannot be read, is UTF-16, or lacks a column.
     """
     chosen = form or ("lines" if path == "-" else format_of(path))
     if chosen == "parquet":
@@ -77,15 +84,21 @@ def read_rows(path: str, columns: Sequence[str], form: Format | None = None) -> 
         return
     # A byte that is not UTF-8 becomes a lone surrogate, so that it spoils its own row and no other.
     with text_stream(path, errors="surrogateescape", newline="") as opened:
-        stream = bounded(opened, path)
+        stream = _not_utf16(bounded(opened, path), path)
         if chosen == "csv":
-            delimiter = "\t" if path.lower().endswith(".tsv") else ","
-            rows = _csv(stream, path, columns, delimiter)
+            rows = _csv(stream, path, columns, ("\t",) if path.lower().endswith(".tsv") else _SEPARATORS)
         elif chosen == "jsonl":
             rows = _jsonl(stream, columns)
         else:
             rows = (TableRow(n, {columns[0]: line.rstrip("\r\n")}) for n, line in enumerate(stream, start=1))
         yield from map(_utf8, rows)
+
+
+def _not_utf16(lines: Iterator[str], path: str) -> Iterator[str]:
+    for number, line in enumerate(lines):
+        if not number and line.startswith(_UTF16):
+            raise InputError("is UTF-16, not UTF-8", where=path, hint='save it as "CSV UTF-8"')
+        yield line
 
 
 def _utf8(row: TableRow) -> TableRow:
@@ -105,8 +118,11 @@ def _require(header: Sequence[str], columns: Sequence[str], path: str) -> None:
             raise InputError(f"column {column!r} stands there more than once", where=path)
 
 
-def _csv(stream: Iterator[str], path: str, columns: Sequence[str], delimiter: str) -> Iterator[TableRow]:
-    reader = csv_reader(stream, delimiter)
+def _csv(
+    stream: Iterator[str], path: str, columns: Sequence[str], separators: Sequence[str]
+) -> Iterator[TableRow]:
+    first = next(stream, "")
+    reader = csv_reader(chain([first], stream), _separator(first, columns, separators))
     try:
         header = next(reader, [])
     except csv.Error as error:
@@ -129,6 +145,20 @@ def _csv(stream: Iterator[str], path: str, columns: Sequence[str], delimiter: st
             yield TableRow(number, {}, f"{len(fields)} fields; the header has {len(header)}")
         else:
             yield TableRow(number, dict(zip(header, fields, strict=True)))
+
+
+def _separator(line: str, columns: Sequence[str], separators: Sequence[str]) -> str:
+    """The first one by which the header's line has the most of the columns; of none the one with the most fields."""
+
+    def worth(separator: str) -> tuple[int, int]:
+        try:
+            header = next(csv_reader([line], separator), [])
+        except csv.Error:
+            return 0, 0
+        found = sum(column in header for column in columns)
+        return found, 0 if found else len(header)
+
+    return max(separators, key=worth)
 
 
 def _jsonl(stream: Iterator[str], columns: Sequence[str]) -> Iterator[TableRow]:
