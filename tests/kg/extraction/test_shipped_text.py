@@ -70,13 +70,13 @@ def test_which_model_reads_what(tmp_path: Path) -> None:
     assert model_for(tmp_path / "code.py") == CODE_MODEL
     with pytest.raises(InputError, match=r"holds no file.*texts are \.txt"):
         model_for(tmp_path)
-    (tmp_path / "mail.eml").write_text("x")
+    (tmp_path / "mail.msg").write_text("x")
     (tmp_path / "notes").write_text("x")
     (tmp_path / ".hidden").write_text("x")
     assert model_for(tmp_path / "notes") == TEXT_MODEL
-    with pytest.raises(InputError, match=r"cannot tell by \.eml .*--model kg-text-small"):
-        model_for(tmp_path / "mail.eml")
-    with pytest.raises(InputError, match=r"no text and no file of python in it, but 1 \.eml, 1 no suffix"):
+    with pytest.raises(InputError, match=r"cannot tell by \.msg .*--model kg-text-small"):
+        model_for(tmp_path / "mail.msg")
+    with pytest.raises(InputError, match=r"no text and no file of python in it, but 1 \.msg, 1 no suffix"):
         model_for(tmp_path)
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "readme.md").write_text("x")
@@ -107,7 +107,7 @@ def test_what_is_of_another_kind_or_language_is_said(
     assert report["foreign"] == [["papers/de.txt", "de"]]
     assert dict(report["failed"]) == {
         "latin.txt": "not UTF-8: invalid continuation byte at byte 7 (convert it, as `iconv -f latin1 -t utf-8` does)",
-        "office.txt": "a zip archive, as .docx, .odt and .epub are: save it as text, HTML or PDF",
+        "office.txt": "a zip archive, as .odt and .epub are: save it as text, HTML, PDF or .docx",
     }
     assert "1 files of other kinds not read: 1 .csv" in err
     assert "1 documents seem to be in another language than English" in err

@@ -1,17 +1,21 @@
-"""Markdown, HTML and PDF become paragraphs of prose; what is damaged is one listed line."""
+"""Markdown, HTML, PDF, Word documents and mails become paragraphs of prose; what is damaged is one listed line."""
 
 from __future__ import annotations
 
+import io
 import logging
+import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from tests.kg.read.pdf import make_pdf
+from tests.kg.read.word import make_word
 
 from weft.errors import InputError
-from weft.kg.read.corpus import read_corpus
+from weft.kg.read.corpus import OTHERS, read_corpus
 from weft.kg.read.funnel import Funnel
-from weft.kg.read.markup import html_text, markdown_text, pdf_text
+from weft.kg.read.markup import html_text, mail_text, markdown_text, pdf_text, word_text
 
 PAGE = """<html><head><title>Menu</title><style>p {}</style></head><body><nav><a href="/">Home</a></nav>
 <h1>Our   history</h1><p>Founded by <b>Ida</b>&nbsp;<i>Holm</i> &amp; others.<br>It is in Lund.</p>
@@ -79,11 +83,69 @@ def test_a_folder_of_all_kinds(tmp_path: Path) -> None:
     (tmp_path / "d.pdf").write_bytes(b"%PDF no")
     (tmp_path / "e.txt").write_text("# as it is")
     (tmp_path / "f.png").write_bytes(b"\x89PNG")
+    (tmp_path / "g.docx").write_bytes(make_word(["Ida."]))
+    (tmp_path / "h.docx").write_bytes(make_word(["Ida."])[:200])
+    (tmp_path / "i.eml").write_bytes(b"Subject: Ida\n\nOf Lund.\n")
     funnel = Funnel()
     assert {item.id: item.text for item in read_corpus([tmp_path], funnel)} == {
         "a.md": "Lund\n\nIda.",
         "b.html": "Ida",
         "c.pdf": "Ida.",
         "e.txt": "# as it is",
+        "g.docx": "Ida.",
+        "i.eml": "Ida\n\nOf Lund.",
     }
-    assert [line.split(":")[0] for line in funnel.listed["files that cannot be read"]] == ["d.pdf"]
+    assert [line.split(":")[0] for line in funnel.listed["files that cannot be read"]] == ["d.pdf", "h.docx"]
+    assert funnel.noted == {OTHERS: {".png": 1}}
+
+
+def test_a_word_document_is_its_prose() -> None:
+    data = make_word(["Ida &amp; others", "Of Lund."], [["Seat", "Lund"], ["a", "b", "c"]])
+    assert word_text(data) == "Ida & others\n\nOf Lund.\n\nSeat: Lund\na | b | c"
+
+
+def test_a_damaged_word_document_is_one_error_or_its_prose(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, read = make_word(["Ida.", "Of Lund."]), 0
+    for place in range(0, len(data), 3):
+        damaged = bytearray(data)
+        damaged[place] ^= 0x55
+        with suppress(InputError):
+            word_text(bytes(damaged))
+            read += 1
+    assert 0 < read < len(data) / 3
+    other = io.BytesIO()
+    with zipfile.ZipFile(other, "w") as archive:
+        archive.writestr("other.txt", b"x")
+    with pytest.raises(InputError, match=r"no Word document that can be read: OSError .*document"):
+        word_text(other.getvalue())
+    monkeypatch.setattr("weft.kg.read.markup._WORD_BYTES", 100)
+    with pytest.raises(InputError, match=r"of [\d,]+ bytes, unpacked; 100 may be read"):
+        word_text(data)
+
+
+MAIL = """From: a@example.org
+Subject: =?utf-8?q?Ida_Holm_kommt_n=C3=A4her?=
+MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary="x"
+
+--x
+Content-Type: {kind}; charset={charset}
+
+{body}
+--x
+Content-Type: application/pdf
+
+%PDF
+--x--
+"""
+
+
+def test_a_mail_is_its_subject_and_its_text() -> None:
+    plain = MAIL.format(kind="text/plain", charset="utf-8", body="Of Lund.\r\nAnd more.")
+    assert mail_text(plain.encode()) == "Ida Holm kommt näher\n\nOf Lund.\nAnd more."
+    page = MAIL.format(kind="text/html", charset="utf-8", body="<p>Of <b>Lund</b>.<script>x</script>")
+    assert mail_text(page.encode()) == "Ida Holm kommt näher\n\nOf Lund."
+    with pytest.raises(InputError, match="cannot be decoded"):
+        mail_text(MAIL.format(kind="text/plain", charset="no-such", body="Of Lünd.").encode())
+    with pytest.raises(InputError, match="a mail without a text"):
+        mail_text(b"Content-Type: application/pdf\n\n%PDF")

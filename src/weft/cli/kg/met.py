@@ -15,10 +15,13 @@ def say_met(others: Mapping[str, int], foreign: Sequence[tuple[str, str]]) -> No
         others: Files of other kinds, by suffix.
         foreign: Documents, and the code of the language of each.
     """
-    from weft.kg.extraction.model import listed
+    from weft.kg.extraction.model import TEXT_MODEL, listed
+    from weft.kg.read.corpus import SUFFIXES
 
     if others:
-        print(f"{sum(others.values())} files of other kinds not read: {listed(others)}", file=sys.stderr)
+        texts = sum(others.get(suffix, 0) for suffix in SUFFIXES)
+        way = f" (--model {TEXT_MODEL} reads {texts} of them, into a store of its own)" if texts else ""
+        print(f"{sum(others.values())} files of other kinds not read: {listed(others)}{way}", file=sys.stderr)
     if foreign:
         named = ", ".join(f"{document} ({code})" for document, code in foreign[:_NAMED])
         more = ", …" if len(foreign) > _NAMED else ""

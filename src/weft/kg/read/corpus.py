@@ -1,4 +1,4 @@
-"""Documents from plain text, Markdown, HTML, PDF, folders of them, and JSONL."""
+"""Documents from plain text, Markdown, HTML, PDF, Word documents, mails, folders of them, and JSONL."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 from weft.errors import InputError
 from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.read.funnel import Funnel
-from weft.kg.read.markup import html_text, markdown_text, pdf_text
+from weft.kg.read.markup import html_text, mail_text, markdown_text, pdf_text, word_text
 from weft.platform.reading import WORD_CHARACTERS, parse_json, read_bytes
 
-MARKDOWN, HTML, PDF = (".md", ".markdown"), (".html", ".htm", ".xhtml"), ".pdf"
-SUFFIXES = (".txt", ".text", ".rst", ".jsonl", *MARKDOWN, *HTML, PDF)
+MARKDOWN, HTML, PDF, WORD, MAIL = (".md", ".markdown"), (".html", ".htm", ".xhtml"), ".pdf", ".docx", ".eml"
+SUFFIXES = (".txt", ".text", ".rst", ".jsonl", *MARKDOWN, *HTML, PDF, WORD, MAIL)
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NO_TEXT = {
-    b"PK\x03\x04": "a zip archive, as .docx, .odt and .epub are",
+    b"PK\x03\x04": "a zip archive, as .odt and .epub are",
     b"\xd0\xcf\x11\xe0": "an older Office document",
     b"{\\rtf": "rich text",
 }
@@ -34,8 +34,8 @@ def read_corpus(places: Iterable[Path], funnel: Funnel) -> Iterator[TextDocument
 
     A folder stands for all files below it with one of :data:`SUFFIXES`; a document's id is then its path
     below the folder, and files of other kinds are noted by their suffix. A file named itself may have any suffix;
-    ``.jsonl`` holds a document in each line. Of Markdown, HTML and PDF the prose is the document, and its places are
-    counted there.
+    ``.jsonl`` holds a document in each line. Of Markdown, HTML, PDF, Word documents and mails the prose is the
+    document, and its places are counted there.
 
     Args:
         places: Files and folders.
@@ -154,11 +154,11 @@ def _prose(data: bytes, suffix: str) -> str:
     Raises:
         InputError: It holds no prose that can be read.
     """
-    if suffix == PDF:
-        return pdf_text(data)
+    if (reader := {PDF: pdf_text, WORD: word_text, MAIL: mail_text}.get(suffix)) is not None:
+        return reader(data)
     for start, kind in _NO_TEXT.items():
         if data.startswith(start):
-            raise InputError(f"{kind}: save it as text, HTML or PDF")
+            raise InputError(f"{kind}: save it as text, HTML, PDF or .docx")
     text = decode_text(data)
     if suffix in MARKDOWN:
         return markdown_text(text)

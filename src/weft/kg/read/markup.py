@@ -1,13 +1,18 @@
-"""The text of Markdown, HTML and PDF: paragraphs with an empty line between them, without what is not prose."""
+"""The prose of Markdown, HTML, PDF, Word documents and mails: paragraphs with an empty line between them."""
 
 from __future__ import annotations
 
+import email
+import email.policy
 import io
 import logging
 import re
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
+from xml.parsers.expat import ExpatError
 
 from weft.errors import InputError
 
@@ -32,6 +37,10 @@ _ROW = re.compile(r" *\v[ \v]*")
 _HYPHEN = re.compile(r"(?<=[a-z])[-\u00ad]\n(?=[a-z])")
 _ENDS = re.compile(r"[.!?:;…][\"'”’)\]]*$")
 _PDF_PAGES = 10_000
+_WORD_BYTES = 256 << 20
+"""Most bytes of a Word document's parts, unpacked."""
+_SAID = 200
+"""Most characters of a parser's own error that are repeated."""
 _REMARKS = 3
 """Most remarks of a parser that an error repeats."""
 _SHORT = 0.6
@@ -52,6 +61,13 @@ def html_text(text: str) -> str:
     """The prose of HTML: no menus, scripts, forms and code; a row of a table is a line."""
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+    def fills_a_cell(node: LexborNode) -> bool:
+        """Whether a block is all that a cell of a table holds, as editors write cells."""
+        if node.parent is None or node.parent.tag not in _CELLS:
+            return False
+        others = [other for other in node.parent.iter(include_text=True) if other != node]
+        return all(other.tag == "-text" and not (other.text_content or "").strip() for other in others)
+
     def walk(node: LexborNode | None) -> Iterator[str]:
         stack: list[LexborNode | str] = [] if node is None else [node]
         while stack:
@@ -67,6 +83,8 @@ def html_text(text: str) -> str:
             edge = (
                 _PARAGRAPH if tag in _BLOCKS else _LINE if tag in _LINES else _CELL if tag in _CELLS else ""
             )
+            if edge == _PARAGRAPH and fills_a_cell(item):
+                edge = ""
             children: list[LexborNode | str] = []
             child = item.child
             while child is not None:
@@ -106,6 +124,59 @@ def pdf_text(data: bytes) -> str:
     if not text:
         raise InputError("a PDF without text, perhaps a scan")
     return text
+
+
+def word_text(data: bytes) -> str:
+    """The prose of a Word document (.docx): headings, paragraphs, lists, tables, notes; no pictures.
+
+    Raises:
+        InputError: No Word document, or a damaged one.
+    """
+    import mammoth
+
+    # What a damaged file makes its parser raise beside its archive's and its XML's errors.
+    damage = (
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        RecursionError,
+        OSError,
+        NotImplementedError,
+    )
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            size = sum(part.file_size for part in archive.infolist())
+        if size > _WORD_BYTES:
+            raise InputError(f"a Word document of {size:,} bytes, unpacked; {_WORD_BYTES:,} may be read")
+        pictures = mammoth.images.img_element(lambda image: {})
+        html = mammoth.convert_to_html(
+            io.BytesIO(data), convert_image=pictures, include_embedded_style_map=False
+        ).value
+    except (zipfile.BadZipFile, zlib.error, EOFError, ExpatError, *damage) as error:
+        said = " ".join(f"{type(error).__name__} {error}".split())[:_SAID]
+        raise InputError(f"no Word document that can be read: {said}") from error
+    return html_text(html)
+
+
+def mail_text(data: bytes) -> str:
+    """What a mail (.eml) says: its subject and its body, the plain one if there is one; attachments are left out.
+
+    Raises:
+        InputError: It has no body of text, or one in an unknown encoding.
+    """
+    message = email.message_from_bytes(data, policy=email.policy.default)
+    body = message.get_body(("plain", "html"))
+    if body is None:
+        raise InputError("a mail without a text")
+    try:
+        text = body.get_content()
+    except (LookupError, ValueError, KeyError) as error:
+        raise InputError(f"a mail whose text cannot be decoded: {error}") from error
+    if body.get_content_subtype() == "html":
+        text = html_text(text)
+    text = "\n".join(text.splitlines())
+    return "\n\n".join(part for part in (str(message["subject"] or "").strip(), text.strip()) if part)
 
 
 @contextmanager
