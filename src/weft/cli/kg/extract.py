@@ -42,7 +42,7 @@ def parser() -> Parser:
         "corpus",
         type=Path,
         metavar="CORPUS",
-        help="Python source or text (plain, Markdown, HTML, PDF, Word, mails, JSONL): a folder or a file; Re-DocRED JSON",
+        help="Python source or text (plain, Markdown, HTML, PDF, Word, mail, JSONL), file or folder; Re-DocRED JSON",
     )
     add_model(result, None, "by what CORPUS holds: kg-text-small for texts alone, else kg-python-small")
     add_out(result, "STORE", "the store; made where it is not there")
