@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from weft.kg.mentions.join import Mention, join_mentions
+from weft.kg.mentions.join import Mention, join_mentions, with_agreed_types
 
 
 def entities(text: str) -> list[tuple[str, str, int]]:
@@ -83,3 +83,20 @@ def test_a_mention_without_letters_is_an_entity_of_its_own():
     assert [
         item.name for item in join_mentions("? and !", [Mention(0, 1, "MISC"), Mention(6, 7, "MISC")])
     ] == ["?", "!"]
+
+
+def test_what_reads_alike_is_of_the_type_that_most_of_it_is_surest_of():
+    text = "Apple, apple and apple; Paris, Apples."
+    places = [
+        (0, 5, "ORG", 0.9),
+        (7, 12, "LOC", 0.5),
+        (17, 22, "LOC", 0.3),
+        (24, 29, "LOC", 0.2),
+        (31, 37, "MISC", 0.9),
+    ]
+    found = [Mention(*place) for place in places]
+    agreed = with_agreed_types(text, found)
+    assert [item.type for item in agreed] == ["ORG", "ORG", "ORG", "LOC", "MISC"]
+    assert [item[:2] + item[3:] for item in agreed] == [item[:2] + item[3:] for item in found]
+    surer = [found[0]._replace(probability=0.7), *found[1:]]
+    assert [item.type for item in with_agreed_types(text, surer)[:3]] == ["LOC"] * 3

@@ -11,7 +11,7 @@ import numpy as np
 from weft.kg.dataset.tokens import CodeTokenizer, Tokens
 from weft.kg.mentions import join
 from weft.kg.mentions.find import find_spans
-from weft.kg.mentions.join import join_mentions
+from weft.kg.mentions.join import join_mentions, with_agreed_types
 from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.represent.document import document_passages
@@ -61,7 +61,10 @@ def with_mentions(model: EntityGraphModel, tokenizer: CodeTokenizer, document: T
 def mentions_in(
     model: EntityGraphModel, tokenizer: CodeTokenizer, document: TextDocument
 ) -> list[join.Mention]:
-    """The mentions that a model finds in a document, in order; given ones are not looked at."""
+    """The mentions that a model finds in a document, in order; given ones are not looked at.
+
+    Those that read alike have one type (:func:`weft.kg.mentions.join.with_agreed_types`).
+    """
     bare = replace(document, mentions=(), facts=())
     most = model.config.encoder.max_position_embeddings
     # A mention needs what stands around it, not half a passage: with one chunk shared, 64 tokens at least.
@@ -88,7 +91,7 @@ def mentions_in(
                 start += _beginning(document.text[start:end], kind)
                 if any(character.isalnum() for character in document.text[start:end]):
                     found.append(join.Mention(start, end, kind, span.probability))
-    return sorted(found)
+    return with_agreed_types(document.text, sorted(found))
 
 
 def _reader_of(place: int, begins: Sequence[int], ends: Sequence[int]) -> int:
