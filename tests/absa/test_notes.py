@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from weft.absa.records import Context, Sentence
-from weft.absa.use.predict import records
+from weft.absa.use.predict import Tally, records
 from weft.platform.language import foreign
 
 TEXT = "LOCATION1 is cheap but not very safe"
@@ -91,3 +91,16 @@ def test_one_question_in_each_row_is_read_with_the_other_questions_of_its_text(m
     assert seen == [2]
     assert np.array_equal(np.concatenate(alone[:3]), whole[0])
     assert np.array_equal(alone[3], whole[1])
+
+
+def test_a_table_says_how_many_answers_say_little(make):
+    tally = Tally()
+    assert tally.lines() == []
+    texts = ["Das Zimmer war sauber und das Personal sehr freundlich", TEXT]
+    contexts = (Context("price"), Context("price", "LOCATION1"), Context("price", "Hotel"))
+    for text in texts:
+        tally.add(records(make(), [Sentence(text, contexts)]))
+    assert tally.lines() == [
+        "3 of 6 questions name a target that their text does not mention: answered none",
+        "3 of 6 questions are about texts that seem to be in another language than English",
+    ]

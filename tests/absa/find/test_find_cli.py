@@ -106,3 +106,26 @@ def test_a_model_without_a_tagger_says_so(make, tmp_path, capfd):
     save(tmp_path / "plain", make())
     assert main(["absa", "find", "a text", "--model", str(tmp_path / "plain"), "--device", "cpu"]) == 2
     assert "finds no terms by itself" in capfd.readouterr().err
+
+
+def test_texts_in_another_language_are_counted(find, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text(
+        "text\nthe rent is dear\nDas Zimmer war sauber und das Personal freundlich\n", encoding="utf-8"
+    )
+    code, out, _ = find(table)
+    assert code == 0
+    assert out.splitlines()[1].startswith("1 seem to be in another language than English")
+    assert json.loads(find(table, "--json")[1])["other_languages"] == 1
+
+
+def test_targets_that_no_text_mentions_are_counted(find, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("text;place\nthe rent is dear;Hotel\nthe rent is dear;rent\n", encoding="utf-8")
+    asked = (table, "--target-column", "place", "--aspect", "price", "-o", tmp_path / "o.csv")
+    code, _, err = find(*asked, name="predict")
+    assert (code, err) == (
+        0,
+        "weft absa predict: 1 of 2 questions name a target that their text does not mention: answered none\n",
+    )
+    assert find(*asked, "--quiet", name="predict")[2] == ""

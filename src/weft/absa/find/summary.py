@@ -60,17 +60,24 @@ class Summary:
     """Counts findings in constant memory: beside the counts a few examples are kept.
 
     A finding without a category counts under its own term, in lower case.
+
+    Attributes:
+        texts: All of them.
+        silent: Texts without a finding.
+        foreign: Texts that seem to be in another language than English.
     """
 
     def __init__(self) -> None:
         self.texts = 0
         self.silent = 0
+        self.foreign = 0
         self._aspects: dict[str, Aspect] = {}
         self._number = 0
 
-    def add(self, row: int, text: str, findings: Iterable[Finding]) -> None:
-        """Count the findings of one text."""
+    def add(self, row: int, text: str, findings: Iterable[Finding], foreign: bool = False) -> None:
+        """Count the findings of one text; ``foreign`` where it seems to be in another language than English."""
         self.texts += 1
+        self.foreign += foreign
         told = list(findings)
         self.silent += not told
         for finding in told:
@@ -98,6 +105,7 @@ class Summary:
         return {
             "texts": self.texts,
             "without_findings": self.silent,
+            "other_languages": self.foreign,
             "aspects": [
                 {
                     "aspect": aspect.name,

@@ -17,6 +17,7 @@ from weft.platform.language import foreign
 
 UNSURE = "unsure"
 """What is answered where nothing is probable enough and one asked to be told so."""
+_FOREIGN = "the text seems to be in another language than English"
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def records(
             elif chosen != row.argmax():
                 notes.append(f"decided by the threshold {limit:g}")
             if language is not None:
-                notes.append(f"the text seems to be in another language than English: {language}")
+                notes.append(f"{_FOREIGN}: {language}")
             found.append(
                 {
                     "text": sentence.text,
@@ -165,6 +166,35 @@ def stream(
             yield [{"row": number, **record} for number, record in zip(numbers, found, strict=True)]
         else:
             yield []
+
+
+@dataclass
+class Tally:
+    """How many answers of a table say little: who reads only the answers should know.
+
+    Attributes:
+        questions: All of them.
+        unmentioned: About a target that the text does not mention.
+        foreign: About a text that seems to be in another language than English.
+    """
+
+    questions: int = 0
+    unmentioned: int = 0
+    foreign: int = 0
+
+    def add(self, found: Sequence[dict[str, Any]]) -> None:
+        """Count some records."""
+        self.questions += len(found)
+        self.unmentioned += sum(not record["target_found"] for record in found)
+        self.foreign += sum(_FOREIGN in (record["note"] or "") for record in found)
+
+    def lines(self) -> list[str]:
+        """What there is to say, a line each."""
+        told = (
+            (self.unmentioned, "name a target that their text does not mention: answered none"),
+            (self.foreign, "are about texts that seem to be in another language than English"),
+        )
+        return [f"{count:,} of {self.questions:,} questions {what}" for count, what in told if count]
 
 
 def flat(record: dict[str, Any]) -> dict[str, Any]:

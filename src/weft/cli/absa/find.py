@@ -153,9 +153,9 @@ def _read(
     given = cast("list[TableRow]", rows)
     for found in found_in(_finder(arguments), given, arguments.text_column, problems, source):
         for number, text, findings in found:
-            summary.add(number, text, findings)
+            note = noted(text)
+            summary.add(number, text, findings, foreign=note is not None)
             if writer is not None:
-                note = noted(text)
                 writer.write([{"row": number, **record(text, finding, note)} for finding in findings])
 
 
@@ -173,6 +173,10 @@ def _told(summary: Summary) -> str:
     ]
     heads = ["aspect", ">judged", ">positive", ">neutral", ">negative", "as", "for example"]
     lines = [f"{summary.texts:,} texts, {summary.silent:,} without a judgement"]
+    if summary.foreign:
+        lines.append(
+            f"{summary.foreign:,} seem to be in another language than English, which the models do not read"
+        )
     if rows:
         lines.append(table(heads, rows))
     if len(aspects) > _SHOWN:

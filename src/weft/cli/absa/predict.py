@@ -19,7 +19,7 @@ from weft.platform.reading import lines
 if TYPE_CHECKING:
     from weft.absa.read.table import Format
     from weft.absa.use.asker import Asker
-    from weft.absa.use.predict import Asked
+    from weft.absa.use.predict import Asked, Tally
 
 
 def parser() -> Parser:
@@ -174,7 +174,9 @@ def _table(arguments: argparse.Namespace, aspects: list[str]) -> int:
     if first is not None or arguments.out is not None:
         # A table without rows gives one, too.
         given = [] if first is None else [first]
-        _stream(arguments, load_asker(arguments), given, rows, asked, problems)
+        tally = _stream(arguments, load_asker(arguments), given, rows, asked, problems)
+        for line in [] if arguments.quiet else tally.lines():
+            print(f"weft absa predict: {line}", file=sys.stderr)
     if problems.count:
         for line in problems.lines():
             print(f"weft absa predict: {line}", file=sys.stderr)
@@ -184,15 +186,16 @@ def _table(arguments: argparse.Namespace, aspects: list[str]) -> int:
 
 def _stream(
     arguments: argparse.Namespace, asker: Asker, first: list[Any], rest: Any, asked: Asked, problems: Any
-) -> None:
+) -> Tally:
     from itertools import chain
 
     from rich.console import Console
     from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
     from weft.absa.read.table import TableWriter
-    from weft.absa.use.predict import column_types, flat, stream
+    from weft.absa.use.predict import Tally, column_types, flat, stream
 
+    tally = Tally()
     names = ["row", "text", "target", "aspect", "polarity", "target_found"]
     nested = arguments.out is None or arguments.out.suffix in (".jsonl", ".ndjson")
     shares = ["probabilities"] if nested else [f"p_{name}" for name in asker.classes_]
@@ -219,6 +222,8 @@ def _stream(
         for found in chunks:
             writer.write(found if nested else [flat(record) for record in found])
             progress.advance(task, len(found))
+            tally.add(found)
+    return tally
 
 
 def _text(path: Path | None) -> str | None:

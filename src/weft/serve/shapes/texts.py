@@ -121,6 +121,7 @@ class Judged(Told):
 
     texts: int
     without_findings: int
+    other_languages: int
     aspects: list[JudgedAspect]
 
 

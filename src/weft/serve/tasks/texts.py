@@ -99,8 +99,8 @@ def find_table(task: Task, tell: Tell) -> dict[str, Any]:
     problems, summary, records = Problems(), Summary(), list[dict[str, Any]]()
     for some in found_in(finder, rows, column, problems, file.name):
         for number, text, findings in some:
-            summary.add(number, text, findings)
             note = noted(text)
+            summary.add(number, text, findings, foreign=note is not None)
             records += [{"row": number, **record(text, finding, note)} for finding in findings]
         _bounded(records, file.name, "weft absa find FILE")
         tell({"what": "read texts", "done": summary.texts, "total": 0})
