@@ -9,7 +9,7 @@ from weft.bcsd.disassemble.angr import joined_starts
 from weft.bcsd.disassemble.native import NativeDisassembler
 from weft.bcsd.read import open_image
 from weft.bench.bcsd.extraction.known import coverage
-from weft.bench.bcsd.extraction.tables import read_tables
+from weft.bench.bcsd.extraction.tables import read_pointers, read_tables
 
 ASSEMBLY = """
 \t.text
@@ -43,6 +43,13 @@ def test_tables_of_other_processors_are_read_too():
     thumb = "\t.text\nL0x8:\n\t.byte\t(L0x2-L0x8)/2\n\t.2byte\t(L0x3-L0x8)/2\n"
     i386 = "\t.section\t.rodata\nL0x9:\n\t.long\tL0x1@GOTOFF\n\t.long\tL0x5\n"
     marked = "\t.text\nL0x3:\n\t.word\tL0x2+1-L0x3\n\t.word\tL0x5+1-L0x3\n"
+    a32 = "\taddls\tpc, pc, r0, asl #2\n\tb\tL0x9\nL0x4:\n\tb\tL0x2\n\tb\tL0x3\n\t.p2align 1\nL0x2:\n\tb\tL0x9\n"
+    clang = (
+        "\t.section\t.rodata\nL0xJTI0_0:\n\t.byte\t(L0xBB0_4-L0xBB0_2)>>2\n\t.hword\t(L0xBB0_5-L0xBB0_2)>>2\n"
+    )
+    assert read_tables(a32) == {"L0x4": ["L0x4+0", "L0x4+4"]}
+    assert read_pointers(f"{clang}goto:\n\t.xword\tL0x7\n\t.xword\tL0x8\n\t.long\t9\n") == ["L0x7", "L0x8"]
+    assert read_tables(clang) == {"L0xJTI0_0": ["L0xBB0_4", "L0xBB0_5"]}
     assert read_tables(marked) == {"L0x3": ["L0x2", "L0x5"]}
     assert read_tables(mips) == {"L0x4": ["L0x7", "L0x6"]}
     assert read_tables(thumb) == {"L0x8": ["L0x2", "L0x3"]}

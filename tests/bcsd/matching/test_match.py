@@ -305,7 +305,6 @@ def test_the_error_is_of_packages_that_were_left_out(side_of, embedder):
     files = "gcc-O0-x86_64.so", "gcc-O3-x86_64.so"
     known = [trial(side_of, embedder, *files, packages=(name, name)) for name in ("one", "two")]
     lessons = Lessons(known)
-    assert [part.a.package for part in lessons.without("one").known] == ["two"]
     rule = replace(fit_rule(lessons), floor=0.0)
     # Twins: leaving one out leaves what it teaches.
     assert held_out_error(lessons, rule) == pytest.approx(
@@ -388,3 +387,7 @@ def test_strangers_pair_different_packages(side_of, embedder):
     assert judgeable.all()
     assert not right.any()
     assert strangers(known[:1], embedder.weights) == []
+    more = [*known, trial(side_of, embedder, file, file, packages=("three", "three"))]
+    pairs = [(t.a.package, t.b.package) for t in strangers(more, embedder.weights, 1)]
+    assert pairs == [("one", "two"), ("two", "three"), ("three", "one")]
+    assert len(strangers(more, embedder.weights)) == len(strangers(more, embedder.weights, 2)) == 6

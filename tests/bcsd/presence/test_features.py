@@ -16,6 +16,7 @@ from weft.bcsd.presence.features import (
     company,
     contest,
     crowd,
+    crowded,
     lead,
 )
 
@@ -36,7 +37,6 @@ TERMS = (
     [0.7, 0.6, 0.5, 0.1],
     [0.9, 0.2, 0.1, 0.1],
     [0.8, 0.75, 0.6, 0.1],
-    [0.5, 0.4, 0.3, 0.2],
 )
 
 
@@ -44,7 +44,7 @@ def test_margins_are_to_other_code():
     values = found(pool("abcd"), TERMS)
     assert values["likeness"] == pytest.approx(0.8)
     assert values["lead"] == pytest.approx(0.05)
-    assert values["above"] == pytest.approx(0.3)
+    assert values["above"] == pytest.approx(0.8)
     assert values["lead_learned"] == pytest.approx(-0.05)
     assert values["lead_tokens"] == pytest.approx(0.1)
     assert values["lead_operations"] == MOST
@@ -66,6 +66,16 @@ def test_the_crowd_leaves_out_the_same_code():
         crowd(scores, references, digests), [(0.5 + 0.4 + 0.3) / 3, (0.2 + 0.3 + 0.1) / 3]
     )
     assert crowd(scores[:2], references[:2], digests).tolist() == [0, 0]
+
+
+def test_a_place_is_told_afterwards():
+    features = np.arange(len(ALONE), dtype=float)
+    one = Lead(features, 7, 0.8, "code", "lib", np.arange(3), np.ones(3), np.zeros(2))
+    told = crowded(one, 0.5)
+    assert dict(zip(ALONE, (features - told.features).tolist(), strict=True)) == {
+        name: 0.5 if name == "above" else 0.0 for name in ALONE
+    }
+    assert told.row == 7
 
 
 def test_agreement_is_beside_that_of_other_code():

@@ -7,6 +7,7 @@ import hashlib
 import numpy as np
 import pyarrow as pa
 
+from weft.bcsd.index.packed import PACKED, pack
 from weft.bcsd.use.embedded import embedded_schema
 
 #: Columns that say of which library a function is, and of which package; null where nobody said.
@@ -16,12 +17,16 @@ ORIGIN = ("library", "version", "package")
 def row_schema(dimension: int, model: str) -> pa.Schema:
     """The columns of the table, for embeddings of this width and model."""
     fields = embedded_schema(dimension, model)
-    added = [pa.field("ordinal", pa.int32()), pa.field("draw", pa.uint32())]
+    added = [
+        pa.field("ordinal", pa.int32()),
+        pa.field("draw", pa.uint32()),
+        pa.field(PACKED, pa.large_binary()),
+    ]
     return pa.schema([*fields, *added, *(pa.field(name, pa.string()) for name in ORIGIN)])
 
 
 def to_store(rows: pa.Table) -> pa.Table:
-    """The rows with what the table adds: their number within the file, and their place in the sample's order."""
+    """The rows with what the table adds: number within the file, place in the sample's order, packed lists."""
     binaries = rows["binary"].to_pylist()
     ordinals = np.zeros(len(binaries), np.int32)
     for index in range(1, len(binaries)):
@@ -31,7 +36,7 @@ def to_store(rows: pa.Table) -> pa.Table:
         for digest in rows["token_digest"].to_pylist()
     ]
     stored = rows.append_column("ordinal", pa.array(ordinals))
-    stored = stored.append_column("draw", pa.array(draws, pa.uint32()))
+    stored = stored.append_column("draw", pa.array(draws, pa.uint32())).append_column(PACKED, pack(rows))
     for name in ORIGIN:
         if name not in stored.column_names:
             stored = stored.append_column(name, pa.nulls(stored.num_rows, pa.string()))

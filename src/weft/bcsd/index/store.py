@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from weft.bcsd.index.engine import lancedb
 from weft.bcsd.index.failures import as_store_error
+from weft.bcsd.index.packed import PACKED, to_read, unpack
 from weft.bcsd.index.rows import ORIGIN, row_schema, to_store
 from weft.bcsd.represent.sketch import COLUMN as SKETCH
 from weft.errors import MissingExtraError, StoreError
@@ -145,7 +146,7 @@ class FunctionStore:
             StoreError: They cannot be written; the table is as before.
         """
         stored = to_store(rows)
-        # An index that was made before functions were lifted, or libraries named, has no columns for either.
+        # An index that was made before functions were lifted, libraries named, or lists packed, has no columns for it.
         stored = stored.select([name for name in stored.column_names if name in self._table.schema.names])
         replaced = _in("binary", gone)
         with as_store_error(self.folder, "written"):
@@ -253,7 +254,8 @@ class FunctionStore:
         Raises:
             StoreError: As :meth:`vectors`.
         """
-        table = self._scan(list(self._table.schema.names), row_id=True).combine_chunks()
+        names = [name for name in self._table.schema.names if name != PACKED]
+        table = self._scan(names, row_id=True).combine_chunks()
         self._checked(table)
         return table
 
@@ -321,7 +323,8 @@ class FunctionStore:
         Raises:
             StoreError: The table is damaged.
         """
-        wanted = [name for name in self._table.schema.names if name not in without]
+        there = self._table.schema.names
+        wanted = to_read((name for name in there if name not in without), there)
         ids = list(row_ids)
 
         def part(columns: list[str]) -> pa.Table:
@@ -331,10 +334,12 @@ class FunctionStore:
         with as_store_error(self.folder, "read"), ThreadPoolExecutor(_AT_ONCE) as pool:
             parts = pool.map(part, [wanted[turn::_AT_ONCE] for turn in range(_AT_ONCE)])
             first, *others = [rows.sort_by("_rowid") for rows in parts]
-        for other in others:
-            for name in other.column_names[:-1]:
-                first = first.append_column(other.schema.field(name), other.column(name))
-        return first
+            columns = dict(zip(first.column_names, first.columns, strict=True))
+            for other in others:
+                columns |= zip(other.column_names, other.columns, strict=True)
+            if PACKED in columns:
+                columns |= unpack(columns.pop(PACKED))
+            return pa.table(columns)
 
     def sample(self, count: int, min_blocks: int) -> list[int]:
         """Row ids of a sample that depends on what the table holds and not on how it came in.

@@ -31,6 +31,8 @@ START = Rule(
 #: Weight of a pair of functions of files that were made to lack each other's functions, or that are unrelated,
 #: beside one of two builds of a package: chosen by :func:`held_out_error` on the validation packages.
 LESSER = 0.3
+#: Other packages whose files each file is held against: all of them would be many, and weigh more than what is known.
+STRANGERS = 2
 _ROUNDS = 3
 _RIDGE = 1e-3
 
@@ -48,15 +50,6 @@ class Lessons:
     known: Sequence[Trial]
     fewer: Sequence[Trial] = ()
     unrelated: Sequence[Trial] = ()
-
-    def without(self, package: str) -> Lessons:
-        """All that has nothing of a package."""
-        return Lessons(
-            *(
-                [trial for trial in part if package not in (trial.a.package, trial.b.package)]
-                for part in (self.known, self.fewer, self.unrelated)
-            )
-        )
 
     def weighed(self) -> list[tuple[Trial, float]]:
         """Every trial, and what each of its pairs weighs in the fit of the confidence."""
@@ -116,9 +109,13 @@ def held_out_error(lessons: Lessons, rule: Rule) -> float:
     packages = sorted({trial.a.package for trial in lessons.known})
     if len(packages) < 2:
         return float("nan")
+    parts = [
+        ({trial.a.package, trial.b.package}, _judged(trial, rule, weight))
+        for trial, weight in lessons.weighed()
+    ]
     errors: list[float] = []
     for package in packages:
-        without = fit_confidence(judged(lessons.without(package), rule), rule)
+        without = fit_confidence(_joined([part for names, part in parts if package not in names]), rule)
         asked = judged(Lessons([trial for trial in lessons.known if trial.a.package == package]), without)
         confidence = without.confidence(asked.features)
         kept = confidence >= rule.floor
@@ -130,11 +127,16 @@ def held_out_error(lessons: Lessons, rule: Rule) -> float:
 
 def judged(lessons: Lessons, rule: Rule) -> Judged:
     """Match every trial, and judge what can be judged."""
-    parts: list[Judged] = []
-    for trial, weight in lessons.weighed():
-        pairs = trial.pair(rule)
-        known, right = trial.judge(pairs)
-        parts.append(Judged(pairs.features[known], right[known], np.full(int(known.sum()), weight)))
+    return _joined([_judged(trial, rule, weight) for trial, weight in lessons.weighed()])
+
+
+def _judged(trial: Trial, rule: Rule, weight: float) -> Judged:
+    pairs = trial.pair(rule)
+    known, right = trial.judge(pairs)
+    return Judged(pairs.features[known], right[known], np.full(int(known.sum()), weight))
+
+
+def _joined(parts: Sequence[Judged]) -> Judged:
     return Judged(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 

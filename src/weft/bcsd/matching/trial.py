@@ -150,13 +150,23 @@ def with_fewer(trial: Trial, weights: ScoreWeights, seed: int = 0) -> Trial:
     return Trial(f"{trial.setting}, fewer", a, b, score(a.seen, b.seen, weights), weights)
 
 
-def strangers(known: Sequence[Trial], weights: ScoreWeights) -> list[Trial]:
-    """Each file A against the files B of the other packages in the same setting: nothing in them is right."""
+def strangers(known: Sequence[Trial], weights: ScoreWeights, most: int | None = None) -> list[Trial]:
+    """Each file A against the files B of other packages in the same setting: nothing in them is right.
+
+    Args:
+        known: Trials of two builds of a package.
+        weights: Of the hybrid score.
+        most: With how many other packages each is paired, in turn those that come after it; None for all.
+    """
+    names = list(dict.fromkeys(trial.a.package for trial in known))
+    place = {name: number for number, name in enumerate(names)}
+    least = len(names) if most is None else most
     return [
         Trial("unrelated", first.a, second.b, score(first.a.seen, second.b.seen, weights), weights)
         for first in known
         for second in known
-        if first.setting == second.setting and first.a.package != second.b.package
+        if first.setting == second.setting
+        and 0 < (place[second.a.package] - place[first.a.package]) % len(names) <= least
     ]
 
 

@@ -59,14 +59,12 @@ class Terms(NamedTuple):
         tokens: The cosine of tokens.
         operations: The cosine of what they compute; 0 where one of the two was not lifted.
         plain: The hybrid score without the correction for hubs.
-        crowd: Of a candidate: the mean of its :data:`CROWD` best plain scores with functions of other code.
     """
 
     learned: NDArray[Any]
     tokens: NDArray[Any]
     operations: NDArray[Any]
     plain: NDArray[Any]
-    crowd: NDArray[Any]
 
 
 class Asked(NamedTuple):
@@ -102,13 +100,13 @@ class Lead(NamedTuple):
 
 
 def lead(asked: Asked, pool: Pool, terms: Terms, best: int) -> NDArray[np.float64]:
-    """The features of a query's best candidate.
+    """The features of a query's best candidate, as far as they are known without its :func:`crowd`.
 
     | name | |
     |---|---|
     | ``likeness`` | the plain score |
     | ``lead`` | what it is above the best candidate of other code |
-    | ``above`` | what it is above the candidate's crowd |
+    | ``above`` | what it is above the candidate's crowd, which :func:`crowded` puts in |
     | ``size`` | log₂ of the instructions of the shorter function |
     | ``lead_…`` | as ``lead``, by one of the three terms |
     | ``blocks`` | how far the numbers of blocks differ, as a factor: its log₂ |
@@ -138,7 +136,7 @@ def lead(asked: Asked, pool: Pool, terms: Terms, best: int) -> NDArray[np.float6
         [
             terms.plain[best],
             margin(terms.plain),
-            terms.plain[best] - terms.crowd[best],
+            terms.plain[best],
             np.log2(shorter),
             *three,
             abs(factor),
@@ -147,6 +145,13 @@ def lead(asked: Asked, pool: Pool, terms: Terms, best: int) -> NDArray[np.float6
         ],
         dtype=np.float64,
     )
+
+
+def crowded(one: Lead, crowd: float) -> Lead:
+    """A lead whose hit's :func:`crowd` is known."""
+    features = one.features.copy()
+    features[ALONE.index("above")] -= crowd
+    return one._replace(features=features)
 
 
 def agreeing(pool: Pool, agreement: NDArray[Any], best: int) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from weft.bcsd.presence.features import Asked, Lead, Pool, Terms, agreeing, crowd, lead
+from weft.bcsd.presence.features import Asked, Lead, Pool, Terms, agreeing, crowd, crowded, lead
 from weft.bcsd.represent.calls import Calls, calls_of, with_calls
 from weft.bcsd.represent.operations import COLUMN, operation_rows
 from weft.bcsd.represent.rows import Rows
@@ -265,10 +265,10 @@ def _lead(
     """The best candidate of one query."""
     some = Pool(*(field[candidates] for field in index.pool))
     learned, tokens, operations, plain = terms
-    found = Terms(learned, tokens, operations, plain, crowds[candidates])
+    found = Terms(learned, tokens, operations, plain)
     facts = (rows.pool.instructions[number], rows.pool.blocks[number], rows.pool.processors[number])
     row = int(candidates[best])
-    return Lead(
+    one = Lead(
         lead(Asked(*facts), some, found, best),
         row,
         float(plain[best]),
@@ -278,3 +278,4 @@ def _lead(
         plain,
         agreeing(some, agreed, best),
     )
+    return crowded(one, float(crowds[row]))

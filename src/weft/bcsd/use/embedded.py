@@ -56,6 +56,8 @@ _LEFT_OUT = {
     *CALLED,
 }
 _FACTS = [field for field in FIELDS if field.name not in _LEFT_OUT]
+#: What is shown of rows, or said of them.
+SHOWN = tuple(field.name for field in _FACTS)
 
 
 def embedded_schema(dimension: int, model: str, lifter: str = "") -> pa.Schema:

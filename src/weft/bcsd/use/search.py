@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +14,7 @@ import pyarrow as pa
 from weft.bcsd.index.store import EXACT_ROWS, FunctionStore
 from weft.bcsd.index.update import check_model, in_step
 from weft.bcsd.lift.choose import lifter_named
-from weft.bcsd.presence.features import Asked, Lead, Pool, Terms, agreeing, lead
+from weft.bcsd.presence.features import Asked, Lead, Pool, Terms, agreeing, crowded, lead
 from weft.bcsd.presence.model import TOGETHER, Presence, presence_of, shipped_presence
 from weft.bcsd.read.members import split_member
 from weft.bcsd.represent.operations import operation_rows
@@ -26,7 +26,7 @@ from weft.bcsd.use.answers import SMALL, Answer, Draft
 from weft.bcsd.use.candidates import Judged, Looked, Seen, alone, judge
 from weft.bcsd.use.embed_files import Embedding
 from weft.bcsd.use.embed_one import embed_one
-from weft.bcsd.use.embedded import VECTORS, embeddings_of, lexical_of, sketches_of
+from weft.bcsd.use.embedded import SHOWN, VECTORS, embeddings_of, lexical_of, sketches_of
 from weft.bcsd.use.named import find, score_weights
 from weft.bcsd.use.remarks import NOT_FITTED, NOT_LIFTED
 from weft.bcsd.use.score import ScoreWeights, joined
@@ -42,6 +42,8 @@ REFERENCE = 512
 HIGHEST = 0.9999
 #: Columns of an index that no answer needs.
 _UNREAD = ("binary_sha256", "aliases", "num_edges", "ordinal", "draw", "package", SKETCH)
+#: Those that its surroundings are not told by.
+_BESIDE = {*_UNREAD, *CALLED, *SHOWN} - {"token_digest"}
 _CHUNK = 64
 
 
@@ -88,7 +90,7 @@ class Searcher:
             self._embeddings, self._sketches = embeddings_of(table), sketches_of(table)
         elif self.exact:
             self._ids, self._embeddings, self._blocks, self._sketches = self.store.vectors()
-        sample = self.store.take(self.store.sample(REFERENCE, SMALL), {*_UNREAD, *CALLED})
+        sample = self.store.take(self.store.sample(REFERENCE, SMALL), _BESIDE)
         self._around = Surroundings(sample, self.weights)
 
     @staticmethod
@@ -170,16 +172,32 @@ class Searcher:
             operations = operation_rows(chunk)
             least = np.minimum(min_blocks, chunk["num_blocks"].to_numpy())
             nearest = self.candidates(embeddings, least, max(CANDIDATES, count), sketches_of(chunk))
-            found = self._held or _Rows(self.store, nearest)
+            # Of calls nothing is made where there is one query.
+            unread = _UNREAD if together else (*_UNREAD, *CALLED)
+            found = self._held or _Rows(self.store, nearest, unread)
             for index, ids in enumerate(nearest):
                 base = found.of(ids)
                 one = (embeddings[index], lexical[index], operations[index])
-                terms = self._terms(*one, ids, base) if base.num_rows else None
+                terms = self._terms(*one, base) if base.num_rows else None
                 looked.append(Looked(ids, seen.places(ids, base), terms))
         said = judge(queries, looked, seen.rows(), self.weights) if together else map(alone, looked)
-        return [
+        drafts = [
             _draft(row, seen.some(one.places), one, of_it, count)
             for row, one, of_it in zip(_shown(queries), looked, said, strict=True)
+        ]
+        return self._crowded(drafts)
+
+    def _crowded(self, drafts: list[Draft]) -> list[Draft]:
+        """The drafts, how crowded the places of their first hits are looked up."""
+        leads = [draft.lead for draft in drafts if draft.lead is not None]
+        ids = np.unique(np.array([one.row for one in leads], np.uint64))
+        new = self._around.unknown(ids)
+        if len(new):
+            self._around.learn(new, (self._held or _Rows(self.store, [new], _BESIDE)).of(new))
+        crowds = dict(zip(ids.tolist(), self._around.of(ids).tolist(), strict=True))
+        return [
+            draft if draft.lead is None else replace(draft, lead=crowded(draft.lead, crowds[draft.lead.row]))
+            for draft in drafts
         ]
 
     def candidates(
@@ -221,7 +239,6 @@ class Searcher:
         embedding: NDArray[np.float32],
         lexical: Rows,
         operations: Rows,
-        ids: NDArray[np.uint64],
         base: pa.Table,
     ) -> Terms:
         """How alike one query and its candidates are."""
@@ -233,7 +250,7 @@ class Searcher:
         own = ((learned + share * by_tokens) / (1 + share)).astype(np.float32, copy=False)
         lifted = computed.present & (operations.nnz > 0)
         own = joined(own, by_operations, lifted, self.weights)
-        return Terms(learned, by_tokens, by_operations, own, self._around.of(ids, base, held, computed))
+        return Terms(learned, by_tokens, by_operations, own)
 
 
 def _draft(
@@ -333,9 +350,11 @@ def search_file(
 class _Rows:
     """The rows of the candidates of several queries, read at once."""
 
-    def __init__(self, store: FunctionStore, wanted: Sequence[NDArray[np.uint64]]) -> None:
+    def __init__(
+        self, store: FunctionStore, wanted: Sequence[NDArray[np.uint64]], without: Collection[str]
+    ) -> None:
         ids = np.unique(np.concatenate(wanted)) if wanted else np.zeros(0, np.uint64)
-        self._table = store.take(ids.tolist(), _UNREAD).combine_chunks()
+        self._table = store.take(ids.tolist(), without).combine_chunks()
         found = self._table["_rowid"].to_numpy() if len(ids) else ids
         self._place = {int(row_id): place for place, row_id in enumerate(found)}
 

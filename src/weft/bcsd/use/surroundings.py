@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Functions whose surroundings are kept in mind, at most.
 REMEMBERED = 1 << 18
+#: With so few rows the others are multiplied as they are: to make them dense takes longer.
+_FEW = 64
 
 
 class Surroundings:
@@ -45,28 +48,28 @@ class Surroundings:
         """Whether it is known of any what it computes."""
         return bool(self._operations.present.any())
 
-    def of(
-        self, ids: NDArray[np.uint64], rows: pa.Table, lexical: Rows, operations: Rows
-    ) -> NDArray[np.float64]:
+    def unknown(self, ids: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Those of some functions that must be learnt before :meth:`of` can say of all how crowded their places are."""
+        if len(self._places) + len(ids) > REMEMBERED:
+            self._places.clear()
+        return ids[[row_id not in self._places for row_id in ids.tolist()]]
+
+    def of(self, ids: NDArray[np.uint64]) -> NDArray[np.float64]:
         """How crowded the places of some functions are: :func:`weft.bcsd.presence.features.crowd`, ``(functions,)``.
+
+        Args:
+            ids: Row ids, of which none is unknown.
+        """
+        return self._crowd[[self._places[row_id] for row_id in ids.tolist()]]
+
+    def learn(self, ids: NDArray[np.uint64], rows: pa.Table) -> None:
+        """Look at functions that are unknown.
 
         Args:
             ids: Row ids, each once.
             rows: Theirs.
-            lexical: Of the rows.
-            operations: Of the rows.
         """
-        if len(self._places) + len(ids) > REMEMBERED:
-            self._places.clear()
-        new = [number for number, row_id in enumerate(ids.tolist()) if row_id not in self._places]
-        if len(new) == len(ids):
-            self._learn(ids, rows, lexical, operations)
-        elif new:
-            self._learn(ids[new], rows.take(np.array(new)), lexical[new], operations[new])
-        return self._crowd[[self._places[row_id] for row_id in ids.tolist()]]
-
-    def _learn(self, ids: NDArray[np.uint64], rows: pa.Table, lexical: Rows, operations: Rows) -> None:
-        scores = self._scores(rows, lexical, operations)
+        scores = self._scores(rows, lexical_of(rows), operation_rows(rows))
         first = len(self._places)
         if first + len(ids) > len(self._crowd):
             size = max(2 * len(self._crowd), first + len(ids), 1024)
@@ -93,15 +96,23 @@ class Features:
     """
 
     def __init__(self, rows: Rows) -> None:
-        self._known = rows.known
-        self._own = _Dense(rows.own)
-        self._blended = _Dense(rows.blended) if rows.known.any() else self._own
+        self._rows = rows
         #: Which rows have any feature.
         self.present: NDArray[np.bool_] = rows.present
 
+    @cached_property
+    def _own(self) -> _Dense:
+        return _Dense(self._rows.own)
+
+    @cached_property
+    def _blended(self) -> _Dense:
+        return _Dense(self._rows.blended) if self._rows.known.any() else self._own
+
     def products(self, others: Rows) -> NDArray[np.float32]:
         """Each row with each other row, ``(rows, others)``."""
-        both = np.outer(self._known, others.known)
+        if len(others) < _FEW:
+            return self._rows.products(others)
+        both = np.outer(self._rows.known, others.known)
         if both.all() and both.size:
             return self._blended.products(others.blended)
         alone = self._own.products(others.own)

@@ -36,7 +36,7 @@ def run(argv: list[str]) -> int:
     arguments = parser().parse_args(argv)
     if arguments.search is not None:
         return _search(arguments)
-    from weft.bcsd.matching.fit import Lessons, fit_rule, held_out_error
+    from weft.bcsd.matching.fit import STRANGERS, Lessons, fit_rule, held_out_error
     from weft.bcsd.matching.pairs.evidence import KINDS
     from weft.bcsd.matching.rule import RULE_FILE, save_rule
     from weft.bcsd.matching.trial import FURTHER, SETTINGS, built, packages_of, strangers, trials, with_fewer
@@ -51,7 +51,7 @@ def run(argv: list[str]) -> int:
     settings = {**SETTINGS, **built(packages, FURTHER)}
     known = list(trials(packages, settings, embedder, "valid"))
     fewer = [with_fewer(trial, embedder.weights) for trial in known]
-    lessons = Lessons(known, fewer, strangers(known, embedder.weights))
+    lessons = Lessons(known, fewer, strangers(known, embedder.weights, STRANGERS))
     rule = fit_rule(lessons, embedder.version)
     output = arguments.out or folder / RULE_FILE
     save_rule(rule, output)
