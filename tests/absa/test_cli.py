@@ -224,7 +224,7 @@ BAD = [
     (
         ("predict", EXAMPLES / "reviews.csv", "--aspect", "price"),
         3,
-        "no column 'text'; there are 'id', 'review'",
+        "no column 'text'; there are 'id', 'review', 'place' (--text-column names another)",
     ),
     (("predict", "reviews/absent.doc", "--aspect", "price"), 3, "reviews/absent.doc: is not there"),
     (("predict", ".", "--aspect", "price"), 3, ".: is a folder"),

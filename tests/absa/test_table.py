@@ -4,6 +4,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from weft.absa.read.given import is_table
 from weft.absa.read.table import TableRow, TableWriter, format_of, read_rows
 from weft.errors import ConfigError, InputError, OutputError
 
@@ -96,7 +97,7 @@ def test_reading_is_a_stream(tmp_path):
     ("name", "content", "what"),
     [
         ("t.csv", b"a,b\n1,2\n", "no column 'text'; there are 'a', 'b'"),
-        ("t.csv", b"", "no column 'text'; there are none"),
+        ("t.csv", b"", "no column 'text'; there are none$"),
         ("t.parquet", b"PAR1 nonsense", "not a Parquet file"),
         ("t.csv", b"text,n,text\n1,2,3\n", "column 'text' stands there more than once"),
     ],
@@ -197,3 +198,20 @@ def test_utf16_is_said(tmp_path, name, encoding):
     with pytest.raises(InputError, match="is UTF-16, not UTF-8") as error:
         next(read_rows(str(file), ["text"]))
     assert "CSV UTF-8" in str(error.value.hint)
+
+
+def test_a_workbook_is_told_how_to_become_a_table(tmp_path):
+    file = tmp_path / "shop.xlsx"
+    file.write_bytes(b"PK")
+    with pytest.raises(InputError, match=r"shop\.xlsx: is a workbook of a spreadsheet") as error:
+        is_table(str(file))
+    assert "CSV UTF-8" in str(error.value.hint)
+
+
+def test_the_option_that_names_the_texts_is_hinted_at_where_only_they_are_missing(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("review,place\na,b\n", encoding="utf-8")
+    for columns, hint in ((["text"], "--text-column names another"), (["review", "target"], None)):
+        with pytest.raises(InputError, match="no column") as error:
+            next(read_rows(str(file), columns))
+        assert error.value.hint == hint

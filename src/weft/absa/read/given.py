@@ -11,6 +11,8 @@ from weft.errors import InputError
 _PATH = re.compile(r"(?:\.{0,2}/)?(?:[^\s/]+/)*[^\s/]*\.[A-Za-z0-9]{1,8}|(?:\.{0,2}/)[^\s]*|\S+/")
 """One word with a suffix, or that begins or ends as a path does."""
 
+_WORKBOOKS = (".xlsx", ".xls", ".ods")
+
 
 def is_table(given: str, form: str | None = None) -> bool:
     """Whether an argument names a table; otherwise it is a text.
@@ -30,7 +32,10 @@ def is_table(given: str, form: str | None = None) -> bool:
         there = False
     if there:
         what = "is a folder" if Path(given).is_dir() else "is a file of an unknown kind"
-        raise InputError(what, where=given, hint=f"--input-format, or one of {', '.join(SUFFIXES)}")
+        hint = f"--input-format, or one of {', '.join(SUFFIXES)}"
+        if Path(given).suffix.lower() in _WORKBOOKS:
+            what, hint = "is a workbook of a spreadsheet", 'save its sheet as "CSV UTF-8"'
+        raise InputError(what, where=given, hint=hint)
     if _PATH.fullmatch(given):
         raise InputError(
             "is not there", where=given, hint="a text that looks like a path comes by standard input"

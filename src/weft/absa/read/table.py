@@ -32,6 +32,8 @@ SUFFIXES: dict[str, Format] = {
     ".parquet": "parquet",
     ".txt": "lines",
 }
+TEXT = "text"
+"""The column of texts, where none is named."""
 _PARQUET_BATCH = 1024
 _SEPARATORS = (",", ";", "\t")
 """Between the fields of a CSV file, in the order of trial: programs set to other languages than English write
@@ -112,7 +114,10 @@ def _require(header: Sequence[str], columns: Sequence[str], path: str) -> None:
     missing = [column for column in columns if column not in header]
     if missing:
         have = ", ".join(map(repr, header)) or "none"
-        raise InputError(f"no column {', '.join(map(repr, missing))}; there are {have}", where=path)
+        hint = "--text-column names another" if missing == [TEXT] and header else None
+        raise InputError(
+            f"no column {', '.join(map(repr, missing))}; there are {have}", where=path, hint=hint
+        )
     for column in columns:
         if list(header).count(column) > 1:
             raise InputError(f"column {column!r} stands there more than once", where=path)
