@@ -7,8 +7,8 @@ from weft.absa.config import ModelOptions
 from weft.absa.model.context_gate import ContextGate
 from weft.absa.model.context_pooling import ContextBlock, TargetDistance
 from weft.absa.records import Context, Sentence
-from weft.absa.use.asker import cut_windows
 from weft.absa.use.store import load, save
+from weft.absa.use.windows import cut_windows
 from weft.attention import attend
 from weft.condition.quasi import QuasiConfig, QuasiStructure
 from weft.encoder.layer import EncoderLayer
@@ -209,6 +209,12 @@ def test_a_long_text_speaks_through_its_most_telling_window(make):
     candidates = np.concatenate(asker.answer(mentioning))
     found = asker.predict([long], [context])[0, 0]
     assert np.allclose(found, candidates[candidates[:, 0].argmin()], atol=1e-6)
+    (heard,) = asker.hear([Sentence(long, (context, Context("price")))])
+    told = [bool(np.isfinite(row).all()) for row in heard.parts[:, 0]]
+    assert told == ["LOCATION1" in window.text for window in windows]
+    assert np.isfinite(heard.parts[:, 1]).all()
+    assert heard.most(0, 1) == pytest.approx(candidates[:, 1].max(), abs=1e-6)
+    assert asker.hear([Sentence(word, (context,))])[0].parts is None
 
 
 def test_windows_keep_sentences_whole(make):

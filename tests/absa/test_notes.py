@@ -5,6 +5,7 @@ import pytest
 
 from weft.absa.records import Context, Sentence
 from weft.absa.use.predict import Tally, records
+from weft.absa.use.windows import Heard
 from weft.platform.language import foreign
 
 TEXT = "LOCATION1 is cheap but not very safe"
@@ -15,7 +16,7 @@ def answered(make, monkeypatch):
     asker = make()
 
     def told(shares, context=None, **options):
-        monkeypatch.setattr(asker, "answer", lambda sentences: [np.array([shares])])
+        monkeypatch.setattr(asker, "hear", lambda sentences: [Heard(np.array([shares]))])
         (record,) = records(asker, [Sentence(TEXT, (context or Context("price"),))], **options)
         return record["polarity"], record["note"]
 
@@ -42,6 +43,26 @@ def test_unsure_is_said_only_where_asked(answered):
 def test_a_target_that_is_not_there_is_none_and_never_unsure(answered):
     polarity, note = answered([0.35, 0.45, 0.2], Context("price", "Hotel"), threshold=0.5, abstain=0.9)
     assert (polarity, note) == ("none", "the text does not mention Hotel")
+
+
+def test_another_part_that_is_judged_otherwise_is_named(make, monkeypatch):
+    asker = make()
+    assert asker.classes_ == ("none", "positive", "negative")
+
+    def note(*windows, answer=(0.1, 0.8, 0.1)):
+        heard = Heard(np.array([answer]), np.array([[window] for window in windows]))
+        monkeypatch.setattr(asker, "hear", lambda sentences: [heard])
+        return records(asker, [Sentence(TEXT, (Context("price"),))], threshold=0.5)[0]["note"]
+
+    praise, silence = (0.1, 0.8, 0.1), (0.9, 0.05, 0.05)
+    assert note(praise, (0.1, 0.2, 0.7)) == "another part of the text is judged negative (0.70)"
+    assert note(praise, silence, (np.nan,) * 3) is None
+    assert note(praise, (0.4, 0.11, 0.49)) is None
+    assert note(silence, (0.3, 0.2, 0.5), answer=silence) is None
+    assert (
+        note((0.1, 0.2, 0.7), praise, answer=(0.1, 0.2, 0.7))
+        == "another part of the text is judged positive (0.80)"
+    )
 
 
 @pytest.mark.parametrize(

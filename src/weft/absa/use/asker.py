@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -22,6 +21,7 @@ from weft.absa.model.weft_absa import WeftAbsa
 from weft.absa.records import Context, Sentence
 from weft.absa.represent.batch import Pairs, Questions, Representation, aspect_words, target_positions
 from weft.absa.use.answering import for_answers
+from weft.absa.use.windows import Heard, cut_windows
 from weft.attention.operation import cpu_multiplies_bf16
 from weft.encoder.answering.precision import Precision
 from weft.encoder.answering.product import cpu_multiplies_int8
@@ -39,7 +39,6 @@ Question: TypeAlias = Context | str | tuple[str, str]
 _CPU_TOKENS = 1536
 # Fewer are not worth a thread of their own.
 _LEAST_TOKENS = 192
-_SENTENCE_END = re.compile(r"[.!?…]+[\"')\]]*\s+")
 
 
 class Asker:
@@ -156,7 +155,11 @@ class Asker:
         return self.module(batch).logits  # pyright: ignore[reportArgumentType] - represent() pairs them
 
     def answer(self, sentences: Sequence[Sentence], batch_contexts: int = 512) -> list[Floats]:
-        """Probabilities of every question, ``(contexts, classes)`` for each sentence.
+        """Probabilities of every question, ``(contexts, classes)`` for each sentence; see :meth:`hear`."""
+        return [heard.rows for heard in self.hear(sentences, batch_contexts)]
+
+    def hear(self, sentences: Sequence[Sentence], batch_contexts: int = 512) -> list[Heard]:
+        """Probabilities of every question, and of each window of a long text.
 
         A text longer than the model reads at once is read in windows. For each question the window with
         the least probability of ``none`` speaks, among those that mention the target where any does.
@@ -174,11 +177,11 @@ class Asker:
         gathered = [Sentence(text, tuple(places)) for text, places in asked.items()]
         answers = dict(zip(asked, self._answer(gathered, batch_contexts), strict=True))
         return [
-            answers[sentence.text][[asked[sentence.text][context] for context in sentence.contexts]]
+            answers[sentence.text].of([asked[sentence.text][context] for context in sentence.contexts])
             for sentence in sentences
         ]
 
-    def _answer(self, sentences: Sequence[Sentence], batch_contexts: int) -> list[Floats]:
+    def _answer(self, sentences: Sequence[Sentence], batch_contexts: int) -> list[Heard]:
         windows = [
             (number, window)
             for number, sentence in enumerate(sentences)
@@ -196,7 +199,7 @@ class Asker:
         for (number, window), part in zip(windows, results, strict=True):
             assert part is not None  # every window is in one batch
             found[number].append((window, part))
-        return [parts[0][1] if len(parts) == 1 else self._most_telling(parts) for parts in found]
+        return [Heard(parts[0][1]) if len(parts) == 1 else self._most_telling(parts) for parts in found]
 
     def tags(self, texts: Sequence[str]) -> list[list[tuple[Offsets, NDArray[np.int64]]]]:
         """For each text its windows, each with the characters of its tokens and their tags.
@@ -303,7 +306,7 @@ class Asker:
             if sentence.text[begin:end].strip()
         ]
 
-    def _most_telling(self, parts: Sequence[tuple[Sentence, Floats]]) -> Floats:
+    def _most_telling(self, parts: Sequence[tuple[Sentence, Floats]]) -> Heard:
         contexts = parts[0][0].contexts
         stacked = np.stack([rows for _, rows in parts])
         silent = stacked[..., 0].copy()
@@ -311,7 +314,8 @@ class Asker:
             mentioned = np.array([self.mentions(window.text, context.target) for window, _ in parts])
             if mentioned.any():
                 silent[~mentioned, column] = np.inf
-        return stacked[silent.argmin(axis=0), np.arange(len(contexts))]
+                stacked[~mentioned, column] = np.nan
+        return Heard(stacked[silent.argmin(axis=0), np.arange(len(contexts))], stacked)
 
     def predict(self, texts: Sequence[str], contexts: Sequence[Question]) -> Floats:
         """Ask every text every question.
@@ -347,28 +351,6 @@ class Asker:
         return target is None or bool(
             target_positions(text, target, self.representation.pieces(text).offsets)
         )
-
-
-def cut_windows(text: str, offsets: Sequence[tuple[int, int]], room: int) -> list[tuple[int, int]]:
-    """Windows of at most ``room`` tokens, first and last + 1, that share about a quarter with the next.
-
-    They begin and end between sentences where there is such a place: what is said of a target stands with its name, and
-    half a sentence about another thing is not taken for its.
-    """
-    ends = {match.end() for match in _SENTENCE_END.finditer(text)}
-    first_tokens = [number for number, (start, _) in enumerate(offsets) if start in ends]
-    windows: list[tuple[int, int]] = []
-    first = 0
-    while True:
-        last = min(first + room, len(offsets))
-        whole = last == len(offsets)
-        if not whole:
-            last = next((n for n in reversed(first_tokens) if first + room // 2 < n <= last), last)
-        windows.append((first, last))
-        if whole:
-            return windows
-        shared = [number for number in first_tokens if max(first, last - room // 4) <= number <= last]
-        first = max(first + 1, shared[0] if shared else last - room // 4)
 
 
 def as_context(question: Question) -> Context:

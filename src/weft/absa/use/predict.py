@@ -10,13 +10,17 @@ from typing import Any
 from weft.absa.read.labelled import optional_cell, text_cell
 from weft.absa.read.table import TableRow
 from weft.absa.records import NONE, Context, Problems, Sentence
-from weft.absa.use.asker import Asker, Floats
+from weft.absa.use.asker import Asker
 from weft.absa.use.decide import decide
+from weft.absa.use.windows import Heard
 from weft.errors import ConfigError, InputError
 from weft.platform.language import foreign
 
 UNSURE = "unsure"
 """What is answered where nothing is probable enough and one asked to be told so."""
+_OPPOSITE = {"positive": "negative", "negative": "positive"}
+_JUDGED = 0.5
+"""From which share on a window of a long text is said to judge otherwise."""
 _FOREIGN = "the text seems to be in another language than English"
 
 
@@ -76,28 +80,31 @@ def records(
     sentences: Sequence[Sentence],
     threshold: float | None = None,
     abstain: float | None = None,
-    answers: Sequence[Floats] | None = None,
+    answers: Sequence[Heard] | None = None,
 ) -> list[dict[str, Any]]:
     """One record for each question: text, target, aspect, polarity, probabilities, note.
 
     ``target_found`` tells whether the text mentions the target. Where it does not, nothing can be said
     about it, and the polarity is ``none``, whatever the probabilities, which are those of the whole text. The ``note``
     says that, and where else an answer is not simply the most probable one: a threshold decided, nothing is sure
-    enough, or the text is in another language than English; it is None where there is nothing to say.
+    enough, another part of a long text is judged the other way round, or the text is in another language than English;
+    it is None where there is nothing to say.
 
     Args:
         asker: The model.
         sentences: The texts with their questions.
         threshold: See :func:`weft.absa.use.decide.decide`; the model's own where None.
         abstain: The polarity is ``unsure`` where the answer is less probable than this; None answers always.
-        answers: What :meth:`Asker.answer` gave for these sentences, where it was asked already.
+        answers: What :meth:`Asker.hear` gave for these sentences, where it was asked already.
     """
     found: list[dict[str, Any]] = []
     limit = asker.config.threshold if threshold is None else threshold
-    for sentence, probabilities in zip(sentences, answers or asker.answer(sentences), strict=True):
-        classes = decide(probabilities, limit)
+    for sentence, heard in zip(sentences, answers or asker.hear(sentences), strict=True):
+        classes = decide(heard.rows, limit)
         language = foreign(sentence.text)
-        for context, row, chosen in zip(sentence.contexts, probabilities, classes, strict=True):
+        for number, (context, row, chosen) in enumerate(
+            zip(sentence.contexts, heard.rows, classes, strict=True)
+        ):
             mentioned = asker.mentions(sentence.text, context.target)
             unsure = mentioned and abstain is not None and row[chosen] < abstain
             notes: list[str] = []
@@ -107,6 +114,11 @@ def records(
                 notes.append(f"{asker.classes_[chosen]} at {row[chosen]:.2f} is less sure than {abstain:g}")
             elif chosen != row.argmax():
                 notes.append(f"decided by the threshold {limit:g}")
+            opposite = _OPPOSITE.get(asker.classes_[chosen])
+            if mentioned and not unsure and opposite in asker.classes_:
+                share = heard.most(number, asker.classes_.index(opposite))
+                if share >= _JUDGED:
+                    notes.append(f"another part of the text is judged {opposite} ({share:.2f})")
             if language is not None:
                 notes.append(f"{_FOREIGN}: {language}")
             found.append(

@@ -43,7 +43,7 @@ def predict(task: Task, tell: Tell) -> Parts:
     """The answers of several requests, one pass through the model for all."""
     asker = _asker(task.served.absa)
     sentences = [sentences_of(request) for request in task.request["requests"]]
-    answers = asker.answer([sentence for some in sentences for sentence in some])
+    answers = asker.hear([sentence for some in sentences for sentence in some])
     found = Parts()
     first = 0
     for request, some in zip(task.request["requests"], sentences, strict=True):

@@ -1,0 +1,57 @@
+"""Texts that are longer than the model reads at once: windows of them, and what each says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+_SENTENCE_END = re.compile(r"[.!?…]+[\"')\]]*\s+")
+
+
+@dataclass(frozen=True)
+class Heard:
+    """The answers about one text.
+
+    Args:
+        rows: ``(contexts, classes)``.
+        parts: ``(windows, contexts, classes)``, what each window says; NaN where it does not mention the target and
+            another one does. None for a text of one window.
+    """
+
+    rows: Floats
+    parts: Floats | None = None
+
+    def of(self, contexts: Sequence[int]) -> Heard:
+        """The answers to these questions."""
+        return Heard(self.rows[contexts], None if self.parts is None else self.parts[:, contexts])
+
+    def most(self, context: int, column: int) -> float:
+        """The largest share of a class that a window gives it; 0 for a text of one window."""
+        return 0.0 if self.parts is None else float(np.nanmax(self.parts[:, context, column]))
+
+
+def cut_windows(text: str, offsets: Sequence[tuple[int, int]], room: int) -> list[tuple[int, int]]:
+    """Windows of at most ``room`` tokens, first and last + 1, that share about a quarter with the next.
+
+    They begin and end between sentences where there is such a place: what is said of a target stands with its name, and
+    half a sentence about another thing is not taken for its.
+    """
+    ends = {match.end() for match in _SENTENCE_END.finditer(text)}
+    first_tokens = [number for number, (start, _) in enumerate(offsets) if start in ends]
+    windows: list[tuple[int, int]] = []
+    first = 0
+    while True:
+        last = min(first + room, len(offsets))
+        whole = last == len(offsets)
+        if not whole:
+            last = next((n for n in reversed(first_tokens) if first + room // 2 < n <= last), last)
+        windows.append((first, last))
+        if whole:
+            return windows
+        shared = [number for number in first_tokens if max(first, last - room // 4) <= number <= last]
+        first = max(first + 1, shared[0] if shared else last - room // 4)
