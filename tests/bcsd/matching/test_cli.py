@@ -116,3 +116,14 @@ def test_names_are_cut_to_the_terminal_and_no_further(matching):
     assert max(map(len, narrow.splitlines()[:-1])) <= 100
     assert "…" in narrow
     assert not any(name in narrow for name in names)
+
+
+def test_a_confidence_by_itself_needs_a_rule(lexical_model, tmp_path, capsys):
+    folder = tmp_path / "builds" / "some" / "gcc-O0-x86_64"
+    folder.mkdir(parents=True)
+    (folder / "report.json").write_text(json.dumps({"report": {"role": "valid"}}), encoding="utf-8")
+    asked = ["bcsd", "calibrate", str(lexical_model), "--work", str(tmp_path), "--confidence"]
+    assert main(asked) == 2
+    assert "it has no rule of its own yet (leave out --confidence)" in capsys.readouterr().err
+    assert main([*asked, "--search", "data.parquet"]) == 2
+    assert "one of them at a time" in capsys.readouterr().err

@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 
 from weft.bcsd.matching import match as module
-from weft.bcsd.matching.fit import Lessons, fit_rule, held_out_error, judged
+from weft.bcsd.matching.fit import Lessons, fit_rule, held_out_error, judged, refit
 from weft.bcsd.matching.match import HIGHEST_SCORE, match, see
 from weft.bcsd.matching.pairs.pairing import RELATED, _anchors, call_agreement, pair
 from weft.bcsd.matching.pairs.seen import Scores, score
@@ -288,6 +288,18 @@ def test_a_fitted_rule_is_calibrated_on_what_it_saw(side_of, embedder):
     assert rule.confidence(pairs.features).mean() == pytest.approx(pairs.right.mean(), abs=0.05)
     with pytest.raises(InputError, match="needs pairs of builds"):
         fit_rule(Lessons([]))
+
+
+def test_a_confidence_is_fitted_without_the_rest_of_the_rule(side_of, embedder):
+    known = [
+        trial(side_of, embedder, "gcc-O0-x86_64.so", "gcc-O3-x86_64.so"),
+        trial(side_of, embedder, "gcc-O2-x86_64.so", "clang-O2-x86_64.so"),
+    ]
+    rule = replace(RULE, model="v", floor=0.123)
+    found = refit(Lessons(known), rule)
+    assert replace(found, confidence=rule.confidence) == rule
+    pairs = judged(Lessons(known), rule)
+    assert found.confidence(pairs.features).mean() == pytest.approx(pairs.right.mean(), abs=0.05)
 
 
 def test_unrelated_files_lower_the_confidence(side_of, embedder):

@@ -93,6 +93,16 @@ def fit_rule(lessons: Lessons, version: str = "") -> Rule:
     return replace(rule, floor=_best_floor(lessons.known, rule))
 
 
+def refit(lessons: Lessons, rule: Rule) -> Rule:
+    """The rule with another confidence: the worth of the evidence and the floor stay, and so do nearly all matches.
+
+    Args:
+        lessons: What to fit it to.
+        rule: The rule as it is; how sure it is of pairs decides a few of the pairs.
+    """
+    return fit_confidence(judged(lessons, rule), rule)
+
+
 def held_out_error(lessons: Lessons, rule: Rule) -> float:
     """Calibration error of the confidence in pairs of related files, each package judged by a fit without it.
 

@@ -25,6 +25,11 @@ def parser() -> Parser:
         metavar="DATA",
         help="fit how sure searches are instead, to the validation packages of this joined data set",
     )
+    result.add_argument(
+        "--confidence",
+        action="store_true",
+        help="fit how sure matches are, and leave the rest of the model's rule as it is",
+    )
     add_out(result, "FILE", "what was fitted", default="match.json or search.json beside the model")
     add_json(result)
     add_machine(result)
@@ -34,11 +39,13 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run ``weft bcsd calibrate``."""
     arguments = parser().parse_args(argv)
+    if arguments.search is not None and arguments.confidence:
+        raise ConfigError("--search and --confidence are two things: one of them at a time")
     if arguments.search is not None:
         return _search(arguments)
-    from weft.bcsd.matching.fit import STRANGERS, Lessons, fit_rule, held_out_error
+    from weft.bcsd.matching.fit import STRANGERS, Lessons, fit_rule, held_out_error, refit
     from weft.bcsd.matching.pairs.evidence import KINDS
-    from weft.bcsd.matching.rule import RULE_FILE, save_rule
+    from weft.bcsd.matching.rule import RULE_FILE, rule_of, save_rule
     from weft.bcsd.matching.trial import FURTHER, SETTINGS, built, packages_of, strangers, trials, with_fewer
     from weft.bcsd.use.embedder import Embedder
     from weft.bcsd.use.store import find
@@ -48,11 +55,14 @@ def run(argv: list[str]) -> int:
     if not packages:
         raise ConfigError("no validation package is built", where=str(arguments.work), hint="--work DIR")
     embedder = Embedder.load(folder, device=device_of(arguments), precision="auto")
+    rule, fitted = rule_of(folder, embedder.version)
+    if arguments.confidence and not fitted:
+        raise ConfigError("it has no rule of its own yet", where=str(folder), hint="leave out --confidence")
     settings = {**SETTINGS, **built(packages, FURTHER)}
     known = list(trials(packages, settings, embedder, "valid"))
     fewer = [with_fewer(trial, embedder.weights) for trial in known]
     lessons = Lessons(known, fewer, strangers(known, embedder.weights, STRANGERS))
-    rule = fit_rule(lessons, embedder.version)
+    rule = refit(lessons, rule) if arguments.confidence else fit_rule(lessons, embedder.version)
     output = arguments.out or folder / RULE_FILE
     save_rule(rule, output)
     if arguments.json:

@@ -1,7 +1,8 @@
 """Extraction against angr: agreement of blocks and edges, every disagreement classed, and speed.
 
 Runs where angr is installed, which needs an environment of its own (its pins differ from ours):
-``PYTHONPATH=src python -m weft.bench.bcsd.extraction.angr FILE…``. The same files go through both in one process.
+``PYTHONPATH=src python -m weft.bench.bcsd.extraction.angr FILE…``. The same files go through both in one process;
+with ``--native`` before them through ours alone, anywhere: as the comparison times it, and to rows without operations.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from weft.bcsd.disassemble.interface import EdgeKind, Function
 from weft.bcsd.disassemble.native import NativeDisassembler
 from weft.bcsd.read import open_image
 from weft.bcsd.represent import Normaliser
+from weft.bcsd.use.extract_files import build_table
 
 SAMPLE = 200
 _SMALLEST = 3
@@ -143,14 +145,38 @@ def measure(path: str, total: Agreement, dice: random.Random, most: int) -> None
         compare(ours[address], theirs[address], theirs.keys(), blocks, total)
 
 
+def native(files: list[str]) -> dict[str, float]:
+    """Functions a second of ours alone: blocks, edges and tokens, and whole rows with what callees add, not lifted."""
+    found, seconds, whole = 0, 0.0, 0.0
+    for path in files:
+        begun = time.process_time()
+        image = open_image(path)
+        normaliser = Normaliser(image.architecture)
+        for function in NativeDisassembler().functions(image):
+            normaliser.tokens(function)
+            found += 1
+        seconds += time.process_time() - begun
+        begun = time.process_time()
+        for _ in build_table(path, lifter="none")[0].tables():
+            pass
+        whole += time.process_time() - begun
+    return {"functions": found, "native": round(found / seconds, 1), "rows": round(found / whole, 1)}
+
+
 def main(paths: list[str]) -> int:
     """Compare the files of each architecture; print one JSON object per architecture."""
+    alone, paths = paths[:1] == ["--native"], [path for path in paths if path != "--native"]
     groups: dict[str, list[str]] = {}
     for path in paths:
         groups.setdefault(open_image(path).architecture, []).append(path)
     # As the workers of extraction do; angr, whose objects the collector goes through in vain, gains more from it.
     gc.set_threshold(200_000, 50, 100)
     # Both import much the first time they run: not part of their speed.
+    if alone:
+        native(paths[:1])
+        for architecture, files in groups.items():
+            print(json.dumps({"architecture": architecture, "files": len(files), **native(files)}))  # noqa: T201
+        return 0
     measure(paths[0], Agreement(), random.Random(0), 0)
     for architecture, files in groups.items():
         total = Agreement()
