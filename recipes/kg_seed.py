@@ -321,8 +321,8 @@ def score(
         "kept": kept,
         "right": sum(right[:kept]),
         "f1": round(2 * sum(right[:kept]) / max(kept + new, 1), 4),
-        "average_precision": _average(right, new),
-        "valid_average_precision": _average(right_there, new_there),
+        "average_precision": average_precision(right, new),
+        "valid_average_precision": average_precision(right_there, new_there),
     }
 
 
@@ -345,7 +345,7 @@ def _judged(
     return right, [item.score for item in ordered], there
 
 
-def _average(right: Sequence[bool], there: int) -> float:
+def average_precision(right: Sequence[bool], there: int) -> float:
     """Precision at the rank of each right guess, summed, by the number of facts that there are."""
     found, total = 0, 0.0
     for rank, hit in enumerate(right, 1):

@@ -10,7 +10,8 @@ plain made sentences as well. Then leaves, pairs and relations, and the lower la
 the training part, from made texts, from the training part cut into sentences, from plain made sentences, and from the
 training part with the mentions that the model found itself. Then confidences are fitted on what the model reads out of
 the raw documents of the validation part, whole and cut. OUT/model is the model, its matrices in bytes of six bits. It
-goes on where it was stopped. With --mentions-of MODEL and another --seed the relations alone are trained anew.
+goes on where it was stopped. With --mentions-of MODEL and another --seed the relations alone are trained anew, with
+--relations-of MODEL what finds mentions alone.
 """
 
 from __future__ import annotations
@@ -204,6 +205,9 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--mentions-of", metavar="MODEL", help="take what finds mentions from a model; no teacher is needed"
     )
+    parser.add_argument(
+        "--relations-of", metavar="MODEL", help="take all but what finds mentions from a model"
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="OUT")
     parser.add_argument("--made", type=int, default=200, help="made texts (200)")
     parser.add_argument("--plain", type=int, default=3000, help="made plain sentences (3000)")
@@ -219,7 +223,8 @@ def main(argv: list[str]) -> int:
     dataset = load_text_dataset(arguments.data)
     made = made_texts(dataset, max(arguments.made, MADE_FOR_MENTIONS))
     plain = plain_texts(dataset, max(arguments.plain, PLAIN_FOR_MENTIONS))
-    model = started(arguments, dataset, tuned=True)
+    begin = None if arguments.relations_of is None else find_model("kg", arguments.relations_of)
+    model = started(arguments, dataset, tuned=True) if begin is None else EntityGraphModel.load(begin)
     assert model.mentions is not None
     if arguments.mentions_of is None:
         before, after = mentions_learnt(arguments, dataset, made[:MADE_FOR_MENTIONS], plain)
@@ -231,16 +236,22 @@ def main(argv: list[str]) -> int:
             parser.error(f"{arguments.mentions_of} finds no mentions")
         found = dict(other.state_dict())
     model.mentions.load_state_dict(found)
-    model.mentions.requires_grad_(False)
-    documents = documents_of(arguments.corpus, "redocred", arguments.split, "train", Funnel())
-    more = [*made[: arguments.made], *plain[: arguments.plain]]
-    everything = with_documents(dataset, [*more, *short_and_found(model, dataset, documents)])
-    seed_everything(arguments.seed)
-    config = replace(settings(arguments), epochs=arguments.relation_epochs, weight_decay=0.05, warmup=0.08)
-    course(model, everything, config, pairs_together=PAIRS_TOGETHER).run(arguments.out / "relations")
     folder = arguments.out / "model"
+    if begin is None:
+        model.mentions.requires_grad_(False)
+        documents = documents_of(arguments.corpus, "redocred", arguments.split, "train", Funnel())
+        more = [*made[: arguments.made], *plain[: arguments.plain]]
+        everything = with_documents(dataset, [*more, *short_and_found(model, dataset, documents)])
+        seed_everything(arguments.seed)
+        config = replace(
+            settings(arguments), epochs=arguments.relation_epochs, weight_decay=0.05, warmup=0.08
+        )
+        course(model, everything, config, pairs_together=PAIRS_TOGETHER).run(arguments.out / "relations")
+        schema = typed_schema(with_documents(dataset, made))
+    else:
+        schema = Schema.load(begin / "schema.json")
     model.save(folder, dataset.tokenizer.tokenizer, bits=BITS)
-    typed_schema(with_documents(dataset, made)).save(folder / "schema.json")
+    schema.save(folder / "schema.json")
     extractor = calibrated(EntityExtractor.load(folder), arguments.corpus, arguments.split)
     if extractor.confidence is not None:
         extractor.confidence.save(folder)

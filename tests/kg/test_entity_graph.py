@@ -13,7 +13,8 @@ from weft.encoder.config import EncoderConfig
 from weft.errors import ConfigError, InputError
 from weft.kg.dataset.text import TextBuildConfig, build_redocred
 from weft.kg.entity_config import EntityGraphConfig
-from weft.kg.learn.text import course, entity_loss, from_scratch, with_frozen_states
+from weft.kg.learn.setup import Setup, Shape
+from weft.kg.learn.text import course, entity_loss, from_scratch, weight_of_unstated, with_frozen_states
 from weft.kg.model.entity_graph import EntityGraphModel, threshold_loss
 from weft.kg.model.pairs import DISTANCES, distance_buckets
 from weft.kg.represent.entities import EntityExample, entity_batch
@@ -146,6 +147,43 @@ def test_loss_equals_a_loop() -> None:
         above = -sum(float(row[r] - torch.logsumexp(row[[0, *true]], 0)) for r in true)
         expected.append(above - float(row[0] - torch.logsumexp(row[others], 0)))
     assert float(threshold_loss(scores, labels, pairs)) == pytest.approx(sum(expected) / len(expected))
+    weights = [1.0 if labels[0, i, j].any() else 0.1 for i, j in pairs[0].nonzero().tolist()]
+    assert 0.1 in weights
+    assert 1.0 in weights
+    weighed = sum(w * value for w, value in zip(weights, expected, strict=True)) / sum(weights)
+    assert float(threshold_loss(scores, labels, pairs, 0.1)) == pytest.approx(weighed)
+
+
+def test_pairs_without_a_fact_are_weighed_by_how_many_there_are() -> None:
+    sparse = replace(example(5, entities=5), facts=torch.tensor([[0, 1, 1], [0, 2, 1], [3, 1, 2]]))
+    none = replace(example(6), facts=torch.empty(0, 3, dtype=torch.int64))
+    # Five entities make twenty pairs, four make twelve; two pairs have facts.
+    assert weight_of_unstated([sparse, none], 6.0) == pytest.approx(6 * 2 / 30)
+    assert weight_of_unstated([sparse, none], 15.0) == weight_of_unstated([sparse, none], 99.0) == 1.0
+    assert weight_of_unstated([none], 6.0) == 1.0
+
+
+def test_a_training_weighs_pairs_without_a_fact(texts: TextDataset, tmp_path: Path) -> None:
+    seen: list[float] = []
+    told, *others = texts.documents_of("train")
+    few = replace(
+        texts,
+        passages=tuple(
+            replace(item, facts=item.facts[:0]) if item.document in others else item
+            for item in texts.passages
+        ),
+    )
+    assert any(len(item.facts) for item in few.passages if item.document == told)
+    for unstated in (None, 6.0):
+        torch.manual_seed(0)
+        model = from_scratch(few, hidden_size=32, layers=1, heads=2, pair_size=16)
+        config = TrainConfig(steps=1, batch_size=64, learning_rate=1e-9, restore_best=False)
+        outcome = course(model, few, config, unstated=unstated).run(tmp_path / str(unstated))
+        seen.append(outcome.history.evaluations[-1]["loss"])
+    # The rate is too small to learn anything: what differs is how pairs without a fact count.
+    assert seen[1] > 1.05 * seen[0]
+    with pytest.raises(ConfigError, match="must be above 0"):
+        Setup(tmp_path, tmp_path, Shape(kind="entities"), unstated=0.0)
 
 
 def test_distances_equal_brute_force() -> None:

@@ -48,6 +48,7 @@ class LineReader:
 
     schema = Schema(tuple(Relation(name, f"the {number}th") for number, name in enumerate(RELATIONS)))
     spelling: Spelling = "folded"
+    asked = ()
 
     def __init__(self, version: str, seconds: float) -> None:
         self.version = version

@@ -12,7 +12,10 @@ from weft.cli.table import table
 from weft.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from weft.kg.evaluate.judge import Verdict
+    from weft.kg.worded.judge import WordsScore
 
 
 def parser() -> Parser:
@@ -46,6 +49,12 @@ def parser() -> Parser:
         help="fit the model's confidences on this file's part valid first, and save them with it",
     )
     result.add_argument(
+        "--by-words",
+        action="store_true",
+        help="leave each of the model's relations out in turn and read it by its definition alone: what "
+        "`weft kg extract --relation` is worth (Re-DocRED)",
+    )
+    result.add_argument(
         "--model",
         required=True,
         metavar="NAME|DIR",
@@ -60,7 +69,7 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run ``weft kg judge``."""
     arguments = parser().parse_args(argv)
-    from weft.kg.evaluate.judge import calibrated, verdict
+    from weft.kg.evaluate.judge import calibrated, verdict, words_verdict
     from weft.kg.extraction.entities import EntityExtractor
     from weft.kg.read.funnel import Funnel
     from weft.platform.models import find_model
@@ -77,6 +86,13 @@ def run(argv: list[str]) -> int:
     funnel = Funnel()
     for path in arguments.files:
         form = arguments.format or ("texts" if path.suffix in (".yaml", ".yml") else "redocred")
+        if arguments.by_words:
+            if form != "redocred":
+                raise ConfigError(
+                    "--by-words needs documents with the model's own relations", where=str(path)
+                )
+            found[str(path)] = words_verdict(extractor, path, arguments.split, arguments.part, funnel)
+            continue
         found[str(path)] = verdict(extractor, path, form, arguments.split, arguments.part, funnel)
     for reason, items in funnel.listed.items():
         print(f"left out: {len(items)} {reason}, the first: {items[0]}", file=sys.stderr)
@@ -87,7 +103,27 @@ def run(argv: list[str]) -> int:
     return 0
 
 
+def _words(name: str, scores: Mapping[str, WordsScore]) -> str:
+    from weft.kg.worded.judge import SURE
+
+    lines = [name]
+    for what, score in scores.items():
+        rows: list[tuple[object, ...]] = [
+            (relation, item.facts, f"{item.by_words:.3f}", f"{item.trained:.3f}")
+            for relation, item in score.relations.items()
+        ]
+        rows.append(("mean", "", f"{score.by_words:.3f}", f"{score.trained:.3f}"))
+        lines.append(table((f"left out, {what}", ">facts", ">F1 by words", ">F1 trained"), rows))
+        lines.append(
+            f"calibration error {score.calibration_error:.3f}; "
+            f"at least {SURE:.2f} sure: {score.sure}, right {score.surely_right:.3f}"
+        )
+    return "\n".join(lines)
+
+
 def _listing(name: str, found: Verdict) -> str:
+    if found.words is not None and found.bare_words is not None:
+        return _words(name, {"types said": found.words, "words alone": found.bare_words})
     rows: list[tuple[object, ...]] = []
     if found.mentions is not None:
         rows.append(("mentions", *(f"{value:.3f}" for value in found.mentions)))

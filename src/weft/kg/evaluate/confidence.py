@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import CheckpointError, InputError
-from weft.platform.confidence import Isotonic, fit_isotonic
+from weft.platform.confidence import Isotonic, Logistic, fit_isotonic, fit_logistic
 from weft.platform.files import write_json
 from weft.platform.reading import read_json
 
@@ -39,6 +39,7 @@ class Confidence:
             is of types that are plain from the code.
         short: Of answers about short texts, a sentence or a few; None where all are treated alike. What a model of
             documents says of a sentence is right more often than what it says as surely of a document.
+        worded: Of relations that training never saw, asked for by their words; None where none can be.
     """
 
     pooled: Isotonic
@@ -46,6 +47,7 @@ class Confidence:
     guessed: Mapping[str, Isotonic] = field(default_factory=dict)
     unstated: Mapping[str, Isotonic] = field(default_factory=dict)
     short: Confidence | None = None
+    worded: Logistic | None = None
 
     @staticmethod
     def fit(
@@ -80,6 +82,24 @@ class Confidence:
     def with_short(self, answers: Iterable[tuple[str, float, bool]], *, prior: int = _PRIOR) -> Confidence:
         """The same with other maps for short texts, learnt from answers about such; maps as fine as 0.004."""
         return replace(self._thinned(), short=Confidence.fit(answers, prior=prior)._thinned())
+
+    def with_worded(self, answers: Sequence[tuple[str, float, bool]]) -> Confidence:
+        """The same with a map for relations by words, learnt from answers about relations left out in turn.
+
+            c(p) = σ(c_0 + c_1 log p / (1 − p))
+
+        Those of which no answer is right do not count: a relation is asked for of which the texts speak.
+        """
+        there = {relation for relation, _, right in answers if right}
+        kept = [item for item in answers if item[0] in there]
+        if not kept:
+            return replace(self, worded=None)
+        right = np.array([item[2] for item in kept], dtype=np.float64)
+        return replace(self, worded=fit_logistic(_log_odds(np.array([item[1] for item in kept])), right))
+
+    def of_words(self, probability: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How often answers of a relation by words are right; the raw ones where there is no map for them."""
+        return probability if self.worded is None else self.worded(_log_odds(probability))
 
     def of_text(self, relation: str, probability: NDArray[np.float64], tokens: int) -> NDArray[np.float64]:
         """How often answers about a text of so many tokens are right.
@@ -118,7 +138,8 @@ class Confidence:
         maps = {"by_relation": self.by_relation, "guessed": self.guessed, "unstated": self.unstated}
         record = {kind: {name: found.to_json() for name, found in of.items()} for kind, of in maps.items()}
         short = {} if self.short is None else {"short": self.short._record()}
-        return {"pooled": self.pooled.to_json(), **record, **short}
+        worded = {} if self.worded is None else {"worded": self.worded.to_json()}
+        return {"pooled": self.pooled.to_json(), **record, **short, **worded}
 
     def _thinned(self) -> Confidence:
         """The same with fewer knots; relations alone, which is what models of texts have."""
@@ -141,6 +162,12 @@ class Confidence:
             raise CheckpointError(f"not a calibration: {error}", where=str(path)) from error
 
 
+def _log_odds(probability: NDArray[np.float64]) -> NDArray[np.float64]:
+    """``(items, 1)``: log p / (1 − p)."""
+    kept = probability.clip(1e-12, 1 - 1e-12)
+    return np.log(kept / (1 - kept))[:, None]
+
+
 def _confidence(record: Any, where: str) -> Confidence:
     # Models calibrated before the kinds were told apart lack some of them.
     relations, guessed, unstated = (
@@ -148,7 +175,10 @@ def _confidence(record: Any, where: str) -> Confidence:
         for maps in (record["by_relation"], record.get("guessed", {}), record.get("unstated", {}))
     )
     short = _confidence(record["short"], where) if "short" in record else None
-    return Confidence(Isotonic.from_json(record["pooled"], where), relations, guessed, unstated, short)
+    worded = Logistic.from_json(record["worded"], where) if "worded" in record else None
+    return Confidence(
+        Isotonic.from_json(record["pooled"], where), relations, guessed, unstated, short, worded
+    )
 
 
 def _fit(

@@ -19,6 +19,7 @@ from weft.kg.read.labelled_texts import read_labelled_texts
 from weft.kg.read.redocred import read_redocred
 from weft.kg.read.sentences import pieces
 from weft.kg.read.sentences_with_entities import read_crossre
+from weft.kg.worded.judge import WordsScore, words_answers, words_score
 from weft.platform.reading import read_object
 
 Format = Literal["texts", "redocred", "crossre"]
@@ -40,6 +41,8 @@ class Verdict:
         facts: At least 0.5 sure; None where facts are labelled in other relations.
         chosen: At least as sure as gives the highest F1 on the split's part valid; None without one.
         texts: Of labelled texts.
+        words: Of relations by words, of which the types are said; None where they are not asked for.
+        bare_words: The same without types.
     """
 
     mentions: tuple[float, float, float] | None = None
@@ -48,11 +51,13 @@ class Verdict:
     facts: RawScore | None = None
     chosen: RawScore | None = None
     texts: LabelledScore | None = None
+    words: WordsScore | None = None
+    bare_words: WordsScore | None = None
 
     def record(self) -> dict[str, object]:
         """As JSON."""
         found = {name: value for name, value in asdict(self).items() if value is not None}
-        for name in ("facts", "chosen", "texts"):
+        for name in ("facts", "chosen", "texts", "words", "bare_words"):
             score = getattr(self, name)
             if score is not None:
                 found[name] = score.record()
@@ -122,12 +127,32 @@ def verdict(
     )
 
 
+def words_verdict(
+    extractor: EntityExtractor, path: Path, split: Path | None, part: str, funnel: Funnel
+) -> Verdict:
+    """Judge what relations by words are worth: each of the model's own left out in turn.
+
+    Raises:
+        ConfigError: The model finds no mentions, or has no confidence for such relations.
+        InputError: The file cannot be read.
+    """
+    _finds(extractor)
+    if extractor.confidence is None or extractor.confidence.worded is None:
+        raise ConfigError(
+            "the model has no confidence for relations by words", hint="fit one with --calibrate"
+        )
+    documents = documents_of(path, "redocred", split, part, funnel)
+    words, bare = (words_score(extractor, documents, typed=typed) for typed in (True, False))
+    return Verdict(words=words, bare_words=bare)
+
+
 def calibrated(
     extractor: EntityExtractor, path: Path, split: Path | None, part: str = VALID
 ) -> EntityExtractor:
     """The model with confidences fitted on what it reads out of raw documents: on mentions that it found itself.
 
-    Those of short texts are fitted on the same documents cut into runs of one to three sentences.
+    Those of short texts are fitted on the same documents cut into runs of one to three sentences, those of relations by
+    words on the model's own relations, each left out in turn, half of them asked for with types and half without.
 
     Args:
         extractor: Any; its own confidences are not looked at.
@@ -140,14 +165,17 @@ def calibrated(
         InputError: The file cannot be read.
     """
     _finds(extractor)
-    bare = replace(extractor, confidence=None)
+    bare = replace(extractor, confidence=None, worded=None, left_out=False)
     documents = documents_of(path, "redocred", split, part, Funnel())
     short = [piece for number, whole in enumerate(documents) for piece in pieces(whole, Random(number))]
     long, brief = (
         [(item.fact.relation, item.fact.confidence, item.gold is not None) for item in judge(bare, part)]
         for part in (documents, short)
     )
-    return replace(extractor, confidence=Confidence.fit(long, prior=_PRIOR).with_short(brief, prior=_PRIOR))
+    fitted = Confidence.fit(long, prior=_PRIOR).with_short(brief, prior=_PRIOR)
+    if all(relation.definition for relation in extractor.schema.relations):
+        fitted = fitted.with_worded(words_answers(bare, documents))
+    return replace(extractor, confidence=fitted)
 
 
 def _finds(extractor: EntityExtractor) -> None:

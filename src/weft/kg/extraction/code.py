@@ -21,7 +21,7 @@ from weft.kg.extraction.model import model_version
 from weft.kg.languages.around import around
 from weft.kg.languages.language import Language, ParsedFile
 from weft.kg.languages.unit import Open
-from weft.kg.schema import Schema
+from weft.kg.schema import Relation, Schema
 from weft.kg.storage.layout import Evidence, Spelling
 from weft.platform.reading import SOURCE_BYTES, read_bytes
 
@@ -79,6 +79,7 @@ class CodeReader:
     """
 
     spelling: Spelling = "exact"
+    asked: tuple[Relation, ...] = ()
 
     def __init__(self, extractor: Extractor, beams: int, version: str, floor: float = 0.0) -> None:
         self.floor = floor

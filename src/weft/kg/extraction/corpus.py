@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 from weft.errors import ConfigError, InputError
 from weft.kg.combine.tally import Tally
 from weft.kg.languages.unit import Open
-from weft.kg.schema import Schema
+from weft.kg.schema import Relation, Schema
 from weft.kg.storage.layout import Evidence, Spelling, Status
 from weft.kg.storage.writer import Writer, create_store, open_writer
 from weft.platform.processes import Limits, Outcome, run_here, run_loaded
@@ -60,11 +60,13 @@ class Reader(Protocol):
         schema: The relations that it speaks of.
         version: Hash of all that decides what it answers.
         spelling: How names of its entities fold.
+        asked: Relations of the schema that it was asked for by their words; a store takes them in.
     """
 
     schema: Schema
     version: str
     spelling: Spelling
+    asked: tuple[Relation, ...]
 
     def read(self, source: Source) -> Found:
         """The facts of a document; none where there are none.
@@ -208,6 +210,7 @@ def extract_corpus(
     create_store(store, reader.schema, reader.spelling)
     report = Report()
     with open_writer(store) as writer:
+        writer.add_relations(reader.asked)
         writer.check_schema(reader.schema)
         seen: set[str] = set()
         waiting = _changed(sources, writer, reader.version, seen, report)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from weft.encoder.answering.precision import Precision, arithmetic_of
+from weft.errors import ConfigError
 from weft.kg.agreement.agree import with_inverses, without_contradictions
 from weft.kg.dataset.chunks import Chunk, ChunkMention
 from weft.kg.dataset.tokens import CodeTokenizer
@@ -25,7 +26,8 @@ from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.represent.document import document_passages
 from weft.kg.represent.entities import EntityExample, entity_batch
-from weft.kg.schema import Schema
+from weft.kg.schema import Relation, Schema
+from weft.kg.worded.scores import LEAST_WORDED, WordedScores, worded_scores
 from weft.train.batching import to_device
 
 Span = tuple[int, int]
@@ -70,14 +72,18 @@ class EntityExtractor:
     Args:
         model: In eval mode.
         tokenizer: The one that it was trained with.
-        schema: Its relations; those whose types do not fit a pair are not asked.
+        schema: Its relations, and after them those asked for by words. Whose types do not fit a pair is not asked.
         confidence: None for raw probabilities.
+        worded: Scores the relations that are asked for by words.
+        left_out: Whether these are the schema's own, each scored as if it were not trained: to judge by.
     """
 
     model: EntityGraphModel
     tokenizer: CodeTokenizer
     schema: Schema
     confidence: Confidence | None
+    worded: WordedScores | None = None
+    left_out: bool = False
 
     @staticmethod
     def load(
@@ -142,6 +148,38 @@ class EntityExtractor:
         agreed = without_contradictions(list(best.values()), self.schema)
         return sorted(agreed, key=lambda fact: (fact.place, fact.relation, fact.tail_place))
 
+    def asked(self, relations: Sequence[Relation]) -> EntityExtractor:
+        """The same, which states facts of these relations as well; training never saw them.
+
+        Raises:
+            ConfigError: The model has no confidence for such relations, or no definitions to compare with.
+        """
+        if not relations:
+            return self
+        if self.confidence is None or self.confidence.worded is None:
+            raise ConfigError(
+                "the model takes no relations by words: it has no confidence for them",
+                hint="`weft kg judge FILE --split SPLIT --model MODEL --calibrate` fits one",
+            )
+        scores = worded_scores(self.model, self.tokenizer, self.schema, relations)
+        return replace(self, schema=Schema((*self.schema.relations, *relations)), worded=scores)
+
+    def without_training(self, relations: Sequence[Relation] = ()) -> EntityExtractor:
+        """The same, each of its own relations read by its definition alone, as if it and its inverse were not trained.
+
+        The states of pairs have learnt from that relation, so this flatters what a relation by words is worth.
+
+        Args:
+            relations: The schema's, in order, with other types; as they are where none are given.
+        """
+        own = tuple(relations) or self.schema.relations
+        scores = worded_scores(self.model, self.tokenizer, self.schema, own, left_out=True)
+        plain = Schema(tuple(replace(item, inverse="", one_tail=False) for item in own))
+        return replace(self, schema=plain, worded=scores, left_out=True)
+
+    def _is_worded(self, relation: int) -> bool:
+        return self.left_out or relation >= self.model.config.num_relations - 1
+
     @cached_property
     def _allowed(self) -> NDArray[np.bool_]:
         """``(relations, types, types)``: which types of head and tail a relation may have."""
@@ -160,9 +198,20 @@ class EntityExtractor:
         device = next(self.model.parameters()).device
         batch = to_device(entity_batch([example for example, _ in part]), device)
         scores = self.model(batch)
-        margin = with_inverses(scores[..., 1:] - scores[..., :1], self.schema.inverses())
+        margin = scores[..., 1:] - scores[..., :1]
+        least_of = torch.full(margin.shape[-1:], LEAST)
+        if self.worded is None:
+            margin = with_inverses(margin, self.schema.inverses())
+        else:
+            others = self.worded(margin, batch.types)
+            least_others = torch.full(others.shape[-1:], LEAST_WORDED)
+            if self.left_out:
+                margin, least_of = others, least_others
+            else:
+                margin = torch.cat([with_inverses(margin, self.schema.inverses()), others], dim=-1)
+                least_of = torch.cat([least_of, least_others])
         margin = margin.masked_fill(~batch.pairs()[..., None], float("-inf"))
-        found = torch.nonzero(margin >= LEAST)
+        found = torch.nonzero(margin >= least_of.to(device))
         probability = margin[tuple(found.unbind(1))].double().sigmoid().cpu().numpy()
         places = found.cpu().numpy()
         for row, (example, chunks) in enumerate(part):
@@ -189,7 +238,11 @@ class EntityExtractor:
             fits = fits[self._allowed[number, types[places[fits, 0]], types[places[fits, 1]]]]
             confidence = raw[fits]
             if self.confidence is not None:
-                confidence = self.confidence.of_text(relation.name, confidence, len(example.ids))
+                confidence = (
+                    self.confidence.of_words(confidence)
+                    if self._is_worded(number)
+                    else self.confidence.of_text(relation.name, confidence, len(example.ids))
+                )
             for place, value in zip(fits.tolist(), confidence.tolist(), strict=True):
                 if value < least:
                     continue

@@ -42,6 +42,7 @@ class Extraction:
         threads: For a model of code: of torch in each process. A model of text computes on one in each, so that the
             same text gives the same bytes.
         arithmetic: For a model of text: of its layers; a store keeps facts of one arithmetic.
+        asked: For a model of text: relations that training never saw, each ``NAME: DEFINITION`` or a schema file.
 
     Raises:
         ConfigError: No beam.
@@ -62,6 +63,7 @@ class Extraction:
     device: str = "cpu"
     threads: int = 1
     arithmetic: Precision = "fp32"
+    asked: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.beams < 1:
@@ -136,6 +138,8 @@ def _sources(
                 f"--precision {options.arithmetic}: a model of code computes in fp32 alone",
                 hint="leave --precision out",
             )
+        if options.asked:
+            raise ConfigError("relations by words are for a model of text; this one reads source code")
         loader = CodeLoader(
             folder, options.beams, options.device, options.threads, options.endpoint, options.floor
         )
@@ -145,5 +149,5 @@ def _sources(
             "--llm combines the tokens of tails, and a model of text spells none",
             hint="its tails are entities of the text; leave --llm out",
         )
-    text = TextLoader(folder, options.seeds, options.near, options.device, options.arithmetic)
+    text = TextLoader(folder, options.seeds, options.near, options.device, options.arithmetic, options.asked)
     return text_sources(place, name, met), text

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 
 from weft.encoder.answering.precision import Precision, arithmetic_of
-from weft.errors import InputError
+from weft.errors import ConfigError, InputError
 from weft.kg.agreement.demonyms import with_countries
 from weft.kg.extraction.corpus import Found, Source
 from weft.kg.extraction.entities import EntityExtractor, EntityFact
@@ -25,8 +25,9 @@ from weft.kg.read.funnel import Funnel
 from weft.kg.read.redocred import read_redocred
 from weft.kg.read.seeds import read_seeds
 from weft.kg.read.sentences import sentence_starts
-from weft.kg.schema import Schema
+from weft.kg.schema import Relation, Schema
 from weft.kg.storage.layout import Evidence, Spelling
+from weft.kg.worded.relation import asked_relations
 from weft.platform.language import foreign
 from weft.platform.models import find_model
 
@@ -49,6 +50,7 @@ class TextLoader:
         near: Names are near from this Jaccard similarity on; None for exact names alone.
         device: Where to compute.
         arithmetic: Of the layers of a model that finds mentions.
+        asked: Relations by words; see :func:`weft.kg.worded.relation.asked_relations`.
     """
 
     folder: Path
@@ -56,6 +58,7 @@ class TextLoader:
     near: float | None = 0.5
     device: str = "cpu"
     arithmetic: Precision = "fp32"
+    asked: tuple[str, ...] = ()
 
     def __call__(self) -> TextReader:
         """Load it in this process.
@@ -63,10 +66,21 @@ class TextLoader:
         Raises:
             CheckpointError: It is damaged, or no model of text.
             InputError: A seed cannot be read, or names no entity.
+            ConfigError: The model takes no relations by words, or one of them is none.
         """
         # On several threads sums come in another order, and the last bits of a confidence with them.
         torch.set_num_threads(1)
-        extractor, linker, versions = self._extractor(), None, list[str]()
+        extractor, linker, versions = self._extractor(), None, list[object]()
+        asked: tuple[Relation, ...] = ()
+        if self.asked:
+            if isinstance(extractor, TailExtractor):
+                raise ConfigError(
+                    "relations by words are for models that find entities; this one fills leaves",
+                    where=str(self.folder),
+                )
+            asked = asked_relations(self.asked, extractor.schema)
+            extractor = extractor.asked(asked)
+            versions.append(asked)
         if (chosen := arithmetic_of(self.arithmetic, torch.device(self.device))) is not None:
             versions.append(chosen)
         if isinstance(extractor, TailExtractor):
@@ -77,7 +91,8 @@ class TextLoader:
             if not entities:
                 raise InputError("names no entity of the model's relations", where=str(self.seeds[0]))
             linker = Linker(entities, self.near)
-        return TextReader(extractor, linker, model_version(self.folder, self.near, *digests, *versions))
+        version = model_version(self.folder, self.near, *digests, *versions)
+        return TextReader(extractor, linker, version, asked)
 
     def _extractor(self) -> EntityExtractor | TailExtractor:
         if model_kind(self.folder) == TEXT_KIND:
@@ -122,16 +137,23 @@ class TextReader:
         extractor: The model.
         linker: Finds entities; None where documents bring their mentions.
         version: Hash of all that decides what it answers.
+        asked: The relations of the model's schema that it was asked for by words.
     """
 
     spelling: Spelling = "folded"
 
     def __init__(
-        self, extractor: EntityExtractor | TailExtractor, linker: Linker | None, version: str
+        self,
+        extractor: EntityExtractor | TailExtractor,
+        linker: Linker | None,
+        version: str,
+        asked: tuple[Relation, ...] = (),
     ) -> None:
         self.extractor = extractor
         self.linker = linker
         self.version = version
+        self.asked = asked
+        self._untrained = {relation.name for relation in asked}
         self.schema: Schema = extractor.schema
 
     def read(self, source: Source) -> Found:
@@ -168,6 +190,7 @@ class TextReader:
                 chunk_end=fact.span[1],
                 line=text.count("\n", 0, fact.place[0]) + 1,
                 sentence=sentences_of(text, starts, fact.place, fact.tail_place),
+                origin="words" if fact.relation in self._untrained else "model",
                 head_kind=fact.head_type,
                 tail_kind=fact.tail_type,
             )

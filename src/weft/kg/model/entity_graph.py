@@ -213,7 +213,7 @@ def _build(values: Mapping[str, Any]) -> EntityGraphModel:
     return EntityGraphModel(EntityGraphConfig.from_dict(values))
 
 
-def threshold_loss(scores: Tensor, labels: Tensor, pairs: Tensor) -> Tensor:
+def threshold_loss(scores: Tensor, labels: Tensor, pairs: Tensor, unstated: float = 1.0) -> Tensor:
     """Facts above their pair's threshold, everything else below it.
 
         −Σ_{r true} log softmax(l over the true ones and 0)_r − log softmax(l over the others and 0)_0
@@ -222,9 +222,10 @@ def threshold_loss(scores: Tensor, labels: Tensor, pairs: Tensor) -> Tensor:
         scores: ``(B, N, N, num_relations)``; column 0 is the threshold.
         labels: ``(B, N, N, num_relations)`` bool.
         pairs: ``(B, N, N)`` bool: which pairs count.
+        unstated: How much a pair without a label counts, one with a label counting 1: labels may be a few of the facts.
 
     Returns:
-        The mean over pairs; 0 where there are none.
+        The weighted mean over pairs; 0 where there are none.
 
     Source:
         Zhou et al. 2021, ATLOP, eqs. 9–11.
@@ -236,7 +237,10 @@ def threshold_loss(scores: Tensor, labels: Tensor, pairs: Tensor) -> Tensor:
     above = scores.masked_fill(~(labels | threshold), lowest).log_softmax(dim=1)
     below = scores.masked_fill(labels, lowest).log_softmax(dim=1)
     loss = -torch.where(labels, above, 0.0).sum(dim=1) - below[:, 0]
-    return loss.sum() / max(len(loss), 1)
+    if unstated == 1.0:
+        return loss.sum() / max(len(loss), 1)
+    weight = torch.where(labels.any(dim=1), 1.0, unstated)
+    return (loss * weight).sum() / weight.sum().clamp(min=1e-6)
 
 
 def _pool(roots: Tensor, mentioned: Tensor, owned: Tensor) -> Tensor:

@@ -106,7 +106,7 @@ function looks() {
         "arrow-scale": 0.8, "curve-style": "bezier", "text-rotation": "autorotate",
         "text-outline-color": colour("soft"), "text-outline-width": 2, "min-zoomed-font-size": 7,
         opacity: "mapData(confidence, 0, 1, 0.35, 1)" } },
-    { selector: 'edge[origin = "model"]', style: { "line-style": "dashed" } },
+    { selector: 'edge[origin != "tree"]', style: { "line-style": "dashed" } },
     { selector: ".chosen", style: { "line-color": colour("centre"), "target-arrow-color": colour("centre"), width: 3,
         "border-width": 3, "border-color": colour("centre"), opacity: 1 } },
     { selector: "node.chosen", style: { width: 26, height: 26 } },

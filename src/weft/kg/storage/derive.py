@@ -133,6 +133,7 @@ def derive(
     other[1:] |= np.diff(document) != 0
     confidence = _by_group(np.maximum, evidence["confidence"].to_numpy(), first)
     stated = _by_group(np.logical_or, _is(evidence["origin"], "tree"), first)
+    origin = evidence["origin"].take(pa.array(first)).to_pylist()
     # What the tree states is right: it says nothing about how far a model may be believed.
     least = 0.0 if precision is None else threshold_at(confidence[~stated].tolist(), precision)
     labels = pa.array(ordered, pa.string())
@@ -144,7 +145,7 @@ def derive(
             pa.array(confidence),
             pa.array(count.astype(np.int32)),
             pa.array(_by_group(np.add, other.astype(np.int32), first)),
-            pa.array(np.where(stated, "tree", "model").tolist(), pa.string()),
+            pa.array(np.where(stated, "tree", origin).tolist(), pa.string()),
             pa.array(first.astype(np.int64)),
             pa.array(stated | (confidence >= least)),
         ],

@@ -16,7 +16,7 @@ def surest_facts(graph: Graph, entity: str, limit: int) -> list[Fact]:
     """
     facts = graph.facts(entity, limit)
     if facts and facts[-1].origin == "tree":
-        facts += [fact for fact in graph.facts(entity)[len(facts) :] if fact.origin == "model"][:limit]
+        facts += [fact for fact in graph.facts(entity)[len(facts) :] if fact.origin != "tree"][:limit]
     return facts
 
 

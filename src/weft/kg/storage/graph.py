@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from weft.errors import InputError, StoreError
 from weft.kg.storage.derive import derive, fold, live
-from weft.kg.storage.layout import ORIGIN_OF, Only
+from weft.kg.storage.layout import ORIGINS_OF, Only
 from weft.kg.storage.manifest import Manifest, read_manifest
 from weft.kg.storage.parts import read_parts
 from weft.kg.values import Value, value_of
@@ -39,7 +39,8 @@ class Place:
         head: The head as named there.
         tail: The tail as spelled there.
         combined: The endpoint's model that put the tail together; empty where the model spelled it.
-        origin: ``"tree"`` where the syntax states it, ``"model"`` where a model inferred it.
+        origin: ``"tree"`` where the syntax states it, ``"model"`` where a model inferred it; ``"words"``: of a
+            relation that the model was asked for by its words.
     """
 
     document: str
@@ -66,7 +67,8 @@ class Fact:
         tail: An entity.
         confidence: Of its surest evidence.
         evidence: Number of places that state it.
-        origin: ``"tree"`` where the syntax states it, ``"model"`` where a model inferred it.
+        origin: ``"tree"`` where the syntax states it, ``"model"`` where a model inferred it; ``"words"``: of a
+            relation that the model was asked for by its words.
         row: Its row among the triples.
     """
 
@@ -344,5 +346,5 @@ def _tables(folder: Path, manifest: Manifest, only: Only | None) -> dict[str, pa
         tables |= {"triples": derived.triples, "names": derived.names, "evidence": derived.evidence}
     tables["triples"] = tables["triples"].filter(tables["triples"]["kept"])
     if only is not None:
-        tables["triples"] = tables["triples"].filter(pc.field("origin") == ORIGIN_OF[only])
+        tables["triples"] = tables["triples"].filter(pc.field("origin").isin(ORIGINS_OF[only]))
     return {name: table.combine_chunks() for name, table in tables.items()}

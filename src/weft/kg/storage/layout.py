@@ -105,10 +105,10 @@ TABLES = {**TRUTH, **DERIVED}
 
 Status = Literal["read", "empty", "failed", "removed"]
 Spelling = Literal["exact", "folded"]
-Origin = Literal["tree", "model"]
+Origin = Literal["tree", "model", "words"]
 Only = Literal["stated", "inferred"]
-ORIGIN_OF: dict[Only, Origin] = {"stated": "tree", "inferred": "model"}
-"""What ``--only`` asks for, and the origin of those facts."""
+ORIGINS_OF: dict[Only, tuple[Origin, ...]] = {"stated": ("tree",), "inferred": ("model", "words")}
+"""What ``--only`` asks for, and the origins of those facts."""
 SPELLINGS: tuple[Spelling, ...] = get_args(Spelling)
 
 
@@ -127,7 +127,8 @@ class Evidence(NamedTuple):
         line: Line of the head, from 1.
         sentence: The sentence, or the line of source, that holds the head.
         combined: The endpoint's model that put the tail together; empty where the model spelled it.
-        origin: ``"tree"`` where the syntax states it, ``"model"`` where a model inferred it.
+        origin: ``"tree"`` where the syntax states it, ``"model"`` where a model inferred it, ``"words"`` where it
+            was asked for a relation by its words, which training never saw.
         head_kind: What the head is, such as ``"class"``; empty where that is not known.
         tail_kind: What the tail is.
     """

@@ -4,7 +4,8 @@
     entity  rdfs:label  "name" .
     assertion  rdf:subject | rdf:predicate | rdf:object  … .          one node for each fact
     assertion  weft:confidence  "0.93"^^xsd:decimal .
-    assertion  weft:origin  "tree" | "model" .                         stated by the syntax, or inferred by a model
+    assertion  weft:origin  "tree" | "model" | "words" .               stated by the syntax, inferred by a model, of a
+                                                                       relation that it was asked for by its words
     entity  weft:kind  "class" .                                       where it is known
     entity  weft:value  "1999-05-12"^^xsd:date .                       of a date or an amount; weft:unit beside it
     assertion  weft:source  <urn:weft:document:…#char=10,20> .         each place that states it

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from weft import __version__
 from weft.errors import ConfigError, InputError, StoreError
-from weft.kg.schema import Schema
+from weft.kg.schema import Relation, Schema
 from weft.kg.storage.derive import derive, entities, fold, live
 from weft.kg.storage.layout import TABLES, TRUTH, DocumentRow, Evidence, Spelling, Status
 from weft.kg.storage.lock import write_lock
@@ -110,6 +110,25 @@ class Writer:
         started = datetime.now(UTC).isoformat(timespec="seconds")
         self.commit({"runs": [(self.run + 1, started, __version__, model, version)]})
         self.run += 1
+
+    def add_relations(self, relations: Sequence[Relation]) -> None:
+        """Take relations in that were asked for by their words.
+
+        Raises:
+            StoreError: The store has one of that name that says something else.
+        """
+        table = read_parts(self.folder, self.manifest, "relations").to_pylist()
+        known = {row["relation"]: row["definition"] for row in table}
+        for relation in relations:
+            if known.get(relation.name, relation.definition) != relation.definition:
+                raise StoreError(
+                    f"has a relation {relation.name!r} with another definition: {known[relation.name]!r}",
+                    where=str(self.folder),
+                    hint="give this one another name, or extract into another store",
+                )
+        new = [(relation.name, relation.definition) for relation in relations if relation.name not in known]
+        if new:
+            self.commit({"relations": new})
 
     def check_schema(self, schema: Schema) -> None:
         """Check that a model speaks of this store's relations.

@@ -171,7 +171,7 @@ function looks() {
     { selector: "edge", style: { "font-size": 9, color: colour("blue"), width: 1.4, "line-color": colour("arrow"), "target-arrow-color": colour("arrow"), "target-arrow-shape": "triangle", "arrow-scale": 0.8, "curve-style": "bezier", "control-point-step-size": 16, "text-rotation": "autorotate", "text-outline-color": colour("soft"), "text-outline-width": 2, "min-zoomed-font-size": 7 } },
     ...["source", "target"].map((end) => ({ selector: `edge[at = "${end}"][offset]`, style: { [`${end}-label`]: "data(label)", [`${end}-text-offset`]: "data(offset)", [`${end}-text-rotation`]: "autorotate" } })),
     { selector: "edge.wordless", style: { "source-label": "", "target-label": "" } },
-    { selector: 'edge[origin = "model"]', style: { "line-style": "dashed" } },
+    { selector: 'edge[origin != "tree"]', style: { "line-style": "dashed" } },
     { selector: ".chosen", style: { "line-color": colour("centre"), "target-arrow-color": colour("centre"), "border-color": colour("centre"), "border-width": 4, width: 3 } },
     { selector: "node.chosen", style: { width: 26, height: 26 } },
   ];
