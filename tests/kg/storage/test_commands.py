@@ -232,7 +232,7 @@ def test_merging_and_undoing(store: Path, out: pytest.CaptureFixture[str]) -> No
         (["rm", "STORE", "on"], 3, "no document 'on'; nothing was taken out"),
         (["rm", "NOTHING", "one"], 3, "no such store"),
         (["extract", "NOTHING", "-o", "OUT"], 3, "no such file or folder"),
-        (["extract", "EMPTY", "-o", "OUT"], 3, "no file of python"),
+        (["extract", "EMPTY", "-o", "OUT"], 3, "holds no file"),
         (["extract", "FOLDER", "-o", "FOLDER"], 6, "not a knowledge graph store, and not empty (letter.py)"),
         (["extract", "FOLDER", "-o", "OUT", "--model", "no-such"], 4, "no such model"),
         (["extract", "FOLDER", "-o", "OUT", "--model", "EMPTY"], 4, "has no config.json"),

@@ -77,10 +77,9 @@ def parser() -> Parser:
     text.add_argument(
         "--relation",
         action="append",
-        default=[],
-        metavar="NAME: DEFINITION|FILE",
-        help="a relation that the model has not learnt, by words that say what head and tail are, or a schema file of "
-        "such; may be repeated",
+        metavar="NAME",
+        help="a relation that the model has not learnt, as NAME: DEFINITION, with the words head and tail in it, or a "
+        "schema file of such; may be repeated",
     )
     add_precision(text, "fp32", int8=True)
     add_workers(result)
@@ -123,7 +122,7 @@ def run(argv: list[str]) -> int:
         device=arguments.device,
         threads=arguments.threads or 1,
         arithmetic=arguments.precision,
-        asked=tuple(arguments.relation),
+        asked=tuple(arguments.relation or ()),
     )
     report = extract(arguments.corpus, arguments.out, options, _Progress(arguments.quiet))
     if arguments.relation and not arguments.quiet:

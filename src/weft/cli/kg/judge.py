@@ -52,7 +52,7 @@ def parser() -> Parser:
         "--by-words",
         action="store_true",
         help="leave each of the model's relations out in turn and read it by its definition alone: what "
-        "`weft kg extract --relation` is worth (Re-DocRED)",
+        "weft kg extract --relation is worth (Re-DocRED)",
     )
     result.add_argument(
         "--model",
