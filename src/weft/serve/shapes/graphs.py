@@ -41,6 +41,10 @@ class Kept(Told):
     removed: bool
     tally: None
     unanswered: int
+    others: dict[str, int] = Field(description="Files of other kinds, by suffix.")
+    foreign: list[tuple[str, str]] = Field(
+        description="Documents that seem to be in another language, and its code."
+    )
     kept: int = Field(description="Facts of the whole store.")
 
 
