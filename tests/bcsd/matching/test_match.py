@@ -313,7 +313,7 @@ def test_unrelated_files_lower_the_confidence(side_of, embedder):
     assert weights == [1.0, 0.3, 0.3]
 
 
-def test_the_error_is_of_packages_that_were_left_out(side_of, embedder):
+def test_the_error_is_of_packages_that_were_left_out(side_of, embedder, monkeypatch):
     files = "gcc-O0-x86_64.so", "gcc-O3-x86_64.so"
     known = [trial(side_of, embedder, *files, packages=(name, name)) for name in ("one", "two")]
     lessons = Lessons(known)
@@ -325,6 +325,15 @@ def test_the_error_is_of_packages_that_were_left_out(side_of, embedder):
     assert 0 <= held_out_error(lessons, rule) < 0.4
     assert np.isnan(held_out_error(Lessons(known[:1]), rule))
     assert np.isnan(held_out_error(lessons, replace(rule, floor=1.0)))
+    fitted: list[int] = []
+
+    def count(pairs, rule):
+        fitted.append(len(pairs.right))
+        return rule
+
+    monkeypatch.setattr("weft.bcsd.matching.fit.fit_confidence", count)
+    held_out_error(lessons, rule)
+    assert fitted == [len(judged(Lessons(known[:1]), rule).right)] * 2
 
 
 def test_a_trial_with_fewer_has_half_of_its_partners(side_of, embedder):
