@@ -184,6 +184,8 @@ def test_a_training_weighs_pairs_without_a_fact(texts: TextDataset, tmp_path: Pa
     assert seen[1] > 1.05 * seen[0]
     with pytest.raises(ConfigError, match="must be above 0"):
         Setup(tmp_path, tmp_path, Shape(kind="entities"), unstated=0.0)
+    with pytest.raises(ConfigError, match="for the kind entities, not graphmert"):
+        Setup(tmp_path, tmp_path, Shape(kind="graphmert"), unstated=None)
 
 
 def test_distances_equal_brute_force() -> None:

@@ -108,6 +108,8 @@ class Setup:
     def __post_init__(self) -> None:
         if self.unstated is not None and not 0.0 < self.unstated < math.inf:
             raise ConfigError(f"unstated is {self.unstated}; it must be above 0, or null")
+        if self.unstated != UNSTATED and self.model.kind != "entities":
+            raise ConfigError(f"unstated is for the kind entities, not {self.model.kind}")
         plain = SamplingConfig()
         for name in ("batch_size", "seed", "shuffle_relations"):
             if getattr(self.sampling, name) != getattr(plain, name):
