@@ -37,6 +37,12 @@ def test_facts_of_a_relation_by_words_are_marked(
     assert facts["Ekdahl Motors", "acquired by", "Volvo"].origin == "words"
     assert facts["Volvo", "country", "Sweden"].origin == "model"
     assert {"acquired by"} == {fact.relation for fact in facts.values() if fact.origin == "words"}
+    assert main(["kg", "show", store, "Volvo"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    marked = [line for line in shown if line.endswith("(a relation by words)")]
+    assert marked
+    assert all("acquired by" in line for line in marked)
+    assert any("country Sweden" in line for line in shown)
     known = dict(
         zip(*(graph.relations[name].to_pylist() for name in ("relation", "definition")), strict=True)
     )

@@ -49,7 +49,7 @@ function showFact(index) {
   ]);
   const more = fact.evidence - fact.places.length;
   if (more > 0) places.push(element("p", `and ${more} more`, "dim"));
-  const sure = element("p", (fact.origin === "tree" ? "stated" : `confidence ${fact.confidence.toFixed(2)}`) +
+  const sure = element("p", (fact.origin === "tree" ? "stated" : `confidence ${fact.confidence.toFixed(2)}${fact.origin === "words" ? ", a relation by words" : ""}`) +
     `, at ${counted(fact.evidence, "place")}`, "dim");
   panel.replaceChildren(heading, sure, ...places);
   graph.elements().removeClass("chosen");

@@ -72,7 +72,10 @@ def _print(graph: Graph, entity: str, facts: list[Fact], places: int) -> None:
     for fact in facts:
         sure = "stated" if fact.origin == "tree" else f"{fact.confidence:.2f}".ljust(width)
         unresolved = " (unresolved)" if graph.kind(fact.tail) == "unresolved" else ""
-        line = Text.assemble(f"{sure}  {fact.head} ", (fact.relation, "cyan"), f" {fact.tail}{unresolved}")
+        untrained = " (a relation by words)" if fact.origin == "words" else ""
+        line = Text.assemble(
+            f"{sure}  {fact.head} ", (fact.relation, "cyan"), f" {fact.tail}{unresolved}{untrained}"
+        )
         console.print(line, overflow="fold")
         for place in graph.places(fact.row)[:places]:
             console.print(Text(f"      {place.sentence}", style="dim"), overflow="fold")
