@@ -24,6 +24,7 @@ from absa_any_kinds import Kinds
 from absa_any_lessons import Lessons
 from absa_any_lists import read_aspects, read_names
 from absa_any_made import Maker
+from absa_any_plain import Plain
 from absa_any_told import Teller, is_told, read_both, read_things, read_told
 
 from weft.absa.read.mams import read_mams
@@ -135,6 +136,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     teller = Teller(trained_on(told), trained_on(both), aspects, names)
     made_of = {kind: listed for kind, listed in names.items() if kind not in out}
     maker = by_turns(Maker(aspects, made_of), Kinds(without=out), arguments.kinds)
+    maker = by_turns(maker, Plain(), arguments.plain)
     lessons = Lessons(
         reviews, places, made, pairs, aspects, names, maker, teller, arguments.told, arguments.unlabelled
     )
@@ -320,6 +322,9 @@ def parsed(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--made", type=float, default=0.5, help="made sentences per text")
     parser.add_argument(
         "--kinds", type=float, default=0.0, help="of the made sentences: of many kinds of things"
+    )
+    parser.add_argument(
+        "--plain", type=float, default=0.0, help="of the made sentences: of words that tell what is judged"
     )
     parser.add_argument(
         "--repeat", type=int, default=2, help="SentiHood's texts in an epoch, with other names each"
