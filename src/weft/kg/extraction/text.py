@@ -219,7 +219,8 @@ def marked_documents(path: Path, loader: TextLoader, met: Met) -> list[Marked]:
     """
     sources = list(text_sources(path, path.name, met))
     if met.failures and not sources:
-        raise InputError(met.failures[0][1], where=met.failures[0][0])
+        place, why = met.failures[0]
+        raise InputError(why, where=str(path / place if path.is_dir() else path))
     reader = loader()
     return [reader.mark(source) for source in sources]
 
