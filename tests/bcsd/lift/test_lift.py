@@ -167,12 +167,11 @@ def test_a_function_that_takes_too_long_is_counted_and_the_rest_goes_on(function
     image, functions = functions_of(NATIVE)
     function = next(f for f in functions.values() if len(f.blocks) >= 5)
     code, around = code_of(image, function), surroundings_of(image)
-    # Each block leads to each other one, with values that never agree: too much for the time that there is.
-    dense = tuple(
-        CodeBlock(0x1000 + 4 * n, b"\x48\xff\xc0\x90", (3, 1), tuple(range(700))) for n in range(700)
-    )
-    endless = FunctionCode(0x1000, 0x1000 + 4 * 700, dense)
-    bounded = BoundedLifter(around, LiftLimits(seconds=0.05, deaths=5))
+    # Each block leads to each other one: a second's work, fifty times what there is, however fast the machine.
+    everywhere = tuple(range(2500))
+    dense = tuple(CodeBlock(0x1000 + 4 * n, b"\x48\xff\xc0\x90", (3, 1), everywhere) for n in everywhere)
+    endless = FunctionCode(0x1000, 0x1000 + 4 * len(dense), dense)
+    bounded = BoundedLifter(around, LiftLimits(seconds=0.02, deaths=5))
     assert bounded.features(endless) is None
     assert (bounded.failed, bounded.deaths) == (1, 1)
     assert BoundedLifter(around).features(code) is not None
