@@ -64,6 +64,18 @@ def test_spans_sentences_and_names(corpus: Path, model: Path, tmp_path: Path) ->
     assert (again.read, again.unchanged) == (1, 4)
 
 
+def test_a_name_with_a_colon_is_not_cut(tmp_path: Path) -> None:
+    (tmp_path / "Re: the bridge.txt").write_bytes(b"caf\xe9")
+    (tmp_path / "a: b.jsonl").write_bytes(b"[1, 2]\n")
+    (tmp_path / "nothing: here.txt").write_text(" ", encoding="utf-8")
+    met = Met()
+    assert [source.document for source in text_sources(tmp_path, "c", met)] == ["c/nothing: here.txt"]
+    assert [(place, why.partition(" (")[0]) for place, why in met.failures] == [
+        ("Re: the bridge.txt", "not UTF-8: unexpected end of data at byte 3"),
+        ("a: b.jsonl:1", "not an object with a 'text'"),
+    ]
+
+
 def test_plain_text_is_linked_to_the_names_of_a_seed(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,7 +19,7 @@ from weft.kg.extraction.entities import EntityExtractor, EntityFact
 from weft.kg.extraction.model import TEXT_KIND, TEXT_MODEL, model_kind, model_version
 from weft.kg.extraction.tails import TailExtractor
 from weft.kg.link.linker import Linker
-from weft.kg.read.corpus import OTHERS, UNREADABLE, read_corpus
+from weft.kg.read.corpus import OTHERS, read_corpus
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.redocred import read_redocred
@@ -250,14 +250,9 @@ def text_sources(place: Path, corpus: str, met: Met) -> Iterator[Source]:
         if (language := foreign(document.text[:_TOLD_BY])) is not None:
             met.foreign.append((name, language))
         yield Source(name, digest, document)
-    met.failures += [_failure(what, reason) for reason, items in funnel.listed.items() for what in items]
+    for reason, items in funnel.listed.items():
+        met.failures += [funnel.reasons.get(what, (what, reason)) for what in items]
     met.others.update(funnel.noted.get(OTHERS, {}))
-
-
-def _failure(what: str, reason: str) -> tuple[str, str]:
-    """A place that a funnel lists, and why: what cannot be read brings its own reason."""
-    place, between, why = what.partition(": ")
-    return (place, why) if between and reason in UNREADABLE else (what, reason)
 
 
 def sentences_of(text: str, starts: Sequence[int], *places: tuple[int, int]) -> str:

@@ -23,8 +23,6 @@ _NO_TEXT = {
     b"{\\rtf": "rich text",
 }
 """How files begin that hold prose in a form that is not read."""
-UNREADABLE = "files that cannot be read", "lines that cannot be read"
-"""The reasons of a funnel whose items are places with what is wrong there."""
 OTHERS = "files of other kinds"
 """The note of a funnel on files of a folder that are none of :data:`SUFFIXES`, by suffix."""
 
@@ -135,7 +133,7 @@ def _read_file(path: Path, name: str, funnel: Funnel) -> Iterator[TextDocument]:
             return
     except InputError as error:
         way_out = f" ({error.hint})" if error.hint else ""
-        funnel.fail(UNREADABLE[0], f"{name}: {error.what}{way_out}")
+        funnel.fail("files that cannot be read", name, f"{error.what}{way_out}")
         return
     for number, line in enumerate(data.removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
         if not line.strip():
@@ -145,7 +143,7 @@ def _read_file(path: Path, name: str, funnel: Funnel) -> Iterator[TextDocument]:
         try:
             yield parse_line(decode_text(line), where, funnel)
         except InputError as error:
-            funnel.fail(UNREADABLE[1], f"{where}: {error.what}")
+            funnel.fail("lines that cannot be read", where, error.what)
 
 
 def _prose(data: bytes, suffix: str) -> str:

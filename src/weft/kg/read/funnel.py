@@ -18,12 +18,14 @@ class Funnel:
         counts: How many of each kind.
         listed: Items that were left out, by reason.
         failures: How many of them could not be read at all.
+        reasons: Of the items that bring a reason of their own, the place and that reason.
         noted: What was decided and may be wrong, with how often: which places were linked by a near name.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
     listed: dict[str, list[str]] = field(default_factory=dict)
     failures: int = 0
+    reasons: dict[str, tuple[str, str]] = field(default_factory=dict)
     noted: dict[str, Counter[str]] = field(default_factory=dict)
 
     def leave_out(self, reason: str, what: str) -> None:
@@ -35,9 +37,12 @@ class Funnel:
         """Keep a decision that a reader may want to check."""
         self.noted.setdefault(kind, Counter())[what] += 1
 
-    def fail(self, reason: str, what: str) -> None:
-        """Count and list an item that could not be read."""
-        self.leave_out(reason, what)
+    def fail(self, reason: str, what: str, why: str = "") -> None:
+        """Count and list an item that could not be read; ``why`` is what is wrong there, and is listed behind it."""
+        item = f"{what}: {why}" if why else what
+        if why:
+            self.reasons[item] = (what, why)
+        self.leave_out(reason, item)
         self.failures += 1
 
     def record(self) -> dict[str, object]:
