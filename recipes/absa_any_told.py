@@ -15,9 +15,10 @@ from absa_any_lists import GENERAL, LISTS, Aspect
 from absa_any_made import JOINTS, THINGS
 from absa_any_pairs import OPPOSITE
 
-from weft.absa.records import NONE, Context, Sentence
+from weft.absa.records import NONE, UNKNOWN, Context, Sentence
 
-_POLARITY = {"+": "positive", "-": "negative", "=": "neutral", "0": NONE}
+_POLARITY = {"+": "positive", "-": "negative", "=": "neutral", "0": NONE, "?": UNKNOWN}
+"""Nothing is learnt from what a reader may see one way or the other; it is only not asked as a wrong aspect."""
 _UNCLEAR: dict[str, tuple[frozenset[str], ...]] = {
     kind: tuple(frozenset(group.split(", ")) for group in groups)
     for kind, groups in {
@@ -203,6 +204,8 @@ class Teller:
     def _opposite(self, told: Told, random: Random) -> Told | None:
         """Another sentence on the same aspect, mostly with the other opinion."""
         ((name, polarity),) = told.said[0].items()
+        if polarity not in OPPOSITE:
+            return None
         wanted = OPPOSITE[polarity] if random.random() < 0.85 else polarity
         found = [one for one in self._single.get((told.kind, name, wanted), ()) if one is not told]
         return random.choice(found) if found else None

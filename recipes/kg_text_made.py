@@ -6,7 +6,7 @@ What is not said to be a fact is none: half of the sentences state nothing betwe
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -39,6 +39,19 @@ INVERSE: Mapping[str, str] = {
 }
 """What follows for tail and head, as Re-DocRED states it."""
 _PRONOUNS = {"he": ("he", "she"), "He": ("He", "She"), "his": ("his", "her"), "His": ("His", "Her")}
+
+
+def with_what_follows(stated: Collection[tuple[str, str, str]]) -> set[tuple[str, str, str]]:
+    """Facts of head, relation, tail, and those that follow from them, as Re-DocRED states them."""
+    found = set(stated)
+    for head, relation, tail in stated:
+        if relation == "headquarters":
+            found.add((head, "located_in", tail))
+        if relation in INVERSE:
+            found.add((tail, INVERSE[relation], head))
+        if relation in ("father", "mother"):
+            found.add((tail, "child", head))
+    return found
 
 
 @dataclass(frozen=True)
@@ -164,13 +177,7 @@ class Maker:
             for relation in ("country", "located_in"):
                 if thing.country[0] and thing.type == "LOC":
                     stated.add((letter, relation, f"{letter}.n"))
-        for head, relation, tail in list(stated):
-            if relation == "headquarters":
-                stated.add((head, "located_in", tail))
-            if relation in INVERSE:
-                stated.add((tail, INVERSE[relation], head))
-            if relation in ("father", "mother"):
-                stated.add((tail, "child", head))
+        stated = with_what_follows(stated)
         return TextDocument(
             name,
             written.text,

@@ -4,14 +4,14 @@ r"""Train `kg-text-small`: raw English text to facts, nothing given.
     python recipes/kg_text_small.py --data DATASET --corpus dev_revised.json --sentences val_wiki.json \
         --start MINILM --teacher MPNET --out OUT
 
-SPLIT is examples/kg/redocred_split.json. A base-size teacher learns the mentions of Re-DocRED's training part and of
-made texts, and tags sentences of FewRel; layers that find mentions learn from all of these, then for one epoch from
-plain made sentences as well. Then leaves, pairs and relations, and the lower layers that they are read from, learn from
-the training part, from made texts, from the training part cut into sentences, from plain made sentences, and from the
-training part with the mentions that the model found itself. Then confidences are fitted on what the model reads out of
-the raw documents of the validation part, whole and cut. OUT/model is the model, its matrices in bytes of six bits. It
-goes on where it was stopped. With --mentions-of MODEL and another --seed the relations alone are trained anew, with
---relations-of MODEL what finds mentions alone.
+SPLIT is examples/kg/redocred_split.json. A base-size teacher learns the mentions of Re-DocRED's training part, of
+made texts and of written ones, and tags sentences of FewRel; layers that find mentions learn from all of these, then
+for one epoch from plain made sentences as well. Then leaves, pairs and relations, and the lower layers that they are
+read from, learn from the training part, from made texts, from written ones, from the training part cut into
+sentences, from plain made sentences, and from the training part with the mentions that the model found itself. Then
+confidences are fitted on what the model reads out of the raw documents of the validation part, whole and cut.
+OUT/model is the model, its matrices in bytes of six bits. It goes on where it was stopped. With --mentions-of MODEL
+and another --seed the relations alone are trained anew, with --relations-of MODEL what finds mentions alone.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ import torch
 from kg_text_made import HERE, Maker, Scene, read_scenes
 from kg_text_pieces import as_found
 from kg_text_teacher import bare_passages, given_probabilities, learn_tags, soft_tags
+from kg_text_written import read_written
 
 from weft.kg.evaluate.judge import calibrated, documents_of
 from weft.kg.extraction.entities import EntityExtractor
@@ -211,6 +212,9 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--out", type=Path, required=True, metavar="OUT")
     parser.add_argument("--made", type=int, default=200, help="made texts (200)")
     parser.add_argument("--plain", type=int, default=3000, help="made plain sentences (3000)")
+    parser.add_argument(
+        "--written", type=int, choices=(0, 1), default=1, help="whether written texts are read (1)"
+    )
     parser.add_argument("--mention-epochs", type=int, default=4)
     parser.add_argument("--relation-epochs", type=int, default=8)
     parser.add_argument("--pair-size", type=int, default=128)
@@ -223,11 +227,12 @@ def main(argv: list[str]) -> int:
     dataset = load_text_dataset(arguments.data)
     made = made_texts(dataset, max(arguments.made, MADE_FOR_MENTIONS))
     plain = plain_texts(dataset, max(arguments.plain, PLAIN_FOR_MENTIONS))
+    written = read_written() if arguments.written else []
     begin = None if arguments.relations_of is None else find_model("kg", arguments.relations_of)
     model = started(arguments, dataset, tuned=True) if begin is None else EntityGraphModel.load(begin)
     assert model.mentions is not None
     if arguments.mentions_of is None:
-        before, after = mentions_learnt(arguments, dataset, made[:MADE_FOR_MENTIONS], plain)
+        before, after = mentions_learnt(arguments, dataset, [*made[:MADE_FOR_MENTIONS], *written], plain)
         # Half way between both: documents are read as before the plain sentences, and those as after them.
         found = {name: (value + after[name]) / 2 for name, value in before.items()}
     else:
@@ -240,14 +245,17 @@ def main(argv: list[str]) -> int:
     if begin is None:
         model.mentions.requires_grad_(False)
         documents = documents_of(arguments.corpus, "redocred", arguments.split, "train", Funnel())
-        more = [*made[: arguments.made], *plain[: arguments.plain]]
+        more = [*made[: arguments.made], *plain[: arguments.plain], *written]
+        more += [
+            as_found(model, dataset.tokenizer, text, Random(number)) for number, text in enumerate(written)
+        ]
         everything = with_documents(dataset, [*more, *short_and_found(model, dataset, documents)])
         seed_everything(arguments.seed)
         config = replace(
             settings(arguments), epochs=arguments.relation_epochs, weight_decay=0.05, warmup=0.08
         )
         course(model, everything, config, pairs_together=PAIRS_TOGETHER).run(arguments.out / "relations")
-        schema = typed_schema(with_documents(dataset, made))
+        schema = typed_schema(with_documents(dataset, [*made, *written]))
     else:
         schema = Schema.load(begin / "schema.json")
     model.save(folder, dataset.tokenizer.tokenizer, bits=BITS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -121,6 +122,21 @@ def words_score(
         len(top),
         float(top.mean()) if len(top) else float("nan"),
     )
+
+
+def best_scores(extractor: EntityExtractor, documents: Sequence[TextDocument]) -> dict[str, float]:
+    """The F1 of each relation at its best threshold, read out of the raw documents.
+
+    Args:
+        extractor: Of a model that finds mentions.
+        documents: With given mentions and facts; relations that they do not state are left out.
+    """
+    ids, names = extractor.schema.ids(), extractor.schema.names
+    facts = Counter(
+        names[ids[fact.relation]] for item in documents for fact in item.facts if fact.relation in ids
+    )
+    answers = _by_relation(judge(extractor, documents))
+    return {name: _best_f1(answers.get(name, []), count) for name, count in facts.items()}
 
 
 def _by_relation(judged: Sequence[Judged]) -> dict[str, list[tuple[float, bool]]]:
