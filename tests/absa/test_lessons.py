@@ -129,7 +129,9 @@ def test_made_sentences_share_no_five_words_with_the_questions(lists):
                 assert asked.isdisjoint(grams(said)), said
 
 
-@pytest.mark.parametrize("name", ["questions-third.csv", "questions-fourth.csv", "questions-fifth.csv"])
+@pytest.mark.parametrize(
+    "name", ["questions-third.csv", "questions-fourth.csv", "questions-fifth.csv", "questions-sixth.csv"]
+)
 def test_told_sentences_share_no_four_words_with_the_questions_that_measure(recipe, name):
     with (ROOT / "examples/absa" / name).open(encoding="utf-8", newline="") as file:
         asked = {gram for row in csv.DictReader(file) for gram in grams(row["text"], 4)}
