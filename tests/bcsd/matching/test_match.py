@@ -98,6 +98,10 @@ class Caller(NamedTuple):
         return self.table.num_rows
 
     @property
+    def callers(self):
+        return [[row for row, called in enumerate(self.calls) if each in called] for each in range(len(self))]
+
+    @property
     def architecture(self):
         return "x86_64"
 
@@ -186,7 +190,7 @@ def test_neighbours_tell_twins_apart(side_of):
     a = side_of("gcc-O2-x86_64.so")
     nothing = np.zeros((len(a), len(a)), dtype=np.float32)
     scores = Scores(nothing, nothing)
-    settled = pair(scores, a, a, replace(RULE, evidence=(0.0, 0.0, 0.0, 0.0, 0.0)))
+    settled = pair(scores, a, a, replace(RULE, evidence=(0.0,) * 6))
     helped = pair(scores, a, a, RULE)
     assert (helped.rows == helped.columns).sum() >= (settled.rows == settled.columns).sum()
     assert "callees" in helped.evidence
@@ -196,7 +200,7 @@ def test_a_pair_is_judged_without_its_anchor(side_of):
     """Where scores and evidence are worth nothing, no pair is above its rivals, anchored or not."""
     a = side_of("gcc-O2-x86_64.so")
     nothing = np.zeros((len(a), len(a)), dtype=np.float32)
-    found = pair(Scores(nothing, nothing), a, a, replace(RULE, evidence=(0.0,) * 5))
+    found = pair(Scores(nothing, nothing), a, a, replace(RULE, evidence=(0.0,) * 6))
     assert (found.rows == found.columns).sum() > 5
     assert not found.features[:, :2].any()
 
@@ -252,6 +256,14 @@ def test_features_are_what_they_are_called(side_of, embedder):
     assert np.ptp(named["agreement"]) == 0
     assert 0 < named["agreement"][0] <= RELATED
     assert not named["handed"].any()
+    callers = [
+        [len(side.callers[row]) for row in rows] for side, rows in ((a, pairs.rows), (b, pairs.columns))
+    ]
+    np.testing.assert_array_equal(named["called"] == 1, np.sum(callers, axis=0) > 0)
+    np.testing.assert_allclose(named["uneven"], np.abs(np.log2(np.divide(*(np.add(callers, 1))))))
+    for kind in ("callers", "place"):
+        np.testing.assert_allclose(named[kind], pairs.evidence[kind].toarray()[pairs.rows, pairs.columns])
+        assert named[kind].any()
     assert not named["foreign"].any()
     other = side_of("gcc-O2-aarch64.so")
     scores = score(see(a, embedder), see(other, embedder), embedder.weights)

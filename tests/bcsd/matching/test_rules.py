@@ -123,6 +123,16 @@ def test_rules_survive_the_disk_and_know_their_model(tmp_path):
     assert rule_of(tmp_path, "other") == (rule, False)
     assert rule_of(tmp_path / "none", "abc") == (DEFAULT_RULE, False)
     good = json.loads((tmp_path / "match.json").read_text())
+    early = {**good, "evidence": good["evidence"][:5]}
+    early["confidence"] = {**good["confidence"], "coefficients": good["confidence"]["coefficients"][:10]}
+    (tmp_path / "match.json").write_text(json.dumps(early))
+    assert load_rule(tmp_path / "match.json") == replace(
+        rule,
+        evidence=(*rule.evidence[:5], 0.0),
+        confidence=replace(
+            rule.confidence, coefficients=(*rule.confidence.coefficients[:10], 0.0, 0.0, 0.0, 0.0)
+        ),
+    )
     broken = [
         {**good, "odd": 1},
         {**good, "evidence": 1},
@@ -139,11 +149,11 @@ def test_rules_survive_the_disk_and_know_their_model(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"evidence": (1.0,)}, "evidence has 1 numbers; it must have 5"),
+        ({"evidence": (1.0,)}, "evidence has 1 numbers; it must have 6"),
         ({"score": -1.0}, "at least 0"),
         ({"floor": 1.5}, "floor is 1.5"),
         ({"score": float("nan")}, "not finite"),
-        ({"confidence": Logistic(0.0, (1.0,))}, "confidence has 1 numbers; it must have 10"),
+        ({"confidence": Logistic(0.0, (1.0,))}, "confidence has 1 numbers; it must have 14"),
     ],
 )
 def test_rules_refuse_what_breaks_them(change, message):

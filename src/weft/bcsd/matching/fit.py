@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 START = Rule(
     score=10.0,
     evidence=(1.0,) * len(KINDS),
-    confidence=Logistic(-4.0, (1.0, 0.1, 0.0, 0.0, 0.0, 1.0, 2.0, 4.0, 0.0, 0.0)),
+    confidence=Logistic(-4.0, (1.0, 0.1, 0.0, 0.0, 0.0, 1.0, 2.0, 4.0, *(0.0,) * 6)),
     floor=0.2,
 )
 #: Weight of a pair of functions of files that were made to lack each other's functions, or that are unrelated,

@@ -128,6 +128,8 @@ def _evidence(matching: Matching, i: int, j: int, partner: dict[int, int], equal
                     {"a": a.addresses[row], "b": b.addresses[partner[row]]} for row in shared_calls[:LISTED]
                 ],
             }
+    if place := _entry(matching, "place", i, j):
+        found["place"] = {"agreement": place}
     return found
 
 

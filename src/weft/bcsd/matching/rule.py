@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,16 @@ FEATURES = (
     "agreement",
     "handed",
     "foreign",
+    "callers",
+    "called",
+    "uneven",
+    "place",
 )
 #: Margins above it say no more: there is no rival.
 LARGEST_MARGIN = 20.0
 RULE_FILE = "match.json"
+#: Kinds of evidence and features of rules that were fitted before places were looked at.
+_BEFORE_PLACES = 5, 10
 _ANEW = "`weft bcsd calibrate` makes it anew"
 
 
@@ -52,9 +58,15 @@ class Rule:
     | ``agreement`` | the share of the calls in A that the pairs take to calls in B, at most .6 |
     | ``handed`` | 1 where a callee was paired and is inlined: its likeness and sizes are those of both together |
     | ``foreign`` | 1 where the files are for different processors |
+    | ``callers`` | how far those who call the two are matched with each other |
+    | ``called`` | 1 where anyone in the files calls either |
+    | ``uneven`` | how far the numbers of callers, and one, differ, as a factor: its log₂ |
+    | ``place`` | how far those who lie around the two are matched with each other |
 
     The agreement is the same for all pairs of two files. It tells files that have much in common from files that
-    have nothing: of an unrelated file every function still gets a partner, but they do not call each other.
+    have nothing: of an unrelated file every function still gets a partner, but they do not call each other. A function
+    that a compiler has inlined, and that was taken for its caller, is told by who calls the two: its only caller has
+    no partner.
 
     Args:
         score: w_score.
@@ -92,8 +104,8 @@ class Rule:
 #: For a model without a rule: what was fitted with the lexical score alone, rounded.
 DEFAULT_RULE = Rule(
     score=22.5,
-    evidence=(2.4, 0.85, 3.6, 5.6, 9.0),
-    confidence=Logistic(-4.5, (1.3, 0.29, -0.03, -0.27, -0.37, 0.42, 1.6, 7.1, 0.0, 0.0)),
+    evidence=(2.4, 0.85, 3.6, 5.6, 9.0, 2.0),
+    confidence=Logistic(-4.5, (1.3, 0.29, -0.03, -0.27, -0.37, 0.42, 1.6, 7.1, *(0.0,) * 6)),
     floor=0.38,
 )
 
@@ -108,7 +120,7 @@ def save_rule(rule: Rule, path: str | Path) -> None:
 
 
 def load_rule(path: str | Path) -> Rule:
-    """Read a rule.
+    """Read a rule. One that was fitted before places were looked at leaves them, and who calls, out of it.
 
     Raises:
         CheckpointError: The file is missing or holds no rule.
@@ -116,7 +128,12 @@ def load_rule(path: str | Path) -> Rule:
     try:
         record: Any = read_json(path)
         confidence = Logistic.from_json(record["confidence"], str(path))
-        return Rule(**{**record, "evidence": tuple(record["evidence"]), "confidence": confidence})
+        evidence = tuple(record["evidence"])
+        if (len(evidence), len(confidence.coefficients)) == _BEFORE_PLACES:
+            evidence = (*evidence, 0.0)
+            later = (0.0,) * (len(FEATURES) - len(confidence.coefficients))
+            confidence = replace(confidence, coefficients=(*confidence.coefficients, *later))
+        return Rule(**{**record, "evidence": evidence, "confidence": confidence})
     except InputError as error:
         raise CheckpointError(error.what, where=str(path), hint=_ANEW) from error
     except (LookupError, TypeError, ConfigError) as error:

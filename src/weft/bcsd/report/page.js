@@ -96,6 +96,7 @@
       const shown = found[kind].shared.map((item) => `${names("a", item.a)} ↔ ${names("b", item.b)}`);
       add(`matched ${kind} (${found[kind].agreement.toFixed(2)})`, shown.join(", "));
     }
+    if (found.place) add(`place (${found.place.agreement.toFixed(2)})`, "between functions that are matched");
     if (!list.children.length) add("evidence", "none beside the score");
     return list;
   };

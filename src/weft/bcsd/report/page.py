@@ -13,7 +13,7 @@ from weft.bcsd.matching.side import Side
 from weft.bcsd.report.picture import BOX_COLUMNS, BOX_LINES, picture_record
 from weft.platform.page import asset, bar, render
 
-_CHIPS = ("same_bytes", "same_tokens", "imports", "constants", "strings", "callees", "callers")
+_CHIPS = ("same_bytes", "same_tokens", "imports", "constants", "strings", "callees", "callers", "place")
 _SURE, _UNSURE = 0.8, 0.5
 _PROBABILITY = "the probability that the match is right, fitted on packages that the model was not trained on"
 _UNCALIBRATED = (

@@ -1,4 +1,4 @@
-"""Agreement of two files' functions in what is not learned: imports, constants, strings, the call graph.
+"""Agreement of two files' functions in what is not learned: imports, constants, strings, the call graph, the place.
 
 Every kind is a sparse matrix ``(functions of A, functions of B)`` with entries in [0, 1]; an absent entry is 0,
 "nothing to see", not "different".
@@ -14,7 +14,7 @@ from scipy import sparse
 #: Kinds that do not depend on what is matched so far.
 MENTIONS = ("imports", "constants", "strings")
 #: Kinds that do.
-NEIGHBOURS = ("callees", "callers")
+NEIGHBOURS = ("callees", "callers", "place")
 #: All kinds, in the order of the weights.
 KINDS = (*MENTIONS, *NEIGHBOURS)
 

@@ -12,11 +12,13 @@ from weft.bcsd.matching.pairs.assign import assign
 from weft.bcsd.matching.pairs.evidence import (
     KINDS,
     MENTIONS,
+    NEIGHBOURS,
     call_matrix,
     neighbour_agreement,
     shared_mentions,
 )
 from weft.bcsd.matching.pairs.inlined import Inlining
+from weft.bcsd.matching.pairs.place import place_agreement
 from weft.bcsd.matching.pairs.seen import Scores
 from weft.bcsd.matching.rule import FEATURES, LARGEST_MARGIN, Rule
 from weft.bcsd.matching.side import Side
@@ -31,8 +33,8 @@ ANCHOR_INSTRUCTIONS = 8
 #: Agreement of calls above which two files are as related as any.
 RELATED = 0.6
 _ANCHOR = 1000.0
-_SIZE, _LENGTHS, _LIKENESS, _AGREEMENT, _HANDED = map(
-    FEATURES.index, ("size", "lengths", "likeness", "agreement", "handed")
+_SIZE, _LENGTHS, _LIKENESS, _AGREEMENT, _HANDED, _CALLERS = map(
+    FEATURES.index, ("size", "lengths", "likeness", "agreement", "handed", "callers")
 )
 
 
@@ -61,9 +63,9 @@ def pair(
     """Match the functions of two files.
 
     The first assignment sees the scores and what functions mention; each further one also sees how far the
-    neighbours in the call graph are matched with each other, weighted by confidence, and the last one stands.
-    Equal tokens that occur once on each side are a pair from the start. After each assignment, what the other file
-    has inlined goes to the callers.
+    neighbours in the call graph, and those in the file, are matched with each other, weighted by confidence, and the
+    last one stands. Equal tokens that occur once on each side are a pair from the start. After each assignment, what
+    the other file has inlined goes to the callers.
 
     Args:
         scores: Of all pairs.
@@ -81,6 +83,7 @@ def pair(
         _add(fixed, kind, evidence[kind], rule)
     calls = {"callees": (call_matrix(a.calls), call_matrix(b.calls))}
     calls["callers"] = (sparse.csr_array(calls["callees"][0].T), sparse.csr_array(calls["callees"][1].T))
+    evidence |= {kind: sparse.csr_array(fixed.shape, dtype=np.float32) for kind in NEIGHBOURS}
     pairs = case.settle(fixed, evidence)
     for _ in range(rounds):
         matched = sparse.csr_array(
@@ -88,8 +91,9 @@ def pair(
         )
         for kind, (first, second) in calls.items():
             evidence[kind] = neighbour_agreement(first, second, matched)
+        evidence["place"] = place_agreement(pairs.rows, pairs.columns, pairs.confidence, (len(a), len(b)))
         utilities = fixed.copy()
-        for kind in calls:
+        for kind in NEIGHBOURS:
             _add(utilities, kind, evidence[kind], rule)
         before = pairs
         pairs = case.settle(utilities, evidence)
@@ -152,7 +156,9 @@ class _Case:
         # Anchored or not, a pair is judged by what it is worth itself.
         utilities[self.anchors] -= _ANCHOR
         features = self.features(utilities, rows, columns)
+        features[:, _CALLERS:] = self.surroundings(rows, columns, evidence)
         rows, columns, features = self.with_callers(rows, columns, features)
+        features[:, _CALLERS:] = self.surroundings(rows, columns, evidence)
         features[:, _AGREEMENT] = min(call_agreement(self.a, self.b, rows, columns), RELATED)
         return Pairs(rows, columns, features, self.rule.confidence(features), dict(evidence))
 
@@ -185,7 +191,10 @@ class _Case:
     def features(
         self, utilities: NDArray[np.float32], rows: NDArray[np.int64], columns: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """The features of pairs, ``(pairs, len(FEATURES))``: see :class:`weft.bcsd.matching.rule.Rule`."""
+        """The features of pairs, ``(pairs, len(FEATURES))``: see :class:`weft.bcsd.matching.rule.Rule`.
+
+        Those of :meth:`surroundings` are 0 still.
+        """
         margin = margins(utilities, rows, columns)
         first = np.log2(np.maximum(self.a.num_instructions[rows], 1))
         second = np.log2(np.maximum(self.b.num_instructions[columns], 1))
@@ -203,9 +212,25 @@ class _Case:
                 np.full(len(rows), min(call_agreement(self.a, self.b, rows, columns), RELATED)),
                 np.zeros(len(rows)),
                 np.full(len(rows), float(self.a.architecture != self.b.architecture)),
+                *np.zeros((len(FEATURES) - _CALLERS, len(rows))),
             ],
             axis=1,
         )
+
+    def surroundings(
+        self, rows: NDArray[np.int64], columns: NDArray[np.int64], evidence: dict[str, sparse.csr_array]
+    ) -> NDArray[np.float64]:
+        """The features of pairs that tell of what calls them and lies around them, ``(pairs, 4)``."""
+        callers, place = (
+            np.asarray(evidence[kind][rows, columns], dtype=np.float64).reshape(-1)
+            for kind in ("callers", "place")
+        )
+        first, second = (
+            np.array([len(found) for found in side.callers], dtype=np.int64)[chosen]
+            for side, chosen in ((self.a, rows), (self.b, columns))
+        )
+        uneven = np.abs(np.log2(1 + first) - np.log2(1 + second))
+        return np.stack([callers, (first + second > 0).astype(np.float64), uneven, place], axis=1)
 
 
 def call_agreement(a: Side, b: Side, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> float:
