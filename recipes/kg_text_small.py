@@ -30,7 +30,7 @@ import torch
 from kg_text_made import HERE, Maker, Scene, read_scenes
 from kg_text_pieces import as_found
 from kg_text_teacher import bare_passages, given_probabilities, learn_tags, soft_tags
-from kg_text_written import read_written
+from kg_text_written import trained_on
 
 from weft.kg.evaluate.judge import calibrated, documents_of
 from weft.kg.extraction.entities import EntityExtractor
@@ -227,7 +227,7 @@ def main(argv: list[str]) -> int:
     dataset = load_text_dataset(arguments.data)
     made = made_texts(dataset, max(arguments.made, MADE_FOR_MENTIONS))
     plain = plain_texts(dataset, max(arguments.plain, PLAIN_FOR_MENTIONS))
-    written = read_written() if arguments.written else []
+    written = trained_on() if arguments.written else []
     begin = None if arguments.relations_of is None else find_model("kg", arguments.relations_of)
     model = started(arguments, dataset, tuned=True) if begin is None else EntityGraphModel.load(begin)
     assert model.mentions is not None

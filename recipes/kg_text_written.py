@@ -30,6 +30,16 @@ def read_written(path: Path = HERE / "written.txt", *, open_ones: bool = True) -
     ]
 
 
+def trained_on() -> list[TextDocument]:
+    """Nine of ten texts; choices are made by the others."""
+    return [text for number, text in enumerate(read_written()) if number % 10 != 7]
+
+
+def held_out(*, open_ones: bool = True) -> list[TextDocument]:
+    """The tenth of the texts that no training sees."""
+    return read_written(open_ones=open_ones)[7::10]
+
+
 def _text(name: str, block: str, open_ones: bool) -> TextDocument:
     lines = [line.strip() for line in block.strip().splitlines()[1:]]
     marked = " ".join(line for line in lines if not line.startswith("> ")).replace(" ~ ", "\n\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
@@ -109,7 +109,7 @@ def verdict(
         return Verdict(texts=score_labelled(extractor, texts))
     documents = documents_of(path, form, split, part, funnel)
     same_schema = form == "redocred"
-    spans, typed = _mentions(extractor, documents)
+    spans, typed = mention_figures(extractor, documents)
     facts = chosen = None
     if same_schema:
         judged = judge(extractor, documents)
@@ -183,8 +183,8 @@ def _finds(extractor: EntityExtractor) -> None:
         raise ConfigError("the model finds no mentions, so it cannot be asked about raw text")
 
 
-def _mentions(
-    extractor: EntityExtractor, documents: list[TextDocument]
+def mention_figures(
+    extractor: EntityExtractor, documents: Sequence[TextDocument]
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
     """Precision, recall and F1 of spans, and of spans with their types."""
     counts: Mapping[bool, list[int]] = {False: [0, 0, 0], True: [0, 0, 0]}

@@ -1,0 +1,65 @@
+"""What models of `weft kg` are chosen by beside Re-DocRED's validation part: every tenth written text, in no training.
+
+    python recipes/kg_text_choices.py --model kg-text-small --model OUT/model
+
+Spans and types of names, facts at two confidences, the calibration of all facts.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+import torch
+from kg_text_written import held_out
+
+from weft.kg.evaluate.judge import mention_figures
+from weft.kg.evaluate.raw import judge, score_labelled, score_raw
+from weft.kg.extraction.entities import EntityExtractor
+from weft.kg.read.documents import GivenFact, TextDocument
+from weft.kg.read.labelled_texts import LabelledFact, LabelledText, fold
+from weft.platform.models import find_model
+
+
+def labelled(document: TextDocument, every: Sequence[GivenFact]) -> LabelledText:
+    """The text with its facts, and of all that may be read the rest as right but not asked for."""
+    names: dict[int, set[str]] = {}
+    for mention in document.mentions:
+        names.setdefault(mention.entity, set()).add(fold(document.text[mention.start : mention.end]))
+
+    def fact(given: GivenFact) -> LabelledFact:
+        return LabelledFact(frozenset(names[given.head]), given.relation, frozenset(names[given.tail]))
+
+    known = set(document.facts)
+    return LabelledText(
+        document.id,
+        "",
+        document.text,
+        tuple(fact(given) for given in document.facts),
+        tuple(fact(given) for given in every if given not in known),
+    )
+
+
+def main() -> None:
+    """Ask every model, print a row each."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--model", action="append", required=True)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    documents, whole = held_out(open_ones=False), held_out()
+    texts = [labelled(one, every.facts) for one, every in zip(documents, whole, strict=True)]
+    print(f"{len(texts)} texts, {sum(len(one.facts) for one in documents)} facts to be found")
+    for name in arguments.model:
+        extractor = EntityExtractor.load(find_model("kg", name))
+        (_, _, spans), (_, _, typed) = mention_figures(extractor, documents)
+        score = score_labelled(extractor, texts).record()
+        raw = score_raw(judge(extractor, whole), whole)
+        print(
+            f"{name}: spans {spans:.3f}, with types {typed:.3f}; {score}; best F1 {raw.f1:.3f} at "
+            f"{raw.threshold:.2f}, calibration error {raw.calibration_error:.3f}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
