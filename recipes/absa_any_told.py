@@ -230,16 +230,18 @@ class Teller:
     def _asked(
         self, kind: str, text: str, told: dict[str | None, dict[str, str]], random: Random
     ) -> Sentence:
-        every = {name for said in told.values() for name in said}
+        every = sorted({name for said in told.values() for name in said})
         far = [a for a in self.by_kind[kind] if not any(self._unsafe_aspect(kind, name, a) for name in every)]
         wrong = [aspect.asked(random) for aspect in random.sample(far, min(len(far), _OTHERS))]
         worded = {name: self._worded(kind, name, random) for name in every}
+        if len(set(worded.values())) < len(every):
+            worded = {name: name for name in every}
         answers: dict[Context, str] = {}
         for target, said in told.items():
             for name, polarity in said.items():
                 answers[Context(worded[name], target)] = polarity
-            for name in every - set(said):
-                if not any(self._unsafe(kind, name, mine) for mine in said):
+            for name in every:
+                if name not in said and not any(self._unsafe(kind, name, mine) for mine in said):
                     answers[Context(worded[name], target)] = NONE
             for name in wrong if len(told) == 1 else random.sample(wrong, min(2, len(wrong))):
                 answers.setdefault(Context(name, target), NONE)
