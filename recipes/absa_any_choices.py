@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -27,7 +28,7 @@ from weft.absa.read.labelled import Columns, read_labelled
 from weft.absa.read.mams import read_mams
 from weft.absa.read.reviews import POLARITIES, questions
 from weft.absa.read.three_lines import read_three_lines
-from weft.absa.records import Corpus
+from weft.absa.records import UNKNOWN, Corpus, Sentence
 
 SHOWN = (
     "questions",
@@ -56,8 +57,8 @@ def parts(data: Path) -> dict[str, Corpus]:
     told = [one for number, one in enumerate(read_told()) if number % 10 == 7]
     both = [one for number, one in enumerate(read_both()) if number % 10 == 7]
     teller, random = Teller(told, both, aspects, names), Random(1)
-    found["told"] = Corpus(tuple(teller.one(one, random) for one in told), POLARITIES)
-    found["both"] = Corpus(tuple(teller.two(one, random) for one in both for _ in range(2)), POLARITIES)
+    found["told"] = Corpus(labelled(teller.one(one, random) for one in told), POLARITIES)
+    found["both"] = Corpus(labelled(teller.two(one, random) for one in both for _ in range(2)), POLARITIES)
     found["mams"] = questions(read_mams(data / "absa/mams/ACSA-val.xml").reviews, 8, 80)
     shirts = read_three_lines(data / "absa/absadatasets/tshirt-train.seg", "t-shirts").reviews[:120]
     lessons = Lessons(shirts, [], 0, 30, aspects, names, Maker(aspects, names))
@@ -66,6 +67,17 @@ def parts(data: Path) -> dict[str, Corpus]:
     found["t-shirts"] = Corpus(tuple(s for s in drawn if len(s.groups()) < 2), POLARITIES)
     found["t-shirts, two"] = Corpus(tuple(s for s in drawn if len(s.groups()) > 1), POLARITIES)
     return found
+
+
+def labelled(drawn: Iterable[Sentence]) -> tuple[Sentence, ...]:
+    """The sentences without the questions that have no label."""
+    found: list[Sentence] = []
+    for sentence in drawn:
+        pairs = [p for p in zip(sentence.contexts, sentence.polarities, strict=True) if p[1] != UNKNOWN]
+        if pairs:
+            contexts, polarities = zip(*pairs, strict=True)
+            found.append(replace(sentence, contexts=contexts, polarities=polarities))
+    return tuple(found)
 
 
 def answers(asker: Any, corpus: Corpus) -> Any:
