@@ -29,7 +29,8 @@ from weft.absa.records import Context, Corpus
 DOMAINS = ("hotel", "phone", "food", "laptop", "restaurant", "coursera", "sight")
 EXAMPLES = Path(__file__).parents[1] / "examples/absa"
 QUESTIONS = {
-    "": "questions-fifth.csv",
+    "": "questions-sixth.csv",
+    " (fifth)": "questions-fifth.csv",
     " (fourth)": "questions-fourth.csv",
     " (third)": "questions-third.csv",
     " (second)": "questions-unseen.csv",
