@@ -2,7 +2,7 @@
 
     python recipes/kg_text_choices.py --model kg-text-small --model OUT/model
 
-Spans and types of names, facts at two confidences, the calibration of all facts.
+With --measure the texts that choose nothing either. Spans and types of names, facts at two confidences, the calibration of all facts.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import argparse
 from collections.abc import Sequence
 
 import torch
-from kg_text_written import held_out
+from kg_text_written import choosing, measuring
 
 from weft.kg.evaluate.judge import mention_figures
 from weft.kg.evaluate.raw import judge, score_labelled, score_raw
@@ -44,9 +44,11 @@ def main() -> None:
     """Ask every model, print a row each."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--model", action="append", required=True)
+    parser.add_argument("--measure", action="store_true", help="by the texts that choose nothing")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    documents, whole = held_out(open_ones=False), held_out()
+    part = measuring if arguments.measure else choosing
+    documents, whole = part(open_ones=False), part()
     texts = [labelled(one, every.facts) for one, every in zip(documents, whole, strict=True)]
     print(f"{len(texts)} texts, {sum(len(one.facts) for one in documents)} facts to be found")
     for name in arguments.model:

@@ -14,6 +14,8 @@ from kg_text_made import HERE, with_what_follows
 from weft.kg.read.documents import GivenFact, Mention, TextDocument
 
 TYPES = {"P": "PER", "O": "ORG", "L": "LOC", "T": "TIME", "N": "NUM", "M": "MISC"}
+LATER = 491
+"""Texts from here on were written when those before had been trained on."""
 _MARK = re.compile(r"\[([^\[\]|]+)\|([POLTNM]\d+)\]")
 
 
@@ -31,13 +33,28 @@ def read_written(path: Path = HERE / "written.txt", *, open_ones: bool = True) -
 
 
 def trained_on() -> list[TextDocument]:
-    """Nine of ten texts; choices are made by the others."""
-    return [text for number, text in enumerate(read_written()) if number % 10 != 7]
+    """The texts but for those that choices are made by and those that measure."""
+    return [
+        text for number, text in enumerate(read_written()) if not _chooses(number) and not _measures(number)
+    ]
 
 
-def held_out(*, open_ones: bool = True) -> list[TextDocument]:
-    """The tenth of the texts that no training sees."""
-    return read_written(open_ones=open_ones)[7::10]
+def choosing(*, open_ones: bool = True) -> list[TextDocument]:
+    """A tenth of the texts: no training sees them, choices are made by them."""
+    return [text for number, text in enumerate(read_written(open_ones=open_ones)) if _chooses(number)]
+
+
+def measuring(*, open_ones: bool = True) -> list[TextDocument]:
+    """A tenth of the later texts: no training and no choice sees them."""
+    return [text for number, text in enumerate(read_written(open_ones=open_ones)) if _measures(number)]
+
+
+def _chooses(number: int) -> bool:
+    return number % 10 == 7
+
+
+def _measures(number: int) -> bool:
+    return number >= LATER and number % 10 == 3
 
 
 def _text(name: str, block: str, open_ones: bool) -> TextDocument:
