@@ -2,7 +2,8 @@
 
     python recipes/kg_text_choices.py --model kg-text-small --model OUT/model
 
-With --measure the texts that choose nothing either. Spans and types of names, facts at two confidences, the calibration of all facts.
+With --measure by those that choose nothing either. Spans and types of names, facts at two confidences, the calibration
+of all facts.
 """
 
 from __future__ import annotations
