@@ -9,7 +9,8 @@ made texts and of written ones, and tags sentences of FewRel; layers that find m
 for one epoch from plain made sentences as well. Then leaves, pairs and relations, and the lower layers that they are
 read from, learn from the training part, from made texts, from written ones, from the training part cut into
 sentences, from plain made sentences, and from the training part with the mentions that the model found itself. Then
-confidences are fitted on what the model reads out of the raw documents of the validation part, whole and cut.
+confidences are fitted on what the model reads out of the raw documents of the validation part, whole and cut, and of
+written texts that were kept apart.
 OUT/model is the model, its matrices in bytes of six bits. It goes on where it was stopped. With --mentions-of MODEL
 and another --seed the relations alone are trained anew, with --relations-of MODEL what finds mentions alone.
 """
@@ -30,7 +31,7 @@ import torch
 from kg_text_made import HERE, Maker, Scene, read_scenes
 from kg_text_pieces import as_found
 from kg_text_teacher import bare_passages, given_probabilities, learn_tags, soft_tags
-from kg_text_written import trained_on
+from kg_text_written import choosing, trained_on
 
 from weft.kg.evaluate.judge import calibrated, documents_of
 from weft.kg.extraction.entities import EntityExtractor
@@ -260,7 +261,8 @@ def main(argv: list[str]) -> int:
         schema = Schema.load(begin / "schema.json")
     model.save(folder, dataset.tokenizer.tokenizer, bits=BITS)
     schema.save(folder / "schema.json")
-    extractor = calibrated(EntityExtractor.load(folder), arguments.corpus, arguments.split)
+    others = choosing() if arguments.written else []
+    extractor = calibrated(EntityExtractor.load(folder), arguments.corpus, arguments.split, others=others)
     if extractor.confidence is not None:
         extractor.confidence.save(folder)
     print(json.dumps({"model": str(folder), "seconds": round(time.process_time() - begun)}))

@@ -147,7 +147,11 @@ def words_verdict(
 
 
 def calibrated(
-    extractor: EntityExtractor, path: Path, split: Path | None, part: str = VALID
+    extractor: EntityExtractor,
+    path: Path,
+    split: Path | None,
+    part: str = VALID,
+    others: Sequence[TextDocument] = (),
 ) -> EntityExtractor:
     """The model with confidences fitted on what it reads out of raw documents: on mentions that it found itself.
 
@@ -159,6 +163,7 @@ def calibrated(
         path: Re-DocRED.
         split: Names the parts.
         part: One that no training saw.
+        others: Labelled texts of other kinds that no training saw; they count as short ones.
 
     Raises:
         ConfigError: The model finds no mentions.
@@ -170,7 +175,7 @@ def calibrated(
     short = [piece for number, whole in enumerate(documents) for piece in pieces(whole, Random(number))]
     long, brief = (
         [(item.fact.relation, item.fact.confidence, item.gold is not None) for item in judge(bare, part)]
-        for part in (documents, short)
+        for part in (documents, [*short, *others])
     )
     fitted = Confidence.fit(long, prior=_PRIOR).with_short(brief, prior=_PRIOR)
     if all(relation.definition for relation in extractor.schema.relations):
