@@ -210,6 +210,9 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--relations-of", metavar="MODEL", help="take all but what finds mentions from a model"
     )
+    parser.add_argument(
+        "--begin", metavar="MODEL", help="a model whose relations are trained on, at half the rate"
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="OUT")
     parser.add_argument("--made", type=int, default=200, help="made texts (200)")
     parser.add_argument("--plain", type=int, default=3000, help="made plain sentences (3000)")
@@ -231,6 +234,9 @@ def main(argv: list[str]) -> int:
     written = trained_on() if arguments.written else []
     begin = None if arguments.relations_of is None else find_model("kg", arguments.relations_of)
     model = started(arguments, dataset, tuned=True) if begin is None else EntityGraphModel.load(begin)
+    if arguments.begin is not None:
+        model = EntityGraphModel.load(find_model("kg", arguments.begin))
+        model.encoder.embeddings.requires_grad_(False)
     assert model.mentions is not None
     if arguments.mentions_of is None:
         before, after = mentions_learnt(arguments, dataset, [*made[:MADE_FOR_MENTIONS], *written], plain)
@@ -253,7 +259,11 @@ def main(argv: list[str]) -> int:
         everything = with_documents(dataset, [*more, *short_and_found(model, dataset, documents)])
         seed_everything(arguments.seed)
         config = replace(
-            settings(arguments), epochs=arguments.relation_epochs, weight_decay=0.05, warmup=0.08
+            settings(arguments),
+            epochs=arguments.relation_epochs,
+            learning_rate=1.5e-3 if arguments.begin is None else 7.5e-4,
+            weight_decay=0.05,
+            warmup=0.08,
         )
         course(model, everything, config, pairs_together=PAIRS_TOGETHER).run(arguments.out / "relations")
         schema = typed_schema(with_documents(dataset, [*made, *written]))
