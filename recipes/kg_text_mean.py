@@ -2,9 +2,9 @@
 
     python recipes/kg_text_mean.py FIRST SECOND --mentions 0.5 --relations 0.5 --corpus dev_revised.json --out OUT
 
-Every weight is ``(1 − share)·first + share·second`` (weight averaging, Izmailov et al. 2018; Wortsman et al. 2022), with
-one share for what finds mentions and one for all else. It says something only where both began with the same weights.
-The schema is the second's.
+Every weight is ``(1 − share)·first + share·second`` (weight averaging, Izmailov et al. 2018; Wortsman et al. 2022),
+with one share for what finds mentions and one for all else. It says something only where both began with the same
+weights. The schema is the second's.
 """
 
 from __future__ import annotations

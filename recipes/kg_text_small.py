@@ -12,7 +12,8 @@ sentences, from plain made sentences, and from the training part with the mentio
 confidences are fitted on what the model reads out of the raw documents of the validation part, whole and cut, and of
 written texts that were kept apart.
 OUT/model is the model, its matrices in bytes of six bits. It goes on where it was stopped. With --mentions-of MODEL
-and another --seed the relations alone are trained anew, with --relations-of MODEL what finds mentions alone.
+and another --seed the relations alone are trained anew (with --begin MODEL that one's are trained on), with
+--relations-of MODEL what finds mentions alone.
 """
 
 from __future__ import annotations
