@@ -167,6 +167,22 @@ def test_told_sentences_are_asked_what_they_say_and_never_what_they_may_say(reci
     assert "none" in asked.values()
 
 
+def test_what_a_reader_may_see_either_way_is_not_learnt_and_not_asked_as_wrong(recipe, lists):
+    module, random = recipe["absa_any_told"], Random(4)
+    open_one = module.Told(
+        "hotel", "The sheets had seen better days.", ({"bed": "negative", "cleanliness": "?"},)
+    )
+    teller = module.Teller([open_one], [], *lists)
+    for _ in range(40):
+        sentence = teller.one(open_one, random)
+        for context, polarity in zip(*_parts(sentence), strict=True):
+            if context.aspect.split(":")[0] in ("cleanliness", "hygiene", "tidiness"):
+                assert polarity == "?"
+    word = module.Told("hotel", "We asked about the breakfast.", ({"breakfast": "none"},))
+    alone = module.Teller([word], [], *lists)
+    assert all(set(alone.one(word, random).polarities) == {"none"} for _ in range(20))
+
+
 def _parts(sentence):
     return sentence.contexts, sentence.polarities
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 import torch
 
-from weft.kg.extraction.entities import EntityExtractor
-from weft.kg.read.documents import TextDocument
+from weft.kg.evaluate.raw import Judged
+from weft.kg.extraction.entities import EntityExtractor, EntityFact
+from weft.kg.read.documents import GivenFact, TextDocument
 from weft.kg.schema import Relation
+from weft.kg.worded import judge as worded_judge
 from weft.kg.worded.scores import WordedScores, worded_scores
 from weft.platform.models import find_model
 
@@ -94,3 +98,22 @@ def test_relations_that_were_trained_are_read_as_before(shipped: EntityExtractor
     new = {(fact.head, fact.tail): fact.confidence for fact in after if fact.relation == "acquired by"}
     assert max(new, key=new.__getitem__) == ("Ekdahl Motors", "Volvo")
     assert all(0.05 <= value < 0.5 for value in new.values())
+
+
+def test_the_best_score_of_each_relation_is_that_of_its_own_threshold(
+    shipped: EntityExtractor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = (0, 1)
+
+    def stated(_: EntityExtractor, __: Sequence[TextDocument]) -> list[Judged]:
+        rows = [("father", 0.9, 0), ("father", 0.5, None), ("father", 0.4, 1), ("capital", 0.3, None)]
+        return [
+            Judged(0, EntityFact("a", relation, "b", sure, place, place, place), gold)
+            for relation, sure, gold in rows
+        ]
+
+    monkeypatch.setattr(worded_judge, "judge", stated)
+    facts = tuple(GivenFact(n, name, n + 1) for n, name in enumerate(("father", "father", "capital")))
+    found = worded_judge.best_scores(shipped, [TextDocument("d", "a b", (), facts)])
+    # Two of father: 1 of 1 is .67, 2 of 3 is .8. Of capital nothing right is stated.
+    assert found == {"father": pytest.approx(0.8), "capital": 0.0}
