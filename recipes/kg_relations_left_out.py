@@ -95,7 +95,9 @@ def asked(extractor: EntityExtractor, relations: Sequence[Relation]) -> EntityEx
     """The model, asked for relations by words beside its own; no confidence is needed to order their facts."""
     bare = tuple(replace(item, inverse="", one_tail=False) for item in relations)
     scores = worded_scores(extractor.model, extractor.tokenizer, extractor.schema, bare)
-    return replace(extractor, schema=Schema((*extractor.schema.relations, *bare)), worded=scores)
+    new = {item.name for item in bare}
+    own = tuple(replace(item, inverse="") if item.inverse in new else item for item in extractor.schema.relations)
+    return replace(extractor, schema=Schema((*own, *bare)), worded=scores)
 
 
 def untyped(relations: Sequence[Relation]) -> tuple[Relation, ...]:
