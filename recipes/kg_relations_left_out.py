@@ -96,7 +96,8 @@ def asked(extractor: EntityExtractor, relations: Sequence[Relation]) -> EntityEx
     bare = tuple(replace(item, inverse="", one_tail=False) for item in relations)
     scores = worded_scores(extractor.model, extractor.tokenizer, extractor.schema, bare)
     new = {item.name for item in bare}
-    own = tuple(replace(item, inverse="") if item.inverse in new else item for item in extractor.schema.relations)
+    known = extractor.schema.relations
+    own = tuple(replace(item, inverse="") if item.inverse in new else item for item in known)
     return replace(extractor, schema=Schema((*own, *bare)), worded=scores)
 
 

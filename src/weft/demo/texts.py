@@ -33,7 +33,9 @@ def show(console: Console) -> None:
             f"seed are given. {len(graph)} facts, the surest of each pair of names:\n"
         )
         console.print(_table(graph))
-        console.print("\nThe confidence is how often such a fact was right in texts kept apart. Asked in words:\n")
+        console.print(
+            "\nThe confidence is how often such a fact was right in texts kept apart. Asked in words:\n"
+        )
         for question in QUESTIONS:
             found = answer(graph, question)
             said = ", ".join(f"{found.name(fact)} ({fact.confidence:.2f})" for fact in found.facts[:3])

@@ -117,3 +117,12 @@ def test_the_best_score_of_each_relation_is_that_of_its_own_threshold(
     found = worded_judge.best_scores(shipped, [TextDocument("d", "a b", (), facts)])
     # Two of father: 1 of 1 is .67, 2 of 3 is .8. Of capital nothing right is stated.
     assert found == {"father": pytest.approx(0.8), "capital": 0.0}
+
+
+def test_a_relation_by_words_that_holds_both_ways_is_read_both_ways(shipped: EntityExtractor) -> None:
+    definition = "the head and the tail are married to each other"
+    text = "Anna Berg married Karl Holm in 1994. Karl Holm and Anna Berg live in Lund."
+    twin = Relation("partner of", definition, both_ways=True, head_types=("PER",), tail_types=("PER",))
+    found = shipped.asked([twin]).facts_of(TextDocument("d", text), least=0.0)
+    sure = {(fact.head, fact.tail): fact.confidence for fact in found if fact.relation == "partner of"}
+    assert sure[("Anna Berg", "Karl Holm")] == pytest.approx(sure[("Karl Holm", "Anna Berg")], abs=1e-5)

@@ -208,7 +208,7 @@ class EntityExtractor:
             if self.left_out:
                 margin, least_of = others, least_others
             else:
-                margin = torch.cat([with_inverses(margin, self.schema.inverses()), others], dim=-1)
+                margin = with_inverses(torch.cat([margin, others], dim=-1), self.schema.inverses())
                 least_of = torch.cat([least_of, least_others])
         margin = margin.masked_fill(~batch.pairs()[..., None], float("-inf"))
         found = torch.nonzero(margin >= least_of.to(device))
