@@ -122,3 +122,25 @@ def test_disassemblers_by_name(monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
         with pytest.raises(MissingExtraError, match=rf"pip install 'weft\[{name}\]'"):
             choose_disassembler(name)
+
+
+@pytest.mark.parametrize("name", ["gcc-O2-x86_64.so", "gcc-O2-aarch64.so", "gcc-O2-x86_64.o"])
+def test_the_row_of_one_function_is_that_among_all(files, name):
+    whole = pa.concat_tables(build_table(str(files / name))[0].tables())
+    for row in range(0, whole.num_rows, 7):
+        expected = whole.slice(row, 1)
+        for wanted in (f"{expected['address'][0].as_py():#x}", expected["name"][0].as_py()):
+            builder, counts = build_table(str(files / name), function=wanted)
+            (one,) = builder.tables()
+            assert one.equals(expected)
+            assert counts.left_out == whole.num_rows - 1
+            assert counts.instructions == expected["num_instructions"][0].as_py()
+
+
+def test_a_function_that_is_not_there_is_told_and_of_a_large_file_all_have_rows(files, monkeypatch):
+    path = str(files / "gcc-O2-x86_64.so")
+    with pytest.raises(InputError, match=r"no function 'entrx'.*near: entry"):
+        build_table(path, function="entrx")
+    whole = build_table(path)[1].functions
+    monkeypatch.setattr("weft.bcsd.use.extract_files._KEPT", 16)
+    assert build_table(path, function="entrx")[1].functions == whole

@@ -15,7 +15,7 @@ packages put into it), :mod:`weft.bcsd.components` (a program explained by them)
 
 from typing import TYPE_CHECKING
 
-from weft.platform.lazy import lazily
+from weft.platform.lazy import later, lazily
 
 if TYPE_CHECKING:
     from weft.bcsd.components.identify import identify
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from weft.bcsd.use.search import search_file as search
 
 __all__ = ["Embedding", "Extraction", "diff", "extract", "identify", "match", "search"]
+
+# SciPy asks NumPy for all its names as it is loaded, and with them for a compiler of Fortran and a test runner.
+later("numpy.f2py", "numpy.testing")
 
 __getattr__, __dir__ = lazily(
     __name__,

@@ -129,8 +129,7 @@ class TableBuilder:
     def add(self, function: Function) -> bool:
         """Tokenise a function and keep its row; False where it is too small to have one."""
         if len(function.blocks) < self._min_blocks:
-            if self._beside is not None:
-                self._beside.append(function)
+            self.know(function)
             return False
         tokens = self._normaliser.tokens(function)
         jumps = [
@@ -164,6 +163,11 @@ class TableBuilder:
             }
         )
         return True
+
+    def know(self, function: Function) -> None:
+        """Take note of a function that gets no row: others may call it."""
+        if self._beside is not None:
+            self._beside.append(function)
 
     def follow_calls(self) -> None:
         """Fill in what functions call and their callees would bring, when all were added and the lifter is still there.

@@ -12,7 +12,7 @@ from weft import __version__
 from weft.cli.commands import find, usage
 from weft.errors import ConfigError, Interrupted, LimitError, WeftError
 from weft.platform.files import cannot_write
-from weft.platform.memory import keep_freed_memory, lacks_memory
+from weft.platform.memory import collect_seldom, keep_freed_memory, lacks_memory
 from weft.platform.reading import cannot_read
 
 UNFORESEEN = 70
@@ -40,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # In a process of ours; benchmarks ask for it themselves, for other forms gain by it as well.
         if argv is None and path != ("bench",):
             keep_freed_memory()
+            collect_seldom()
         code = command.run(rest)
         sys.stdout.flush()
         return code

@@ -34,3 +34,11 @@ def test_whoever_uses_a_model_has_it():
 def test_what_is_loaded_already_stays():
     lines = ["import lance_namespace_urllib3_client as client", "lancedb()"]
     assert said(*lines, "print(client is sys.modules['lance_namespace_urllib3_client'])") == "True\n"
+
+
+def test_methods_are_not_compared_and_whoever_uses_the_package_for_it_has_it():
+    lines = ["lancedb()", "print('overrides' in sys.modules)", "import overrides"]
+    lines += ["print(overrides.__file__ is not None, overrides.override.__module__.startswith('overrides'))"]
+    assert said(*lines) == "False\nTrue True\n"
+    there = ["import overrides as before", "lancedb()", "print(sys.modules['overrides'] is before)"]
+    assert said(*there) == "True\n"

@@ -1,6 +1,8 @@
 """Searching: the right function first, scores that mean what they say, the same answer every time."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 
 import lancedb
@@ -13,6 +15,7 @@ from weft.bcsd.index.store import FunctionStore
 from weft.bcsd.index.update import in_step
 from weft.bcsd.represent.operations import operation_rows
 from weft.bcsd.represent.sketch import DIMENSION
+from weft.bcsd.use.alone import fits
 from weft.bcsd.use.answers import sure_enough
 from weft.bcsd.use.embed_files import embedder_of
 from weft.bcsd.use.embed_one import embed_one
@@ -239,7 +242,35 @@ def test_two_processes_give_what_one_gives(built, options):
     one = embed_one(path, replace(options, once=True), name)
     assert one.num_rows == 1
     assert one["name"][0].as_py() == name
-    assert one["embedding"].equals(embed_one(path, options, name)["embedding"])
+    other = embed_one(path, options, name)
+    np.testing.assert_allclose(embeddings_of(one), embeddings_of(other), atol=1e-6)
+    assert one.drop_columns("embedding").equals(other.drop_columns("embedding"))
+    assert one.schema.metadata == other.schema.metadata
+
+
+def test_one_function_is_embedded_without_torch(built, options):
+    path = str(built / "in" / "gcc-O2-x86_64.so")
+    script = f"""if True:
+        import sys
+        from weft.bcsd.use import embed_one as one
+        from weft.bcsd.use.embed_files import Embedding
+        part = one._Extracted({path!r}, "", {str(built / "one.parquet")!r}, "entry")
+        one._embed_alone(Embedding({options.model!r}, once=True), part)
+        print("torch" in sys.modules, "numpy.f2py.crackfortran" in sys.modules)
+    """
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "False False\n"
+
+
+def test_a_model_of_another_shape_or_in_half_precision_takes_two_processes(built, options):
+    path, name = str(built / "in" / "gcc-O2-x86_64.so"), "entry"
+    assert fits(options.model, "fp32")
+    assert fits(options.model, "auto")
+    assert not fits(options.model, "bf16")
+    half = replace(options, once=True, precision="bf16")
+    found, exact = embed_one(path, half, name), embed_one(path, replace(options, once=True), name)
+    np.testing.assert_allclose(embeddings_of(found), embeddings_of(exact), atol=0.02)
+    assert not found["embedding"].equals(exact["embedding"])
 
 
 def test_what_is_wrong_with_a_file_is_told_by_either_of_two_processes(built, options, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,12 +20,11 @@ from weft.bcsd.table import TableBuilder
 from weft.bcsd.use.extract_files import hash_file
 from weft.bcsd.use.remarks import file_remarks, nothing_found, processor_remarks
 from weft.errors import InputError
+from weft.platform.memory import collect_seldom
 from weft.platform.processes import Limits, run_bounded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-_COLLECT_EVERY = 200_000
 
 
 class SideRequest(NamedTuple):
@@ -169,7 +167,7 @@ def read_side(request: SideRequest) -> Side:
     Raises:
         InputError: The file cannot be read, or holds no function of that many blocks.
     """
-    gc.set_threshold(_COLLECT_EVERY, 50, 100)
+    collect_seldom()
     image = open_image(request.path)
     chosen = choose_disassembler(request.disassembler)
     sha256 = hash_file(request.path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -26,10 +25,12 @@ from weft.bcsd.use.remarks import processor_remarks
 from weft.errors import WeftError
 from weft.platform.files import check_output
 from weft.platform.machine import use_threads
+from weft.platform.memory import collect_seldom
 from weft.platform.processes import Limits, Outcome
 from weft.platform.processes.cluster import Cluster
 
 if TYPE_CHECKING:
+    from weft.bcsd.use.alone import ArrayEmbedder
     from weft.bcsd.use.embedder import Embedder
 
 #: Torch takes a second to load: the processes that embed need it, and not who waits for them.
@@ -122,14 +123,15 @@ class EmbedFile:
 
     Args:
         options: How.
+        embedder: By what; the options' model where None.
 
     Raises:
         CheckpointError: The model cannot be loaded.
     """
 
-    def __init__(self, options: Embedding) -> None:
+    def __init__(self, options: Embedding, embedder: ArrayEmbedder | None = None) -> None:
         self._options = options
-        self._embedder = embedder_of(options.model, options.precision)
+        self._embedder = embedder or embedder_of(options.model, options.precision)
         #: On the file that was embedded last.
         self.remarks: tuple[str, ...] = ()
 
@@ -148,7 +150,8 @@ class EmbedFile:
         """
         options = self._options
         least = options.least(function)
-        builder, counts = build_table(path, options.disassembler, least, options.lifter, cache=options.cache)
+        how = (options.disassembler, least, options.lifter)
+        builder, counts = build_table(path, *how, cache=options.cache, function=function)
         self.remarks = counts.remarks + processor_remarks(builder.architecture, self._embedder.trained)
         return self._joined(builder.tables(), function, path)
 
@@ -197,7 +200,7 @@ def _whole(tables: Iterator[pa.Table], function: str | None) -> Iterator[pa.Tabl
 
 
 def _work_on(batch: tuple[Job, ...]) -> list[_Done]:
-    gc.set_threshold(200_000, 50, 100)
+    collect_seldom()
     use_threads(1)
     embed = EmbedFile(batch[0].options)
     done: list[_Done] = []

@@ -1,4 +1,8 @@
-"""One file to embedded functions, as soon as may be: one process takes it apart while another loads the model."""
+"""One file to embedded functions, as soon as may be.
+
+One of its functions is embedded by the process that takes the file apart; of all of them another one loads the model
+meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +18,15 @@ import pyarrow.parquet as pq
 from weft.bcsd.disassemble.choose import choose_disassembler
 from weft.bcsd.lift.choose import lifter_named
 from weft.bcsd.table import write_tables
+from weft.bcsd.use.alone import ArrayEmbedder, fits
 from weft.bcsd.use.embed_files import Embedding, EmbedFile, embed_each
 from weft.bcsd.use.extract_files import Job, work_on
 from weft.errors import InputError
 from weft.platform.machine import use_threads
+from weft.platform.memory import collect_seldom
 from weft.platform.processes import run_bounded, run_loaded
 
-#: What both processes import. Torch is not among it: it takes as long to load as a file to be taken apart.
+#: What these processes import. Torch is not among it: it takes as long to load as a file to be taken apart.
 PRELOAD = "weft.bcsd.use.embed_one"
 
 
@@ -50,7 +56,7 @@ def embed_one(
 
     Args:
         path: The file.
-        options: How; with ``once`` by two processes, each within the limits.
+        options: How; with ``once`` by one or two processes of its own, each within the limits.
         function: Only this one, by name or address.
         remarks: Gets what a reader of the result should know about the file.
 
@@ -62,7 +68,10 @@ def embed_one(
     choose_disassembler(options.disassembler)
     lifter_named(options.lifter)
     with tempfile.TemporaryDirectory(prefix="weft-embed-") as scratch:
-        rows, told = (_by_two if options.once else _by_one)(path, options, function, scratch)
+        way = _by_one
+        if options.once:
+            way = _alone if function is not None and fits(options.model, options.precision) else _by_two
+        rows, told = way(path, options, function, scratch)
     if remarks is not None:
         remarks.extend(told)
     if rows is None or not rows.num_rows:
@@ -78,6 +87,27 @@ def _by_one(
     if report.error is not None:
         raise report.error
     return rows, list(report.remarks)
+
+
+def _alone(
+    path: str, options: Embedding, function: str | None, scratch: str
+) -> tuple[pa.Table | None, list[str]]:
+    """The row of a function, and remarks, by way of one process that loads no torch."""
+    part = _Extracted(path, "", f"{scratch}/rows.parquet", function)
+    (outcome,) = run_bounded(
+        partial(_embed_alone, options), [part], workers=1, limits=options.limits, preload=PRELOAD
+    )
+    if outcome.error is not None:
+        raise outcome.error
+    return pq.read_table(part.rows), list(outcome.value or ())
+
+
+def _embed_alone(options: Embedding, part: _Extracted) -> tuple[str, ...]:
+    collect_seldom()
+    embed = EmbedFile(options, ArrayEmbedder(options.model))
+    rows = embed(part.path, part.function)
+    write_tables([rows], Path(part.rows), rows.schema)
+    return embed.remarks
 
 
 def _by_two(
@@ -101,7 +131,8 @@ def _by_two(
 def _extracted(part: _Extracted, options: Embedding, remarks: list[str]) -> Iterator[_Extracted]:
     """The file, once its functions are extracted."""
     least = options.least(part.function)
-    job = Job(part.path, part.table, options.disassembler, least, options.lifter, options.cache)
+    how = (options.disassembler, least, options.lifter, options.cache)
+    job = Job(part.path, part.table, *how, part.function)
     (outcome,) = run_bounded(work_on, [job], workers=1, limits=options.limits, preload=PRELOAD)
     if outcome.value is None:
         raise outcome.error or InputError("cannot be extracted", where=part.path)

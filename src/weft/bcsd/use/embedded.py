@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,7 @@ from weft.bcsd.represent import NORMALISER_VERSION, load_vocabulary
 from weft.bcsd.represent.arrays import FunctionArrays
 from weft.bcsd.represent.calls import CALLS, CALLS_VERSION, IMPORTS
 from weft.bcsd.represent.inlined import INLINED_VERSION
+from weft.bcsd.represent.lexical import Lexical
 from weft.bcsd.represent.operations import COLUMN as OPERATIONS
 from weft.bcsd.represent.operations import operation_rows
 from weft.bcsd.represent.rows import OPERATIONS as INLINED_OPERATIONS
@@ -23,8 +24,6 @@ from weft.bcsd.table import CALLED, FIELDS, INLINED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from weft.bcsd.use.embedder import Embedder
 
 EMBEDDED_SCHEMA = 1
 #: Lexical features are stored as 16-bit numbers, however many of them a model has.
@@ -60,6 +59,18 @@ _FACTS = [field for field in FIELDS if field.name not in _LEFT_OUT]
 SHOWN = tuple(field.name for field in _FACTS)
 
 
+class Embeds(Protocol):
+    """What gives functions their vectors."""
+
+    lexical: Lexical
+    version: str
+
+    @property
+    def dimension(self) -> int: ...  # noqa: D102
+
+    def embed(self, functions: FunctionArrays) -> NDArray[np.float32]: ...  # noqa: D102
+
+
 def embedded_schema(dimension: int, model: str, lifter: str = "") -> pa.Schema:
     """The schema of embedded functions, with the versions that the vectors depend on in the metadata.
 
@@ -93,7 +104,7 @@ def embedded_schema(dimension: int, model: str, lifter: str = "") -> pa.Schema:
 
 
 def embed_table(
-    functions: pa.Table, embedder: Embedder, *, callees: bool = True, calls: bool = True
+    functions: pa.Table, embedder: Embeds, *, callees: bool = True, calls: bool = True
 ) -> pa.Table:
     """Embed extracted functions.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from weft.bcsd.disassemble.choose import choose_disassembler
-from weft.bcsd.disassemble.interface import Flag
+from weft.bcsd.disassemble.interface import Flag, Function
 from weft.bcsd.lift.choose import ImageLifter, lifter_named
 from weft.bcsd.read import open_image
 from weft.bcsd.read.members import (
@@ -25,17 +24,19 @@ from weft.bcsd.read.members import (
     split_member,
 )
 from weft.bcsd.read.open import sniff_format
+from weft.bcsd.select import find_function
 from weft.bcsd.table import TableBuilder, schema, write_tables
 from weft.bcsd.use.batches import batches, each_of, run_batches
 from weft.bcsd.use.remarks import file_remarks, nothing_found
 from weft.errors import InputError, WeftError
 from weft.platform.files import check_output, scratch
+from weft.platform.memory import collect_seldom
 from weft.platform.processes import Limits, Outcome
 from weft.platform.reading import open_input
 
-# Extraction makes many small tuples and hardly any cycles: the collector finds nothing, often.
-_COLLECT_EVERY = 200_000
 _HASH_STEP = 1 << 22
+#: Bytes of code up to which all functions are kept until one is chosen; as instructions they are much larger.
+_KEPT = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Extraction:
 
 @dataclass(frozen=True)
 class Job:
-    """One file for one worker."""
+    """One file for one worker, or one of its functions."""
 
     path: str
     part: str
@@ -69,6 +70,7 @@ class Job:
     min_blocks: int
     lifter: str = "auto"
     cache: bool = True
+    function: str | None = None
 
     def __str__(self) -> str:
         return self.path
@@ -178,6 +180,7 @@ def build_table(
     lifter: str = "auto",
     *,
     cache: bool = True,
+    function: str | None = None,
 ) -> tuple[TableBuilder, Counts]:
     """Extract one file in this process.
 
@@ -187,12 +190,13 @@ def build_table(
         min_blocks: Functions with fewer blocks are left out.
         lifter: See :func:`weft.bcsd.lift.choose.lifter_named`.
         cache: See :class:`weft.bcsd.lift.choose.ImageLifter`.
+        function: Only this one need have a row, by name or address; of a large file others have one, too.
 
     Returns:
         The builder that holds the rows, and their counts.
 
     Raises:
-        InputError: The file cannot be used.
+        InputError: The file cannot be used, or there is no such function.
         MissingExtraError: The disassembler is not installed.
     """
     image = open_image(path)
@@ -201,20 +205,34 @@ def build_table(
     spans: list[tuple[int, int]] = []
     with ImageLifter(image, lifter, cache=cache) as lifting:
         builder = TableBuilder(image, path, hash_file(path), chosen.name, lifting, min_blocks)
-        for function in chosen.functions(image):
-            spans.append((function.address, function.size))
-            if not builder.add(function):
+        only = function is not None and image.code_size <= _KEPT
+        found = chosen.functions(image)
+        for one in _one_first(found, function, path) if only else found:
+            spans.append((one.address, one.size))
+            if only and len(builder):
+                builder.know(one)
                 left_out += 1
                 continue
-            blocks += len(function.blocks)
-            edges += len(function.edges)
-            instructions += len(function.instructions)
-            incomplete += Flag.CFG_INCOMPLETE in function.flags
+            if not builder.add(one):
+                left_out += 1
+                continue
+            blocks += len(one.blocks)
+            edges += len(one.edges)
+            instructions += len(one.instructions)
+            incomplete += Flag.CFG_INCOMPLETE in one.flags
         builder.follow_calls()
     if not len(builder) and not left_out:
         raise nothing_found(image)
     remarks = file_remarks(image, spans) + lifting.remarks
     return builder, Counts(len(builder), blocks, edges, instructions, incomplete, left_out, remarks)
+
+
+def _one_first(found: Iterator[Function], wanted: str | None, path: str) -> list[Function]:
+    """All functions, one of them, by name or address, in front of the others."""
+    functions = sorted(found, key=lambda one: (one.address, one.size))
+    if functions and wanted is not None:
+        functions.insert(0, functions.pop(find_function(functions, wanted, path)))
+    return functions
 
 
 def work_on(job: Job) -> Counts:
@@ -239,8 +257,9 @@ def _work_on(batch: tuple[Job, ...]) -> list[Outcome[Job, Counts]]:
 
 
 def _build(job: Job) -> tuple[TableBuilder, Counts]:
-    gc.set_threshold(_COLLECT_EVERY, 50, 100)
-    return build_table(job.path, job.disassembler, job.min_blocks, job.lifter, cache=job.cache)
+    collect_seldom()
+    how = (job.disassembler, job.min_blocks, job.lifter)
+    return build_table(job.path, *how, cache=job.cache, function=job.function)
 
 
 def _write(job: Job, builders: Sequence[TableBuilder]) -> None:

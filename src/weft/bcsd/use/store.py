@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,15 +15,18 @@ from weft.bcsd.model.config import ModelConfig
 from weft.bcsd.model.function_model import FunctionModel
 from weft.bcsd.represent import NORMALISER_VERSION, load_vocabulary
 from weft.bcsd.represent.lexical import LEVELS, Lexical
-from weft.bcsd.use.named import DEFAULT_MODEL, find
+from weft.bcsd.use.named import (
+    DEFAULT_MODEL,
+    KIND,
+    TRAINED,
+    configuration,
+    find,
+    trained_on,
+    version_of,
+)
 from weft.bcsd.use.score import ScoreWeights
-from weft.encoder.checkpoint.storage import load_model, read_config, save_model
+from weft.encoder.checkpoint.storage import load_model, save_model
 from weft.encoder.checkpoint.tensors import own_tensors
-from weft.errors import CheckpointError
-
-_KIND = "bcsd"
-#: What a model was trained on whose configuration does not say (``architectures``).
-_TRAINED = ("x86_64", "aarch64")
 
 
 class StoredModel(nn.Module):
@@ -60,7 +61,7 @@ class Loaded:
     lexical: Lexical
     weights: ScoreWeights
     version: str
-    trained: tuple[str, ...] = _TRAINED
+    trained: tuple[str, ...] = TRAINED
 
 
 def save(
@@ -70,7 +71,7 @@ def save(
     weights: ScoreWeights,
     *,
     half: bool = False,
-    trained: Sequence[str] = _TRAINED,
+    trained: Sequence[str] = TRAINED,
 ) -> None:
     """Save a model, atomically.
 
@@ -91,10 +92,10 @@ def save(
         "normaliser": NORMALISER_VERSION,
         "vocabulary": load_vocabulary().digest,
     }
-    if set(trained) != set(_TRAINED):
+    if set(trained) != set(TRAINED):
         values["architectures"] = list(trained)
     stored = StoredModel(network, torch.from_numpy(lexical.idf.copy()))
-    save_model(directory, stored, values, kind=_KIND, dtype=torch.float16 if half else None)
+    save_model(directory, stored, values, kind=KIND, dtype=torch.float16 if half else None)
 
 
 def load(name_or_dir: str | Path = DEFAULT_MODEL) -> Loaded:
@@ -109,24 +110,15 @@ def load(name_or_dir: str | Path = DEFAULT_MODEL) -> Loaded:
         network = FunctionModel(ModelConfig.from_dict(values["model"]))
         return StoredModel(network, torch.zeros(len(LEVELS) * len(load_vocabulary())))
 
-    values = read_config(directory, _KIND)
-    if (values.get("normaliser"), values.get("vocabulary")) != (NORMALISER_VERSION, load_vocabulary().digest):
-        raise CheckpointError(
-            "reads tokens of another normaliser or vocabulary than this version makes", where=str(directory)
-        )
-    stored = load_model(directory, build, _KIND)
+    values = configuration(directory)
+    stored = load_model(directory, build, KIND)
     network = stored.network.eval()
     lexical = Lexical(stored.idf.numpy().astype(np.float32))
-    trained = tuple(values.get("architectures", _TRAINED))
-    return Loaded(network, lexical, ScoreWeights(**values["weights"]), version(network, lexical), trained)
+    weights = ScoreWeights(**values["weights"])
+    return Loaded(network, lexical, weights, version(network, lexical), trained_on(values))
 
 
 def version(network: FunctionModel, lexical: Lexical) -> str:
-    """A digest of the weights, the configuration, the idf, and what the tokens mean; 16 hex digits."""
-    facts = [network.config.to_dict(), NORMALISER_VERSION, load_vocabulary().digest]
-    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
-    for name, tensor in sorted(own_tensors(network).items()):
-        digest.update(name.encode())
-        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
-    digest.update(lexical.idf.tobytes())
-    return digest.hexdigest()[:16]
+    """A digest of a model: :func:`weft.bcsd.use.named.version_of`."""
+    tensors = {name: tensor.detach().cpu().numpy() for name, tensor in own_tensors(network).items()}
+    return version_of(network.config.to_dict(), tensors, lexical.idf)

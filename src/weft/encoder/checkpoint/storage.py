@@ -17,24 +17,28 @@ from tokenizers import Tokenizer
 from torch import nn
 
 from weft import __version__
-from weft.encoder.checkpoint.tensors import (
+from weft.encoder.checkpoint.record import (
+    CONFIG,
+    FORMAT,
     SAFETENSORS,
-    check_shapes,
     digest_of,
+    read_config,
+    record_of,
+    verify,
+)
+from weft.encoder.checkpoint.tensors import (
+    check_shapes,
     fill,
     listed,
     own_tensors,
-    read_json,
     read_safetensors,
     write_safetensors,
 )
 from weft.encoder.checkpoint.tokenizer import TOKENIZER
-from weft.errors import CheckpointError, ConfigError, with_article
+from weft.errors import CheckpointError, ConfigError
 from weft.platform import files
 from weft.platform.models import build_within, read_shapes, without_drawing
 
-CONFIG = "config.json"
-_FORMAT = 1
 _STORED = (None, torch.float32, torch.float16, torch.bfloat16)
 _Module = TypeVar("_Module", bound=nn.Module)
 
@@ -88,7 +92,7 @@ def save_model(
     record: dict[str, Any] = {
         "model_type": "weft",
         "kind": type(module).__name__ if kind is None else kind,
-        "format": _FORMAT,
+        "format": FORMAT,
         "weft": __version__,
         "files": {},
         "config": values,
@@ -105,24 +109,6 @@ def save_model(
         (directory / TOKENIZER).unlink(missing_ok=True)
 
 
-def read_config(directory: str | Path, kind: str | None = None) -> dict[str, Any]:
-    """The configuration that :func:`save_model` was given.
-
-    Args:
-        directory: A weft checkpoint.
-        kind: What it must be.
-
-    Raises:
-        CheckpointError: No weft checkpoint, one of another kind, or of a later format.
-    """
-    record = _record(Path(directory))
-    if kind is not None and record["kind"] != kind:
-        raise CheckpointError(
-            f"holds {with_article(str(record['kind']))}; {with_article(kind)} is needed", where=str(directory)
-        )
-    return record["config"]
-
-
 def load_weights(module: _Module, directory: str | Path) -> _Module:
     """Fill a module with the tensors of a weft checkpoint, all of them and no other; returns the module.
 
@@ -131,7 +117,7 @@ def load_weights(module: _Module, directory: str | Path) -> _Module:
             missing, unexpected or misshapen tensors, listed.
     """
     directory = Path(directory)
-    _verify(directory, _record(directory))
+    verify(directory, record_of(directory))
     fill(own_tensors(module), read_safetensors(directory / SAFETENSORS), str(directory / SAFETENSORS))
     return module
 
@@ -152,7 +138,7 @@ def load_model(
         CheckpointError: As :func:`read_config` and :func:`load_weights`; a configuration that breaks a rule.
     """
     values, directory = read_config(directory, kind), Path(directory)
-    _verify(directory, _record(directory))
+    verify(directory, record_of(directory))
     weights = directory / SAFETENSORS
     shapes = read_shapes(weights)
     try:
@@ -165,39 +151,6 @@ def load_model(
         raise CheckpointError(f"its configuration does not build: {error}", where=str(directory)) from error
     fill(own_tensors(module), read_safetensors(weights), str(weights))
     return module
-
-
-def _record(directory: Path) -> dict[str, Any]:
-    path = directory / CONFIG
-    if not path.is_file():
-        raise CheckpointError(
-            f"has no {CONFIG}", where=str(directory), hint="is it a checkpoint's directory?"
-        )
-    record = read_json(path)
-    if record.get("model_type") != "weft" or not isinstance(record.get("config"), dict):
-        raise CheckpointError(
-            f"model_type is {record.get('model_type')!r}: no weft checkpoint",
-            where=str(path),
-            hint="load_pretrained reads BERT and RoBERTa",
-        )
-    if record.get("format") != _FORMAT:
-        raise CheckpointError(
-            f"format is {record.get('format')!r}; this weft reads {_FORMAT}", where=str(path)
-        )
-    return record
-
-
-def _verify(directory: Path, record: Mapping[str, Any]) -> None:
-    named = record.get("files")
-    for name, digest in (named if isinstance(named, dict) else {}).items():
-        path = directory / Path(str(name)).name
-        if not path.is_file():
-            raise CheckpointError("is missing", where=str(path))
-        if digest_of(path) != digest:
-            raise CheckpointError(
-                f"is not the file that {CONFIG} was saved with: damaged, truncated or from another save",
-                where=str(path),
-            )
 
 
 def _json(record: Mapping[str, Any]) -> str:

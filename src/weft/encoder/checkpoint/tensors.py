@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import pickle
 import re
 import warnings
@@ -15,10 +14,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from weft.encoder.checkpoint.record import SAFETENSORS, digest_of, read_json
 from weft.errors import CheckpointError
-from weft.platform.reading import raising, read_object
 
-SAFETENSORS = "model.safetensors"
 PICKLE = "pytorch_model.bin"
 _LISTED = 12
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -63,16 +61,6 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
         raise CheckpointError(f"cannot be read: {error.strerror or error}", where=str(path)) from error
 
 
-def read_json(path: Path) -> dict[str, object]:
-    """Read a JSON object.
-
-    Raises:
-        CheckpointError: It cannot be read, or is no JSON object.
-    """
-    with raising(CheckpointError):
-        return read_object(path)
-
-
 def write_safetensors(
     path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str] | None = None
 ) -> str:
@@ -87,12 +75,6 @@ def write_safetensors(
         number = re.search(r"os error (\d+)", str(error))
         raise OSError(int(number[1]) if number else errno.EIO, str(error)) from error
     return digest_of(path)
-
-
-def digest_of(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def fill(targets: Mapping[str, Tensor], tensors: Mapping[str, Tensor], where: str) -> None:

@@ -30,6 +30,8 @@ Value = TypeVar("Value")
 _MIB = 1 << 20
 #: Items of each process that may be finished before an earlier one is: their results wait in memory.
 _AHEAD = 64
+#: Imported first by the process that makes the others.
+_FIRST = "weft.platform.sparing"
 _starting = Lock()
 
 
@@ -143,7 +145,7 @@ def get_ready(preload: str) -> None:
     Args:
         preload: As of :func:`run_loaded`, for the first call of it that follows.
     """
-    multiprocessing.get_context("forkserver").set_forkserver_preload([preload])
+    multiprocessing.get_context("forkserver").set_forkserver_preload([_FIRST, preload])
     with _script_left_alone(preload):
         forkserver.ensure_running()
 
@@ -188,7 +190,7 @@ def _await(crew: list[_Worker]) -> None:
 class _Worker:
     def __init__(self, load: Callable[[], Callable[[Any], Any]], limits: Limits, preload: str) -> None:
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload([preload])
+        context.set_forkserver_preload([_FIRST, preload])
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, load, limits.mebibytes), daemon=True)
         with _script_left_alone(preload):
