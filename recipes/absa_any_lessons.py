@@ -21,7 +21,7 @@ from absa_any_told import Teller
 from weft.absa.learn.augment import join, rename
 from weft.absa.read.reviews import Review, agreed
 from weft.absa.read.sentihood import FREQUENT_ASPECTS, TARGETS
-from weft.absa.records import NONE, UNKNOWN, Context, Sentence
+from weft.absa.records import CONFLICT, NONE, UNKNOWN, Context, Sentence
 
 KINDS = {
     "restaurants": ("eat",),
@@ -45,13 +45,14 @@ _LONG = 130
 
 @dataclass(frozen=True)
 class Known:
-    """What a review says, ready to be asked: answers by the words of the question, and what is unclear."""
+    """What a review says, ready to be asked: answers by the words of the question, unclear aspects, torn ones."""
 
     review: Review
     terms: dict[str, str]
     categories: dict[str, str]
     aspects: dict[int, str]
     unclear: frozenset[int]
+    torn: frozenset[int]
 
 
 class Lessons:
@@ -137,7 +138,7 @@ class Lessons:
 
     def _know(self, review: Review) -> Known:
         terms, split = agreed((o.term.lower(), o.polarity) for o in review.opinions if o.term)
-        categories, _ = agreed((o.category, o.polarity) for o in review.opinions if o.category)
+        categories, torn = agreed((o.category, o.polarity) for o in review.opinions if o.category)
         pairs: list[tuple[str, str]] = []
         for opinion in review.opinions:
             for words, by_term in ((opinion.category, False), (opinion.term, True)):
@@ -150,10 +151,11 @@ class Lessons:
         near = {i for i, a in enumerate(self.aspects) if a.mentioned(text)} - {int(n) for n in single}
         return Known(
             review,
-            {term: polarity for term, polarity in terms.items() if term not in split},
-            categories,
+            terms | dict.fromkeys(split, CONFLICT),
+            categories | dict.fromkeys(torn, CONFLICT),
             {int(number): polarity for number, polarity in single.items()},
             frozenset(near | {int(number) for number in unclear} | {self.general}),
+            frozenset(int(number) for number in unclear),
         )
 
     def _aspect(self, words: str, domain: str, by_term: bool) -> int | None:
@@ -184,6 +186,7 @@ class Lessons:
             *((term, polarity) for term, polarity in known.terms.items()),
             *((_shortened(name, random), polarity) for name, polarity in known.categories.items()),
             *((self.aspects[number].asked(random), polarity) for number, polarity in known.aspects.items()),
+            *((self.aspects[number].asked(random), CONFLICT) for number in known.torn),
         ]
         # Where half of what a source labels is neutral, opinions would drown.
         told = [(name, polarity) for name, polarity in told if polarity != "neutral" or random.random() < 0.5]

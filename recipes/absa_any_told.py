@@ -15,9 +15,9 @@ from absa_any_lists import GENERAL, LISTS, Aspect
 from absa_any_made import JOINTS, THINGS
 from absa_any_pairs import OPPOSITE
 
-from weft.absa.records import NONE, UNKNOWN, Context, Sentence
+from weft.absa.records import CONFLICT, NONE, UNKNOWN, Context, Sentence
 
-_POLARITY = {"+": "positive", "-": "negative", "=": "neutral", "0": NONE, "?": UNKNOWN}
+_POLARITY = {"+": "positive", "-": "negative", "=": "neutral", "*": CONFLICT, "0": NONE, "?": UNKNOWN}
 """Nothing is learnt from what a reader may see one way or the other; it is only not asked as a wrong aspect."""
 _UNCLEAR: dict[str, tuple[frozenset[str], ...]] = {
     kind: tuple(frozenset(group.split(", ")) for group in groups)
@@ -73,6 +73,8 @@ _PLACED = (
     "{A} - {1} {B} - {2}",
     "First {A}. {1} Then {B}. {2}",
 )
+_BOTH = (" But ", " ", " ", " Still, ", " Then again: ", " On the other hand: ")
+"""Between praise and blame of one thing."""
 _OTHERS = 5
 _WHERE = "told"
 
@@ -87,7 +89,7 @@ class Told:
 
 
 def read_told(path: Path = LISTS / "told.txt") -> list[Told]:
-    """Sentences about one thing."""
+    """Sentences about one thing; signs: + praise, - blame, = a fact, * both, 0 nothing, ? unclear."""
     return [
         Told(kind, text, ({part[:-1]: _POLARITY[part[-1]] for part in said},))
         for kind, said, text in _lines(path)
@@ -178,10 +180,14 @@ class Teller:
     def one(self, told: Told, random: Random) -> Sentence:
         """A sentence about one thing: alone, before another, or beside one that judges another thing."""
         draw = random.random()
-        if draw < 0.25 and len(told.said[0]) == 1 and told.kind != "person":
+        if draw < 0.25 and told.kind != "person":
             other = self._opposite(told, random)
             if other is not None:
                 return self._placed(told, other, random)
+        if 0.25 <= draw < 0.3 and told.kind != "person":
+            other = self._opposite(told, random, always=True)
+            if other is not None:
+                return self._both_ways(told, other, random)
         named = "{X}" in told.text and random.random() < 0.5
         thing = random.choice(self.names[told.kind] if named else self.words[told.kind])
         text, said = _with(told.text, thing), dict(told.said[0])
@@ -201,12 +207,27 @@ class Teller:
         text = _capital(told.text.replace("{A}", first).replace("{B}", second))
         return self._asked(told.kind, text, {first: told.said[0], second: told.said[1]}, random)
 
-    def _opposite(self, told: Told, random: Random) -> Told | None:
-        """Another sentence on the same aspect, mostly with the other opinion."""
-        ((name, polarity),) = told.said[0].items()
-        if polarity not in OPPOSITE:
+    def _both_ways(self, told: Told, other: Told, random: Random) -> Sentence:
+        """Praise and blame of one aspect of one thing."""
+        named = "{X}" in told.text + other.text and random.random() < 0.5
+        thing = random.choice(self.names[told.kind] if named else self.words[told.kind])
+        again = random.choice(self.words[told.kind])
+        first, second = _with(told.text, thing), _with(other.text, again if "{X}" in told.text else thing)
+        if first[-1] not in ".!?":
+            first += "."
+        target = thing if named and random.random() < 0.7 else None
+        text = first + random.choice(_BOTH) + second
+        said: dict[str | None, dict[str, str]] = {target: dict.fromkeys(told.said[0], CONFLICT)}
+        return self._asked(told.kind, text, said, random)
+
+    def _opposite(self, told: Told, random: Random, always: bool = False) -> Told | None:
+        """Another sentence on the same aspect, mostly or always with the other opinion."""
+        if len(told.said[0]) > 1:
             return None
-        wanted = OPPOSITE[polarity] if random.random() < 0.85 else polarity
+        ((name, polarity),) = told.said[0].items()
+        if polarity not in OPPOSITE or (always and polarity == "neutral"):
+            return None
+        wanted = OPPOSITE[polarity] if always or random.random() < 0.85 else polarity
         found = [one for one in self._single.get((told.kind, name, wanted), ()) if one is not told]
         return random.choice(found) if found else None
 

@@ -148,7 +148,7 @@ def test_told_sentences_are_asked_what_they_say_and_never_what_they_may_say(reci
         sentence = teller.one(one, random)
         answers = dict(zip(sentence.contexts, sentence.polarities, strict=True))
         assert "{" not in sentence.text
-        assert set(answers.values()) & set(one.said[0].values())
+        assert set(answers.values()) & {*one.said[0].values(), "conflict"}
         for context in answers:
             assert context.target is None or context.target.lower() in sentence.text.lower()
     for pair in both:
@@ -181,6 +181,34 @@ def test_what_a_reader_may_see_either_way_is_not_learnt_and_not_asked_as_wrong(r
     word = module.Told("hotel", "We asked about the breakfast.", ({"breakfast": "none"},))
     alone = module.Teller([word], [], *lists)
     assert all(set(alone.one(word, random).polarities) == {"none"} for _ in range(20))
+
+
+def test_praise_and_blame_of_one_aspect_of_one_thing_are_a_conflict(recipe, lists):
+    module, random = recipe["absa_any_told"], Random(3)
+    praise = module.Told("hotel", "{X} has the softest bed", ({"bed": "positive"},))
+    blame = module.Told("hotel", "The springs poke you at {X}.", ({"bed": "negative"},))
+    teller = module.Teller([praise, blame], [], *lists)
+    drawn = [teller.one(praise, random) for _ in range(300)]
+    torn = [s for s in drawn if "conflict" in s.polarities]
+    assert 5 < len(torn) < 40
+    for sentence in torn:
+        assert "softest bed" in sentence.text
+        assert "springs poke" in sentence.text
+        assert set(sentence.polarities) <= {"conflict", "none"}
+    both = module.Told("hotel", "A soft bed, but it squeaks.", ({"bed": "conflict"},))
+    alone = module.Teller([both], [], *lists)
+    assert all("conflict" in alone.one(both, random).polarities for _ in range(40))
+
+
+def test_a_review_that_praises_and_blames_a_term_is_asked_about_it(recipe, lists):
+    lessons = recipe["absa_any_lessons"]
+    opinions = tuple(Opinion(polarity, "pasta", "food quality") for polarity in ("positive", "negative"))
+    review = Review("The pasta was hot but the pasta was salty.", opinions, "restaurants", True)
+    drawn = lessons.Lessons([review], [], 0, 0, *lists, None)
+    answers = [dict(zip(*_parts(drawn._rows[0](Random(n))), strict=True)) for n in range(30)]
+    told = {context.aspect: polarity for found in answers for context, polarity in found.items()}
+    assert told["pasta"] == "conflict"
+    assert "conflict" in {polarity for aspect, polarity in told.items() if "food" in aspect}
 
 
 def _parts(sentence):

@@ -20,9 +20,10 @@ from weft.absa.evaluate.report import (
     controls,
     cross_calibrated,
     logits_of,
+    metrics,
     scored,
 )
-from weft.absa.records import Context, Corpus, Sentence
+from weft.absa.records import SEMEVAL_POLARITIES, Context, Corpus, Sentence
 from weft.errors import InputError
 from weft.platform.confidence import Temperature, fit_temperature
 
@@ -137,6 +138,14 @@ def test_a_perfect_and_a_blind_model():
     )
     free = floors(Scored(gold, np.full((8, 3), 1 / 3), group, aspect))
     assert free == {"all_none_strict": 0.5, "all_positive_sentiment": 0.5}
+
+
+def test_five_classes_are_measured_as_sentihood_where_no_answer_is_neutral_or_conflict():
+    rows = np.eye(5)[[0, 1, 2, 1]] * 0.9 + 0.02
+    plain = Scored(np.array([0, 1, 2, 2]), rows, np.arange(4), np.zeros(4, dtype=int))
+    torn = Scored(np.array([0, 1, 2, 4]), rows, np.arange(4), np.zeros(4, dtype=int))
+    assert set(metrics(plain, SEMEVAL_POLARITIES)) == set(sentihood_metrics(plain))
+    assert set(metrics(torn, SEMEVAL_POLARITIES)) == set(semeval_metrics(torn))
 
 
 def test_bad_scores_are_refused():

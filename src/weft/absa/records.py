@@ -13,8 +13,11 @@ NONE = "none"
 UNKNOWN = "?"
 """In training's draws, the polarity of a question that nobody answered: only teachers say something about it."""
 
+CONFLICT = "conflict"
+"""The polarity of a context that the text both praises and blames."""
+
 SENTIHOOD_POLARITIES = (NONE, "positive", "negative")
-SEMEVAL_POLARITIES = (NONE, "positive", "negative", "neutral", "conflict")
+SEMEVAL_POLARITIES = (NONE, "positive", "negative", "neutral", CONFLICT)
 
 
 @dataclass(frozen=True, order=True)

@@ -77,5 +77,14 @@ def test_the_page_shows_bars_and_sentences_and_trusts_no_text():
     assert shown.count("<details>") == 2
 
 
+def test_what_is_praised_and_blamed_has_a_colour_of_its_own():
+    summary = some()
+    summary.add(6, "The soup was hot but thin", [finding(polarity="conflict")])
+    told = page(summary)
+    assert '<rect class="torn"' in told
+    assert "1 conflict" in told
+    assert summary.as_json()["aspects"][0]["polarities"]["conflict"] == 1
+
+
 def test_an_empty_table_has_a_page():
     assert "0 texts" in page(Summary())

@@ -15,6 +15,7 @@ from weft.objective.metrics import expected_calibration_error
 from weft.platform.confidence import Temperature, fit_temperature
 
 Floats = NDArray[np.float64]
+_OPINIONS = SEMEVAL_POLARITIES.index("negative")
 
 
 def score(asker: Asker, corpus: Corpus) -> Scored:
@@ -36,8 +37,9 @@ def scored(corpus: Corpus, probabilities: Floats, threshold: float = 0.5) -> Sco
 
 
 def metrics(result: Scored, polarities: Sequence[str]) -> dict[str, float]:
-    """SemEval's metrics for its five classes, SentiHood's for any other."""
-    return semeval_metrics(result) if tuple(polarities) == SEMEVAL_POLARITIES else sentihood_metrics(result)
+    """SemEval's metrics for its five classes, SentiHood's for any other, and where no answer is neutral or conflict."""
+    five = tuple(polarities) == SEMEVAL_POLARITIES and bool((result.gold > _OPINIONS).any())
+    return semeval_metrics(result) if five else sentihood_metrics(result)
 
 
 def summary(result: Scored, corpus: Corpus) -> dict[str, float]:

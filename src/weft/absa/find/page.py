@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from html import escape
 
-from weft.absa.find.summary import Aspect, Example, Summary
+from weft.absa.find.summary import ORDER, Aspect, Example, Summary
 from weft.platform.page import render
 
-_ORDER = ("positive", "neutral", "negative")
-_COLOURS = {"positive": "for18", "neutral": "plain", "negative": "against18"}
+_COLOURS = {"positive": "for18", "neutral": "plain", "conflict": "torn", "negative": "against18"}
 _MOST = 60
 """Aspects that are shown; the rest are counted."""
 _STYLE = """main { max-width: 60rem; padding-bottom: 40px; font-size: 16px }
@@ -17,6 +16,7 @@ summary span, .key span { display: inline-block; vertical-align: middle }
 .name { width: 12rem; overflow-wrap: anywhere; font-weight: 600 } .count { width: 13rem; font-size: 14px }
 .stack { width: 22rem; max-width: 90%; height: 14px; vertical-align: middle }
 .plain { fill: rgb(128 128 128 / .45); background: rgb(128 128 128 / .45) }
+.torn { fill: rgb(225 160 40 / .55); background: rgb(225 160 40 / .55) }
 .key span { padding: 0 6px; border-radius: 3px } h3 { font-size: 14px; margin: 10px 0 4px }
 details p { margin: 4px 0 4px 12px; white-space: pre-wrap; overflow-wrap: anywhere } mark { color: inherit }
 details p mark { border-radius: 3px } u { text-decoration-thickness: 2px }
@@ -40,7 +40,7 @@ def page(summary: Summary, title: str = "What the texts judge") -> str:
     body = (
         f"<main><h1>{escape(title)}</h1><p>{summary.texts:,} texts, {found:,} judgements, {len(aspects):,} aspects; "
         f"{summary.silent:,} texts judge nothing.</p>"
-        f'<p class="key">{" ".join(f"""<span class="{_COLOURS[name]}">{name}</span>""" for name in _ORDER)} '
+        f'<p class="key">{" ".join(f"""<span class="{_COLOURS[name]}">{name}</span>""" for name in ORDER)} '
         "<small>A bar is as long as its aspect is frequent. Open an aspect for the sentences that the model is "
         "surest of: what is judged is coloured, the words that judge are underlined.</small></p>\n"
         f"{shown}{left}</main>"
@@ -49,9 +49,9 @@ def page(summary: Summary, title: str = "What the texts judge") -> str:
 
 
 def _aspect(aspect: Aspect, most: int) -> str:
-    counts = " · ".join(f"{aspect.polarities[name]:,} {name}" for name in _ORDER if aspect.polarities[name])
+    counts = " · ".join(f"{aspect.polarities[name]:,} {name}" for name in ORDER if aspect.polarities[name])
     terms = ", ".join(escape(term) for term, _ in aspect.terms.most_common(12))
-    parts = "".join(_examples(aspect, name) for name in _ORDER)
+    parts = "".join(_examples(aspect, name) for name in ORDER)
     said = f"<p><small>as {terms}</small></p>" if terms and list(aspect.terms) != [aspect.name] else ""
     return (
         f'<details><summary><span class="name">{escape(aspect.name)}</span> '
@@ -61,7 +61,7 @@ def _aspect(aspect: Aspect, most: int) -> str:
 
 def _bar(aspect: Aspect, most: int) -> str:
     left, parts = 0.0, []
-    for name in _ORDER:
+    for name in ORDER:
         width = 100 * aspect.polarities[name] / most
         if width:
             parts.append(f'<rect class="{_COLOURS[name]}" x="{left:.2f}" width="{width:.2f}" height="8"/>')

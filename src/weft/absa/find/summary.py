@@ -10,6 +10,8 @@ from typing import Any
 
 from weft.absa.find.finder import Finding
 
+ORDER = ("positive", "neutral", "conflict", "negative")
+"""In which polarities are shown."""
 _SHOWN = 25
 """Examples that are kept of each aspect and polarity, the surest ones."""
 _AROUND = 160

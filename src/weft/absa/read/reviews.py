@@ -13,12 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from weft.absa.records import NONE, Context, Corpus, Problems, Sentence
+from weft.absa.records import CONFLICT, NONE, Context, Corpus, Problems, Sentence
 from weft.errors import InputError
 from weft.platform.reading import read_text
 
-POLARITIES = (NONE, "positive", "negative", "neutral")
-"""The classes of reviews. A text that says both of one thing answers no question about it: no class, no label."""
+POLARITIES = (NONE, "positive", "negative", "neutral", CONFLICT)
+"""The classes of reviews; ``conflict`` where a text praises and blames one thing. No source has it as a label."""
 
 _CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _BREAKS = re.compile(r"[#_/&\-\s]+")
@@ -101,6 +101,8 @@ def agreed(opinions: Iterable[tuple[str, str]]) -> tuple[dict[str, str], set[str
 def questions(reviews: Sequence[Review], categories: int = 10, limit: int | None = None) -> Corpus:
     """Complete reviews as a corpus: each text is asked about the categories that the reviews speak of most.
 
+    A category that a text both praises and blames is not asked about: sources differ in what they make of it.
+
     Args:
         reviews: The reviews of one domain.
         categories: How many categories are asked about.
@@ -148,4 +150,4 @@ def read_lines(path: Path) -> list[str]:
     return read_text(path).splitlines()
 
 
-_POLARITY = {name: full for full in POLARITIES[1:] for name in (full, full[:3])}
+_POLARITY = {name: full for full in POLARITIES[1:4] for name in (full, full[:3])}

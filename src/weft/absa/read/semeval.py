@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree
 
-from weft.absa.records import NONE, SEMEVAL_POLARITIES, Context, Corpus, Problems, Sentence
+from weft.absa.records import CONFLICT, NONE, SEMEVAL_POLARITIES, Context, Corpus, Problems, Sentence
 from weft.errors import InputError
 from weft.platform.reading import open_input
 
@@ -73,7 +73,7 @@ def _sentence(element: ElementTree.Element, where: str, terms: bool) -> Sentence
         if not name or name not in text:
             raise InputError(f"the aspect term {name!r} is not in the text")
         context = Context(TERM_ASPECT, name)
-        answers[context] = polarity if answers.get(context, polarity) == polarity else "conflict"
+        answers[context] = polarity if answers.get(context, polarity) == polarity else CONFLICT
     return Sentence(text.strip(), tuple(answers), tuple(answers.values()), where)
 
 

@@ -160,18 +160,20 @@ def _read(
 
 
 def _told(summary: Summary) -> str:
+    from weft.absa.find.summary import ORDER
+
     aspects = summary.aspects()
     rows = [
         [
             aspect.name,
             aspect.total,
-            *(aspect.polarities[name] for name in ("positive", "neutral", "negative")),
+            *(aspect.polarities[name] for name in ORDER),
             ", ".join(term for term, _ in aspect.terms.most_common(3)),
             _example(aspect.examples(aspect.polarities.most_common(1)[0][0], 1)[0].text),
         ]
         for aspect in aspects[:_SHOWN]
     ]
-    heads = ["aspect", ">judged", ">positive", ">neutral", ">negative", "as", "for example"]
+    heads = ["aspect", ">judged", *(f">{name}" for name in ORDER), "as", "for example"]
     lines = [f"{summary.texts:,} texts, {summary.silent:,} without a judgement"]
     if summary.foreign:
         lines.append(
