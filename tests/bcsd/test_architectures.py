@@ -16,7 +16,7 @@ NAMED_ELSEWHERE = {
     "disassemble/smda.py",
     "dataset/compile.py",
     "dataset/config.py",
-    "use/store.py",
+    "use/named.py",
     "lift/decode/processors.py",
 }
 

@@ -74,13 +74,13 @@ def open_image(path: str | os.PathLike[str]) -> Image:
 
 
 def _reader(kind: str) -> Callable[[str, str | bytes, memoryview], Image]:
-    import lief
-
-    lief.logging.disable()
     if kind == "elf":
         from weft.bcsd.read.elf import read_elf
 
         return read_elf
+    import lief
+
+    lief.logging.disable()
     if kind == "pe":
         from weft.bcsd.read.pe import read_pe
 

@@ -1,0 +1,84 @@
+"""ELF files read without lief: what is read is what lief reads, and what is not plainly sound is left to it."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+
+import pytest
+
+from weft.bcsd.read.elf_lief import lief_view, parse_elf
+from weft.bcsd.read.elf_view import View, plain_view
+from weft.bcsd.read.names import printable
+
+PLAIN = (
+    "gcc-O2-x86_64.so",
+    "gcc-O2-x86_64-stripped.so",
+    "gcc-O2-aarch64.so",
+    "clang-O0-aarch64.so",
+    "odd-x86_64.so",
+)
+LEFT = ("gcc-O2-x86_64.o", "clang-O2-mips", "clang-O2-x86_64.dll")
+
+
+def facts(view: View) -> dict[str, object]:
+    """Everything in a view, names as they are shown."""
+    return {
+        "head": (view.machine, view.bits, view.big_endian, view.type, view.entry, view.tables_end),
+        "segments": view.segments,
+        "sections": [section._replace(name=printable(section.name)) for section in view.sections],
+        "symbols": [symbol._replace(name=printable(symbol.name)) for symbol in view.symbols],
+        "relocations": sorted(
+            (place._replace(name=printable(place.name)) for place in view.relocations), key=repr
+        ),
+        "tags": {tag: value for tag, value in view.tags.items() if tag},
+    }
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_sound_file_is_what_lief_reads(files, name):
+    path = files / name
+    plain, parsed = plain_view(memoryview(path.read_bytes())), parse_elf(str(path))
+    assert plain is not None
+    assert parsed is not None
+    found, expected = facts(plain), facts(lief_view(parsed))
+    assert found == expected
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_objects_and_what_is_seldom_met_are_left_to_lief(files, name):
+    assert plain_view(memoryview((files / name).read_bytes())) is None
+
+
+def test_a_cut_file_is_left_to_lief(files):
+    whole = (files / PLAIN[0]).read_bytes()
+    for length in (0, 3, 16, 52, 64, 100, len(whole) // 2, len(whole) - 1):
+        assert plain_view(memoryview(whole[:length])) is None
+
+
+def test_names_without_an_end_are_left_to_lief(files):
+    whole = bytearray((files / PLAIN[0]).read_bytes())
+    view = plain_view(memoryview(bytes(whole)))
+    assert view is not None
+    strings = next(section for section in view.sections if section.name == b".dynstr")
+    whole[strings.offset : strings.offset + strings.size] = b"a" * strings.size
+    assert plain_view(memoryview(bytes(whole))) is None
+
+
+def test_bytes_that_changed_raise_nothing(files):
+    whole = (files / PLAIN[2]).read_bytes()
+    draw = random.Random(5)
+    for _ in range(400):
+        changed = bytearray(whole)
+        for _ in range(draw.randint(1, 8)):
+            place = draw.choice((draw.randrange(64), draw.randrange(len(changed)), len(changed) - 1))
+            changed[place] = draw.randrange(256)
+        plain_view(memoryview(bytes(changed)))
+
+
+def test_a_sound_file_is_read_without_loading_lief(files):
+    lines = ("import sys", "from weft.bcsd.read import open_image", f"open_image({str(files / PLAIN[0])!r})")
+    script = "; ".join((*lines, "print('lief' in sys.modules)"))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
