@@ -148,9 +148,17 @@ class Architecture(ABC):
         """Whether code begins as functions do: what it takes to call a gap's first bytes a function."""
         return False
 
+    def modes(self, image: Image, code: bytes) -> tuple[bool, ...]:
+        """The modes that a stretch of code may be in, by its bytes: see :attr:`mode_bit`."""
+        return (False,)
+
     def switches_mode(self, mnemonic: str) -> bool:
         """Whether a direct call leads to code of the other mode: see :attr:`mode_bit`."""
         return False
+
+    def returns(self, instructions: Sequence[Raw], index: int) -> bool:
+        """Whether what :meth:`flow` calls a return is one, and no jump to an address that was just worked out."""
+        return True
 
     def inline_table(self, image: Image, before: list[Raw]) -> int | None:
         """Where a jump's own table, which stands behind it, ends.

@@ -17,6 +17,7 @@ from weft.bcsd.read.image import Image
 
 Raw = tuple[int, int, str, str]
 _THUNK_LENGTH = 3
+_COMPUTED = Flow(FlowKind.INDIRECT_JUMP)
 
 
 @dataclass
@@ -95,6 +96,8 @@ class _Builder:
         for index, instruction in enumerate(self.instructions):
             if not plain[instruction[2]]:
                 found = flow(instruction[0], instruction[2], instruction[3])
+                if found.kind == FlowKind.RETURN and not self.architecture.returns(self.instructions, index):
+                    found = _COMPUTED
                 if found.kind:
                     self.control(index, found)
         taken = data_references(self.image, self.instructions, self.references, self.start, self.end)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from weft.bcsd.architectures.architecture import TERMINAL, Architecture, FlowKind
 from weft.bcsd.architectures.backward import Backward
 from weft.bcsd.disassemble.cfg import NO_RETURN_NAMES, Surroundings
+from weft.bcsd.disassemble.gaps import decoded
 from weft.bcsd.read.image import Image
 
 Raw = tuple[int, int, str, str]
@@ -16,6 +17,10 @@ FUNCTION_BYTES = 1 << 20
 _STEP = 4096
 #: Bytes of a function within which a call is part of how it sets its frame up, so that what follows is no other one.
 _OPENING = 32
+
+
+#: Bytes at the start of a function within which its frame is set up.
+ENTRY_BYTES = 96
 
 
 class Extent(NamedTuple):
@@ -74,6 +79,8 @@ class Surveyor:
                 if architecture.plain[mnemonic]:
                     continue
                 kind, target = architecture.flow_at(address, mnemonic, operands)
+                if kind == FlowKind.RETURN and not architecture.returns(walk.before, len(walk.before) - 1):
+                    kind = FlowKind.INDIRECT_JUMP
                 if kind in (FlowKind.INDIRECT_JUMP, FlowKind.INDIRECT_JUMP_IF):
                     for case in self._cases(walk):
                         walk.jump(FlowKind.BRANCH, case)
@@ -97,6 +104,10 @@ class Surveyor:
                         self.around.no_return.add(target)
                     return Extent(behind, walk.targets)
             if walk.position == begun:
+                if not self.trusts_jumps and walk.certain > begun:
+                    # A branch leads over it: data among the code.
+                    walk.position = begun + architecture.step
+                    continue
                 # One word that the decoder does not know is stepped over where all instructions are words.
                 known = self.trusts_jumps or architecture.step != 4 or begun == walk.unknown
                 if known or walk.position + 4 > walk.limit:
@@ -131,6 +142,24 @@ class Surveyor:
             return True
         thumb = walk.start in self._image.thumb
         return self._architecture.is_entry(self._image, self._image.code_at(behind, behind + 8), thumb)
+
+    def is_end(self, start: int, end: int) -> bool:
+        """Whether code is a mere call that never returns: no function, for that would have to keep a way back."""
+        lines = [*decoded(self._image, self._architecture, start, end, start in self._image.thumb)]
+        if len(lines) != 1 + self._architecture.delay or self._architecture.plain[lines[0][2]]:
+            return False
+        kind, target = self._architecture.flow_at(lines[0][0], lines[0][2], lines[0][3])
+        return kind == FlowKind.CALL and self.never_returns(target)
+
+    def enters(self, address: int, end: int) -> bool:
+        """Whether one of the first instructions sets up a frame: not always the very first."""
+        end = min(address + ENTRY_BYTES, end)
+        lines = decoded(self._image, self._architecture, address, end, address in self._image.thumb)
+        thumb = address in self._image.thumb
+        return any(
+            self._architecture.is_entry(self._image, self._image.code_at(line[0], line[0] + 8), thumb)
+            for line in lines
+        )
 
     def never_returns(self, target: int | None) -> bool:
         """Whether a call of a function or a stub does not come back, as far as is known."""

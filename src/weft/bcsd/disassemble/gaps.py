@@ -20,6 +20,9 @@ SEARCHED_BELOW = 0.9
 #: Bytes of the longest gap that is decoded for calls.
 _LONGEST = 1 << 26
 _PAGES = 0xFFFF
+_WORD = 4
+#: Bytes at an address that tell its mode.
+_SEEN = 64
 #: Bytes of a gap within which code must come to a call or a jump.
 _LOOKED_AT = 1024
 #: A function is made anew with each of so many pieces that it grows by, then whenever it is a quarter longer.
@@ -61,16 +64,23 @@ def called_from_gaps(image: Image, architecture: Architecture, frontier: Frontie
     for start, end in frontier.gaps():
         best: dict[int, bool] = {}
         most = 0.0
-        for mode in (False, True) if architecture.mode_bit else (False,):
-            called, total = _calls(image, architecture, start, min(end, start + _LONGEST), mode)
+        end = min(end, start + _LONGEST)
+        # Words stand where words stand, whatever the gap begins with.
+        for mode in architecture.modes(image, image.code_at(start + -start % _WORD, end)):
+            called, total = _calls(image, architecture, start, end, mode)
             share = len(called) * len(called) / total if total else 0.0
             if share > most:
                 best, most = called, share
         found.update(best)
-    for target, mode in found.items():
-        if mode:
-            image.thumb.add(target)
-    return sorted(found)
+    fitting = [target for target, mode in found.items() if mode in _modes_at(image, architecture, target)]
+    image.thumb.update(target for target in fitting if found[target])
+    return sorted(fitting)
+
+
+def _modes_at(image: Image, architecture: Architecture, address: int) -> tuple[bool, ...]:
+    """The modes that what stands at an address may be in, by its bytes."""
+    address += -address % _WORD
+    return architecture.modes(image, image.code_at(address, address + _SEEN))
 
 
 def _calls(
@@ -105,10 +115,14 @@ def decoded(
     decoder = architecture.decoder(image, start)
     (image.thumb.add if was else image.thumb.discard)(start)
     code = image.code_at(start, end)
-    position = start
+    step = architecture.step
+    if architecture.mode_bit and not mode:
+        # Instructions of A32 are words, and stand where words stand.
+        step = _WORD
+    position = start + -start % step
     while position < start + len(code):
         if position in pools:
-            position += architecture.step
+            position += step
             continue
         reached = position
         for line in decoder.disasm_lite(code[position - start :], position):
@@ -116,7 +130,7 @@ def decoded(
                 break
             reached = line[0] + line[1]
             yield line
-        position = reached if reached in pools else reached + architecture.step
+        position = reached if reached in pools else reached + step
 
 
 def behind_data(decoder: Any, step: int, code: bytes, start: int, reached: int) -> int:
@@ -151,6 +165,7 @@ def pointed_to(image: Image, architecture: Architecture) -> list[int]:
                 address % architecture.step == 0
                 and address & _PAGES
                 and image.code_map.at(address) is not None
+                and bool(word & architecture.mode_bit) in _modes_at(image, architecture, address)
             ):
                 if word & architecture.mode_bit:
                     image.thumb.add(address)

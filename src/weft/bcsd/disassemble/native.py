@@ -17,7 +17,7 @@ from weft.bcsd.architectures import architecture_named
 from weft.bcsd.architectures.architecture import TERMINAL, FlowKind
 from weft.bcsd.disassemble.bounds import Bounds, Frontier, known_bounds, sub_name
 from weft.bcsd.disassemble.cfg import NO_RETURN_NAMES, Graph, Surroundings, build_graph
-from weft.bcsd.disassemble.extent import FUNCTION_BYTES, Extent, Surveyor
+from weft.bcsd.disassemble.extent import ENTRY_BYTES, FUNCTION_BYTES, Extent, Surveyor
 from weft.bcsd.disassemble.gaps import (
     SEARCHED_BELOW,
     Growth,
@@ -35,7 +35,7 @@ from weft.errors import LimitError
 Raw = tuple[int, int, str, str]
 
 #: Raised whenever the same file would give other functions, blocks or edges.
-EXTRACTOR_VERSION = 8
+EXTRACTOR_VERSION = 9
 #: Instructions of one function beyond which it is cut and flagged.
 FUNCTION_INSTRUCTIONS = 1 << 18
 #: Bytes decoded, as a multiple of the file's code: overlapping symbols can otherwise make work quadratic.
@@ -48,8 +48,7 @@ _UNKNOWN_WAYS = (
     *(FlowKind.RETURN, FlowKind.RETURN_IF),
     *(FlowKind.INDIRECT_JUMP, FlowKind.INDIRECT_JUMP_IF),
 )
-#: Bytes at the start of a function within which its frame is set up.
-_ENTRY_BYTES = 96
+_WORD = 4
 
 
 class Decoded(NamedTuple):
@@ -150,9 +149,12 @@ class _Run:
     def drain(self, frontier: Frontier, open_ended: dict[int, Bounds]) -> Iterator[Function]:
         """The functions at all leads, and at the leads that they give."""
         while (start := frontier.take()) is not None:
+            if self.architecture.mode_bit and start % _WORD:
+                # Instructions of A32 stand where words stand.
+                self.image.thumb.add(start)
             found = open_ended.get(start, Bounds(start, start))
             end = self.explore(start, frontier.limit(start))
-            frontier.close(start, max(end, start + 1))
+            frontier.close(start, max(end, start + self.architecture.step))
             bounds = Bounds(start, end, found.names, found.part)
             function, outgoing = self.function(bounds, discovered=start not in open_ended)
             if not self.surveyor.trusts_jumps:
@@ -170,7 +172,9 @@ class _Run:
         leads = (
             lambda: called_from_gaps(self.image, self.architecture, frontier),
             lambda: [
-                p for p in pointed_to(self.image, self.architecture) if self.enters(p, p + _ENTRY_BYTES)
+                p
+                for p in pointed_to(self.image, self.architecture)
+                if self.surveyor.enters(p, p + ENTRY_BYTES)
             ],
         )
         for look in leads:
@@ -230,19 +234,11 @@ class _Run:
         begins as functions do is one all the same.
         """
         end = max(owner.address + owner.size, grown_to)
-        if any(owner.address < target < end for target in extent.targets):
+        if any(owner.address < target < end for target in extent.targets) or self.surveyor.is_end(
+            lead, extent.end
+        ):
             return True
-        return Flag.CFG_INCOMPLETE in owner.flags and not self.enters(lead, extent.end)
-
-    def enters(self, address: int, end: int) -> bool:
-        """Whether one of the first instructions sets up a frame: not always the very first."""
-        end = min(address + _ENTRY_BYTES, end)
-        lines = decoded(self.image, self.architecture, address, end, address in self.image.thumb)
-        thumb = address in self.image.thumb
-        return any(
-            self.architecture.is_entry(self.image, self.image.code_at(line[0], line[0] + 8), thumb)
-            for line in lines
-        )
+        return Flag.CFG_INCOMPLETE in owner.flags and not self.surveyor.enters(lead, extent.end)
 
     def decode(self, start: int, end: int) -> Decoded:
         """Decode ``[start, end)``."""

@@ -72,6 +72,9 @@ class ArmSpeech(Speech):
         if mnemonic.startswith("lsl"):
             return Definition(target, 0, ((1 << last, parts[-2]),)) if last is not None and last < 8 else None
         sources = parts[1:] if len(parts) > 2 else parts
+        if sources[0] == "pc" and last is not None and len(sources) == 2:
+            # A constant is added to the address of the word, as by ``adr``; a register to that of the instruction.
+            return Definition(target, (address + self._ahead & ~3) + (-last if mnemonic[0] == "s" else last))
         if mnemonic.startswith("sub"):
             return Definition(target, -last, ((1, sources[0]),)) if last is not None else None
         return self._joined(target, sources, address)

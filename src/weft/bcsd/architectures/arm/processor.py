@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 import capstone
@@ -28,6 +28,12 @@ _FILLERS = frozenset(
 )
 _LOOKED_AT = 256
 _LITERAL = re.compile(r"\[pc, #(-?\w+)\]")
+_ADDRESS = re.compile(r"(?:adr(?:\.w)? \w+|addw? \w+, pc), #(\w+)$")
+#: Instructions before a jump among which its table and its count stand.
+_NEAR = 12
+_NOTHING = (0, 0, "", "")
+_ALWAYS, _FEW_WORDS = 14, 8
+_MOSTLY, _SELDOM = 0.6, 0.3
 
 
 class Arm(Architecture):
@@ -88,12 +94,15 @@ class Arm(Architecture):
     def literals(self, image: Image, start: int, instructions: list[Raw]) -> set[int]:
         """Addresses of words that ``ldr reg, [pc, #offset]`` reads, and of tables behind the jumps that read them."""
         found: set[int] = set()
-        ahead = 4 if start in image.thumb else 8
+        ahead, behind = 4 if start in image.thumb else 8, 0
         for index, (address, size, mnemonic, operands) in enumerate(instructions):
-            if operands.startswith(("[pc, r", "pc, [pc, r")):
-                behind = self.inline_table(image, instructions[max(0, index - 12) : index + 1])
-                table = address + size if mnemonic.startswith(_TABLES) else address + 8
-                found.update(range(table, behind or 0, 2))
+            if address < behind:
+                # Of a table, and no instruction: it loads nothing.
+                continue
+            if mnemonic == "bx" or operands.startswith(("[pc, r", "pc, [")):
+                behind = self.inline_table(image, instructions[max(0, index - _NEAR) : index + 1]) or 0
+                table = address + 8 if operands.startswith("pc, [pc") else address + size
+                found.update(range(table, behind, 2))
             if not mnemonic.startswith(("ldr", "vldr")):
                 continue
             literal = _LITERAL.search(operands)
@@ -103,6 +112,14 @@ class Arm(Architecture):
                 wide = 8 if mnemonic.startswith("ldrd") or (mnemonic[0] == "v" and operands[0] == "d") else 4
                 found.update(range(place, place + wide, 2))
         return found
+
+    def modes(self, image: Image, code: bytes) -> tuple[bool, ...]:
+        """A32 where most words have the condition "always" in their highest bits, as few words of Thumb have."""
+        highest = code[0 if image.big_endian else 3 :: 4]
+        if len(highest) < _FEW_WORDS:
+            return False, True
+        share = sum(byte >> 4 == _ALWAYS for byte in highest) / len(highest)
+        return (False,) if share >= _MOSTLY else (True,) if share <= _SELDOM else (False, True)
 
     def switches_mode(self, mnemonic: str) -> bool:
         """``blx`` with an address."""
@@ -121,12 +138,28 @@ class Arm(Architecture):
         """Besides ``nop``: zeros, and a register moved to itself."""
         return super().is_padding(mnemonic, operands) or (mnemonic, operands) in _FILLERS
 
+    def returns(self, instructions: Sequence[Raw], index: int) -> bool:
+        """Position-independent Thumb adds to the link register and jumps there: ``add lr, r3; bx lr``."""
+        _, _, mnemonic, operands = instructions[index - 1] if index else _NOTHING
+        jumps = instructions[index][2:] == ("bx", "lr")
+        return not (jumps and mnemonic.startswith("add") and operands.startswith("lr, "))
+
     def inline_table(self, image: Image, before: list[Raw]) -> int | None:
-        """``tbb`` and ``tbh`` from ``pc``, ``ldrls pc, [pc, r, lsl #2]``: the comparison in front has the count."""
+        """``tbb`` and ``tbh`` from ``pc``, ``ldrls pc, [pc, r, lsl #2]``, what loads or adds behind an ``adr``.
+
+        The comparison in front has the count.
+        """
         address, size, mnemonic, operands = before[-1]
-        last = next((operands for _, _, word, operands in before[-12:][::-1] if word.startswith("cmp")), "")
+        near = before[-_NEAR:][::-1]
+        last = next((operands for _, _, word, operands in near if word.startswith("cmp")), "")
         count = (immediate(last.rpartition(", ")[2]) or 0) + 1
-        if not operands.startswith(("[pc,", "pc, [pc,")) or not 1 < count <= 1024:
+        if not 1 < count <= 1024:
+            return None
+        added = mnemonic == "bx" and len(near) > 1 and near[1][2].startswith("add")
+        if added or (operands.startswith("pc, [") and not operands.startswith("pc, [pc")):
+            table = _behind(address + size, near)
+            return None if table is None else table + 4 * count
+        if not operands.startswith(("[pc,", "pc, [pc,")):
             return None
         if mnemonic.startswith(_TABLES):
             wide = 2 if mnemonic.startswith("tbh") else 1
@@ -149,6 +182,17 @@ class Arm(Architecture):
     def stubs(self, image: Image, region: Region) -> dict[int, str]:
         """See the base class."""
         return arm_stubs(image, region)
+
+
+def _behind(end: int, near: list[Raw]) -> int | None:
+    """The table behind a jump whose address one of the instructions before it works out."""
+    ahead = 4 if any(size == 2 for _, size, _, _ in near) else 8
+    for address, _, mnemonic, operands in near:
+        found = _ADDRESS.match(f"{mnemonic} {operands}")
+        if found is not None:
+            table = (address + ahead & ~3) + int(found.group(1), 0)
+            return table if table in (end, end + 2) else None
+    return None
 
 
 @cache

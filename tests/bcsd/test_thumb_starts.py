@@ -1,0 +1,146 @@
+"""Thumb-2 in stripped files: tables among the code, and what stands where no function can begin."""
+
+from weft.bcsd.architectures import architecture_named
+from weft.bcsd.architectures.arm.jump_tables import ArmSpeech
+from weft.bcsd.disassemble.cfg import Surroundings
+from weft.bcsd.disassemble.extent import Surveyor
+from weft.bcsd.disassemble.gaps import decoded, pointed_to
+from weft.bcsd.disassemble.native import NativeDisassembler
+from weft.bcsd.read.image import Image, Region
+
+BASE = 0x10000
+ARM = architecture_named("arm")
+PUSH, POP, NO_CODE = "10b5", "10bd", "ffffffff"
+
+
+def image_of(code: str, thumb=(), stubs=None) -> Image:
+    held = bytes.fromhex(code.replace(" ", ""))
+    region = Region(".text", BASE, memoryview(held), len(held), True, False)
+    return Image(
+        "made", "elf", "arm", False, True, [region], [region], thumb={BASE, *thumb}, stubs=stubs or {}
+    )
+
+
+def surveyor_of(image: Image) -> Surveyor:
+    return Surveyor(Surroundings(image, ARM, guesses=True))
+
+
+def test_a_constant_is_added_to_where_the_word_stands_and_a_register_to_the_instruction():
+    speech, image = ArmSpeech(thumb=True), image_of(PUSH)
+    for lines in (("addw", "r2, pc, #8"), ("adr", "r2, #8")):
+        for start in (BASE, BASE + 2):
+            found = speech.defines(image, (start, 4, *lines))
+            assert found is not None
+            assert (found.constant, found.terms) == (BASE + 12, ())
+    below = speech.defines(image, (BASE + 2, 4, "subw", "r2, pc, #4"))
+    assert below is not None
+    assert (below.constant, below.terms) == (BASE, ())
+    added = speech.defines(image, (BASE + 2, 2, "add", "r2, pc"))
+    assert added is not None
+    assert (added.constant, added.terms) == (BASE + 6, ((1, "r2"),))
+
+
+def test_what_jumps_to_a_sum_in_the_link_register_does_not_return():
+    lines = [(BASE, 2, "add", "lr, r3"), (BASE + 2, 2, "bx", "lr"), (BASE + 4, 2, "bx", "lr")]
+    assert [ARM.returns(lines, index) for index in (1, 2)] == [False, True]
+    assert ARM.returns([(BASE, 2, "add", "r2, r3"), lines[1]], 1)
+    assert ARM.returns(lines[1:], 0)
+
+
+def switch(start: int, behind: int, *last: tuple[int, str, str]):
+    """A comparison, the address of a table ``behind`` bytes from there, and what jumps by it."""
+    lines = [(start, 2, "cmp", "r3, #2")]
+    place = start + 2
+    for size, mnemonic, operands in ((4, "addw", f"lr, pc, #{behind}"), *last):
+        lines.append((place, size, mnemonic, operands))
+        place += size
+    return lines, place
+
+
+def test_tables_behind_jumps_to_what_was_worked_out_are_stepped_over():
+    image = image_of(PUSH)
+    load, add, go = (4, "ldr.w", "r3, [lr, r3, lsl #2]"), (2, "add", "lr, r3"), (2, "bx", "lr")
+    lines, end = switch(BASE, 12, load, add, go)
+    # In front of the table stand two bytes, so that it stands where words do.
+    assert ARM.inline_table(image, lines) == end + 2 + 12
+    lines, end = switch(BASE + 2, 8, load, add, go)
+    assert ARM.inline_table(image, lines) == end + 12
+    assert ARM.inline_table(image, switch(BASE + 2, 20, load, add, go)[0]) is None
+    assert ARM.inline_table(image, switch(BASE + 2, 8, load, go)[0]) is None
+    lines, end = switch(BASE + 2, 4, (4, "ldr.w", "pc, [lr, r3, lsl #2]"))
+    assert end == BASE + 12
+    assert ARM.inline_table(image, lines) == end + 12
+    assert ARM.literals(image, BASE, lines) == set(range(end, end + 12, 2))
+
+
+def test_what_stands_in_a_table_loads_nothing():
+    image = image_of(PUSH)
+    lines = [(BASE, 2, "cmp", "r0, #3"), (BASE + 2, 4, "tbb", "[pc, r0]")]
+    inside, behind = ((BASE + at, 2, "ldr", "r1, [pc, #0x10]") for at in (6, 10))
+    assert ARM.literals(image, BASE, [*lines, inside]) == {BASE + 6, BASE + 8}
+    assert ARM.literals(image, BASE, [*lines, inside, behind]) == {BASE + at for at in (6, 8, 28, 30)}
+
+
+def test_a32_is_looked_for_where_words_stand():
+    image = image_of("00000000 10402de9 ffffffff 1eff2fe1")
+    assert [line[0] - BASE for line in decoded(image, ARM, BASE + 2, BASE + 16, False)] == [4, 12]
+
+
+def test_data_that_a_branch_leads_over_is_inside():
+    # cmp r0, #0; beq 16; push; a word that is no instruction, and four bytes; pop; bx lr at 16.
+    image = image_of(f"0028 05d0 {PUSH} 00bf {NO_CODE} 00bf {POP} 7047")
+    assert surveyor_of(image).survey(BASE, BASE + 18).end == BASE + 18
+    # Without the branch the function ends where it cannot go on.
+    image = image_of(f"0028 00bf {PUSH} 00bf {NO_CODE} 00bf {POP} 7047")
+    assert surveyor_of(image).survey(BASE, BASE + 18).end == BASE + 8
+
+
+def test_nothing_begins_at_an_odd_place_behind_what_is_no_code():
+    image = image_of(f"{PUSH} {POP} {NO_CODE} {PUSH} 00bf {POP} {PUSH} {POP}")
+    image.entries = [BASE, BASE + 4]
+    found = {f.address - BASE for f in NativeDisassembler().functions(image)}
+    assert all(start % 2 == 0 for start in found)
+    assert {0, 14} <= found
+
+
+def test_what_stands_between_words_is_thumb():
+    image = image_of(f"{PUSH} 00f001f8 {POP} {PUSH} {POP}", thumb=())
+    image.thumb = set()
+    image.entries = [BASE + 2]
+    list(NativeDisassembler().functions(image))
+    assert BASE + 2 in image.thumb
+
+
+def test_a_mere_call_that_never_returns_is_the_end_of_what_stands_in_front():
+    # push; bl 12; bl 12; pop; what is called, at first no stub.
+    image = image_of(f"{PUSH} 00f003f8 00f001f8 {POP} {PUSH} {POP}", stubs={BASE + 10: "abort"})
+    surveyor = surveyor_of(image)
+    image.thumb |= {BASE + 2, BASE + 6}
+    assert surveyor.is_end(BASE + 2, BASE + 6) is False  # it calls 12, which returns
+    assert surveyor.is_end(BASE + 6, BASE + 10) is False
+    image.stubs[BASE + 12] = "abort"
+    assert surveyor.is_end(BASE + 6, BASE + 10) is True
+    assert surveyor.is_end(BASE + 2, BASE + 10) is False  # two of them
+    assert surveyor.is_end(BASE, BASE + 2) is False
+
+
+def test_most_words_of_a32_are_carried_out_always():
+    image = image_of(PUSH)
+    always, other = bytes.fromhex("10402de9"), bytes.fromhex("10b50020")
+    assert ARM.modes(image, always * 12) == (False,)
+    assert ARM.modes(image, other * 12) == (True,)
+    assert ARM.modes(image, always * 6 + other * 6) == (False, True)
+    assert ARM.modes(image, always * 7) == (False, True)
+    image.big_endian = True
+    assert ARM.modes(image, always[::-1] * 12) == (False,)
+    assert architecture_named("x86_64").modes(image, other * 12) == (False,)
+
+
+def test_a_pointer_whose_mode_the_bytes_deny_is_none():
+    code = "10402de9" * 10 + "1080bde8" * 10
+    image = image_of(code)
+    image.thumb = set()
+    words = b"".join((BASE + at).to_bytes(4, "little") for at in (9, 8))
+    image.data.append(Region(".data", 0x20000, memoryview(words), len(words), False, True))
+    assert pointed_to(image, ARM) == [BASE + 8]
+    assert not image.thumb
