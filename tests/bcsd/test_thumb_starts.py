@@ -4,7 +4,7 @@ from weft.bcsd.architectures import architecture_named
 from weft.bcsd.architectures.arm.jump_tables import ArmSpeech
 from weft.bcsd.disassemble.cfg import Surroundings
 from weft.bcsd.disassemble.extent import Surveyor
-from weft.bcsd.disassemble.gaps import decoded, pointed_to
+from weft.bcsd.disassemble.gaps import decoded, next_lead, pointed_to
 from weft.bcsd.disassemble.native import NativeDisassembler
 from weft.bcsd.read.image import Image, Region
 
@@ -144,3 +144,24 @@ def test_a_pointer_whose_mode_the_bytes_deny_is_none():
     image.data.append(Region(".data", 0x20000, memoryview(words), len(words), False, True))
     assert pointed_to(image, ARM) == [BASE + 8]
     assert not image.thumb
+
+
+def test_words_of_a32_behind_a_thumb_function_are_a32():
+    # push {r4, lr}; nine nops; pop {r4, pc}, thirty times, behind a function in Thumb that is known.
+    one = "10402de9" + "00f020e3" * 9 + "1080bde8"
+    image = image_of(f"{PUSH} {POP}" + one * 30)
+    image.entries = [BASE]
+    found = {f.address - BASE: f.size for f in NativeDisassembler().functions(image)}
+    assert found == {0: 4} | {4 + 44 * number: 44 for number in range(30)}
+    assert image.thumb == {BASE}
+
+
+def test_a_short_run_that_looks_like_a32_is_none():
+    # The second half of a word of long Thumb instructions, where they stand between words, is what A32 has.
+    image = image_of(f"{PUSH} {POP} {PUSH}" + "00bf" + "10b500ee" * 60 + f"{PUSH} 00bf {POP} 00bf" * 20)
+    assert ARM.modes(image, image.code_at(BASE + 8, BASE + 200)) == (False,)
+    end = BASE + len(image.code[0].data)
+    assert next_lead(image, ARM, BASE + 4, end, True, set())[1] is True
+    long = image_of("10402de9" * 300)
+    assert next_lead(long, ARM, BASE, BASE + 1200, True, set())[1] is False
+    assert next_lead(long, ARM, BASE, BASE + 1000, True, set())[1] is True

@@ -20,7 +20,10 @@ SEARCHED_BELOW = 0.9
 #: Bytes of the longest gap that is decoded for calls.
 _LONGEST = 1 << 26
 _PAGES = 0xFFFF
-_WORD = 4
+WORD = 4
+#: Bytes that tell that code is not in the mode of what stands in front, at most and at least: a loop of long Thumb
+#: instructions looks like A32, where it stands between words.
+_TOLD, _ENOUGH = 4096, 1024
 #: Bytes at an address that tell its mode.
 _SEEN = 64
 #: Bytes of a gap within which code must come to a call or a jump.
@@ -66,21 +69,21 @@ def called_from_gaps(image: Image, architecture: Architecture, frontier: Frontie
         most = 0.0
         end = min(end, start + _LONGEST)
         # Words stand where words stand, whatever the gap begins with.
-        for mode in architecture.modes(image, image.code_at(start + -start % _WORD, end)):
+        for mode in architecture.modes(image, image.code_at(start + -start % WORD, end)):
             called, total = _calls(image, architecture, start, end, mode)
             share = len(called) * len(called) / total if total else 0.0
             if share > most:
                 best, most = called, share
         found.update(best)
-    fitting = [target for target, mode in found.items() if mode in _modes_at(image, architecture, target)]
+    fitting = [target for target, mode in found.items() if mode in modes_at(image, architecture, target)]
     image.thumb.update(target for target in fitting if found[target])
     return sorted(fitting)
 
 
-def _modes_at(image: Image, architecture: Architecture, address: int) -> tuple[bool, ...]:
-    """The modes that what stands at an address may be in, by its bytes."""
-    address += -address % _WORD
-    return architecture.modes(image, image.code_at(address, address + _SEEN))
+def modes_at(image: Image, architecture: Architecture, address: int, length: int = _SEEN) -> tuple[bool, ...]:
+    """The modes that what stands at an address may be in, by so many bytes."""
+    address += -address % WORD
+    return architecture.modes(image, image.code_at(address, address + length))
 
 
 def _calls(
@@ -118,7 +121,7 @@ def decoded(
     step = architecture.step
     if architecture.mode_bit and not mode:
         # Instructions of A32 are words, and stand where words stand.
-        step = _WORD
+        step = WORD
     position = start + -start % step
     while position < start + len(code):
         if position in pools:
@@ -165,7 +168,7 @@ def pointed_to(image: Image, architecture: Architecture) -> list[int]:
                 address % architecture.step == 0
                 and address & _PAGES
                 and image.code_map.at(address) is not None
-                and bool(word & architecture.mode_bit) in _modes_at(image, architecture, address)
+                and bool(word & architecture.mode_bit) in modes_at(image, architecture, address)
             ):
                 if word & architecture.mode_bit:
                     image.thumb.add(address)
@@ -173,6 +176,16 @@ def pointed_to(image: Image, architecture: Architecture) -> list[int]:
     mask = ~architecture.mode_bit
     relocated = (pointer & mask for pointer in image.pointers.values())
     return sorted(found.union(address for address in relocated if image.code_map.at(address) is not None))
+
+
+def next_lead(
+    image: Image, architecture: Architecture, start: int, end: int, mode: bool, pools: set[int]
+) -> tuple[int | None, bool]:
+    """The next start in a gap, and its mode: that of what stands in front, but that a run of A32 tells its own."""
+    seen = min(end, start + _TOLD)
+    if mode and seen - start >= _ENOUGH:
+        mode = True in modes_at(image, architecture, start, seen)
+    return next_start(image, architecture, start, end, mode, pools), mode
 
 
 def next_start(

@@ -20,12 +20,13 @@ from weft.bcsd.disassemble.cfg import NO_RETURN_NAMES, Graph, Surroundings, buil
 from weft.bcsd.disassemble.extent import ENTRY_BYTES, FUNCTION_BYTES, Extent, Surveyor
 from weft.bcsd.disassemble.gaps import (
     SEARCHED_BELOW,
+    WORD,
     Growth,
     behind_data,
     called_by,
     called_from_gaps,
     decoded,
-    next_start,
+    next_lead,
     pointed_to,
 )
 from weft.bcsd.disassemble.interface import Disassembler, Flag, Function, ReferenceKind
@@ -48,7 +49,6 @@ _UNKNOWN_WAYS = (
     *(FlowKind.RETURN, FlowKind.RETURN_IF),
     *(FlowKind.INDIRECT_JUMP, FlowKind.INDIRECT_JUMP_IF),
 )
-_WORD = 4
 
 
 class Decoded(NamedTuple):
@@ -149,7 +149,7 @@ class _Run:
     def drain(self, frontier: Frontier, open_ended: dict[int, Bounds]) -> Iterator[Function]:
         """The functions at all leads, and at the leads that they give."""
         while (start := frontier.take()) is not None:
-            if self.architecture.mode_bit and start % _WORD:
+            if self.architecture.mode_bit and start % WORD:
                 # Instructions of A32 stand where words stand.
                 self.image.thumb.add(start)
             found = open_ended.get(start, Bounds(start, start))
@@ -195,10 +195,13 @@ class _Run:
         """One gap, from the end of the function in front of it: each piece of code is a part of it, or a new one."""
         before = bisect_left(self.starts, start)
         owner = found.get(self.starts[before - 1]) if before else None
-        # What stands behind a function is likely in its mode.
+        # What stands behind a function is likely in its mode; that of A32 shows where it is not.
         mode = before > 0 and self.starts[before - 1] in self.image.thumb
         reached, growth = start, Growth()
-        while (lead := next_start(self.image, self.architecture, reached, end, mode, self.pools)) is not None:
+        while True:
+            lead, mode = next_lead(self.image, self.architecture, reached, end, mode, self.pools)
+            if lead is None:
+                break
             if mode:
                 self.image.thumb.add(lead)
             extent = self.surveyor.survey(lead, min(end, frontier.limit(lead)))
