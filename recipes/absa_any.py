@@ -24,6 +24,7 @@ from absa_any_kinds import Kinds
 from absa_any_lessons import Lessons
 from absa_any_lists import read_aspects, read_names
 from absa_any_made import Maker
+from absa_any_marked import read_marked
 from absa_any_plain import Plain
 from absa_any_told import Teller, is_told, read_both, read_things, read_told
 
@@ -125,6 +126,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         arguments.data, set(arguments.without), arguments.share, arguments.tweets, arguments.seed
     )
     places = list(read_sentihood(arguments.data / "sentihood/sentihood-train.json", ALL_ASPECTS).sentences)
+    reviews += arguments.marked * [one.review() for one in read_marked() if one.terms and not one.chooses]
     many = min(len(places), round(arguments.places * arguments.share * len(places)))
     places = [] if "places" in arguments.without else Random(arguments.seed).sample(places, many)
     places *= arguments.repeat
@@ -331,6 +333,9 @@ def parsed(given: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--pairs", type=float, default=0.3, help="two reviews in one text, per review")
     parser.add_argument("--told", type=int, default=4, help="times that a told sentence comes up in an epoch")
+    parser.add_argument(
+        "--marked", type=int, default=0, help="times that a sentence with marked terms comes up"
+    )
     parser.add_argument(
         "--told-by-labels", action="store_true", help="teachers are not asked about told sentences"
     )

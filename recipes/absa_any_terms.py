@@ -4,7 +4,8 @@
 
 The tagger stands on the model's frozen layers; nothing else of the model changes. ``DATA/absa/mabsa`` is measured on
 and never trained on. How readily it tags (``--outside``) is chosen on T-shirts, where ``--without t-shirts`` left them
-out, and on parts of MAMS and ACOS that are not trained on. Measured figures go to ``OUT2/results.json``.
+out, on parts of MAMS and ACOS and on a tenth of the written sentences that are not trained on. Measured figures go to
+``OUT2/results.json``.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 
 from absa_any import COLLECTION, LONG, MEASURED, plain
 from absa_any_kinds import Kinds
+from absa_any_marked import read_marked
 
 from weft.absa.read.mams import read_mams
 from weft.absa.read.quadruples import read_acos, read_mabsa
@@ -50,6 +52,13 @@ def texts(data: Path, without: set[str], seed: int) -> list[Any]:
     return kept
 
 
+def written(times: int) -> list[Any]:
+    """The sentences of ``terms.txt`` but for those that choose, so many times."""
+    from weft.absa.learn.terms import Marked
+
+    return [Marked(one.text, one.terms, one.words) for one in read_marked() if not one.chooses] * times
+
+
 def made(count: int, seed: int) -> list[Any]:
     """Sentences of many kinds of things; what is judged in them stands in their words."""
     from weft.absa.learn.terms import marked
@@ -74,6 +83,7 @@ def choosing(data: Path) -> list[list[Review]]:
         list(read_mams(data / "absa/mams/ATSA-val.xml").reviews)[:300],
         list(read_acos(others / "acos-laptop_quad_dev.tsv.jsonl", "laptops").reviews),
         list(read_acos(others / "acos-rest16_quad_dev.tsv.jsonl", "restaurants").reviews),
+        [one.review() for one in read_marked() if one.chooses],
     ]
 
 
@@ -126,7 +136,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     torch.set_num_threads(arguments.threads)
     asker = load(arguments.model)
     found = texts(arguments.data, set(arguments.without), arguments.seed)
-    found += made(arguments.made, arguments.seed)
+    found += made(arguments.made, arguments.seed) + written(arguments.written)
     print(f"{len(found)} texts", flush=True)
     settings = {
         "steps": arguments.steps,
@@ -187,6 +197,7 @@ def main() -> None:
     )
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--made", type=int, default=0, help="made sentences beside the texts")
+    parser.add_argument("--written", type=int, default=2, help="times that a written sentence comes up")
     parser.add_argument("--outside", action="store_true", help="choose how readily it tags")
     parser.add_argument("--steps", type=int, default=1000, help="batches of 24 texts")
     parser.add_argument("--seed", type=int, default=0)
