@@ -22,6 +22,7 @@ NAMES = (
     "absa_any_kinds",
     "absa_any_told",
     "absa_any_lessons",
+    "absa_any_marked",
     "absa_any",
     "absa_any_left_out",
 )
@@ -130,7 +131,7 @@ def test_made_sentences_share_no_five_words_with_the_questions(lists):
 
 
 @pytest.mark.parametrize(
-    "name", ["questions-third.csv", "questions-fourth.csv", "questions-fifth.csv", "questions-sixth.csv"]
+    "name", [f"questions-{which}.csv" for which in ("third", "fourth", "fifth", "sixth", "seventh")]
 )
 def test_told_sentences_share_no_four_words_with_the_questions_that_measure(recipe, name):
     with (ROOT / "examples/absa" / name).open(encoding="utf-8", newline="") as file:
@@ -213,6 +214,38 @@ def test_a_review_that_praises_and_blames_a_term_is_asked_about_it(recipe, lists
 
 def _parts(sentence):
     return sentence.contexts, sentence.polarities
+
+
+def test_marks_become_terms_and_judging_words(recipe, tmp_path):
+    path = tmp_path / "terms.txt"
+    lines = [
+        "# comment",
+        "hotel | Our [room|-] <smelled of dog>, the [pool|+]: <fine>. [Wifi|*]?",
+        "food | I ate.",
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    room, nothing = recipe["absa_any_marked"].read_marked(path)
+    assert room.text == "Our room smelled of dog, the pool: fine. Wifi?"
+    assert [room.text[a:b] for a, b in room.terms] == ["room", "pool", "Wifi"]
+    assert room.polarities == ("negative", "positive", "conflict")
+    assert [room.text[a:b] for a, b in room.words] == ["smelled of dog", "fine"]
+    assert [(o.term, o.polarity) for o in room.review().opinions][2] == ("Wifi", "conflict")
+    assert (nothing.text, nothing.terms, nothing.words) == ("I ate.", (), ())
+    path.write_text("hotel | The [room|-smelled.\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="a mark that is none: hotel"):
+        recipe["absa_any_marked"].read_marked(path)
+
+
+def test_marked_sentences_are_not_what_measures(recipe):
+    asked = set()
+    for name in ("third", "fourth", "fifth", "sixth", "seventh"):
+        path = ROOT / f"examples/absa/questions-{name}.csv"
+        with path.open(encoding="utf-8", newline="") as file:
+            asked |= {gram for row in csv.DictReader(file) for gram in grams(row["text"], 4)}
+    marked = recipe["absa_any_marked"].read_marked()
+    assert len(marked) > 1000
+    for one in marked:
+        assert asked.isdisjoint(grams(one.text, 4)), one.text
 
 
 def test_compared_things_are_judged_the_other_way_round(recipe):
