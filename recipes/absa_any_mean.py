@@ -4,7 +4,7 @@
 
 Every weight is ``(1 − share)·first + share·second`` (weight averaging, Izmailov et al. 2018; Wortsman et al. 2022). It
 says something only where the second was trained from the first. The tagger is the first's: it stands on layers that
-training left as they are.
+training left as they are. The classes are the second's; those that the first does not know are as the second has them.
 """
 
 from __future__ import annotations
@@ -31,11 +31,17 @@ def main() -> None:
     weights, others = first.module.state_dict(), second.module.state_dict()
     if unlike := [n for n in weights.keys() | others.keys() if n not in weights or n not in others]:
         sys.exit(f"{arguments.second} has other weights than {arguments.first}: {sorted(unlike)[0]}")
+    known = [name for name in second.classes_ if name in first.classes_]
+    here, there = ([model.classes_.index(name) for name in known] for model in (second, first))
     with torch.no_grad():
-        for name, weight in weights.items():
-            if weight.is_floating_point() and not name.startswith("terms."):
-                weight.lerp_(others[name], arguments.share)
-    save(arguments.out, first, int8=True)
+        for name, weight in others.items():
+            if name.startswith("terms."):
+                weight.copy_(weights[name])
+            elif name.startswith("head.classifier."):
+                weight[here] = torch.lerp(weights[name][there], weight[here], arguments.share)
+            elif weight.is_floating_point():
+                weight.copy_(torch.lerp(weights[name], weight, arguments.share))
+    save(arguments.out, second, int8=True)
 
 
 if __name__ == "__main__":
