@@ -43,6 +43,16 @@ def ask(client: httpx.Client, path: str, request: dict[str, Any], model: type[Ba
     return answer.json()
 
 
+def rounded_like(told: Any) -> Any:
+    """The same, where a figure of four digits may differ by one in the last: the command embeds one function in NumPy,
+    the service in torch, and a processor of another kind rounds one of them elsewhere."""
+    if isinstance(told, dict):
+        return {key: rounded_like(value) for key, value in told.items()}
+    if isinstance(told, list):
+        return [rounded_like(value) for value in told]
+    return pytest.approx(told, rel=0, abs=1.5e-4) if isinstance(told, float) else told
+
+
 def test_the_functions_of_a_file(client: httpx.Client, send: Send, capsys: pytest.CaptureFixture[str]):
     file = send(A)
     told = command(capsys, "bcsd", "show", A, "--json")
@@ -65,11 +75,11 @@ def test_a_search(client: httpx.Client, send: Send, index: Path, capsys: pytest.
         for query in told["queries"]:
             for hit in query["hits"]:
                 hit["binary"] = Path(hit["binary"]).name  # no path of the server
-        assert found == told
+        assert found == rounded_like(told)
         # A function of a file that was read is answered at once, the same.
         if function is not None:
             again = client.post("/v1/bcsd/search", json={"file": file, "function": function})
-            assert (again.status_code, again.json()) == (200, told)
+            assert (again.status_code, again.json()) == (200, found)
 
 
 def test_a_matching_and_an_explanation(client: httpx.Client, send: Send, capsys: pytest.CaptureFixture[str]):
