@@ -6,9 +6,9 @@ from scipy import sparse
 
 from weft.bcsd.represent.calls import CALLS, IMPORTS, Calls, called, calls_of, number_of, with_calls
 from weft.bcsd.represent.sketch import DIMENSION, sketches
-from weft.bcsd.use.agreement import TEMPERATURE, agreement, with_agreement, without_hubs_among
-from weft.bcsd.use.candidates import judged
 from weft.bcsd.use.score import ScoreWeights, without_hubs
+from weft.bcsd.use.search.agreement import TEMPERATURE, agreement, with_agreement, without_hubs_among
+from weft.bcsd.use.search.candidates import judged
 
 
 def test_small_functions_are_looked_through_and_kept():

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from weft.bcsd.components.explain import AHEAD, CHANCE, LEAST, RATE, Claim, claims, explain, version_shares
-from weft.bcsd.use.answers import Answer, Hit
+from weft.bcsd.use.search.answers import Answer, Hit
 
 
 def hit(library, version, confidence, score=0.5, flags=()):

@@ -16,7 +16,7 @@ from weft.bcsd.index.failures import as_store_error
 from weft.bcsd.index.lock import writer_lock
 from weft.bcsd.index.store import FunctionStore
 from weft.bcsd.index.update import add, check_model, contents
-from weft.bcsd.use.search import Searcher
+from weft.bcsd.use.search.searcher import Searcher
 from weft.errors import InputError, OutputError, StoreError
 
 

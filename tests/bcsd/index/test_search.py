@@ -16,12 +16,12 @@ from weft.bcsd.index.update import in_step
 from weft.bcsd.represent.operations import operation_rows
 from weft.bcsd.represent.sketch import DIMENSION
 from weft.bcsd.use.alone import fits
-from weft.bcsd.use.answers import sure_enough
 from weft.bcsd.use.embed_files import embedder_of
 from weft.bcsd.use.embed_one import embed_one
 from weft.bcsd.use.embedded import embeddings_of, lexical_of
 from weft.bcsd.use.score import ScoreWeights, hybrid
-from weft.bcsd.use.search import HIGHEST, Searcher
+from weft.bcsd.use.search.answers import sure_enough
+from weft.bcsd.use.search.searcher import HIGHEST, Searcher
 from weft.errors import InputError, WeftError
 
 
@@ -157,7 +157,7 @@ def test_an_index_in_memory_gives_the_same_answers(searcher, queries):
 
 
 def test_what_is_remembered_of_candidates_is_forgotten_when_it_is_too_much(searcher, queries, monkeypatch):
-    monkeypatch.setattr("weft.bcsd.use.surroundings.REMEMBERED", 30)
+    monkeypatch.setattr("weft.bcsd.use.search.surroundings.REMEMBERED", 30)
     few = Searcher(searcher.store, searcher.weights, presence=searcher.presence)
     assert list(few.search(queries, 7, 1)) == list(searcher.search(queries, 7, 1))
 

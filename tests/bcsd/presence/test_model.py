@@ -17,7 +17,7 @@ from weft.bcsd.presence.model import (
     shipped_presence,
 )
 from weft.bcsd.presence.trial import Known
-from weft.bcsd.use.answers import spread
+from weft.bcsd.use.search.answers import spread
 from weft.errors import CheckpointError, ConfigError, InputError
 from weft.platform.confidence import Logistic
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from weft.bcsd.use.answers import Answer, Hit
+from weft.bcsd.use.search.answers import Answer, Hit
 
 #: A hit that is less sure speaks for nothing.
 LEAST = 0.3

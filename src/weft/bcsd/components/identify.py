@@ -9,10 +9,10 @@ from pathlib import Path
 from weft.bcsd.components.explain import Library, claims, explain
 from weft.bcsd.index.rows import ORIGIN
 from weft.bcsd.index.store import FunctionStore
-from weft.bcsd.use.answers import SMALL, Answer
 from weft.bcsd.use.embed_files import Embedding
 from weft.bcsd.use.extract_files import hash_file
-from weft.bcsd.use.search import search_file
+from weft.bcsd.use.search.answers import SMALL, Answer
+from weft.bcsd.use.search.searcher import search_file
 
 #: Hits of each function: as many versions of a library can be told apart.
 HITS = 20

@@ -20,9 +20,9 @@ from weft.bcsd.represent.lexical import Lexical
 from weft.bcsd.represent.operations import operation_rows
 from weft.bcsd.represent.rows import Rows
 from weft.bcsd.table import read_table
-from weft.bcsd.use.agreement import with_agreement
 from weft.bcsd.use.embedder import Embedder, Precision
 from weft.bcsd.use.score import ScoreWeights, combined, with_operations, without_hubs
+from weft.bcsd.use.search.agreement import with_agreement
 from weft.errors import InputError
 
 if TYPE_CHECKING:

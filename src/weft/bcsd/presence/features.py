@@ -159,7 +159,7 @@ def agreeing(pool: Pool, agreement: NDArray[Any], best: int) -> NDArray[np.float
 
     Args:
         pool: The candidates.
-        agreement: D of :func:`weft.bcsd.use.agreement.agreement`, ``(candidates,)``.
+        agreement: D of :func:`weft.bcsd.use.search.agreement.agreement`, ``(candidates,)``.
         best: Which of them is the best.
 
     Returns:

@@ -26,10 +26,10 @@ from weft.bcsd.represent.calls import Calls, calls_of, with_calls
 from weft.bcsd.represent.operations import COLUMN, operation_rows
 from weft.bcsd.represent.rows import Rows
 from weft.bcsd.represent.sketch import sketches
-from weft.bcsd.use.agreement import CANDIDATES
-from weft.bcsd.use.candidates import judged
 from weft.bcsd.use.embedded import embed_table, embeddings_of, lexical_of
 from weft.bcsd.use.score import ScoreWeights, combined, with_operations
+from weft.bcsd.use.search.agreement import CANDIDATES
+from weft.bcsd.use.search.candidates import judged
 from weft.errors import InputError
 
 if TYPE_CHECKING:

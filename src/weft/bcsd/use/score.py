@@ -24,8 +24,8 @@ class ScoreWeights:
         hubness: Share h of the hubness correction; 0 leaves it out.
         neighbours: How many of the nearest the correction averages over.
         operations: Weight of the cosine of what two functions compute; 0 leaves it out.
-        calls: What agreement of all callees, or all callers, adds to a score (:mod:`weft.bcsd.use.agreement`), where
-            the functions of a file are asked for together; 0 leaves it out.
+        calls: What agreement of all callees, or all callers, adds to a score (:mod:`weft.bcsd.use.search.agreement`),
+            where the functions of a file are asked for together; 0 leaves it out.
 
     Raises:
         ConfigError: A field breaks its rule.

@@ -17,10 +17,11 @@ import numpy as np
 import pyarrow as pa
 
 from weft.bcsd.index.store import FunctionStore
-from weft.bcsd.use.agreement import CANDIDATES
 from weft.bcsd.use.embed_files import Embedding, embedder_of
 from weft.bcsd.use.embedded import embeddings_of
-from weft.bcsd.use.search import SMALL, Searcher
+from weft.bcsd.use.search.agreement import CANDIDATES
+from weft.bcsd.use.search.answers import SMALL
+from weft.bcsd.use.search.searcher import Searcher
 from weft.bench.bcsd.index_rows import DATA, embedded_rows
 from weft.bench.table import Row
 

@@ -18,7 +18,7 @@ import torch
 from weft.bcsd.table import write_tables
 from weft.bcsd.use.embed_files import Embedding, embedder_of
 from weft.bcsd.use.embedded import embed_table
-from weft.bcsd.use.search import SMALL
+from weft.bcsd.use.search.answers import SMALL
 from weft.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ class Chosen(NamedTuple):
 
     Args:
         base: Rows of the index, ascending.
-        asked: Rows that are asked for, of at least :data:`weft.bcsd.use.search.SMALL` blocks; none is in ``base``.
+        asked: Rows that are asked for, of at least :data:`weft.bcsd.use.search.answers.SMALL` blocks; none is in
+            ``base``.
     """
 
     base: NDArray[np.int64]

@@ -20,7 +20,8 @@ import pyarrow.parquet as pq
 
 from weft.bcsd.index.store import FunctionStore
 from weft.bcsd.use.embed_files import Embedding, embedder_of
-from weft.bcsd.use.search import SMALL, Searcher
+from weft.bcsd.use.search.answers import SMALL
+from weft.bcsd.use.search.searcher import Searcher
 from weft.bench.bcsd.index import latencies, recall_of_neighbours
 from weft.bench.bcsd.made import made_index
 from weft.bench.table import Row

@@ -32,13 +32,13 @@ from weft.bcsd.read.demangle import demangle_safely, is_mangled
 from weft.bcsd.select import find_function
 from weft.bcsd.show import Request, look, look_record
 from weft.bcsd.table import with_later
-from weft.bcsd.use.answers import Answer
 from weft.bcsd.use.embed_files import Embedding, embedder_of
 from weft.bcsd.use.embedded import embed_table
 from weft.bcsd.use.extract_files import Job, work_on
 from weft.bcsd.use.remarks import NOT_FITTED, NOT_LIFTED, processor_remarks
-from weft.bcsd.use.search import Searcher
-from weft.bcsd.use.search_record import search_record
+from weft.bcsd.use.search.answers import Answer
+from weft.bcsd.use.search.record import search_record
+from weft.bcsd.use.search.searcher import Searcher
 from weft.bcsd.use.store import find
 from weft.errors import InputError, StoreError, WeftError
 from weft.platform.files import write_json

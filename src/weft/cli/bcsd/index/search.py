@@ -22,7 +22,7 @@ from weft.cli.table import table
 from weft.platform.spreadsheet import write_rows
 
 if TYPE_CHECKING:
-    from weft.bcsd.use.answers import Answer
+    from weft.bcsd.use.search.answers import Answer
 
 CSV_COLUMNS = (
     "query_name",
@@ -73,9 +73,9 @@ def run(argv: list[str]) -> int:
     share(at_least=arguments.at_least)
     selector = parse_selector(arguments.selector)
     options = embedding_of(arguments, arguments.min_blocks, once=True)
-    from weft.bcsd.use.answers import sure_enough
-    from weft.bcsd.use.search import search_file
-    from weft.bcsd.use.search_record import search_record, with_readable
+    from weft.bcsd.use.search.answers import sure_enough
+    from weft.bcsd.use.search.record import search_record, with_readable
+    from weft.bcsd.use.search.searcher import search_file
     from weft.cli.bcsd.remarks import say
 
     found = search_file(

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from weft.bcsd.read.demangle import demangle_safely
-from weft.bcsd.use.answers import Answer
+from weft.bcsd.use.search.answers import Answer
 
 Readable = Callable[[Iterable[str]], dict[str, str]]
 #: Answers whose names are demangled at once.

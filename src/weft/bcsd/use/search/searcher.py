@@ -21,16 +21,16 @@ from weft.bcsd.represent.operations import operation_rows
 from weft.bcsd.represent.rows import Rows
 from weft.bcsd.represent.sketch import COLUMN as SKETCH
 from weft.bcsd.table import CALLED
-from weft.bcsd.use.agreement import CANDIDATES
-from weft.bcsd.use.answers import SMALL, Answer, Draft
-from weft.bcsd.use.candidates import Judged, Looked, Seen, alone, judge
 from weft.bcsd.use.embed_files import Embedding
 from weft.bcsd.use.embed_one import embed_one
 from weft.bcsd.use.embedded import SHOWN, VECTORS, embeddings_of, lexical_of, sketches_of
 from weft.bcsd.use.named import find, score_weights
 from weft.bcsd.use.remarks import NOT_FITTED, NOT_LIFTED
 from weft.bcsd.use.score import ScoreWeights, joined
-from weft.bcsd.use.surroundings import Surroundings
+from weft.bcsd.use.search.agreement import CANDIDATES
+from weft.bcsd.use.search.answers import SMALL, Answer, Draft
+from weft.bcsd.use.search.candidates import Judged, Looked, Seen, alone, judge
+from weft.bcsd.use.search.surroundings import Surroundings
 from weft.errors import InputError, WeftError
 
 if TYPE_CHECKING:
@@ -51,13 +51,12 @@ _CHUNK = 64
 class Searcher:
     """An index that is open for searching, at one version: what a writer commits later is not seen.
 
-        s_qj = hybrid score of query q and candidate j        s''_qj of :func:`~weft.bcsd.use.candidates.judged`
+        s_qj = hybrid score of query q and candidate j        s''_qj of :func:`~weft.bcsd.use.search.candidates.judged`
 
-    The candidates are the :data:`~weft.bcsd.use.agreement.CANDIDATES` nearest by the learned cosine and the sketch of
-    what functions compute: of
-    all rows up to ``exact_rows`` of them, above so many by either from the approximate indices. Queries of one call
-    share the pass over all rows; of the approximate indices each reads its own lists. These are quicker to open for a
-    single search; rows in memory are quicker to ask again and again.
+    The candidates are the :data:`~weft.bcsd.use.search.agreement.CANDIDATES` nearest by the learned cosine and the
+    sketch of what functions compute: of all rows up to ``exact_rows`` of them, above so many by either from the
+    approximate indices. Queries of one call share the pass over all rows; of the approximate indices each reads its
+    own lists. These are quicker to open for a single search; rows in memory are quicker to ask again and again.
 
     Args:
         store: The rows.

@@ -13,9 +13,9 @@ from scipy import sparse
 from weft.bcsd.presence.features import Terms
 from weft.bcsd.represent.calls import Calls, calls_of
 from weft.bcsd.table import CALLED
-from weft.bcsd.use.agreement import AGAIN, agreement, without_hubs_among
 from weft.bcsd.use.embedded import VECTORS
 from weft.bcsd.use.score import ScoreWeights
+from weft.bcsd.use.search.agreement import AGAIN, agreement, without_hubs_among
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,0 +1,14 @@
+"""Searching an index: candidates, how well their calls agree, how crowded their places are, and what is answered."""
+
+from typing import TYPE_CHECKING
+
+from weft.platform.lazy import lazily
+
+if TYPE_CHECKING:
+    from weft.bcsd.use.search.searcher import Found, Searcher, search_file
+
+__all__ = ["Found", "Searcher", "search_file"]
+
+__getattr__, __dir__ = lazily(
+    __name__, {"Found": "searcher", "Searcher": "searcher", "search_file": "searcher"}
+)
