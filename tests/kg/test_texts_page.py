@@ -126,12 +126,20 @@ def test_the_command_marks_a_folder_and_names_what_it_could_not_read(
     assert "not read: b.jsonl:1" in printed.err
     facts = json.loads(printed.out)
     assert facts
+    assert {fact["document"] for fact in facts} == {"a.txt"}
     found = data(page.read_text(encoding="utf-8"))
     assert [item["id"] for item in found["documents"]] == ["a.txt"]
     assert len(found["documents"][0]["facts"]) == len(facts)
     assert {"Anna Lindberg", "Uppsala", "Sweden"} <= {
         item["text"] for item in found["documents"][0]["pieces"] if not isinstance(item, str)
     }
+    (folder / "b.jsonl").unlink()
+    (folder / "c.txt").write_text("Anna Lindberg was\nborn in Uppsala, Sweden.", encoding="utf-8")
+    assert main(["kg", "facts", str(folder), "--at-least", "0.2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["document", "line", "sure", "head", "relation", "tail", "sentence"]
+    assert {line.split()[0] for line in lines[1:-1]} == {"a.txt", "c.txt"}
+    assert lines[-2].endswith("Anna Lindberg was born in Uppsala, Sweden.")
     (tmp_path / "code.py").write_text("x = 1\n", encoding="utf-8")
     assert main(["kg", "facts", str(tmp_path / "code.py"), "--html", str(page)]) == 2
     assert "--html marks texts" in capsys.readouterr().err

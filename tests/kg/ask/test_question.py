@@ -27,6 +27,8 @@ FACTS = (
     ("Gunnar Ek", "employer", "Aarhus", 0.2),
     ("Tern Technologies, Inc.", "founded_by", "Ida Sand", 0.9),
     ("Gull Group", "founded_by", "Bo Sand", 0.9),
+    ("The Revd Tamsin Dale", "educated_at", "Durham University", 0.9),
+    ("Dr Eva Maria Lund", "educated_at", "Lund University", 0.9),
     ("Gull Ltd", "founded_by", "Ann Sand", 0.9),
 )
 
@@ -47,6 +49,9 @@ FACTS = (
         ("Which prize did Karin Ek win?", ["August Prize"]),
         ("Who founded Tern?", ["Ida Sand"]),
         ("Who is Tern Technologies' founder?", ["Ida Sand"]),
+        ("Which university did Tamsin Dale go to?", ["Durham University"]),
+        ("Where was Dr Lund educated?", ["Lund University"]),
+        ("Where was Eva Lund educated?", ["Lund University"]),
         ("Where was Karin Ek born?", []),
         ("Who are the children of Karin Ek?", []),
     ],

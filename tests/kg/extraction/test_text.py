@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -125,3 +126,21 @@ def test_the_sentences_of_two_places() -> None:
     assert sentences_of(text, starts, (0, 3), (44, 48)) == "Ada was born. … Bern is old."
     assert sentences_of(text, starts, (52, 56)) == "Bern is old."
     assert len(sentences_of("a" * 1000, (0,), (0, 1))) == 400
+
+
+def test_the_sentences_of_a_long_text_are_looked_up_not_counted() -> None:
+    class Starts(Sequence[int]):
+        asked = 0
+
+        def __len__(self) -> int:
+            return 100_000
+
+        def __getitem__(self, number: int) -> int:  # type: ignore[override]
+            self.asked += 1
+            if not 0 <= number < 100_000:
+                raise IndexError(number)
+            return number * 10
+
+    starts = Starts()
+    assert sentences_of("Ada slept. " * 100_000, starts, (500_003, 500_006), (500_013, 500_016))
+    assert starts.asked < 200

@@ -15,7 +15,7 @@ from tests.kg.read.word import make_word
 from weft.errors import InputError
 from weft.kg.read.corpus import OTHERS, read_corpus
 from weft.kg.read.funnel import Funnel
-from weft.kg.read.markup import html_text, mail_text, markdown_text, pdf_text, word_text
+from weft.kg.read.markup import _LIGATURES, html_text, mail_text, markdown_text, pdf_text, word_text
 
 PAGE = """<html><head><title>Menu</title><style>p {}</style></head><body><nav><a href="/">Home</a></nav>
 <h1>Our   history</h1><p>Founded by <b>Ida</b>&nbsp;<i>Holm</i> &amp; others.<br>It is in Lund.</p>
@@ -149,3 +149,29 @@ def test_a_mail_is_its_subject_and_its_text() -> None:
         mail_text(MAIL.format(kind="text/plain", charset="no-such", body="Of Lünd.").encode())
     with pytest.raises(InputError, match="a mail without a text"):
         mail_text(b"Content-Type: application/pdf\n\n%PDF")
+
+
+def test_markdown_of_windows_has_no_front_matter_and_footnotes_no_marks() -> None:
+    text = (
+        "---\ntitle: x\n---\nThe river ends here.[^1] The town stands.\n\n[^1]: Ordnance Survey, sheet 97.\n"
+    )
+    assert (
+        markdown_text(text.replace("\n", "\r\n"))
+        == "The river ends here. The town stands.\n\nOrdnance Survey, sheet 97."
+    )
+
+
+def test_a_heading_of_a_pdf_is_no_part_of_the_sentence_below_and_ligatures_are_letters() -> None:
+    lines = ["The Linnet Trust", "The Linnet Trust was founded in 1953 by Lady", "Fane in the town of Lund."]
+    assert pdf_text(make_pdf([lines])) == (
+        "The Linnet Trust\n\nThe Linnet Trust was founded in 1953 by Lady Fane in the town of Lund."
+    )
+    assert "ﬁnd the oﬃce ﬂoor".translate(_LIGATURES) == "find the office floor"
+
+
+def test_what_a_mail_quotes_has_no_marks() -> None:
+    body = "Dear Ida,\n\nOn 8 June Bo wrote:\n> My mother was born\n> in Lund.\n>\n>> Who?\n1 > 0"
+    mail = MAIL.format(kind="text/plain", charset="utf-8", body=body)
+    assert mail_text(mail.encode()).endswith(
+        "On 8 June Bo wrote:\nMy mother was born\nin Lund.\n\nWho?\n1 > 0"
+    )

@@ -187,6 +187,10 @@ def test_merging_and_undoing(store: Path, out: pytest.CaptureFixture[str]) -> No
     assert out.readouterr().out == "Cy is Bo now: 2 facts (2 and 2 before)\n"
     assert main(["kg", "show", str(store), "Cy"]) == 0
     assert out.readouterr().out.startswith("Bo (also Cy): 2 facts")
+    assert main(["kg", "merge", str(store), "bo", "cy"]) == 3
+    assert "'cy' and 'bo' are one entity already, 'Bo'" in out.readouterr().err
+    assert main(["kg", "unmerge", str(store), "Ada", "Bo"]) == 3
+    assert "'Bo' was not merged into 'Ada' (merged: 'Cy' into 'Bo')" in out.readouterr().err
     assert main(["kg", "unmerge", str(store), "Bo", "Cy"]) == 0
     assert out.readouterr().out == "Bo has 2 facts, Cy 2\n"
 
@@ -228,7 +232,7 @@ def test_merging_and_undoing(store: Path, out: pytest.CaptureFixture[str]) -> No
         (["export", "FOLDER", "--format", "turtle", "-o", "OUT"], 6, "not a knowledge graph store"),
         (["merge", "STORE", "Ada", "ADA"], 3, "one entity already"),
         (["merge", "STORE", "Ada", "Nobody"], 3, "no entity 'Nobody'"),
-        (["unmerge", "STORE", "Ada", "Bo"], 3, "'Bo' was not merged into 'Ada'"),
+        (["unmerge", "STORE", "Ada", "Bo"], 3, "'Bo' was not merged into 'Ada' (nothing was merged here)"),
         (["rm", "STORE", "on"], 3, "no document 'on'; nothing was taken out"),
         (["rm", "NOTHING", "one"], 3, "no such store"),
         (["extract", "NOTHING", "-o", "OUT"], 3, "no such file or folder"),

@@ -35,7 +35,7 @@ def parser() -> Parser:
         "Read facts out of a file. Of source code: ✓ where the syntax tree states the same, ✗ where it states "
         "another tail, · where it says nothing (types of un-annotated code). Of text: each with its sentence.",
     )
-    result.add_argument("file", type=Path, metavar="FILE", help="Python source or text")
+    result.add_argument("file", type=Path, metavar="FILE", help="Python source; a text, or a folder of texts")
     add_model(result, None, "by FILE: kg-text-small for text, else kg-python-small")
     result.add_argument(
         "--relation", action="append", metavar="NAME", help="only this relation; may be repeated (all)"
@@ -124,6 +124,7 @@ def _of_text(arguments: argparse.Namespace, folder: Path) -> int:
     met = Met()
     read = marked_documents(arguments.file, loader, met)
     found = [item for document in read for item in document.evidence]
+    stands_in = {id(item): document.document.id for document in read for item in document.evidence}
     shown = chosen_facts(
         found, arguments.relation or (), arguments.at_least, arguments.target_precision, arguments.limit
     )
@@ -132,15 +133,26 @@ def _of_text(arguments: argparse.Namespace, folder: Path) -> int:
         write_texts_page([_only(item, kept) for item in read], arguments.file.name, arguments.html)
     if arguments.json:
         names = ("head", "relation", "tail", "confidence", "start", "end", "line", "sentence")
-        print(
-            json.dumps([{name: getattr(fact, name) for name in names} for fact in shown], ensure_ascii=False)
-        )
-    else:
-        rows = [
-            (fact.line, f"{fact.confidence:.2f}", fact.head, fact.relation, fact.tail, fact.sentence)
+        records = [
+            {"document": stands_in[id(fact)], **{name: getattr(fact, name) for name in names}}
             for fact in shown
         ]
-        print(table((">line", ">sure", "head", "relation", "tail", "sentence"), rows))
+        print(json.dumps(records, ensure_ascii=False))
+    else:
+        rows = [
+            (
+                *((stands_in[id(fact)],) if len(read) > 1 else ()),
+                fact.line,
+                f"{fact.confidence:.2f}",
+                fact.head,
+                fact.relation,
+                fact.tail,
+                " ".join(fact.sentence.split()),
+            )
+            for fact in shown
+        ]
+        heads = (">line", ">sure", "head", "relation", "tail", "sentence")
+        print(table(("document", *heads) if len(read) > 1 else heads, rows))
         print(f"{len(found)} facts")
     for document, message in met.failures:
         print(f"not read: {document}: {message}", file=sys.stderr)

@@ -11,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 
 from weft.errors import InputError
+from weft.kg.mentions.join import TITLES
 from weft.kg.storage.graph import Fact, Graph
 
 LEAST = 0.5
@@ -173,16 +174,19 @@ def _entity(graph: Graph, question: str, words: Sequence[re.Match[str]]) -> tupl
 
 
 def _person(graph: Graph, words: Sequence[str]) -> str | None:
-    """The only person of the store whose name begins and ends as these words do, with more between."""
+    """The only person of the store whose name begins and ends as these words do: with more between, or after titles."""
     if not all(word[0].isupper() for word in words):
         return None
     first, last = words[0].casefold(), re.sub(r"['’]s$", "", words[-1]).casefold()
     found: set[str] = set()
     for name in graph.entities:
         said = name.casefold().split()
+        bare = said
+        while len(bare) > len(words) and (bare[0] == "the" or bare[0].rstrip(".") in TITLES):
+            bare = bare[1:]
         if (
             len(said) > len(words)
-            and (said[0], said[-1]) == (first, last)
+            and (first, last) in ((said[0], said[-1]), (bare[0], bare[-1]))
             and graph.kind(name) in ("", _PERSON)
         ):
             found.add(name)

@@ -32,7 +32,7 @@ def chosen_facts(
     precision: float | None = None,
     limit: int | None = None,
 ) -> list[Fact]:
-    """The facts that are sure enough, by line.
+    """The facts that are sure enough, in the order given.
 
     Args:
         found: All facts.
@@ -47,6 +47,7 @@ def chosen_facts(
         at_least = max(at_least, threshold_at([fact.confidence for fact in found], precision))
     shown = [fact for fact in found if fact.confidence >= at_least]
     if limit is not None:
-        surest = sorted(shown, key=lambda fact: -fact.confidence)[:limit]
-        shown = [fact for fact in shown if fact in surest]
+        # By place: facts of two documents may be equal.
+        surest = sorted(range(len(shown)), key=lambda number: -shown[number].confidence)[:limit]
+        shown = [shown[number] for number in sorted(surest)]
     return shown

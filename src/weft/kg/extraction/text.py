@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -178,6 +180,7 @@ class TextReader:
         facts = with_countries(self.extractor.facts_of(document))
         text = document.text
         starts = sentence_starts(text) if document.sentences is None else document.sentences
+        breaks = [found.start() for found in re.finditer("\n", text)]
         evidence = [
             Evidence(
                 head=fact.head,
@@ -188,7 +191,7 @@ class TextReader:
                 end=fact.place[1],
                 chunk_start=fact.span[0],
                 chunk_end=fact.span[1],
-                line=text.count("\n", 0, fact.place[0]) + 1,
+                line=bisect_left(breaks, fact.place[0]) + 1,
                 sentence=sentences_of(text, starts, fact.place, fact.tail_place),
                 origin="words" if fact.relation in self._untrained else "model",
                 head_kind=fact.head_type,
@@ -263,16 +266,20 @@ def sentences_of(text: str, starts: Sequence[int], *places: tuple[int, int]) -> 
         starts: Offsets at which sentences start, ascending.
         places: Spans.
     """
-    edges = [*(start for start in starts if start), len(text)]
+    first_later = int(bool(starts) and starts[0] == 0)
+
+    def begin(number: int) -> int:
+        place = number - 1 + first_later
+        return 0 if number == 0 else starts[place] if place < len(starts) else len(text)
+
     numbers = set[int]()
     for start, end in places:
-        first = sum(edge <= start for edge in edges)
-        last = sum(edge < end for edge in edges)
+        first = bisect_right(starts, start) - first_later
+        last = bisect_left(starts, end) - first_later
         numbers.update(range(first, last + 1))
     said, before = "", None
     for number in sorted(numbers):
-        start = edges[number - 1] if number else 0
-        sentence = text[start : edges[min(number, len(edges) - 1)]].strip()
+        sentence = text[begin(number) : begin(number + 1)].strip()
         between = "" if before is None else " " if number == before + 1 else " … "
         said, before = f"{said}{between}{sentence}", number
     return said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…"

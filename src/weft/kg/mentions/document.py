@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -35,10 +36,11 @@ def with_mentions(model: EntityGraphModel, tokenizer: CodeTokenizer, document: T
         document: Given mentions have entity numbers of their own, which stay.
     """
     given = sorted(document.mentions)
+    taken = bytearray(len(document.text))
+    for item in given:
+        taken[item.start : item.end] = b"\1" * (item.end - item.start)
     found = [
-        item
-        for item in mentions_in(model, tokenizer, document)
-        if not any(item.start < other.end and other.start < item.end for other in given)
+        item for item in mentions_in(model, tokenizer, document) if 1 not in taken[item.start : item.end]
     ]
     both = [join.Mention(item.start, item.end, item.type) for item in given] + found
     first = max((item.entity for item in given), default=-1) + 1
@@ -78,6 +80,7 @@ def mentions_in(
         begin + sum(len(chunk.ids) for chunk in chunks)
         for begin, (_, chunks) in zip(begins, passages, strict=True)
     ]
+    labels = [place.span() for place in _LABEL.finditer(document.text)]
     found: list[join.Mention] = []
     for number, spans in enumerate(find_spans(model, [example for example, _ in passages])):
         for span in spans:
@@ -86,7 +89,7 @@ def mentions_in(
             inside = begins[number] <= first and stop <= ends[number]
             if inside and _reader_of(first, begins, ends) == number:
                 start, end = _trimmed(tokens, first, stop)
-                end = _ending(document.text, start, end)
+                end = _ending(labels, start, end)
                 kind = model.config.types[span.type + 1]
                 start += _beginning(document.text[start:end], kind)
                 if any(character.isalnum() for character in document.text[start:end]):
@@ -96,7 +99,7 @@ def mentions_in(
 
 def _reader_of(place: int, begins: Sequence[int], ends: Sequence[int]) -> int:
     """The window in which a token is farthest from the edges; the first of equal ones."""
-    inside = [number for number in range(len(begins)) if begins[number] <= place < ends[number]]
+    inside = range(bisect_right(ends, place), bisect_right(begins, place))
     return max(inside, key=lambda number: (min(place - begins[number], ends[number] - 1 - place), -number))
 
 
@@ -108,10 +111,10 @@ def _beginning(surface: str, kind: str) -> int:
     return start if article is None else article.end()
 
 
-def _ending(text: str, start: int, end: int) -> int:
+def _ending(labels: Sequence[tuple[int, int]], start: int, end: int) -> int:
     """Where a name ends: before a line that begins with a label."""
-    label = _LABEL.search(text, start)
-    return end if label is None or label.start() >= end else label.start()
+    following = bisect_right(labels, start, key=lambda label: label[1])
+    return end if following == len(labels) else min(end, max(start, labels[following][0]))
 
 
 def _trimmed(tokens: Tokens, first: int, stop: int) -> tuple[int, int]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,9 +17,9 @@ def _words(text: str) -> frozenset[str]:
 PERSON, ORGANISATION = "PER", "ORG"
 ALONE = frozenset({"TIME", "NUM"})
 """Types whose mentions are one only where they read alike."""
-_TITLES = _words(
+TITLES = _words(
     "mr mrs ms miss dr prof professor sir dame lord lady king queen prince princess president general captain "
-    "colonel major saint st pope bishop rev reverend judge senator governor"
+    "colonel major saint st pope bishop rev revd reverend judge senator governor"
 )
 _FORMS = _words(
     "inc incorporated corp corporation ltd limited llc llp plc gmbh ag sa spa bv nv oy ab as co company group "
@@ -126,10 +128,11 @@ def join_mentions(text: str, mentions: Sequence[Mention]) -> list[Joined]:
         name = names[number]
         if name.words:
             unite(number, alike.setdefault((_kind(name.type), name.words), number))
+    fuller, spelled = _fuller_persons(order, names), _initials(order, names)
     for number in order:
-        found = _fuller_person(number, order, names, mentions)
+        found = _fuller_person(number, fuller, names, mentions)
         if found is None:
-            found = _spelled_out(number, order, names, mentions)
+            found = _spelled_out(number, spelled, names, mentions)
         if found is not None:
             unite(number, found)
     groups: dict[int, list[int]] = {}
@@ -145,7 +148,7 @@ def _name(surface: str, kind: str) -> _Name:
     if kind not in ALONE:
         while words and words[0] in ("the", "a", "an"):
             words = words[1:]
-        while len(words) > 1 and kind == PERSON and words[0] in _TITLES:
+        while len(words) > 1 and kind == PERSON and words[0] in TITLES:
             words = words[1:]
         while len(words) > 1 and kind == ORGANISATION and words[-1] in _FORMS:
             words = words[:-1]
@@ -157,29 +160,45 @@ def _kind(kind: str) -> str:
     return kind if kind == PERSON or kind in ALONE else ""
 
 
+def _fuller_persons(order: Sequence[int], names: Sequence[_Name]) -> dict[str, list[int]]:
+    """Persons of several words by the first and by the last of these, in order."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for number in order:
+        name = names[number]
+        if name.type == PERSON and len(name.words) > 1:
+            for word in {name.words[0], name.words[-1]}:
+                found[word].append(number)
+    return found
+
+
 def _fuller_person(
-    number: int, order: Sequence[int], names: Sequence[_Name], mentions: Sequence[Mention]
+    number: int, fuller: Mapping[str, Sequence[int]], names: Sequence[_Name], mentions: Sequence[Mention]
 ) -> int | None:
     """A person of several words that a single word is the first or last of; the last one named before it."""
     name = names[number]
     if name.type != PERSON or len(name.words) != 1:
         return None
-    fuller = [
-        other
-        for other in order
-        if names[other].type == PERSON
-        and len(names[other].words) > 1
-        and name.words[0] in (names[other].words[0], names[other].words[-1])
-    ]
-    before = [other for other in fuller if mentions[other].start < mentions[number].start]
+    known = fuller.get(name.words[0], ())
+    before = bisect_left(known, mentions[number].start, key=lambda other: mentions[other].start)
     if before:
-        return before[-1]
-    distinct = {names[other].words for other in fuller}
-    return fuller[0] if len(distinct) == 1 else None
+        return known[before - 1]
+    return known[0] if len({names[other].words for other in known}) == 1 else None
+
+
+def _initials(order: Sequence[int], names: Sequence[_Name]) -> dict[str, list[int]]:
+    """Names of several words by their initials, with and without those of small words, in order."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for number in order:
+        words = names[number].words
+        if len(words) > 1 and names[number].type not in ALONE:
+            short = "".join(word[0] for word in words if word not in _SMALL)
+            for initials in {"".join(word[0] for word in words), short}:
+                found[initials].append(number)
+    return found
 
 
 def _spelled_out(
-    number: int, order: Sequence[int], names: Sequence[_Name], mentions: Sequence[Mention]
+    number: int, spelled: Mapping[str, Sequence[int]], names: Sequence[_Name], mentions: Sequence[Mention]
 ) -> int | None:
     """The name of several words whose initials a mention in capitals is made of."""
     name = names[number]
@@ -188,19 +207,11 @@ def _spelled_out(
         return None
     if not letters.isupper() or len(name.words) > 1:
         return None
-    wanted = letters.casefold()
-    fitting = []
-    for other in order:
-        words = names[other].words
-        if len(words) < 2 or names[other].type in ALONE:
-            continue
-        initials = {
-            "".join(word[0] for word in words),
-            "".join(word[0] for word in words if word not in _SMALL),
-        }
-        beside = 0 <= mentions[number].start - mentions[other].end <= 3
-        if wanted in initials and (beside or names[other].type == name.type):
-            fitting.append(other)
+    fitting = [
+        other
+        for other in spelled.get(letters.casefold(), ())
+        if names[other].type == name.type or 0 <= mentions[number].start - mentions[other].end <= 3
+    ]
     distinct = {names[other].words for other in fitting}
     return fitting[0] if len(distinct) == 1 else None
 

@@ -36,6 +36,21 @@ _GAP = re.compile(r" *\n[ \n]*")
 _ROW = re.compile(r" *\v[ \v]*")
 _HYPHEN = re.compile(r"(?<=[a-z])[-\u00ad]\n(?=[a-z])")
 _ENDS = re.compile(r"[.!?:;…][\"'”’)\]]*$")
+_FOOTNOTE = re.compile(r"(?m)^\[\^[^\]\s]+\]:[ ]?|\[\^[^\]\s]+\]")
+"""The mark of a footnote: in front of it, and where it belongs."""
+_QUOTED = re.compile(r"(?m)^(?:>[ \t]?)+")
+"""What mails put in front of the lines that they answer."""
+_LIGATURES = str.maketrans(
+    {
+        "\ufb00": "ff",
+        "\ufb01": "fi",
+        "\ufb02": "fl",
+        "\ufb03": "ffi",
+        "\ufb04": "ffl",
+        "\ufb05": "st",
+        "\ufb06": "st",
+    }
+)
 _PDF_PAGES = 10_000
 _WORD_BYTES = 256 << 20
 """Most bytes of a Word document's parts, unpacked."""
@@ -48,13 +63,13 @@ _SHORT = 0.6
 
 
 def markdown_text(text: str) -> str:
-    """The prose of Markdown: code and front matter are left out, of a link its words stay."""
+    """The prose of Markdown: code, front matter and marks of footnotes are left out, of a link its words stay."""
     from markdown_it import MarkdownIt
 
-    text = text.removeprefix("\ufeff")
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     if text.startswith("---\n") and "\n---\n" in text[3:]:
         text = text[text.index("\n---\n", 3) + 5 :]
-    return html_text(MarkdownIt("commonmark").enable("table").render(text))
+    return _FOOTNOTE.sub("", html_text(MarkdownIt("commonmark").enable("table").render(text)))
 
 
 def html_text(text: str) -> str:
@@ -116,7 +131,7 @@ def pdf_text(data: bytes) -> str:
                 raise InputError("a PDF that a password locks")
             if len(reader.pages) > _PDF_PAGES:
                 raise InputError(f"a PDF of {len(reader.pages):,} pages; {_PDF_PAGES:,} may be read")
-            pages = [page.extract_text() for page in reader.pages]
+            pages = [page.extract_text().translate(_LIGATURES) for page in reader.pages]
         except (PyPdfError, *damage) as error:
             said = "; ".join([type(error).__name__, *dict.fromkeys(remarks)][: 1 + _REMARKS])
             raise InputError(f"no PDF that can be read: {said}") from error
@@ -160,7 +175,9 @@ def word_text(data: bytes) -> str:
 
 
 def mail_text(data: bytes) -> str:
-    """What a mail (.eml) says: its subject and its body, the plain one if there is one; attachments are left out.
+    """What a mail (.eml) says: its subject and its body, the plain one if there is one.
+
+    Attachments and the marks of quoted lines are left out.
 
     Raises:
         InputError: It has no body of text, or one in an unknown encoding.
@@ -175,7 +192,7 @@ def mail_text(data: bytes) -> str:
         raise InputError(f"a mail whose text cannot be decoded: {error}") from error
     if body.get_content_subtype() == "html":
         text = html_text(text)
-    text = "\n".join(text.splitlines())
+    text = _QUOTED.sub("", "\n".join(text.splitlines()))
     return "\n\n".join(part for part in (str(message["subject"] or "").strip(), text.strip()) if part)
 
 
@@ -214,6 +231,9 @@ def _paragraphs(page: str) -> str:
     longest = max(map(len, lines), default=0)
     written = lines[0] if lines else ""
     for before, line in pairwise(lines):
-        apart = not before or not line or (_ENDS.search(before) and len(before) < _SHORT * longest)
+        ended = _ENDS.search(before) and len(before) < _SHORT * longest
+        # A line that much shorter than the next, which begins with a capital, is a heading.
+        headed = line[:1].isupper() and before[-1:].isalnum() and len(before) < _SHORT * len(line)
+        apart = not before or not line or ended or headed
         written += ("\n\n" if apart else " ") + line
     return re.sub(r"\n\s*\n", "\n\n", written).strip()

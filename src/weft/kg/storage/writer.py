@@ -26,6 +26,8 @@ from weft.kg.storage.manifest import Manifest, read_manifest, write_manifest
 from weft.kg.storage.parts import read_parts, rows_of, write_part
 from weft.platform.files import make_folder
 
+_NAMED = 10
+"""Most merges that an error names."""
 _MANY_PARTS = 24
 """Files of one table before the small ones are joined."""
 _LARGE_PART = 200_000
@@ -214,14 +216,22 @@ class Writer:
         Raises:
             InputError: They were not merged in this order.
         """
-        if self.aliases.get(other) != entity:
-            known = [f"{into} {alias}" for alias, into in self.aliases.items() if alias in (entity, other)]
+        spelling = self.manifest.spelling
+        wanted = fold(other, spelling), fold(entity, spelling)
+        left = {
+            alias: into
+            for alias, into in self.aliases.items()
+            if (fold(alias, spelling), fold(into, spelling)) != wanted
+        }
+        if len(left) == len(self.aliases):
+            known = [f"{alias!r} into {into!r}" for alias, into in self.aliases.items()]
+            more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
             raise InputError(
                 f"{other!r} was not merged into {entity!r}",
                 where=str(self.folder),
-                hint=f"merged: {', '.join(known)}" if known else "`weft kg merge` lists no such pair",
+                hint=f"merged: {', '.join(known[:_NAMED])}{more}" if known else "nothing was merged here",
             )
-        self._replace_aliases({alias: into for alias, into in self.aliases.items() if alias != other})
+        self._replace_aliases(left)
 
     def keep(self, precision: float | None) -> None:
         """Set the share of right facts that the kept ones are to have; takes effect with :meth:`finish`.

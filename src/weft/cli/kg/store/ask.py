@@ -69,7 +69,7 @@ def run(argv: list[str]) -> int:
     for fact in facts:
         place = graph.places(fact.row)[0]
         print(f"{found.name(fact)}  ({fact.confidence:.2f}, {fact.relation})")
-        print(f"    {place.document}:{place.line}  {place.sentence}")
+        print(f"    {place.document}:{place.line}  {' '.join(place.sentence.split())}")
     return 0
 
 

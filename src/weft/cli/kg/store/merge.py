@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from weft.cli.options import Parser, add_store
+from weft.errors import InputError
 
 
 def parser() -> Parser:
@@ -26,6 +27,11 @@ def run(argv: list[str]) -> int:
     with open_writer(arguments.store) as writer:
         graph = Graph.load(arguments.store)
         entity, other = graph.entity(arguments.entity), graph.entity(arguments.other)
+        if entity == other:
+            raise InputError(
+                f"{arguments.other!r} and {arguments.entity!r} are one entity already, {entity!r}",
+                where=str(arguments.store),
+            )
         writer.merge(entity, other)
         writer.finish()
     after = Graph.load(arguments.store)

@@ -78,7 +78,7 @@ def _print(graph: Graph, entity: str, facts: list[Fact], places: int) -> None:
         )
         console.print(line, overflow="fold")
         for place in graph.places(fact.row)[:places]:
-            console.print(Text(f"      {place.sentence}", style="dim"), overflow="fold")
+            console.print(Text(f"      {' '.join(place.sentence.split())}", style="dim"), overflow="fold")
             by = f", tail combined by {place.combined}" if place.combined else ""
             console.print(Text(f"      {place.document}:{place.line}{by}", style="dim"), overflow="fold")
     if count > len(facts):

@@ -24,6 +24,7 @@ def run(argv: list[str]) -> int:
         writer.unmerge(arguments.entity, arguments.other)
         writer.finish()
     graph = Graph.load(arguments.store)
-    counts = [graph.count(graph.entity(name)) for name in (arguments.entity, arguments.other)]
+    found = [graph.find(name) for name in (arguments.entity, arguments.other)]
+    counts = [0 if name is None else graph.count(name) for name in found]
     print(f"{arguments.entity} has {counts[0]} facts, {arguments.other} {counts[1]}")
     return 0
