@@ -133,6 +133,11 @@ def test_the_command_marks_a_folder_and_names_what_it_could_not_read(
     assert {"Anna Lindberg", "Uppsala", "Sweden"} <= {
         item["text"] for item in found["documents"][0]["pieces"] if not isinstance(item, str)
     }
+    for wrong in (("--limit", "-1"), ("--at-least", "3"), ("--target-precision", "-.1")):
+        assert main(["kg", "facts", str(folder), *wrong]) == 2
+        assert f"{wrong[0]} is " in capsys.readouterr().err
+    assert main(["kg", "facts", str(folder), "--relation", "date_of_brith"]) == 3
+    assert "did you mean date_of_birth?" in capsys.readouterr().err
     (folder / "b.jsonl").unlink()
     (folder / "c.txt").write_text("Anna Lindberg was\nborn in Uppsala, Sweden.", encoding="utf-8")
     assert main(["kg", "facts", str(folder), "--at-least", "0.2"]) == 0

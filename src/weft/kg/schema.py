@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,9 +105,9 @@ class Schema:
         try:
             return self.names.index(name, 1)
         except ValueError:
-            raise InputError(
-                f"no relation {name!r} in the schema", hint=f"one of {', '.join(self.names[1:])}"
-            ) from None
+            near = difflib.get_close_matches(name.replace(" ", "_"), self.names[1:], 1)
+            hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(self.names[1:])}"
+            raise InputError(f"no relation {name!r} in the schema", hint=hint) from None
 
     def inverses(self) -> dict[int, int]:
         """The id of a relation to that of its inverse: of those that have one, and of those that hold both ways."""

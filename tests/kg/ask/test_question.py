@@ -100,6 +100,8 @@ def test_what_cannot_be_answered_is_said(store: Path, capsys: pytest.CaptureFixt
         answer(graph, "How tall is Karin Ek?")
     with pytest.raises(InputError, match="nothing"):
         answer(graph, "Karin Ek")
+    for option in (("--limit", "0"), ("--at-least", "1.5")):
+        assert main(["kg", "ask", str(store), "Who founded Kestrel Line?", *option]) == 2
     for question in ("?", "Where was Karin Ek born?"):
         assert main(["kg", "ask", str(store), question]) == 3
     assert "nothing is known: no fact with place_of_birth" in capsys.readouterr().err

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from weft.errors import InputError
 from weft.kg.dataset.split import part_of, read_split
-from weft.kg.read.corpus import read_corpus
+from weft.kg.read.corpus import OTHERS, read_corpus
 from weft.kg.read.documents import without_repeats
 from weft.kg.read.funnel import Funnel
 
@@ -109,3 +110,13 @@ def test_parts_depend_on_the_id_alone() -> None:
     assert len({part_of(f"Dr. {number}", 30, 30) for number in range(50)}) == 3
     assert {part_of(f"document {number}", 0, 0) for number in range(1000)} == {"train"}
     assert {part_of(f"document {number}", 0, 100) for number in range(1000)} == {"test"}
+
+
+def test_a_name_that_is_no_utf_8_is_read_and_can_be_written(tmp_path: Path) -> None:
+    odd = os.fsdecode(b"caf\xe9.txt")
+    (tmp_path / odd).write_text("Ada.", encoding="utf-8")
+    (tmp_path / os.fsdecode(b"x.\xe9")).write_text("Ada.", encoding="utf-8")
+    funnel = Funnel()
+    for place in (tmp_path, tmp_path / odd):
+        assert [document.id for document in read_corpus([place], funnel)] == ["caf\\xe9.txt"]
+    assert dict(funnel.noted[OTHERS]) == {".\\xe9": 1}

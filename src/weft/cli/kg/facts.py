@@ -18,7 +18,9 @@ from weft.cli.options import (
     add_machine,
     add_model,
     add_near,
+    at_least,
     device_of,
+    share,
 )
 from weft.cli.table import table
 from weft.errors import ConfigError, PartialFailure
@@ -69,6 +71,8 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run ``weft kg facts``."""
     arguments = parser().parse_args(argv)
+    at_least(1, limit=arguments.limit)
+    share(at_least=arguments.at_least, target_precision=arguments.target_precision)
     from weft.kg.extraction.chosen import chosen_facts
     from weft.kg.extraction.facts import Extractor
     from weft.kg.extraction.model import model_for, reads_text

@@ -21,6 +21,7 @@ from weft.kg.extraction.model import model_version
 from weft.kg.languages.around import around
 from weft.kg.languages.language import Language, ParsedFile
 from weft.kg.languages.unit import Open
+from weft.kg.read.corpus import plain_name
 from weft.kg.schema import Relation, Schema
 from weft.kg.storage.layout import Evidence, Spelling
 from weft.platform.reading import SOURCE_BYTES, read_bytes
@@ -307,7 +308,7 @@ def _source_files(place: Path, corpus: str, spoken: Language, others: Counter[st
             if name.endswith(spoken.suffixes) and path.is_file():
                 found[f"{corpus}/{_below(path, place)}"] = path
             elif not name.startswith("."):
-                others[path.suffix.lower() or "no suffix"] += 1
+                others[plain_name(path.suffix.lower()) or "no suffix"] += 1
     if not found:
         way = "texts are read by kg-text-small, or by a model of your own; docs/kg-tutorial.md"
         raise InputError(f"no file of {spoken.name}", where=str(place), hint=way)
@@ -315,8 +316,7 @@ def _source_files(place: Path, corpus: str, spoken: Language, others: Counter[st
 
 
 def _below(path: Path, folder: Path) -> str:
-    # Bytes that are no UTF-8 stay visible in a name that is.
-    return os.fsencode(path.relative_to(folder).as_posix()).decode("utf-8", "backslashreplace")
+    return plain_name(path.relative_to(folder))
 
 
 def line_around(text: str, start: int, end: int) -> str:

@@ -14,6 +14,7 @@ from weft.kg.extraction.code import CodeCorpus, CodeLoader
 from weft.kg.extraction.corpus import Loader, Processes, Readings, Report, Source, extract_corpus
 from weft.kg.extraction.model import TEXT_MODEL, model_for, model_language, reads_text
 from weft.kg.extraction.text import Met, TextLoader, text_sources
+from weft.kg.read.corpus import plain_name
 from weft.platform.machine import device_named
 from weft.platform.models import find_model
 from weft.platform.processes import Limits
@@ -98,7 +99,7 @@ def extract(
         WeftError: A process died.
     """
     options = replace(options, device=str(device_named(options.device)))
-    name = options.name or Path(corpus).resolve().name
+    name = options.name or plain_name(Path(corpus).resolve().name)
     met = Met()
     model = options.model or model_for(Path(corpus))
     folder = find_model("kg", model)

@@ -21,7 +21,7 @@ from weft.kg.extraction.entities import EntityExtractor, EntityFact
 from weft.kg.extraction.model import TEXT_KIND, TEXT_MODEL, model_kind, model_version
 from weft.kg.extraction.tails import TailExtractor
 from weft.kg.link.linker import Linker
-from weft.kg.read.corpus import OTHERS, read_corpus
+from weft.kg.read.corpus import OTHERS, plain_name, read_corpus
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.redocred import read_redocred
@@ -220,7 +220,7 @@ def marked_documents(path: Path, loader: TextLoader, met: Met) -> list[Marked]:
         InputError: Nothing of it can be read.
         CheckpointError: The model is damaged.
     """
-    sources = list(text_sources(path, path.name, met))
+    sources = list(text_sources(path, plain_name(path.name or path.resolve().name), met))
     if met.failures and not sources:
         place, why = met.failures[0]
         raise InputError(why, where=str(path / place if path.is_dir() else path))

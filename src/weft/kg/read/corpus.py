@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -48,13 +49,18 @@ def read_corpus(places: Iterable[Path], funnel: Funnel) -> Iterator[TextDocument
                 if not path.is_file():
                     continue
                 if path.suffix.lower() in SUFFIXES:
-                    yield from _read_file(path, path.relative_to(place).as_posix(), funnel)
+                    yield from _read_file(path, plain_name(path.relative_to(place)), funnel)
                 elif not hidden(path.relative_to(place)):
-                    funnel.note(OTHERS, path.suffix.lower() or "no suffix")
+                    funnel.note(OTHERS, plain_name(path.suffix.lower()) or "no suffix")
         elif place.exists():
-            yield from _read_file(place, place.name, funnel)
+            yield from _read_file(place, plain_name(place.name), funnel)
         else:
             raise InputError("no such file or folder", where=str(place))
+
+
+def plain_name(path: Path | str) -> str:
+    r"""A name of the file system, whose bytes that are no UTF-8 stay visible in it (``caf\xe9.txt``)."""
+    return os.fsencode(Path(path).as_posix() if path else "").decode("utf-8", "backslashreplace")
 
 
 def hidden(path: Path) -> bool:

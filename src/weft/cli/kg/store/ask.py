@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.cli.options import Parser, add_json, add_store
+from weft.cli.options import Parser, add_json, add_store, at_least, share
 from weft.cli.table import table
 from weft.errors import ConfigError, InputError
 
@@ -39,6 +39,8 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run ``weft kg ask``; exit code 3 where the store has no answer."""
     arguments = parser().parse_args(argv)
+    at_least(1, limit=arguments.limit)
+    share(at_least=arguments.at_least)
     from weft.kg.ask.question import answer
     from weft.kg.storage.export.rows import fact_record
     from weft.kg.storage.graph import Graph
