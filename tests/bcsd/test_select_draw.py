@@ -28,6 +28,10 @@ def test_selectors_split_after_the_file(tmp_path):
     assert parse_selector(f"{odd}:f") == (str(odd), "f")
     with pytest.raises(InputError, match="no such file"):
         parse_selector(str(tmp_path / "none:main"))
+    round_and_round = tmp_path / "loop.so"
+    round_and_round.symlink_to(round_and_round)
+    with pytest.raises(InputError, match=r"loop\.so: cannot be read: .*links"):
+        parse_selector(str(round_and_round))
     with pytest.raises(InputError, match="no file is named"):
         parse_selector("")
     with pytest.raises(InputError, match=r"lib\.so: no function is named behind the '@'"):

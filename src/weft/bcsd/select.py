@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import NamedTuple, Protocol
 from weft.bcsd.read.demangle import demangle
 from weft.bcsd.read.members import split_member
 from weft.errors import InputError
+from weft.platform.reading import cannot_read
 
 
 class Named(Protocol):
@@ -43,7 +45,7 @@ def parse_selector(text: str) -> Selector:
     the ``0x`` that it lacks.
 
     Raises:
-        InputError: No file stands before the separator, or no function behind it.
+        InputError: No file stands before the separator, or none that can be read, or no function behind it.
     """
     if not text:
         raise InputError("no file is named")
@@ -56,7 +58,17 @@ def parse_selector(text: str) -> Selector:
         if found and _is_there(path):
             bare = separator == "@" and re.fullmatch("[0-9A-Fa-f]+", function)
             return Selector(path, f"0x{function}" if bare else function)
-    raise InputError("no such file", where=text)
+    raise _missing(text)
+
+
+def _missing(text: str) -> InputError:
+    """The error of a file that is not there, as far as may be seen: a folder above it may be closed."""
+    try:
+        os.stat(split_member(text)[0])
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.ELOOP):
+            return cannot_read(error, text)
+    return InputError("no such file", where=text)
 
 
 def _is_there(path: str) -> bool:
