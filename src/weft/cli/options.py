@@ -129,14 +129,15 @@ def add_selector(parser: Parser) -> None:
     )
 
 
-def add_min_blocks(parser: Parser, default: int) -> None:
-    """Which functions are too small."""
+def add_min_blocks(parser: Parser, default: int, *, one: bool = False) -> None:
+    """Which functions are too small; where ``one`` can be named, it never is."""
+    but = ", but for one that is named" if one else ""
     parser.add_argument(
         "--min-blocks",
         type=int,
         default=default,
         metavar="N",
-        help=f"leave out functions with fewer blocks, but for one that is named ({default})",
+        help=f"leave out functions with fewer blocks{but} ({default})",
     )
 
 

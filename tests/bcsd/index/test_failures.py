@@ -30,9 +30,14 @@ def test_no_index_no_such_index_and_a_folder_of_other_things(options, tmp_path):
         contents(tmp_path / "none")
     assert "index add" in one_line(error)
     assert not (tmp_path / "none").exists()
-    with pytest.raises(StoreError, match="not an index"):
+    with pytest.raises(StoreError, match="not an index") as error:
         contents(tmp_path)
+    assert "index add" in one_line(error)
     (tmp_path / "thesis.txt").write_text("text")
+    for other in (tmp_path, tmp_path / "thesis.txt"):
+        with pytest.raises(StoreError, match="not an index") as error:
+            contents(other)
+        assert "index add" not in one_line(error)
     with pytest.raises(StoreError, match="not an index, and not empty"):
         add([sys.executable], tmp_path, options)
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.txt"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.bcsd.components.explain import Library, claims, explain
+from weft.bcsd.index.description import read_description
 from weft.bcsd.index.rows import ORIGIN
 from weft.bcsd.index.store import FunctionStore
 from weft.bcsd.use.embed_files import Embedding
@@ -62,10 +63,10 @@ def identify(path: str, index: Path, options: Embedding | None = None, min_block
         min_blocks: Smaller functions say too little and are not asked for.
 
     Raises:
-        InputError: The file cannot be used, or has no function of that size.
+        InputError: The file cannot be used, or has no function of that size; or there is no such index.
         LimitError: It took too long or too much memory.
         CheckpointError: The model cannot be loaded.
-        StoreError: There is no index, it names no libraries, was made with another model, or is damaged.
+        StoreError: The folder is no index, names no libraries, was made with another model, or is damaged.
     """
     counts = library_sizes(index)
     found = search_file(path, None, index, options or Embedding(), HITS, min_blocks)
@@ -92,8 +93,10 @@ def library_sizes(index: Path) -> dict[tuple[str, str, str], int]:
     """How many functions each library, version and package has in an index.
 
     Raises:
-        StoreError: There is no index, it names no libraries, or it is damaged.
+        InputError: There is no such folder.
+        StoreError: The folder is no index, names no libraries, or is damaged.
     """
+    read_description(index)
     table = FunctionStore.open(index).libraries()
     counted = table.group_by(list(ORIGIN)).aggregate([([], "count_all")])
     rows = counted.select([*ORIGIN, "count_all"]).to_pylist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
@@ -57,20 +58,28 @@ def read_description(folder: Path) -> Description:
     place = folder / FILE_NAME
     if not place.is_file():
         hint = f"`weft bcsd index add FILE… --index {folder}` makes one"
-        error = StoreError("not an index", where=str(folder), hint=hint)
-        raise error if folder.exists() else InputError("no such index", where=str(folder), hint=hint)
+        if not folder.exists():
+            raise InputError("no such index", where=str(folder), hint=hint)
+        if not folder.is_dir() or strangers(folder):
+            hint = "name the folder of an index"
+        raise StoreError("not an index", where=str(folder), hint=hint)
     try:
         record = read_json(place, SETTINGS_BYTES)
     except InputError as error:
         raise StoreError(error.what, where=error.where, hint="make the index anew") from error
     if isinstance(record, dict) and record.get("schema", INDEX_SCHEMA) != INDEX_SCHEMA:
-        what = f"index schema {record['schema']}; this version reads {INDEX_SCHEMA}"
+        what = f"index schema {record['schema']!r}; this version reads {INDEX_SCHEMA}"
         raise StoreError(what, where=str(folder), hint="make the index anew")
     types = {field.name: type(getattr(_SAMPLE, field.name)) for field in fields(Description)}
     found = {k: type(v) for k, v in record.items()} if isinstance(record, dict) else {}
     if {"lifter": str, "inlined": int, "calls": int, **found} != types:
         raise StoreError("not the description of an index", where=str(place), hint="make the index anew")
     return Description(**record)
+
+
+def strangers(folder: Path) -> list[str]:
+    """What lies in a folder that a writer who was stopped before it made an index there would not have left."""
+    return [name for name in os.listdir(folder) if name != "writer.lock" and not name.endswith(".part")]
 
 
 _SAMPLE = Description(INDEX_SCHEMA, "", "", 0, "")

@@ -18,6 +18,7 @@ from weft.bcsd.index.description import (
     INDEX_SCHEMA,
     Description,
     read_description,
+    strangers,
     write_description,
 )
 from weft.bcsd.index.lock import writer_lock
@@ -228,12 +229,8 @@ def check_model(folder: Path, version: str) -> Description:
 
 
 def _make_folder(folder: Path) -> None:
-    if folder.is_dir() and not (folder / FILE_NAME).exists():
-        strangers = [
-            name for name in os.listdir(folder) if name != "writer.lock" and not name.endswith(".part")
-        ]
-        if strangers:
-            raise StoreError("not an index, and not empty", where=str(folder), hint="name a new folder")
+    if folder.is_dir() and not (folder / FILE_NAME).exists() and strangers(folder):
+        raise StoreError("not an index, and not empty", where=str(folder), hint="name a new folder")
     make_folder(folder)
 
 

@@ -61,7 +61,7 @@ def embed_one(
         remarks: Gets what a reader of the result should know about the file.
 
     Raises:
-        InputError: The file cannot be used, or there is no such function.
+        InputError: The file cannot be used, there is no such function, or none of that many blocks.
         LimitError: It took too long or too much memory.
         CheckpointError: The model cannot be loaded.
     """
@@ -75,7 +75,11 @@ def embed_one(
     if remarks is not None:
         remarks.extend(told)
     if rows is None or not rows.num_rows:
-        raise InputError("no function found", where=path)
+        raise InputError(
+            f"no function of at least {options.least(function)} blocks found",
+            where=path,
+            hint="lower min_blocks",
+        )
     return rows
 
 

@@ -232,7 +232,8 @@ def _queries(file: File, options: Embedding, function: str | None, min_blocks: i
         some = wanted.slice(first, _EMBEDDED_AT_ONCE)
         parts.append(embed_table(some, embedder, callees=options.callees, calls=options.calls))
     if not parts:
-        raise InputError("no function found", where=file.name, hint="lower min_blocks")
+        what = f"no function of at least {min_blocks} blocks found"
+        raise InputError(what, where=file.name, hint="lower min_blocks")
     return _Queries(pa.concat_tables(parts), table["architecture"][0].as_py())
 
 

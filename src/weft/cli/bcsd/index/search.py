@@ -57,7 +57,7 @@ def parser() -> Parser:
     result.add_argument(
         "--at-least", type=float, default=0.0, metavar="P", help="leave out hits that are less sure (0)"
     )
-    add_min_blocks(result, 5)
+    add_min_blocks(result, 5, one=True)
     add_embedding(result, workers=False)
     add_shapes(result)
     add_quiet(result)
