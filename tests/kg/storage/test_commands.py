@@ -12,6 +12,7 @@ import pytest
 from tests.kg.storage.conftest import ODD
 
 from weft.cli.main import main
+from weft.kg.storage.graph import Graph
 from weft.kg.storage.writer import open_writer
 
 FIRST = """
@@ -180,6 +181,14 @@ def test_what_is_known_of_an_entity(store: Path, odd_store: Path, out: pytest.Ca
     ]
     assert main(["kg", "show", str(odd_store), ODD]) == 0
     assert "<b>cat</b>" in out.readouterr().out
+
+
+def test_a_name_of_a_text_is_found_with_and_without_its_article(
+    store: Path, out: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["kg", "show", str(store), "the Ada", "--limit", "1"]) == 0
+    assert out.readouterr().out.startswith("Ada")
+    assert Graph.load(store).with_other_article("the Zoe") is None
 
 
 def test_merging_and_undoing(store: Path, out: pytest.CaptureFixture[str]) -> None:

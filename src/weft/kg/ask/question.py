@@ -161,7 +161,8 @@ def _entity(graph: Graph, question: str, words: Sequence[re.Match[str]]) -> tupl
             beside = (*words[max(1, first - 1) : first], *words[first + length : first + length + 1])
             if any(word[0][0].isupper() for word in beside):
                 continue  # a part of a longer name, which the store does not know
-            found = _firm(graph, [word[0] for word in words[first : first + length]])
+            part = [word[0] for word in words[first : first + length]]
+            found = _articled(graph, part) or _firm(graph, part)
             if found is not None:
                 return found, [word[0] for word in (*words[:first], *words[first + length :])]
     names = [word[0] for word in words[1:] if word[0][0].isupper() or word[0][0].isdigit()]
@@ -191,6 +192,13 @@ def _person(graph: Graph, words: Sequence[str]) -> str | None:
         ):
             found.add(name)
     return found.pop() if len(found) == 1 else None
+
+
+def _articled(graph: Graph, words: Sequence[str]) -> str | None:
+    """The name of the store that is these words with an article."""
+    if not words[0][0].isupper() or words[0].casefold() in _common_words():
+        return None
+    return graph.with_other_article(re.sub(r"['’]s$", "", " ".join(words)))
 
 
 def _firm(graph: Graph, words: Sequence[str]) -> str | None:

@@ -145,7 +145,7 @@ class Graph:
         Raises:
             InputError: There is none, or there are several: names that come near, or all that end so, are listed.
         """
-        found = self.find(name)
+        found = self.find(name) or self.with_other_article(name)
         if found is not None:
             return found
         ending = self.ending(name)
@@ -167,6 +167,13 @@ class Graph:
         if name in self._entity_of:
             return self._entity_of[name]
         return self._by_key.get(fold(name, self.manifest.spelling))
+
+    def with_other_article(self, name: str) -> str | None:
+        """The entity of a text whose name has "the" in front where this has none, or the other way round."""
+        if self.manifest.spelling != "folded":
+            return None
+        first, _, rest = name.partition(" ")
+        return self.find(rest if first.casefold() == "the" else f"the {name}")
 
     def ending(self, name: str) -> list[str]:
         """The definitions whose qualified name ends in a name: ``Context`` of ``flask.ctx.Context``."""
