@@ -105,12 +105,14 @@ def test_the_model_for_any_review():
     ):
         assert word in card
     asker = load()
-    assert asker.classes_ == ("none", "positive", "negative", "neutral")
+    assert asker.classes_ == ("none", "positive", "negative", "neutral", "conflict")
     answers = asker.predict(
         ["The staff were friendly, but the room was dirty."],
         ["staff", "service: how one is treated", "room", "prices", "parking"],
     )
     assert answers.argmax(axis=-1).tolist() == [[1, 1, 2, 0, 0]]
+    both = asker.predict(["The staff were lovely, but hopelessly slow and forgetful."], ["staff", "parking"])
+    assert [asker.classes_[one] for one in both.argmax(axis=-1)[0]] == ["conflict", "none"]
 
 
 def test_the_model_for_neighbourhoods():
