@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from weft.cli.options import Parser, add_json, add_machine, add_out
-from weft.errors import ConfigError, PartialFailure
+from weft.errors import ConfigError, PartialFailure, counted
 
 
 def parser(tool: str) -> Parser:
@@ -57,7 +57,7 @@ def run(argv: list[str], tool: str) -> int:
         results = {name: value if math.isfinite(value) else None for name, value in outcome.results.items()}
         print(json.dumps({"out": str(setup.out), "steps": outcome.history.step, "results": results}))
     else:
-        print(f"{setup.out}: {outcome.history.step} steps")
+        print(f"{setup.out}: {counted(outcome.history.step, 'step')}")
         for name, value in outcome.results.items():
             print(f"  {name:<24} {value:.4g}")
     for line in outcome.problems:

@@ -109,9 +109,10 @@ def test_what_is_of_another_kind_or_language_is_said(
         "latin.txt": "not UTF-8: invalid continuation byte at byte 7 (convert it, as `iconv -f latin1 -t utf-8` does)",
         "office.txt": "a zip archive, as .odt and .epub are: save it as text, HTML, PDF or .docx",
     }
-    assert "1 files of other kinds not read: 1 .csv" in err
-    assert "1 documents seem to be in another language than English" in err
+    assert "1 file of another kind not read: 1 .csv" in err
+    assert "1 document seems to be in another language than English" in err
     assert "papers/de.txt (de)" in err
+    assert "weft kg extract: 2 documents could not be read" in err
     assert main(["kg", "facts", str(folder / "office.txt")]) == InputError.exit_code
     assert "a zip archive" in capsys.readouterr().err
     assert main(["kg", "facts", str(folder / "de.txt")]) == 0

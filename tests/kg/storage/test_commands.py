@@ -204,6 +204,22 @@ def test_merging_and_undoing(store: Path, out: pytest.CaptureFixture[str]) -> No
     assert out.readouterr().out == "Bo has 2 facts, Cy 2\n"
 
 
+def test_what_is_one_is_told_as_one(store: Path, tmp_path: Path, out: pytest.CaptureFixture[str]) -> None:
+    assert main(["kg", "rm", str(store), "three"]) == 0
+    assert out.readouterr().out == "1 place taken out: 1 fact fewer, 3 left\n"
+    assert main(["kg", "merge", str(store), "Bo", "Oslo"]) == 0
+    assert out.readouterr().out == "Oslo is Bo now: 3 facts (2 and 1 before)\n"
+    assert main(["kg", "unmerge", str(store), "Bo", "Oslo"]) == 0
+    assert out.readouterr().out == "Bo has 2 facts, Oslo 1\n"
+    assert main(["kg", "show", str(store), "Cy", "--html", str(tmp_path / "page.html"), "--depth", "1"]) == 0
+    assert out.readouterr().out.startswith("2 entities and 1 fact in ")
+    assert main(["kg", "query", str(store), "SELECT ?o { e:Ada r:knows ?o }"]) == 0
+    assert out.readouterr().out.endswith("\n1 row\n")
+    assert main(["kg", "rm", str(store), "two"]) == 0
+    assert main(["kg", "export", str(store), "--format", "jsonl", "-o", str(tmp_path / "facts")]) == 0
+    assert out.readouterr().out.splitlines()[-1].startswith("2 facts in ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.cli.options import Parser, add_beams, add_json, add_model, add_quiet, add_workers, share, workers_of
-from weft.errors import ConfigError, PartialFailure
+from weft.errors import ConfigError, PartialFailure, counted
 
 if TYPE_CHECKING:
     from weft.kg.annotate.tree import Annotated
@@ -88,9 +88,10 @@ def run(argv: list[str]) -> int:
     if not arguments.quiet:
         asked = sum(len(file.missing) for file in found.files)
         count = sum(len(file.chosen(arguments.at_least)) for file in found.files)
-        print(f"{count} of {asked} missing annotations", file=sys.stderr)
+        print(f"{count} of {counted(asked, 'missing annotation')}", file=sys.stderr)
     if failed:
-        raise PartialFailure(f"{len(failed)} files were left as they are")
+        left = counted(len(failed), "file was left as it is", "files were left as they are")
+        raise PartialFailure(left)
     return 0
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.cli.options import Parser, add_json, add_near, add_out, add_quiet
+from weft.errors import counted
 from weft.kg.languages import LANGUAGES
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def _list_doubtful(funnel: Funnel) -> None:
             print(f"left out: {len(items) - _LISTED} more ({reason})", file=sys.stderr)
     for kind, found in funnel.noted.items():
         for what, count in found.most_common(_LISTED):
-            print(f"{kind}: {what}, {count} times", file=sys.stderr)
+            print(f"{kind}: {what}, {counted(count, 'time')}", file=sys.stderr)
         if len(found) > _LISTED:
             print(f"{kind}: {len(found) - _LISTED} more", file=sys.stderr)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.cli.options import Parser, add_beams, add_json, add_machine, add_model, at_least, device_of
 from weft.cli.table import table
-from weft.errors import ConfigError
+from weft.errors import ConfigError, counted
 
 if TYPE_CHECKING:
     from weft.kg.evaluate.calibrate import AskedScore
@@ -156,7 +156,9 @@ def listing(scores: Mapping[str, Mapping[str, Score]], by_relation: bool) -> str
         found = {name: row[view] for name, row in scores.items() if view in row}
         heads = ("system", ">P@1", ">interval", ">Hit@10", ">MAP", ">F1", ">ECE")
         queries = next(iter(found.values())).queries
-        blocks.append(f"{view}, {queries} queries\n{table(heads, [_row(*item) for item in found.items()])}")
+        blocks.append(
+            f"{view}, {counted(queries, 'query', 'queries')}\n{table(heads, [_row(*item) for item in found.items()])}"
+        )
         if by_relation and "model" in found:
             rows = [
                 (relation, count, f"{first:.3f}", f"{ten:.3f}")

@@ -25,7 +25,7 @@ from weft.cli.options import (
     add_workers,
     limits_of,
 )
-from weft.errors import PartialFailure
+from weft.errors import PartialFailure, counted
 
 if TYPE_CHECKING:
     from weft.kg.extraction.corpus import Report
@@ -134,8 +134,8 @@ def run(argv: list[str]) -> int:
         report_tally(report.tally)
         if report.unanswered:
             print(
-                f"the endpoint was silent on questions of {report.unanswered} documents: the model's own spelling "
-                "stands there, and the next run with --llm asks again",
+                f"the endpoint was silent on questions of {counted(report.unanswered, 'document')}: the model's own "
+                "spelling stands there, and the next run with --llm asks again",
                 file=sys.stderr,
             )
     graph = Graph.load(arguments.out)
@@ -144,23 +144,27 @@ def run(argv: list[str]) -> int:
     else:
         _print(report, graph.num_places, len(graph))
     if report.failed:
-        raise PartialFailure(f"{len(report.failed)} documents could not be read")
+        raise PartialFailure(f"{counted(len(report.failed), 'document')} could not be read")
     return 0
 
 
 def _print(report: Report, places: int, kept: int) -> None:
     done = report.read + report.empty
+    they = "it" if report.replaced == 1 else "they"
     again = (
-        f"{report.replaced} of them again, because they changed or the model did, " if report.replaced else ""
+        f"{report.replaced} of them again, because {they} changed or the model did, "
+        if report.replaced
+        else ""
     )
     print(
         f"documents: {done} read ({again}{report.empty} without a fact), "
         f"{report.unchanged} unchanged, {len(report.failed)} failed"
     )
     if report.gone:
-        what = "taken out" if report.removed else "no longer in the corpus; --prune takes them out"
-        print(f"{len(report.gone)} documents {what}: {', '.join(report.gone[:5])}")
-    print(f"the store: {kept} facts kept, stated at {places} places in all")
+        them = "it" if len(report.gone) == 1 else "them"
+        what = "taken out" if report.removed else f"no longer in the corpus; --prune takes {them} out"
+        print(f"{counted(len(report.gone), 'document')} {what}: {', '.join(report.gone[:5])}")
+    print(f"the store: {counted(kept, 'fact')} kept, stated at {counted(places, 'place')} in all")
 
 
 class _Progress:
@@ -175,4 +179,4 @@ class _Progress:
             return
         self._next = time.monotonic() + 1
         done = report.read + report.empty + len(report.failed)
-        print(f"{done} documents, {report.facts} places with facts", file=sys.stderr)
+        print(f"{counted(done, 'document')}, {counted(report.facts, 'place')} with facts", file=sys.stderr)

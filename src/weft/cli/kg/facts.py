@@ -23,7 +23,7 @@ from weft.cli.options import (
     share,
 )
 from weft.cli.table import table
-from weft.errors import ConfigError, PartialFailure
+from weft.errors import ConfigError, PartialFailure, counted
 
 if TYPE_CHECKING:
     from weft.kg.extraction.facts import ModelFact
@@ -102,7 +102,7 @@ def run(argv: list[str]) -> int:
         print(json.dumps([fact.record() for fact in shown], ensure_ascii=False))
         return 0
     print(listing(shown))
-    print(f"{len(asked)} facts; the syntax tree judges {len(judged)} and agrees with {right}")
+    print(f"{counted(len(asked), 'fact')}; the syntax tree judges {len(judged)} and agrees with {right}")
     return 0
 
 
@@ -157,12 +157,12 @@ def _of_text(arguments: argparse.Namespace, folder: Path) -> int:
         ]
         heads = (">line", ">sure", "head", "relation", "tail", "sentence")
         print(table(("document", *heads) if len(read) > 1 else heads, rows))
-        print(f"{len(found)} facts")
+        print(counted(len(found), "fact"))
     for document, message in met.failures:
         print(f"not read: {document}: {message}", file=sys.stderr)
     say_met(met.others, met.foreign if folder == find_model("kg", TEXT_MODEL) else ())
     if met.failures:
-        raise PartialFailure(f"{len(met.failures)} documents could not be read")
+        raise PartialFailure(f"{counted(len(met.failures), 'document')} could not be read")
     return 0
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 
+from weft.errors import counted
+
 _NAMED = 5
 
 
@@ -21,12 +23,15 @@ def say_met(others: Mapping[str, int], foreign: Sequence[tuple[str, str]]) -> No
     if others:
         texts = sum(others.get(suffix, 0) for suffix in SUFFIXES)
         way = f" (--model {TEXT_MODEL} reads {texts} of them, into a store of its own)" if texts else ""
-        print(f"{sum(others.values())} files of other kinds not read: {listed(others)}{way}", file=sys.stderr)
+        files = counted(sum(others.values()), "file of another kind", "files of other kinds")
+        print(f"{files} not read: {listed(others)}{way}", file=sys.stderr)
     if foreign:
         named = ", ".join(f"{document} ({code})" for document, code in foreign[:_NAMED])
         more = ", …" if len(foreign) > _NAMED else ""
+        documents = counted(len(foreign), "document seems", "documents seem")
+        them = "it" if len(foreign) == 1 else "them"
         print(
-            f"{len(foreign)} documents seem to be in another language than English, the only one that the model "
-            f"reads; what it says of them is worth little: {named}{more}",
+            f"{documents} to be in another language than English, the only one that the model "
+            f"reads; what it says of {them} is worth little: {named}{more}",
             file=sys.stderr,
         )

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from weft.errors import ConfigError, InputError
+from weft.errors import ConfigError, InputError, counted
 from weft.kg.dataset.chunks import Chunk, add_facts, cut, make_chunk
 from weft.kg.dataset.overlap import Overlap
 from weft.kg.dataset.split import TRAIN, part_of
@@ -113,7 +113,9 @@ def build_code(
     # A fixed shuffle, so that a bound on the number of chunks takes a bit of every package.
     others.sort(key=lambda document: hashlib.sha1(document.path.encode()).digest())
     training = [document for document in documents if document.split == TRAIN]
-    say(f"{len(documents)} files, {len(others)} extra{'' if vocabulary else '; learning a vocabulary'}")
+    say(
+        f"{counted(len(documents), 'file')}, {len(others)} extra{'' if vocabulary else '; learning a vocabulary'}"
+    )
     sample = [document.text for document in [*training, *others[: 2 * len(training)]]]
     tokenizer = vocabulary or spoken.learn_vocabulary(
         sample or [document.text for document in documents], config.vocab_size
@@ -131,7 +133,7 @@ def build_code(
                 document, spoken, tokenizer, config, funnel, stubs, overlap, seen, held_out
             )
             writer.add(document.path, document.module, document.split, document.text, chunks)
-        say(f"{writer.chunks} chunks; reading the extra trees")
+        say(f"{counted(writer.chunks, 'chunk')}; reading the extra trees")
         taken, per_package = 0, Counter[str]()
         for document in others:
             package = document.module.split(".")[0]

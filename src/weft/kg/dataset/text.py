@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from weft.errors import ConfigError, InputError
+from weft.errors import ConfigError, InputError, counted
 from weft.kg.dataset.given_facts import add_given_facts, seed_facts
 from weft.kg.dataset.split import TRAIN, part_of
 from weft.kg.dataset.tables import TEXT_SCHEMAS, TableWriter
@@ -100,7 +100,7 @@ def build_redocred(
     if not documents:
         raise InputError("no document that can be used", where=", ".join(map(str, files)))
     parts = parts_of(documents, config, split, funnel)
-    say(f"{len(documents)} documents; making a vocabulary")
+    say(f"{counted(len(documents), 'document')}; making a vocabulary")
     tokenizer = make_vocabulary(documents, parts, config, vocabulary)
     make_folder(output)
     tokenizer.save(output / "tokenizer.json")
@@ -165,7 +165,9 @@ def build_text(
         raise InputError("no document that can be used", where=", ".join(map(str, corpus)))
     seeds.entities = linker.entities
     parts = parts_of(documents, config, split, funnel)
-    say(f"{len(documents)} documents, {len(seeds.triples)} seed triples; making a vocabulary")
+    say(
+        f"{counted(len(documents), 'document')}, {counted(len(seeds.triples), 'seed triple')}; making a vocabulary"
+    )
     tokenizer = make_vocabulary(documents, parts, config, vocabulary)
     chunked = [
         text_chunks(document, tokenizer.encode(document.text), config.roots, funnel, config.overlap)
@@ -177,7 +179,7 @@ def build_text(
         for document, found in zip(documents, chunked, strict=True)
         for chunk in found
     ]
-    say(f"{len(chunks)} chunks; choosing their triples")
+    say(f"{counted(len(chunks), 'chunk')}; choosing {'its' if len(chunks) == 1 else 'their'} triples")
     inject(chunks, texts, seeds, schema, tokenizer, config.longest_tail, injection, funnel, embed)
     make_folder(output)
     tokenizer.save(output / "tokenizer.json")

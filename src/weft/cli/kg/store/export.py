@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from weft.cli.options import Parser, add_only, add_out, add_store
+from weft.errors import counted
 
 
 def parser() -> Parser:
@@ -27,5 +28,5 @@ def run(argv: list[str]) -> int:
 
     graph = Graph.load(arguments.store, arguments.only)
     export(graph, arguments.format, arguments.out)
-    print(f"{len(graph)} facts in {arguments.out}")
+    print(f"{counted(len(graph), 'fact')} in {arguments.out}")
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.cli.options import Parser, add_store
-from weft.errors import InputError
+from weft.errors import InputError, counted
 
 
 def parser() -> Parser:
@@ -36,7 +36,7 @@ def run(argv: list[str]) -> int:
         writer.finish()
     after = Graph.load(arguments.store)
     print(
-        f"{other} is {entity} now: {after.count(after.entity(entity))} facts "
+        f"{other} is {entity} now: {counted(after.count(after.entity(entity)), 'fact')} "
         f"({graph.count(entity)} and {graph.count(other)} before)"
     )
     return 0

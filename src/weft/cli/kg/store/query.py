@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from weft.cli.options import Parser, add_only, add_shapes, add_store
 from weft.cli.table import table
-from weft.errors import ConfigError, InputError
+from weft.errors import ConfigError, InputError, counted
 
 if TYPE_CHECKING:
     from weft.kg.storage.query.sparql import Term
@@ -55,7 +55,7 @@ def run(argv: list[str]) -> int:
     else:
         rows = [["" if term is None else readable(term) for term in row] for row in found.rows]
         print(table(found.variables, rows))
-        print(f"{len(found.rows)} rows")
+        print(counted(len(found.rows), "row"))
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from weft.cli.options import Parser, add_store
-from weft.errors import InputError
+from weft.errors import InputError, counted
 
 
 def parser() -> Parser:
@@ -37,5 +37,5 @@ def run(argv: list[str]) -> int:
         places = sum(writer.remove(name).facts for name in dict.fromkeys(arguments.document))
         writer.finish()
     after = len(Graph.load(arguments.store))
-    print(f"{places} places taken out: {before - after} facts fewer, {after} left")
+    print(f"{counted(places, 'place')} taken out: {counted(before - after, 'fact')} fewer, {after} left")
     return 0

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from weft.cli.options import Parser, add_html, add_json, add_only, add_store
-from weft.errors import ConfigError
+from weft.errors import ConfigError, counted
 
 if TYPE_CHECKING:
     from weft.kg.storage.graph import Fact, Graph
@@ -47,7 +47,8 @@ def run(argv: list[str]) -> int:
 
         around = neighbourhood(graph, entity, nodes=arguments.nodes, depth=arguments.depth)
         write_page(graph, around, arguments.html)
-        print(f"{len(around.rings)} entities and {len(around.facts)} facts in {arguments.html}")
+        drawn = counted(len(around.rings), "entity", "entities"), counted(len(around.facts), "fact")
+        print(f"{drawn[0]} and {drawn[1]} in {arguments.html}")
         return 0
     facts = surest_facts(graph, entity, arguments.limit)
     if arguments.json:
@@ -65,9 +66,8 @@ def _print(graph: Graph, entity: str, facts: list[Fact], places: int) -> None:
     also = graph.spellings(entity)
     called = f" (also {', '.join(also[:8])})" if also else ""
     count = graph.count(entity)
-    number = "1 fact" if count == 1 else f"{count} facts"
     kind = f", {graph.kind(entity)}" if graph.kind(entity) else ""
-    console.print(Text.assemble((entity, "bold"), f"{kind}{called}: {number}"))
+    console.print(Text.assemble((entity, "bold"), f"{kind}{called}: {counted(count, 'fact')}"))
     width = 6 if any(fact.origin == "tree" for fact in facts) else 4
     for fact in facts:
         sure = "stated" if fact.origin == "tree" else f"{fact.confidence:.2f}".ljust(width)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from weft.cli.options import Parser, add_store
+from weft.errors import counted
 
 
 def parser() -> Parser:
@@ -26,5 +27,5 @@ def run(argv: list[str]) -> int:
     graph = Graph.load(arguments.store)
     found = [graph.find(name) for name in (arguments.entity, arguments.other)]
     counts = [0 if name is None else graph.count(name) for name in found]
-    print(f"{arguments.entity} has {counts[0]} facts, {arguments.other} {counts[1]}")
+    print(f"{arguments.entity} has {counted(counts[0], 'fact')}, {arguments.other} {counts[1]}")
     return 0
