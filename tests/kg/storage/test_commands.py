@@ -204,6 +204,15 @@ def test_merging_and_undoing(store: Path, out: pytest.CaptureFixture[str]) -> No
     assert out.readouterr().out == "Bo has 2 facts, Cy 2\n"
 
 
+def test_merging_and_undoing_as_json(store: Path, out: pytest.CaptureFixture[str]) -> None:
+    assert main(["kg", "merge", str(store), "bo", "cy", "--json"]) == 0
+    apart = {"entity": "Bo", "other": "Cy", "entity_facts": 2, "other_facts": 2}
+    # What Bo had with Cy is one fact of Bo now.
+    assert json.loads(out.readouterr().out) == {**apart, "facts": 2}
+    assert main(["kg", "unmerge", str(store), "bo", "cy", "--json"]) == 0
+    assert json.loads(out.readouterr().out) == apart
+
+
 def test_what_is_one_is_told_as_one(store: Path, tmp_path: Path, out: pytest.CaptureFixture[str]) -> None:
     assert main(["kg", "rm", str(store), "three"]) == 0
     assert out.readouterr().out == "1 place taken out: 1 fact fewer, 3 left\n"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from weft.cli.options import Parser, add_store
+import json
+
+from weft.cli.options import Parser, add_json, add_store
 from weft.errors import InputError, counted
 
 
@@ -15,6 +17,7 @@ def parser() -> Parser:
     add_store(result)
     result.add_argument("entity", metavar="ENTITY", help="the one that stays")
     result.add_argument("other", metavar="OTHER", help="the one that becomes its alias")
+    add_json(result)
     return result
 
 
@@ -35,8 +38,10 @@ def run(argv: list[str]) -> int:
         writer.merge(entity, other)
         writer.finish()
     after = Graph.load(arguments.store)
-    print(
-        f"{other} is {entity} now: {counted(after.count(after.entity(entity)), 'fact')} "
-        f"({graph.count(entity)} and {graph.count(other)} before)"
-    )
+    facts, of_entity, of_other = after.count(after.entity(entity)), graph.count(entity), graph.count(other)
+    if arguments.json:
+        apart = {"entity_facts": of_entity, "other_facts": of_other}
+        print(json.dumps({"entity": entity, "other": other, "facts": facts, **apart}, ensure_ascii=False))
+        return 0
+    print(f"{other} is {entity} now: {counted(facts, 'fact')} ({of_entity} and {of_other} before)")
     return 0
