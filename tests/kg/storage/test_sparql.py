@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 from collections.abc import Iterator
@@ -143,3 +144,51 @@ def test_a_query_is_told_what_is_wrong_with_it(
     error = capsys.readouterr().err
     assert message in error
     assert len(error.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("SELECT * { ?s r:knws ?o }", "the store has no relation r:knws (did you mean r:knows?)"),
+        ("ASK { ?s r:Knows ?o }", "the store has no relation r:Knows (did you mean r:knows?)"),
+        ("SELECT * { ?s r:born_in ?o }", "the store has no relation r:born_in (did you mean r:born%20in?)"),
+        (
+            "SELECT * { ?s <urn:weft:relation:founded%20by>/r:knwos ?o }",
+            "the store has no relation r:founded%20by (it has r:born%20in, r:knows); "
+            "no r:knwos (did you mean r:knows?)",
+        ),
+        (
+            "PREFIX own: <urn:weft:relation:> SELECT * { ?s own:knws ?o }",
+            "the store has no relation r:knws (did you mean r:knows?)",
+        ),
+        ("SELECT * { ?s r:kn\\-ws ?o }", "the store has no relation r:kn-ws (did you mean r:knows?)"),
+    ],
+)
+def test_an_empty_answer_names_the_relations_that_the_store_lacks(
+    query: str, said: str, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["kg", "query", str(store), query, "--json"]) == 0
+    found, error = capsys.readouterr()
+    assert error == f"{said}\n"
+    assert json.loads(found) in (
+        {"head": {}, "boolean": False},
+        {**json.loads(found), "results": {"bindings": []}},
+    )
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * { e:Nobody ?relation ?o }",
+        "SELECT * { e:Nobody r:knows ?o }",
+        "SELECT * { e:Nobody r:born%20in ?o }  # and no r:knws",
+        "SELECT * { e:Nobody ?p 'r:knws' }",
+        "PREFIX r: <urn:other:> SELECT * { ?s r:knws ?o }",
+        "PREFIX : <urn:weft:relation:> SELECT * { e:Nobody :knows _:knws }",
+        "SELECT * { ?s rdfs:knws ?o }",
+        "SELECT * { ?s ?p ?o OPTIONAL { ?s r:knws ?x } }",
+    ],
+)
+def test_no_other_answer_is_told_so(query: str, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["kg", "query", str(store), query]) == 0
+    assert capsys.readouterr().err == ""

@@ -37,6 +37,7 @@ def run(argv: list[str]) -> int:
     arguments = parser().parse_args(argv)
     from weft.kg.storage.query.results import sparql_csv, sparql_json
     from weft.kg.storage.query.sparql import answer, locate_index
+    from weft.kg.storage.query.unknown import unknown_relations
 
     if arguments.timeout <= 0:
         raise ConfigError(f"--timeout is {arguments.timeout:g}; it must be above 0")
@@ -46,6 +47,8 @@ def run(argv: list[str]) -> int:
         raise InputError("an empty query", hint="try 'SELECT * WHERE { ?s ?p ?o } LIMIT 10'")
     with locate_index(arguments.store, arguments.only) as place:
         found = answer(place, query, arguments.timeout)
+    if not found.rows and not found.truth and (said := unknown_relations(arguments.store, query)):
+        print(said, file=sys.stderr)
     if arguments.json:
         print(json.dumps(sparql_json(found), ensure_ascii=False))
     elif found.truth is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 _FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
@@ -74,6 +74,26 @@ def diagnose(query: str, prefixes: Collection[str], said: str) -> Diagnosis | No
 def words(query: str) -> list[Token]:
     """The bare words of a query: keywords, if it is one."""
     return [token for token in _tokens(query) if token.kind == "word"]
+
+
+def named_iris(query: str, prefixes: Mapping[str, str]) -> list[str]:
+    """The IRIs that a query names, in full: none of texts, comments and declarations.
+
+    Args:
+        query: SPARQL.
+        prefixes: Those that need no declaration, and what they stand for.
+    """
+    found, known, tokens = list[str](), dict(prefixes), _tokens(query)
+    earlier = [Token("", "", 0), Token("", "", 0), *tokens]
+    for before, last, token in zip(earlier, earlier[1:], tokens, strict=False):
+        if token.kind == "iri" and before.text.upper() == "PREFIX":
+            known[last.text.partition(":")[0]] = token.text[1:-1]
+        elif token.kind == "iri" and last.text.upper() != "BASE":
+            found.append(token.text[1:-1])
+        elif token.kind == "name" and last.text.upper() not in ("PREFIX", "_"):
+            prefix, _, local = token.text.partition(":")
+            found += [known[prefix] + re.sub(r"\\(.)", r"\1", local)] if prefix in known else []
+    return found
 
 
 def dots_escaped(query: str) -> str:
