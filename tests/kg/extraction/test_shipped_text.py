@@ -11,10 +11,12 @@ import pytest
 
 import weft.demo
 from weft.cli.main import main
-from weft.errors import InputError, PartialFailure
+from weft.errors import CheckpointError, InputError, PartialFailure
 from weft.kg.extraction.extract import Extraction, extract
+from weft.kg.extraction.facts import Extractor
 from weft.kg.extraction.model import CODE_MODEL, TEXT_MODEL, model_for
 from weft.kg.storage.graph import Graph
+from weft.platform.models import find_model
 
 TEXTS = Path(weft.demo.__file__).parent / "made_up"
 
@@ -83,6 +85,15 @@ def test_which_model_reads_what(tmp_path: Path) -> None:
     assert model_for(tmp_path) == TEXT_MODEL
     (tmp_path / "setup.py").write_text("")
     assert model_for(tmp_path) == CODE_MODEL
+
+
+def test_a_model_of_text_is_no_extractor_of_code() -> None:
+    with pytest.raises(
+        CheckpointError, match="an entity-graph model of text, and one of source code is needed"
+    ) as told:
+        Extractor.load(find_model("kg", TEXT_MODEL))
+    assert str(told.value.where).endswith("kg-text-small")
+    assert "weft.kg.extract, `weft kg extract` and `weft kg facts` read texts with it" in str(told.value)
 
 
 def test_what_is_of_another_kind_or_language_is_said(

@@ -10,9 +10,14 @@ import pytest
 
 from weft.errors import InputError
 from weft.kg.dataset.split import part_of, read_split
+from weft.kg.extraction.code import CodeCorpus
+from weft.kg.extraction.model import model_for
+from weft.kg.languages import find_language
 from weft.kg.read.corpus import OTHERS, read_corpus
 from weft.kg.read.documents import without_repeats
 from weft.kg.read.funnel import Funnel
+from weft.kg.schema import Relation, Schema
+from weft.kg.storage.writer import create_store
 
 
 def test_a_folder_of_text(tmp_path: Path) -> None:
@@ -26,6 +31,29 @@ def test_a_folder_of_text(tmp_path: Path) -> None:
     # Every character stays: marks, line ends, NUL.
     assert found == {"b/two.rst": "\ufeffZwei\r\n", "one.txt": "One\x00.", "wide.txt": "Weit"}
     assert funnel.failures == 0
+
+
+def test_what_lies_in_a_store_below_is_not_met(tmp_path: Path) -> None:
+    create_store(tmp_path / "graphs" / "store", Schema((Relation("knows", "of two persons"),)))
+    (tmp_path / "graphs" / "store" / "index").mkdir()
+    (tmp_path / "graphs" / "store" / "index" / "000012.log").write_bytes(b"x")
+    (tmp_path / "graphs" / "table.csv").write_text("a,b")
+    (tmp_path / "plug-in").mkdir()
+    (tmp_path / "plug-in" / "manifest.json").write_text('{"version": 3}')
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "manifest.json").write_text("{")
+    (tmp_path / "one.txt").write_text("One.")
+    funnel = Funnel()
+    assert [document.id for document in read_corpus([tmp_path], funnel)] == ["one.txt"]
+    assert funnel.noted[OTHERS] == {".csv": 1, ".json": 2}
+    (tmp_path / "one.py").write_text("x = 1\n")
+    assert CodeCorpus(tmp_path, "corpus", find_language("python")).others == {
+        ".csv": 1,
+        ".json": 2,
+        ".txt": 1,
+    }
+    with pytest.raises(InputError, match=r"no text and no file of python in it, but 1 \.csv \("):
+        model_for(tmp_path / "graphs")
 
 
 def test_what_cannot_be_read_is_listed_and_the_rest_is_read(tmp_path: Path) -> None:

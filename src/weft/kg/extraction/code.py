@@ -24,6 +24,7 @@ from weft.kg.languages.unit import Open
 from weft.kg.read.corpus import plain_name
 from weft.kg.schema import Relation, Schema
 from weft.kg.storage.layout import Evidence, Spelling
+from weft.kg.storage.manifest import is_store
 from weft.platform.reading import SOURCE_BYTES, read_bytes
 
 _DIGITS = 4
@@ -295,14 +296,18 @@ class _Lines:
 
 
 def _source_files(place: Path, corpus: str, spoken: Language, others: Counter[str]) -> dict[str, Path]:
-    """Document to file, in order; counts the others by suffix, but for hidden ones."""
+    """Document to file, in order; counts the others by suffix, but for those that are hidden or of a store."""
     if place.is_file():
         return {corpus: place}
     if not place.is_dir():
         raise InputError("no such file or folder", where=str(place))
     found: dict[str, Path] = {}
     for folder, below, names in os.walk(place):
-        below[:] = sorted(name for name in below if name not in spoken.foreign and not name.startswith("."))
+        below[:] = sorted(
+            name
+            for name in below
+            if name not in spoken.foreign and not name.startswith(".") and not is_store(Path(folder, name))
+        )
         for name in sorted(names):
             path = Path(folder, name)
             if name.endswith(spoken.suffixes) and path.is_file():

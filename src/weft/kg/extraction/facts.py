@@ -18,6 +18,7 @@ from weft.kg.dataset.chunks import Chunk
 from weft.kg.dataset.code import BuildConfig, unit_chunks
 from weft.kg.dataset.tokens import PAD, CodeTokenizer
 from weft.kg.evaluate.confidence import Confidence
+from weft.kg.extraction.model import check_reads_code
 from weft.kg.extraction.questions import Question, question_about, questions, shown
 from weft.kg.languages import find_language
 from weft.kg.languages.around import around
@@ -107,8 +108,9 @@ class Extractor:
         """Read a model's folder.
 
         Raises:
-            CheckpointError: It is damaged, or its vocabulary or relations do not fit.
+            CheckpointError: It is damaged, its vocabulary or relations do not fit, or it is a model of text.
         """
+        check_reads_code(folder)
         model = LeafyChainModel.load(folder).to(device).eval()
         tokenizer = CodeTokenizer.load(folder / "tokenizer.json")
         if tokenizer.vocab_size != model.config.encoder.vocab_size:

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from weft.errors import CheckpointError, InputError
+from weft.errors import CheckpointError, InputError, with_article
 from weft.kg.config import TEXT
 from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.languages import LANGUAGES, find_language
 from weft.kg.languages.language import Language
-from weft.kg.read.corpus import SUFFIXES, hidden
+from weft.kg.read.corpus import SUFFIXES, hidden, paths_below
 from weft.kg.schema import Schema
 from weft.platform.reading import SETTINGS_BYTES, raising, read_object
 
@@ -50,6 +50,20 @@ def reads_text(folder: Path) -> bool:
     config = _config(folder)
     inner = config.get("config")
     return config.get("kind") == TEXT_KIND or (isinstance(inner, dict) and inner.get("language") == TEXT)
+
+
+def check_reads_code(folder: Path) -> None:
+    """Refuse a model of text where one of source code is needed.
+
+    Raises:
+        CheckpointError: It reads text, or its ``config.json`` cannot be read.
+    """
+    if reads_text(folder):
+        raise CheckpointError(
+            f"{with_article(model_kind(folder))} model of text, and one of source code is needed",
+            where=str(folder),
+            hint="weft.kg.extract, `weft kg extract` and `weft kg facts` read texts with it",
+        )
 
 
 def model_language(folder: Path) -> Language:
@@ -94,7 +108,7 @@ def model_for(corpus: Path) -> str:
             hint=f"--model {TEXT_MODEL} reads it as plain text, --model {CODE_MODEL} as source code",
         )
     texts, others = False, Counter[str]()
-    for path in corpus.rglob("*"):
+    for path in paths_below(corpus):
         if path.name.endswith(sources):
             return CODE_MODEL
         texts = texts or path.suffix.lower() in SUFFIXES

@@ -13,6 +13,7 @@ from weft.errors import InputError
 from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.markup import html_text, mail_text, markdown_text, pdf_text, word_text
+from weft.kg.storage.manifest import is_store
 from weft.platform.reading import WORD_CHARACTERS, parse_json, read_bytes
 
 MARKDOWN, HTML, PDF, WORD, MAIL = (".md", ".markdown"), (".html", ".htm", ".xhtml"), ".pdf", ".docx", ".eml"
@@ -32,9 +33,9 @@ def read_corpus(places: Iterable[Path], funnel: Funnel) -> Iterator[TextDocument
     """The documents of files and folders, in order of their names.
 
     A folder stands for all files below it with one of :data:`SUFFIXES`; a document's id is then its path
-    below the folder, and files of other kinds are noted by their suffix. A file named itself may have any suffix;
-    ``.jsonl`` holds a document in each line. Of Markdown, HTML, PDF, Word documents and mails the prose is the
-    document, and its places are counted there.
+    below the folder, and files of other kinds are noted by their suffix, but for those of stores. A file named itself
+    may have any suffix; ``.jsonl`` holds a document in each line. Of Markdown, HTML, PDF, Word documents and mails
+    the prose is the document, and its places are counted there.
 
     Args:
         places: Files and folders.
@@ -45,7 +46,7 @@ def read_corpus(places: Iterable[Path], funnel: Funnel) -> Iterator[TextDocument
     """
     for place in places:
         if place.is_dir():
-            for path in sorted(place.rglob("*")):
+            for path in sorted(paths_below(place)):
                 if not path.is_file():
                     continue
                 if path.suffix.lower() in SUFFIXES:
@@ -56,6 +57,18 @@ def read_corpus(places: Iterable[Path], funnel: Funnel) -> Iterator[TextDocument
             yield from _read_file(place, plain_name(place.name), funnel)
         else:
             raise InputError("no such file or folder", where=str(place))
+
+
+def paths_below(folder: Path) -> Iterator[Path]:
+    """All paths below a folder, but those in stores below it: what weft wrote there is nothing to read."""
+    of_store = {folder: False}
+
+    def inside(place: Path) -> bool:
+        if place not in of_store:
+            of_store[place] = inside(place.parent) or is_store(place)
+        return of_store[place]
+
+    return (path for path in folder.rglob("*") if not inside(path.parent))
 
 
 def plain_name(path: Path | str) -> str:

@@ -13,6 +13,7 @@ from weft.platform.files import write_json
 from weft.platform.reading import SETTINGS_BYTES, read_json
 
 FILE = "manifest.json"
+_MARK = "weft-kg-store"
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,25 @@ class Manifest:
     def record(self) -> dict[str, Any]:
         """As JSON."""
         return {
-            "weft-kg-store": VERSION,
+            _MARK: VERSION,
             "generation": self.generation,
             "revision": self.revision,
             "spelling": self.spelling,
             "precision": self.precision,
             "files": {name: list(names) for name, names in self.files.items()},
         }
+
+
+def is_store(folder: Path) -> bool:
+    """Whether a folder is a store, of whatever version."""
+    path = folder / FILE
+    if not path.is_file():
+        return False
+    try:
+        record = read_json(path, SETTINGS_BYTES)
+    except InputError:
+        return False  # another program's manifest
+    return isinstance(record, dict) and _MARK in record
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -69,7 +82,7 @@ def read_manifest(folder: Path) -> Manifest:
         record = read_json(path, SETTINGS_BYTES)
     except InputError as error:
         raise StoreError(f"a damaged manifest: {error.what}", where=error.where) from error
-    version = record.get("weft-kg-store") if isinstance(record, dict) else None
+    version = record.get(_MARK) if isinstance(record, dict) else None
     if version != VERSION:
         raise StoreError(
             f"a store of version {version!r}; this weft reads version {VERSION}",
