@@ -5,10 +5,13 @@ import os
 import shutil
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
+from weft.bcsd.show import Line
 from weft.bcsd.table import read_table
+from weft.cli.bcsd.show import listing
 from weft.cli.main import main
 
 
@@ -144,6 +147,20 @@ def test_show_lists_functions_and_one_function(files, tmp_path, capsys):
     assert {edge["kind"] for edge in document["edges"]} == {"fall_through", "taken", "switch"}
     assert isinstance(document["address"], int)
     assert len(document["instructions"]) == document["blocks"][-1]["end"]
+
+
+def test_a_long_name_makes_no_other_line_longer(monkeypatch):
+    long = "core::ptr::drop_in_place::<" + "x" * 900 + ">"
+    names = (("main", ("cfg_incomplete",)), (long, ()), (long, ("cfg_incomplete",)))
+    lines = [Line(name, 64, 10, 3, 3, 9, flags, (), name) for name, flags in names]
+    piped = listing(lines).splitlines()
+    assert len(piped[1]) < 80
+    assert all(long in line for line in piped[2:4])
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setenv("COLUMNS", "90")
+    shown = listing(lines).splitlines()[:4]
+    assert shown[1] == piped[1]
+    assert [(len(line), line[-1]) for line in shown[2:]] == [(90, "…")] * 2
 
 
 def test_show_names_near_functions_and_refuses_to_draw_a_file(files, capsys):

@@ -61,7 +61,7 @@ def draw(detail: Detail, svg: Path | None, dot: Path | None) -> None:
 
 
 def listing(lines: list[Line]) -> str:
-    """One line per function."""
+    """One line per function; names come last, so that the longest makes no other line longer."""
     rows = [
         (
             f"{line.address:#x}",
@@ -69,14 +69,14 @@ def listing(lines: list[Line]) -> str:
             line.blocks,
             line.edges,
             line.instructions,
-            line.demangled,
             ", ".join(line.flags),
+            line.demangled,
         )
         for line in lines
     ]
     incomplete = sum("cfg_incomplete" in line.flags for line in lines)
     told = f"{len(lines)} functions, {incomplete} with an indirect jump left unresolved (cfg_incomplete)"
-    heads = (">address", ">size", ">blocks", ">edges", ">instructions", "name", "remarks")
+    heads = (">address", ">size", ">blocks", ">edges", ">instructions", "remarks", "name")
     return f"{table(heads, rows)}\n{told}"
 
 
