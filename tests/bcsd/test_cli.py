@@ -117,6 +117,21 @@ def test_a_folder_without_binaries_is_named(tmp_path, capsys):
     assert "no binary among 1 files" in one_line(capsys.readouterr().err)
 
 
+@pytest.mark.parametrize("command", ["extract", "embed"])
+def test_a_folder_without_binaries_beside_a_file_is_listed(command, files, tmp_path, capsys):
+    folder, output = tmp_path / "empty", tmp_path / "x.parquet"
+    folder.mkdir()
+    good = files / "gcc-O2-x86_64.so"
+    arguments = (command, folder, good, "-o", output, "--workers", 1, "--lifter", "none", "--json", "--quiet")
+    assert weft(*arguments, *(("--precision", "fp32") if command == "embed" else ())) == 9
+    captured = capsys.readouterr()
+    document = json.loads(captured.out)
+    assert [one["binary"] for one in document["files"]] == [str(good)]
+    assert [one["binary"] for one in document["failures"]] == [str(folder)]
+    assert one_line(captured.err) == f"failed: {folder}: no binary among 0 files"
+    assert output.exists()
+
+
 def test_extract_replays_saved_functions(files, functions_of, tmp_path):
     from weft.bcsd.disassemble.frozen import save_functions
 

@@ -73,6 +73,66 @@ def test_a_file_that_fails_is_listed_and_the_others_go_in(built, copied, options
     assert len(contents(copied)) == 5
 
 
+def test_a_folder_without_binaries_is_listed_and_the_others_go_in(files, options, tmp_path, capsys):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "b" / "notes.txt").write_text("text")
+    good, index = files / "gcc-O2-x86_64.so", tmp_path / "index"
+    command = ["bcsd", "index", "add", "--index", str(index), "--model", options.model, "--precision", "fp32"]
+    empty = [str(tmp_path / "a"), str(tmp_path / "b")]
+    assert main([*command, *empty]) == 3  # nothing remains: the error of the first
+    assert not index.exists()
+    assert "a: no binary among 0 files" in capsys.readouterr().err
+    assert main([*command, *empty, str(good)]) == 9
+    captured = capsys.readouterr()
+    assert "2 failed, 1 added" in captured.out
+    assert f"failed: {tmp_path / 'a'}: no binary among 0 files\n" in captured.err
+    assert f"failed: {tmp_path / 'b'}: no binary among 1 files\n" in captured.err
+    assert [file.binary for file in contents(index)] == [str(good)]
+
+
+@pytest.mark.parametrize("stands", [False, True])
+def test_where_every_file_fails_no_new_index_is_left(stands, files, options, tmp_path, capsys):
+    bad, index = [tmp_path / "bad.so", tmp_path / "notes.txt"], tmp_path / "index"
+    bad[0].write_bytes((files / "gcc-O2-x86_64.so").read_bytes()[:64])
+    bad[1].write_text("no binary")
+    if stands:
+        index.mkdir()
+    command = ["bcsd", "index", "add", "--index", str(index), "--model", options.model, "--precision", "fp32"]
+    for failing, code in ((bad[:1], 3), (bad, 9)):
+        assert main([*command, *map(str, failing)]) == code
+        assert all(f"failed: {path}" in capsys.readouterr().err for path in failing[:1])
+        assert index.exists() == stands
+        assert not stands or {path.name for path in index.iterdir()} <= {"writer.lock"}
+    assert main([*command, str(files / "gcc-O2-x86_64.so")]) == 0
+    assert main([*command, *map(str, bad)]) == 9
+    assert len(contents(index)) == 1
+
+
+def test_an_index_without_files_stays_where_every_file_fails(copied, options, tmp_path):
+    remove([file.binary for file in contents(copied)], copied)
+    (tmp_path / "notes.txt").write_text("no binary")
+    assert [c.status for c in add([str(tmp_path / "notes.txt")], copied, options)] == ["failed"]
+    assert contents(copied) == []
+
+
+def test_a_run_that_ends_early_keeps_what_was_committed_and_leaves_no_empty_index(
+    built, options, monkeypatch, tmp_path
+):
+    def stopped(paths, how, scratch):
+        yield from real(paths[:commits], how, scratch)
+        raise KeyboardInterrupt
+
+    real = update.embed_each
+    monkeypatch.setattr(update, "embed_each", stopped)
+    monkeypatch.setattr(update, "_ROWS_PER_COMMIT", 1)
+    for commits in (0, 1):
+        with pytest.raises(KeyboardInterrupt):
+            add([str(built / "in")], tmp_path / "index", options)
+        assert (tmp_path / "index").exists() == bool(commits)
+    assert len(contents(tmp_path / "index")) == 1
+
+
 def test_remove_takes_folders_and_files_that_are_gone_and_refuses_others(built, copied):
     gone = remove([str(built / "in" / "gcc-O2-x86_64.so")], copied)
     assert [change.status for change in gone] == ["removed"]

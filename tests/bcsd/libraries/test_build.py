@@ -69,6 +69,18 @@ def test_every_function_knows_its_library_and_version(deb, library, tmp_path, ca
     assert "broken.deb" in printed.err
 
 
+def test_where_every_package_fails_no_new_index_is_left(deb, library, tmp_path, capsys):
+    index, broken = tmp_path / "index", [tmp_path / "a.deb", tmp_path / "b.deb"]
+    for path in broken:
+        path.write_bytes(b"!<arch>\n")
+    command = ["bcsd", "index", "build", "--index", str(index), "--precision", "fp32", *map(str, broken)]
+    assert main(command) == 9
+    assert capsys.readouterr().err.count("failed: ") == 2
+    assert not index.exists()
+    assert main([*command, packages(deb, library)[2]]) == 9
+    assert contents(index) == []  # of one that holds nothing there is nothing to mend
+
+
 def test_a_name_that_is_none_is_refused_before_anything_is_made(tmp_path):
     with pytest.raises(InputError, match="neither a package"):
         build(["--option"], tmp_path / "index", Sources(tmp_path / "work"), OPTIONS)

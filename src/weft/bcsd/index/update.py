@@ -21,6 +21,7 @@ from weft.bcsd.index.description import (
     strangers,
     write_description,
 )
+from weft.bcsd.index.fresh import taken_back
 from weft.bcsd.index.lock import writer_lock
 from weft.bcsd.index.store import FunctionStore, IndexedFile
 from weft.bcsd.lift.choose import lifter_named
@@ -28,7 +29,7 @@ from weft.bcsd.read.names import place_of, spelled
 from weft.bcsd.represent.calls import CALLS_VERSION
 from weft.bcsd.represent.inlined import INLINED_VERSION
 from weft.bcsd.use.embed_files import Embedding, embed_each, embedder_of
-from weft.bcsd.use.extract_files import find_binaries, hash_file, is_gone
+from weft.bcsd.use.extract_files import find_binaries, hash_file, is_gone, sort_out
 from weft.errors import InputError, StoreError, WeftError
 from weft.platform.files import make_folder
 
@@ -70,7 +71,7 @@ def silent(change: Change) -> None:
 
 
 def add(paths: Sequence[str], folder: Path, options: Embedding, progress: Progress = silent) -> list[Change]:
-    """Put files into an index, which is made where there is none.
+    """Put files into an index, which is made where there is none, unless every file fails.
 
     A file that is in it with the same content is left alone, so a stopped run goes on when it is started again.
 
@@ -81,16 +82,21 @@ def add(paths: Sequence[str], folder: Path, options: Embedding, progress: Progre
         progress: Called with each file, when it is committed.
 
     Returns:
-        One change for each file.
+        One change for each file, after one for each folder that holds no binary.
 
     Raises:
         InputError: A path that cannot be worked on at all.
         CheckpointError: The model cannot be loaded.
         StoreError: The index cannot be used, another process writes to it, or the disk is full.
     """
-    files = [os.path.abspath(path) for path in find_binaries(paths)]
-    with writing(folder, options, create=True) as store:
-        return _embed_into(store, files, in_step(folder, options), progress)
+    files, empty = sort_out(paths)
+    changes = [Change(os.path.abspath(path), "failed", 0, error) for path, error in empty.items()]
+    with writing(folder, options, create=lambda: _any_read(changes)) as store:
+        for change in changes:
+            progress(change)
+        places = [os.path.abspath(path) for path in files]
+        changes += _embed_into(store, places, in_step(folder, options), progress)
+    return changes
 
 
 def update(
@@ -164,23 +170,27 @@ def contents(folder: Path, paths: Sequence[str] = ()) -> list[IndexedFile]:
 
 
 @contextmanager
-def writing(folder: Path, options: Embedding, create: bool = False) -> Iterator[FunctionStore]:
+def writing(
+    folder: Path, options: Embedding, create: Callable[[], bool] | None = None
+) -> Iterator[FunctionStore]:
     """The store, locked, of the model that the options name; tidied afterwards.
 
     Args:
         folder: The index.
         options: How to embed.
-        create: Make it where there is none.
+        create: Makes it where there is none. Asked at the end: where it says False and the new index has no row,
+            the place is left as it was. None: there must be one.
 
     Raises:
         StoreError: It cannot be used, another process writes to it, or the disk is full.
     """
-    if not create:
+    if create is None:
         read_description(folder)
     embedder = embedder_of(options.model, options.precision)
-    if create:
+    there = os.path.lexists(folder)
+    if create is not None:
         _make_folder(folder)
-    with writer_lock(folder):
+    with writer_lock(folder), taken_back(folder, create or (lambda: True), there=there):
         if not (folder / FILE_NAME).exists():
             described = Description(
                 INDEX_SCHEMA,
@@ -197,6 +207,10 @@ def writing(folder: Path, options: Embedding, create: bool = False) -> Iterator[
         store = FunctionStore.open_or_create(folder, embedder.dimension, embedder.version)
         yield store
         store.tidy()
+
+
+def _any_read(changes: Sequence[Change]) -> bool:
+    return any(change.error is None for change in changes)
 
 
 def in_step(folder: Path, options: Embedding) -> Embedding:

@@ -83,8 +83,8 @@ def build(
 ) -> list[Built]:
     """Put the static libraries of Debian packages into an index, which is made where there is none.
 
-    A package is committed whole. One that is in the index is passed over, so a stopped run goes on when it is
-    started again.
+    Where every package fails, none is left behind. A package is committed whole. One that is in the index is passed
+    over, so a stopped run goes on when it is started again.
 
     Args:
         packages: Names as apt takes them (``NAME``, ``NAME:ARCHITECTURE``, ``NAME=VERSION``), or .deb files. Names
@@ -113,7 +113,7 @@ def build(
         built.append(one)
         progress(one)
 
-    with writing(index, options, create=True) as store:
+    with writing(index, options, create=lambda: any(one.status != "failed" for one in built)) as store:
         if not store.names_libraries:
             what = "made before an index knew libraries"
             raise StoreError(what, where=str(index), hint="name a new folder")

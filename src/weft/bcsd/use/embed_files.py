@@ -19,7 +19,7 @@ from weft.bcsd.select import find_function
 from weft.bcsd.table import write_tables
 from weft.bcsd.use.batches import batches, each_of, run_batches
 from weft.bcsd.use.embedded import embed_table, embedded_schema
-from weft.bcsd.use.extract_files import build_table, find_binaries
+from weft.bcsd.use.extract_files import build_table, sort_out
 from weft.bcsd.use.named import DEFAULT_MODEL, Precision
 from weft.bcsd.use.remarks import processor_remarks
 from weft.errors import WeftError
@@ -274,7 +274,8 @@ def embed_files(
             same paths on every node.
 
     Returns:
-        One report per file, in order. A file that failed is in the list, not in the table.
+        One report per file, in order, after one for each folder that holds no binary. A file that failed is in the
+        list, not in the table.
 
     Raises:
         InputError: A path that cannot be worked on at all.
@@ -284,14 +285,15 @@ def embed_files(
         ConfigError: No cluster at that address.
     """
     there = None if cluster is None else Cluster(cluster, options.workers)
-    files = find_binaries(paths)
+    files, empty = sort_out(paths)
+    reports = [EmbedReport(path, 0, error, 0.0) for path, error in empty.items()]
     choose_disassembler(options.disassembler)
     embedder_of(options.model, options.precision)
     if there is not None:
         done = there.run(partial(_on_node, options), files)
-        return _write(map(_embedded, done), output, options, progress)
+        return _write(map(_embedded, done), output, options, progress, reports)
     with tempfile.TemporaryDirectory(prefix="weft-embed-") as scratch:
-        return _write(embed_each(files, options, Path(scratch)), output, options, progress)
+        return _write(embed_each(files, options, Path(scratch)), output, options, progress, reports)
 
 
 def _on_node(options: Embedding) -> Callable[[str], tuple[pa.Table, tuple[str, ...]]]:
@@ -313,15 +315,24 @@ def _write(
     output: Path,
     options: Embedding,
     progress: Callable[[EmbedReport], None],
+    reports: list[EmbedReport],
 ) -> list[EmbedReport]:
     """Write the rows of files as they come; the output is replaced when all are there, if any is.
+
+    Args:
+        files: Each with its rows; those of a file that failed are None.
+        output: The table.
+        options: How.
+        progress: Called with each report.
+        reports: Of what was not worked on; gets those of the files.
 
     Raises:
         OutputError: The output cannot be written.
     """
     check_output(output)
     embedder = embedder_of(options.model, options.precision)
-    reports: list[EmbedReport] = []
+    for report in reports:
+        progress(report)
 
     def tables() -> Iterator[pa.Table]:
         for report, rows in files:

@@ -100,15 +100,31 @@ class FileReport:
 
 
 def find_binaries(paths: Sequence[str]) -> list[str]:
+    """The files to work on, as :func:`sort_out` has them.
+
+    Raises:
+        InputError: A path does not exist, or a folder holds no binary.
+    """
+    found, empty = sort_out(paths)
+    for error in empty.values():
+        raise error
+    return found
+
+
+def sort_out(paths: Sequence[str]) -> tuple[list[str], dict[str, InputError]]:
     """The files to work on: each file named, and every ELF, PE or Mach-O file in each folder named.
 
     Links inside a folder are not followed: they lead to the same file twice. A folder that cannot be listed is
     itself among the results, so that it is reported like a file that cannot be read.
 
+    Returns:
+        The files, and the folders that hold no binary, each with its error.
+
     Raises:
-        InputError: A path does not exist, or a folder holds no binary.
+        InputError: A path does not exist, or there is no file at all.
     """
     found: list[str] = []
+    empty: dict[str, InputError] = {}
     for path in paths:
         if not os.path.isdir(path):
             if is_gone(path):
@@ -121,9 +137,12 @@ def find_binaries(paths: Sequence[str]) -> list[str]:
         binaries = [place for one in inside if _is_binary(one) for place in _with_members(one)]
         binaries = sorted(binaries + [error.filename for error in closed])
         if not binaries:
-            raise InputError(f"no binary among {len(inside)} files", where=path)
+            empty[path] = InputError(f"no binary among {len(inside)} files", where=path)
         found += binaries
-    return list(dict.fromkeys(found))
+    if not found:
+        for error in empty.values():
+            raise error
+    return list(dict.fromkeys(found)), empty
 
 
 def is_gone(path: str) -> bool:
@@ -283,19 +302,22 @@ def extract(
         progress: Called after each file.
 
     Returns:
-        One report per file, in order. A file that failed is in the list, not in the table.
+        One report per file, in order, after one for each folder that holds no binary. A file that failed is in the
+        list, not in the table.
 
     Raises:
         InputError: A path that cannot be worked on at all.
         OutputError: The output cannot be written.
     """
-    files = find_binaries(paths)
+    files, empty = sort_out(paths)
     # Tells at once, not once per file, that an extra is missing.
     name = choose_disassembler(options.disassembler).name
     lifter = lifter_named(options.lifter)
     if output is not None:
         check_output(output)
-    reports: list[FileReport] = []
+    reports = [FileReport(path, None, error, 0.0) for path, error in empty.items()]
+    for report in reports:
+        progress(report)
     with scratch(output) as parts:
         jobs = [
             Job(
