@@ -84,6 +84,27 @@ def test_index_and_search(built, copied, machine, files, capsys):
     assert "dense" in capsys.readouterr().out
 
 
+def test_what_an_index_of_another_version_is_searched_without_is_said(built, copied, machine, files, capsys):
+    query = ("search", f"{files / 'gcc-O2-x86_64-stripped.so'}:0x980", "--json", *machine, "--index")
+    said = []
+    for changed in ({}, {"inlined": 7}, {"inlined": 7, "calls": 0}):
+        description = json.loads((built / "index" / "index.json").read_text())
+        (copied / "index.json").write_text(json.dumps({**description, **changed}))
+        assert weft(*query, copied) == 0
+        captured = capsys.readouterr()
+        remarks = json.loads(captured.out)["remarks"]
+        assert captured.err.splitlines() == [f"{query[1].rpartition(':')[0]}: {remark}" for remark in remarks]
+        said.append([remark for remark in remarks if "another version of weft" in remark])
+    end = (
+        "is not compared: the index was made by another version of weft (version {}; make it anew to have it)"
+    )
+    assert said == [
+        [],
+        [f"what callees add {end.format('7 for 1')}"],
+        [f"what callees add and which functions call which {end.format('7 for 1 and 0 for 1')}"],
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

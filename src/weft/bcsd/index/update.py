@@ -30,6 +30,7 @@ from weft.bcsd.represent.calls import CALLS_VERSION
 from weft.bcsd.represent.inlined import INLINED_VERSION
 from weft.bcsd.use.embed_files import Embedding, embed_each, embedder_of
 from weft.bcsd.use.extract_files import find_binaries, hash_file, is_gone, sort_out
+from weft.bcsd.use.remarks import NOT_LIFTED, OTHER_VERSION
 from weft.errors import InputError, StoreError, WeftError
 from weft.platform.files import make_folder
 
@@ -224,6 +225,26 @@ def in_step(folder: Path, options: Embedding) -> Embedding:
         options = replace(options, lifter="none")
     same = description.inlined == INLINED_VERSION, description.calls == CALLS_VERSION
     return replace(options, callees=options.callees and same[0], calls=options.calls and same[1])
+
+
+def not_compared(folder: Path, asked: Embedding) -> list[str]:
+    """Remarks on what :func:`in_step` leaves out of a search: an index has it not, or of another version.
+
+    Raises:
+        StoreError: There is no index, or it is damaged.
+    """
+    description, used = read_description(folder), in_step(folder, asked)
+    lifted = asked.lifter == "none" or lifter_named(used.lifter)
+    versions = (
+        ("what callees add", asked.callees and not used.callees, description.inlined, INLINED_VERSION),
+        ("which functions call which", asked.calls and not used.calls, description.calls, CALLS_VERSION),
+    )
+    others = [(what, f"{made} for {now}") for what, left_out, made, now in versions if left_out]
+    remarks = [] if lifted else [NOT_LIFTED]
+    if others:
+        what, found = (" and ".join(part) for part in zip(*others, strict=True))
+        remarks.append(OTHER_VERSION.format(what, found))
+    return remarks
 
 
 def check_model(folder: Path, version: str) -> Description:

@@ -12,6 +12,10 @@ ENOUGH = 0.8
 NOT_LIFTED = (
     "what functions compute is not compared: the index was made without the lifter that is here, if one is"
 )
+#: Of what is left out, and the versions.
+OTHER_VERSION = (
+    "{} is not compared: the index was made by another version of weft (version {}; make it anew to have it)"
+)
 
 NOT_FITTED = (
     "how sure hits are was not fitted for this model: the numbers order hits, but are no probabilities "

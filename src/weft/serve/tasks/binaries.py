@@ -23,8 +23,7 @@ from weft.bcsd.difference.record import difference_record
 from weft.bcsd.explain.files import explain_files
 from weft.bcsd.explain.record import explanation_record
 from weft.bcsd.index.store import EXACT_ROWS, TABLE, FunctionStore
-from weft.bcsd.index.update import in_step
-from weft.bcsd.lift.choose import lifter_named
+from weft.bcsd.index.update import in_step, not_compared
 from weft.bcsd.matching.files import match as match_files
 from weft.bcsd.matching.record import matching_record
 from weft.bcsd.presence.model import presence_of
@@ -35,7 +34,7 @@ from weft.bcsd.table import with_later
 from weft.bcsd.use.embed_files import Embedding, embedder_of
 from weft.bcsd.use.embedded import embed_table
 from weft.bcsd.use.extract_files import Job, work_on
-from weft.bcsd.use.remarks import NOT_FITTED, NOT_LIFTED, processor_remarks
+from weft.bcsd.use.remarks import NOT_FITTED, processor_remarks
 from weft.bcsd.use.search.answers import Answer
 from weft.bcsd.use.search.record import search_record
 from weft.bcsd.use.search.searcher import Searcher
@@ -190,10 +189,9 @@ def _room(task: Task) -> _Room:
         raise StoreError("no index is served")
     asked = Embedding(model=task.served.bcsd, limits=task.served.limits)
     options = in_step(index, asked)
-    lifted = asked.lifter == "none" or lifter_named(options.lifter)
     opened = _opened(index, options.model, _rows_held(task.served), _stamp(index))
-    remarks = [] if opened.fitted else [NOT_FITTED]
-    return _Room(opened, options, index.name, remarks if lifted else [*remarks, NOT_LIFTED])
+    remarks = [*([] if opened.fitted else [NOT_FITTED]), *not_compared(index, asked)]
+    return _Room(opened, options, index.name, remarks)
 
 
 def extracted(file: File, lifter: str, limits: Limits) -> list[str]:

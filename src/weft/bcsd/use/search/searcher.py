@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from weft.bcsd.index.store import EXACT_ROWS, FunctionStore
-from weft.bcsd.index.update import check_model, in_step
-from weft.bcsd.lift.choose import lifter_named
+from weft.bcsd.index.update import check_model, in_step, not_compared
 from weft.bcsd.presence.features import Asked, Lead, Pool, Terms, agreeing, crowded, lead
 from weft.bcsd.presence.model import TOGETHER, Presence, presence_of, shipped_presence
 from weft.bcsd.read.members import split_member
@@ -25,7 +24,7 @@ from weft.bcsd.use.embed_files import Embedding
 from weft.bcsd.use.embed_one import embed_one
 from weft.bcsd.use.embedded import SHOWN, VECTORS, embeddings_of, lexical_of, sketches_of
 from weft.bcsd.use.named import find, score_weights
-from weft.bcsd.use.remarks import NOT_FITTED, NOT_LIFTED
+from weft.bcsd.use.remarks import NOT_FITTED
 from weft.bcsd.use.score import ScoreWeights, joined
 from weft.bcsd.use.search.agreement import CANDIDATES
 from weft.bcsd.use.search.answers import SMALL, Answer, Draft
@@ -339,9 +338,7 @@ def search_file(
     version = queries.schema.metadata[b"weft.model"].decode()
     check_model(index, version)
     searcher.presence, fitted = presence_of(directory, version)
-    remarks = [] if fitted else [NOT_FITTED]
-    if asked.lifter != "none" and not lifter_named(options.lifter):
-        remarks.append(NOT_LIFTED)
+    remarks = [*([] if fitted else [NOT_FITTED]), *not_compared(index, asked)]
     answers = searcher.search(queries, count, min_blocks)
     return Found(version, searcher.rows, answers, (*remarks, *of_file))
 
