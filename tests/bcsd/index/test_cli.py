@@ -3,9 +3,15 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
+from weft.bcsd.disassemble.frozen import save_functions
+from weft.bcsd.disassemble.native import EXTRACTOR_VERSION, NativeDisassembler
+from weft.bcsd.index.description import read_description, write_description
+from weft.bcsd.index.update import add, not_compared
+from weft.bcsd.read import open_image
 from weft.bcsd.use.embedded import embeddings_of
 from weft.cli.main import main
 
@@ -103,6 +109,42 @@ def test_what_an_index_of_another_version_is_searched_without_is_said(built, cop
         [f"what callees add {end.format('7 for 1')}"],
         [f"what callees add and which functions call which {end.format('7 for 1 and 0 for 1')}"],
     ]
+
+
+def test_an_index_whose_functions_another_version_found_says_so(copied, machine, files, capsys):
+    described = copied / "index.json"
+    before = json.loads(described.read_text())
+    stripped = files / "gcc-O2-x86_64-stripped.so"
+
+    def said(extractor):
+        without = {key: value for key, value in before.items() if key != "extractor"}
+        described.write_text(json.dumps(without if extractor is None else {**before, "extractor": extractor}))
+        assert weft("search", f"{stripped}:0x980", "--json", "--index", copied, *machine) == 0
+        found = json.loads(capsys.readouterr().out)["remarks"]
+        return [remark for remark in found if "another version of weft" in remark]
+
+    assert before["extractor"] == EXTRACTOR_VERSION
+    assert said(None) == said(0) == said(EXTRACTOR_VERSION) == []
+    for other in (EXTRACTOR_VERSION - 1, EXTRACTOR_VERSION + 1):
+        (remark,) = said(other)
+        assert f"functions of the index were found by another version of weft (version {other} for" in remark
+        assert "begin or end elsewhere" in remark
+        assert "make it anew" in remark
+    assert weft("index", "add", stripped, "--index", copied, "--workers", 1, "--json", *machine) == 0
+    assert json.loads(capsys.readouterr().out)["files"][0]["remarks"] == []
+    assert json.loads(described.read_text())["extractor"] == EXTRACTOR_VERSION + 1
+
+
+def test_what_another_disassembler_found_has_no_version(copied, options, files, tmp_path):
+    binary = files / "gcc-O2-x86_64.so"
+    saved = tmp_path / "saved.json"
+    save_functions(NativeDisassembler().functions(open_image(str(binary))), saved, "angr")
+    others = replace(options, disassembler=str(saved))
+    add([str(binary)], tmp_path / "other", others)
+    assert read_description(tmp_path / "other").extractor == 0
+    write_description(copied, replace(read_description(copied), extractor=EXTRACTOR_VERSION - 1))
+    assert len(not_compared(copied, options)) == 1
+    assert not_compared(copied, others) == []
 
 
 @pytest.mark.parametrize(

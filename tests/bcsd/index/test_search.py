@@ -10,7 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from weft.bcsd.disassemble.native import EXTRACTOR_VERSION
 from weft.bcsd.index import update
+from weft.bcsd.index.description import read_description
 from weft.bcsd.index.store import FunctionStore
 from weft.bcsd.index.update import in_step
 from weft.bcsd.represent.operations import operation_rows
@@ -208,11 +210,13 @@ def test_an_index_of_before_there_were_callees_is_searched_and_added_to_without_
     before = {"inlined_operations", "inlined_tokens", "inlined_values", "sketch", "calls", "called_imports"}
     description = json.loads((copied / "index.json").read_text())
     assert (description.pop("inlined"), description.pop("calls")) == (1, 1)
+    assert description.pop("extractor") == EXTRACTOR_VERSION
     (copied / "index.json").write_text(json.dumps(description))
     assert in_step(built / "index", options).callees
     assert in_step(built / "index", options).calls
     assert not in_step(copied, options).callees
     assert not in_step(copied, options).calls
+    assert read_description(copied).extractor == 0
     lancedb.connect(copied).open_table("functions").drop_columns(sorted(before))
     embedder = embedder_of(options.model, options.precision)
     searcher = Searcher.open(copied, embedder.weights, embedder.version)

@@ -8,6 +8,7 @@ from weft.bcsd.disassemble.interface import Disassembler
 from weft.errors import ConfigError
 
 NAMES = ("auto", "native", "angr", "smda")
+_NATIVE = ("auto", "native")
 
 
 def choose_disassembler(name: str) -> Disassembler:
@@ -20,7 +21,7 @@ def choose_disassembler(name: str) -> Disassembler:
         ConfigError: There is none of that name.
         MissingExtraError: It needs a package that is not installed.
     """
-    if name in ("auto", "native"):
+    if name in _NATIVE:
         from weft.bcsd.disassemble.native import NativeDisassembler
 
         return NativeDisassembler()
@@ -38,3 +39,16 @@ def choose_disassembler(name: str) -> Disassembler:
         return FrozenDisassembler(name)
     known = ", ".join(NAMES)
     raise ConfigError(f"disassembler {name!r}", hint=f"one of {known}, or a .json file of saved functions")
+
+
+def extractor_version(name: str) -> int:
+    """Version of what the native disassembler finds; 0 for any other, which finds functions in its own way.
+
+    Args:
+        name: See :func:`choose_disassembler`.
+    """
+    if name not in _NATIVE:
+        return 0
+    from weft.bcsd.disassemble.native import EXTRACTOR_VERSION
+
+    return EXTRACTOR_VERSION

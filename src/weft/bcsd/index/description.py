@@ -27,6 +27,8 @@ class Description:
         lifter: Which gave their operations; empty for none, as in indices made before there were any.
         inlined: Version of what functions' callees add; 0 for nothing, as in indices made before.
         calls: Version of what functions call; 0 where it does not say, as in indices made before.
+        extractor: Version of the native disassembler; 0 for another one, and where it does not say, as in indices made
+            before.
     """
 
     schema: int
@@ -37,6 +39,7 @@ class Description:
     lifter: str = ""
     inlined: int = 0
     calls: int = 0
+    extractor: int = 0
 
 
 def write_description(folder: Path, description: Description) -> None:
@@ -72,7 +75,8 @@ def read_description(folder: Path) -> Description:
         raise StoreError(what, where=str(folder), hint="make the index anew")
     types = {field.name: type(getattr(_SAMPLE, field.name)) for field in fields(Description)}
     found = {k: type(v) for k, v in record.items()} if isinstance(record, dict) else {}
-    if {"lifter": str, "inlined": int, "calls": int, **found} != types:
+    later = {"lifter": str, "inlined": int, "calls": int, "extractor": int}
+    if {**later, **found} != types:
         raise StoreError("not the description of an index", where=str(place), hint="make the index anew")
     return Description(**record)
 

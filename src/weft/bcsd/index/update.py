@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 import pyarrow as pa
 
+from weft.bcsd.disassemble.choose import extractor_version
 from weft.bcsd.index.description import (
     FILE_NAME,
     INDEX_SCHEMA,
@@ -30,7 +31,7 @@ from weft.bcsd.represent.calls import CALLS_VERSION
 from weft.bcsd.represent.inlined import INLINED_VERSION
 from weft.bcsd.use.embed_files import Embedding, embed_each, embedder_of
 from weft.bcsd.use.extract_files import find_binaries, hash_file, is_gone, sort_out
-from weft.bcsd.use.remarks import NOT_LIFTED, OTHER_VERSION
+from weft.bcsd.use.remarks import NOT_LIFTED, OTHER_EXTRACTOR, OTHER_VERSION
 from weft.errors import InputError, StoreError, WeftError
 from weft.platform.files import make_folder
 
@@ -202,6 +203,7 @@ def writing(
                 lifter_named(options.lifter),
                 INLINED_VERSION,
                 CALLS_VERSION,
+                extractor_version(options.disassembler),
             )
             write_description(folder, described)
         check_model(folder, embedder.version)
@@ -228,7 +230,9 @@ def in_step(folder: Path, options: Embedding) -> Embedding:
 
 
 def not_compared(folder: Path, asked: Embedding) -> list[str]:
-    """Remarks on what :func:`in_step` leaves out of a search: an index has it not, or of another version.
+    """Remarks on what a search does not compare, or not alike: an index has it not, or of another version.
+
+    It is what :func:`in_step` leaves out, and functions that another version of the native disassembler found.
 
     Raises:
         StoreError: There is no index, or it is damaged.
@@ -244,6 +248,9 @@ def not_compared(folder: Path, asked: Embedding) -> list[str]:
     if others:
         what, found = (" and ".join(part) for part in zip(*others, strict=True))
         remarks.append(OTHER_VERSION.format(what, found))
+    made, now = description.extractor, extractor_version(asked.disassembler)
+    if made and now and made != now:
+        remarks.append(OTHER_EXTRACTOR.format(made, now))
     return remarks
 
 

@@ -16,6 +16,11 @@ NOT_LIFTED = (
 OTHER_VERSION = (
     "{} is not compared: the index was made by another version of weft (version {}; make it anew to have it)"
 )
+#: Of the versions.
+OTHER_EXTRACTOR = (
+    "functions of the index were found by another version of weft (version {} for {}): "
+    "some may begin or end elsewhere than here (make it anew to cure that)"
+)
 
 NOT_FITTED = (
     "how sure hits are was not fitted for this model: the numbers order hits, but are no probabilities "
