@@ -1,9 +1,12 @@
-"""Documents as a model itself finds their entities: one that saw given entities alone is too sure of those."""
+"""Documents as a model itself finds their entities: one that saw given entities alone is too sure of those.
+
+And several documents as one long text: one that saw single documents alone connects what has nothing in common.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -11,10 +14,13 @@ from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.mentions.document import with_mentions
 from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.read.documents import GivenFact, Mention, TextDocument
+from weft.kg.read.together import together
 
 DROPPED, RETYPED, APART = 0.04, 0.06, 0.03
 """How often a found mention is lost, its type another, or its entity one of its own: in documents that the finder
 was not trained on it is so more often."""
+LONG = 1_800
+"""Characters of several documents together: some 430 tokens, one passage."""
 _TYPES = ("LOC", "ORG", "MISC", "PER")
 
 
@@ -48,6 +54,26 @@ def as_found_from(reading: TextDocument, document: TextDocument, random: Random)
         for tail in standing.get(fact.tail, ())
     }
     return replace(document, mentions=tuple(found), facts=tuple(sorted(facts)))
+
+
+def long_texts(documents: Sequence[TextDocument], count: int, random: Random) -> Iterator[TextDocument]:
+    """Texts of several documents each, drawn anew until all have stood in one: names of two have no fact in common.
+
+    Args:
+        documents: With mentions and facts, none longer than a passage holds.
+        count: Texts.
+        random: Draws.
+    """
+    waiting: list[TextDocument] = []
+    for number in range(count):
+        taken: list[TextDocument] = []
+        while sum(len(item.text) for item in taken) < LONG:
+            if not waiting:
+                waiting = random.sample(documents, len(documents))
+            if taken and sum(len(item.text) for item in (*taken, waiting[-1])) > LONG:
+                break
+            taken.append(waiting.pop())
+        yield together(taken, f"long-{number}")[0]
 
 
 def _worse(mentions: Sequence[Mention], random: Random) -> list[Mention]:

@@ -13,7 +13,8 @@ confidences are fitted on what the model reads out of the raw documents of the v
 written texts that were kept apart.
 OUT/model is the model, its matrices in bytes of six bits. It goes on where it was stopped. With --mentions-of MODEL
 and another --seed the relations alone are trained anew (with --begin MODEL that one's are trained on), with
---relations-of MODEL what finds mentions alone.
+--relations-of MODEL what finds mentions alone (with --mentions-on MODEL that one's is trained on). --long texts are
+several documents below each other, whose names have no fact in common.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from random import Random
 
 import torch
 from kg_text_made import HERE, Maker, Scene, read_scenes
-from kg_text_pieces import as_found
+from kg_text_pieces import as_found, long_texts
 from kg_text_teacher import bare_passages, given_probabilities, learn_tags, soft_tags
 from kg_text_written import choosing, trained_on
 
@@ -187,6 +188,19 @@ def mentions_learnt(
     return before, dict(reader.state_dict())
 
 
+def learn_on(
+    arguments: argparse.Namespace,
+    model: EntityGraphModel,
+    dataset: TextDataset,
+    more: Sequence[TextDocument],
+) -> None:
+    """Train the layers that find mentions on: given tags alone, further labelled texts beside the training part."""
+    config = replace(settings(arguments), learning_rate=7.5e-4)
+    labelled = tagged(with_documents(dataset, more))
+    given = given_probabilities(labelled, number_of_tags(len(dataset.types) - 1))
+    learn_tags(Tagger(model), labelled, given, config, arguments.out / "mentions-on")
+
+
 def tagged(dataset: TextDataset) -> list[EntityExample]:
     """The training part's passages with mentions."""
     return [item for item in dataset.passages_of("train") if len(item.mention_entity)]
@@ -209,6 +223,9 @@ def main(argv: list[str]) -> int:
         "--mentions-of", metavar="MODEL", help="take what finds mentions from a model; no teacher is needed"
     )
     parser.add_argument(
+        "--mentions-on", metavar="MODEL", help="train what finds mentions on from a model's, at half the rate"
+    )
+    parser.add_argument(
         "--relations-of", metavar="MODEL", help="take all but what finds mentions from a model"
     )
     parser.add_argument(
@@ -220,13 +237,15 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--written", type=int, choices=(0, 1), default=1, help="whether written texts are read (1)"
     )
+    parser.add_argument("--long", type=int, default=0, help="texts of several documents each (0)")
     parser.add_argument("--mention-epochs", type=int, default=4)
     parser.add_argument("--relation-epochs", type=int, default=8)
     parser.add_argument("--pair-size", type=int, default=128)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args(argv)
-    if arguments.mentions_of is None and None in (arguments.teacher, arguments.sentences):
-        parser.error("--teacher and --sentences, or --mentions-of")
+    goes_on = arguments.mentions_of or arguments.mentions_on
+    if goes_on is None and None in (arguments.teacher, arguments.sentences):
+        parser.error("--teacher and --sentences, or --mentions-of, or --mentions-on")
     torch.set_num_threads(1)
     begun = time.process_time()
     dataset = load_text_dataset(arguments.data)
@@ -239,16 +258,20 @@ def main(argv: list[str]) -> int:
         model = EntityGraphModel.load(find_model("kg", arguments.begin))
         model.encoder.embeddings.requires_grad_(False)
     assert model.mentions is not None
-    if arguments.mentions_of is None:
+    if goes_on is None:
         before, after = mentions_learnt(arguments, dataset, [*made[:MADE_FOR_MENTIONS], *written], plain)
         # Half way between both: documents are read as before the plain sentences, and those as after them.
         found = {name: (value + after[name]) / 2 for name, value in before.items()}
     else:
-        other = EntityGraphModel.load(find_model("kg", arguments.mentions_of)).mentions
+        other = EntityGraphModel.load(find_model("kg", goes_on)).mentions
         if other is None:
-            parser.error(f"{arguments.mentions_of} finds no mentions")
+            parser.error(f"{goes_on} finds no mentions")
         found = dict(other.state_dict())
     model.mentions.load_state_dict(found)
+    if arguments.mentions_on is not None:
+        learn_on(
+            arguments, model, dataset, [*made[:MADE_FOR_MENTIONS], *written, *plain[:PLAIN_FOR_MENTIONS]]
+        )
     folder = arguments.out / "model"
     if begin is None:
         model.mentions.requires_grad_(False)
@@ -256,6 +279,11 @@ def main(argv: list[str]) -> int:
         more = [*made[: arguments.made], *plain[: arguments.plain], *written]
         more += [
             as_found(model, dataset.tokenizer, text, Random(number)) for number, text in enumerate(written)
+        ]
+        long = long_texts([*documents, *written], arguments.long, Random(13))
+        more += [
+            as_found(model, dataset.tokenizer, text, Random(number)) if number % 2 else text
+            for number, text in enumerate(long)
         ]
         everything = with_documents(dataset, [*more, *short_and_found(model, dataset, documents)])
         seed_everything(arguments.seed)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.cli.options import Parser, add_json, add_machine, add_precision, device_of
+from weft.cli.options import Parser, add_json, add_machine, add_precision, at_least, device_of
 from weft.cli.table import table
 from weft.errors import ConfigError
 
@@ -44,6 +44,13 @@ def parser() -> Parser:
     )
     result.add_argument("--part", default="test", metavar="PART", help="which part of the split (test)")
     result.add_argument(
+        "--together",
+        type=int,
+        default=1,
+        metavar="N",
+        help="read every N documents as one long text (1)",
+    )
+    result.add_argument(
         "--calibrate",
         action="store_true",
         help="fit the model's confidences on this file's part valid first, and save them with it",
@@ -69,6 +76,7 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run ``weft kg judge``."""
     arguments = parser().parse_args(argv)
+    at_least(1, together=arguments.together)
     from weft.kg.evaluate.judge import calibrated, verdict, words_verdict
     from weft.kg.extraction.entities import EntityExtractor
     from weft.kg.read.funnel import Funnel
@@ -93,7 +101,9 @@ def run(argv: list[str]) -> int:
                 )
             found[str(path)] = words_verdict(extractor, path, arguments.split, arguments.part, funnel)
             continue
-        found[str(path)] = verdict(extractor, path, form, arguments.split, arguments.part, funnel)
+        found[str(path)] = verdict(
+            extractor, path, form, arguments.split, arguments.part, funnel, arguments.together
+        )
     for reason, items in funnel.listed.items():
         print(f"left out: {len(items)} {reason}, the first: {items[0]}", file=sys.stderr)
     if arguments.json:
@@ -143,6 +153,8 @@ def _listing(name: str, found: Verdict) -> str:
         rows.append(("facts, at least 0.50 sure", f"{texts.right:.3f}", f"{texts.found:.3f}", ""))
         rows.append(("facts, at least 0.80 sure", f"{texts.surely_right:.3f}", "", ""))
     lines = [name, table(("", ">precision", ">recall", ">F1"), rows)]
+    if found.across is not None:
+        lines.append(f"of the facts at least 0.50 sure {found.across} are between names of two documents")
     if found.facts is not None:
         lines.append(f"calibration error {found.facts.calibration_error:.3f}")
     return "\n".join(lines)

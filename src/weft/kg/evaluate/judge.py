@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from weft.kg.read.labelled_texts import read_labelled_texts
 from weft.kg.read.redocred import read_redocred
 from weft.kg.read.sentences import pieces
 from weft.kg.read.sentences_with_entities import read_crossre
+from weft.kg.read.together import together
 from weft.kg.worded.judge import WordsScore, words_answers, words_score
 from weft.platform.reading import read_object
 
@@ -41,6 +43,8 @@ class Verdict:
         facts: At least 0.5 sure; None where facts are labelled in other relations.
         chosen: At least as sure as gives the highest F1 on the split's part valid; None without one.
         texts: Of labelled texts.
+        across: Of the facts at least 0.5 sure those between names of two documents that were read as one text; None
+            where each was read by itself.
         words: Of relations by words, of which the types are said; None where they are not asked for.
         bare_words: The same without types.
     """
@@ -51,6 +55,7 @@ class Verdict:
     facts: RawScore | None = None
     chosen: RawScore | None = None
     texts: LabelledScore | None = None
+    across: int | None = None
     words: WordsScore | None = None
     bare_words: WordsScore | None = None
 
@@ -95,27 +100,47 @@ def verdict(
     split: Path | None = None,
     part: str = "test",
     funnel: Funnel | None = None,
+    size: int = 1,
 ) -> Verdict:
     """Judge a model on a file.
 
+    Args:
+        extractor: The model.
+        path: The file.
+        form: Of the file.
+        split: Names the parts.
+        part: Which.
+        funnel: Counts and lists what cannot be read.
+        size: So many documents after each other are read as one text (:func:`weft.kg.read.together.together`): how
+            well long texts are read, and how often what has nothing in common is connected.
+
     Raises:
-        ConfigError: The model finds no mentions.
+        ConfigError: The model finds no mentions, or labelled texts are to be read together.
         InputError: The file cannot be read.
     """
     _finds(extractor)
     funnel = funnel or Funnel()
+    if form == "texts" and size > 1:
+        raise ConfigError("labelled texts are judged one by one", where=str(path))
     if form == "texts":
         texts = read_labelled_texts(path, frozenset(extractor.schema.names))
         return Verdict(texts=score_labelled(extractor, texts))
-    documents = documents_of(path, form, split, part, funnel)
+    documents, starts = in_groups(documents_of(path, form, split, part, funnel), size)
     same_schema = form == "redocred"
     spans, typed = mention_figures(extractor, documents)
-    facts = chosen = None
+    facts = chosen = across = None
     if same_schema:
         judged = judge(extractor, documents)
         facts = score_raw(judged, documents, 0.5)
+        if size > 1:
+            sure = [item for item in judged if item.fact.confidence >= facts.threshold]
+            across = sum(
+                _lies(item.fact.place, starts[item.document])
+                != _lies(item.fact.tail_place, starts[item.document])
+                for item in sure
+            )
         if split is not None and part != VALID:
-            held_out = documents_of(path, form, split, VALID, funnel)
+            held_out, _ = in_groups(documents_of(path, form, split, VALID, funnel), size)
             threshold = score_raw(judge(extractor, held_out), held_out).threshold
             chosen = score_raw(judged, documents, threshold)
     return Verdict(
@@ -124,7 +149,23 @@ def verdict(
         b_cubed=b_cubed(extractor, documents) if same_schema else None,
         facts=facts,
         chosen=chosen,
+        across=across,
     )
+
+
+def in_groups(
+    documents: Sequence[TextDocument], size: int
+) -> tuple[list[TextDocument], list[tuple[int, ...]]]:
+    """So many documents after each other as one text, and where each of them begins; as they are where it is one."""
+    if size == 1:
+        return list(documents), [(0,)] * len(documents)
+    groups = [documents[first : first + size] for first in range(0, len(documents), size)]
+    texts = [together(group, group[0].id) for group in groups]
+    return [text for text, _ in texts], [starts for _, starts in texts]
+
+
+def _lies(place: tuple[int, int], starts: Sequence[int]) -> int:
+    return bisect_right(starts, place[0])
 
 
 def words_verdict(

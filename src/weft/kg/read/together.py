@@ -1,0 +1,38 @@
+"""Several documents as one long text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from weft.kg.read.documents import GivenFact, Mention, TextDocument
+
+_BETWEEN = "\n\n"
+
+
+def together(documents: Sequence[TextDocument], name: str) -> tuple[TextDocument, tuple[int, ...]]:
+    """The documents below each other, an empty line between them, and where each begins.
+
+    Entities of one name, case aside, and of one type are one entity; all others stay apart, and so do facts.
+
+    Args:
+        documents: With their mentions and facts.
+        name: The text's id.
+    """
+    text, starts = "", list[int]()
+    numbers: dict[tuple[str, str], int] = {}
+    mentions: list[Mention] = []
+    facts: set[GivenFact] = set()
+    for document in documents:
+        text += _BETWEEN if text else ""
+        starts.append(len(text))
+        new: dict[int, int] = {}
+        for item in document.mentions:
+            key = item.name.casefold(), item.type
+            new.setdefault(item.entity, numbers.setdefault(key, len(numbers)))
+            mentions.append(
+                item._replace(start=item.start + len(text), end=item.end + len(text), entity=new[item.entity])
+            )
+        facts |= {GivenFact(new[fact.head], fact.relation, new[fact.tail]) for fact in document.facts}
+        text += document.text
+    found = TextDocument(name, text, tuple(sorted(mentions)), tuple(sorted(facts)))
+    return found, tuple(starts)
