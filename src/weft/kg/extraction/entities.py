@@ -31,6 +31,10 @@ from weft.kg.worded.scores import LEAST_WORDED, WordedScores, worded_scores
 from weft.train.batching import to_device
 
 Span = tuple[int, int]
+WINDOW, SHARED = 256, 1
+"""Tokens of a passage of a text that is too long for one, and chunks that two share. A model of documents that are
+mostly shorter connects more of what has nothing in common, the more it reads at once (docs/results.md, "Long texts").
+"""
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,13 @@ class EntityExtractor:
         document = document if document.mentions else self.with_found(document)
         config = self.model.config
         passages = document_passages(
-            document, self.tokenizer, config.types, config.encoder.max_position_embeddings, funnel=funnel
+            document,
+            self.tokenizer,
+            config.types,
+            config.encoder.max_position_embeddings,
+            funnel=funnel,
+            shared=SHARED,
+            window=WINDOW,
         )
         asked = [item for item in passages if len(item[0].types) > 1]
         sure: dict[int, float] = {}

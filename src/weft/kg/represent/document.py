@@ -25,6 +25,7 @@ def document_passages(
     number: int = 0,
     funnel: Funnel | None = None,
     shared: int | None = None,
+    window: int | None = None,
 ) -> list[tuple[EntityExample, list[Chunk]]]:
     """Passages of a document with its mentions, and the chunks of each; none for a text without tokens.
 
@@ -37,6 +38,7 @@ def document_passages(
         number: The document's number.
         funnel: Counts and lists mentions that no tokens fit.
         shared: Chunks that passages have in common; half of each where None, so that pairs stand together in one.
+        window: Tokens of a passage where the document is longer than ``most``; ``most`` where None.
     """
     tokens = tokenizer.encode(document.text)
     if not len(tokens):
@@ -47,7 +49,8 @@ def document_passages(
     facts = {(fact.head, ids[fact.relation], fact.tail) for fact in document.facts if fact.relation in ids}
     kinds = {kind: place for place, kind in enumerate(types)}
     found: list[tuple[EntityExample, list[Chunk]]] = []
-    room = most - sum(edge is not None for edge in edges)
+    around = sum(edge is not None for edge in edges)
+    room = (min(window, most) if window is not None and len(tokens) > most - around else most) - around
     for first, stop in windows([len(chunk.ids) for chunk in chunks], room, shared):
         part = chunks[first:stop]
         standing = [
