@@ -219,10 +219,11 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--start", type=Path, required=True, metavar="DIR", help="a BERT directory")
     parser.add_argument("--teacher", type=Path, metavar="DIR", help="MPNet, see recipes/base_start.py")
     parser.add_argument("--sentences", type=Path, metavar="FILE", help="FewRel, for the teacher to tag")
-    parser.add_argument(
+    known = parser.add_mutually_exclusive_group()
+    known.add_argument(
         "--mentions-of", metavar="MODEL", help="take what finds mentions from a model; no teacher is needed"
     )
-    parser.add_argument(
+    known.add_argument(
         "--mentions-on", metavar="MODEL", help="train what finds mentions on from a model's, at half the rate"
     )
     parser.add_argument(

@@ -58,3 +58,9 @@ def test_labelled_texts_stay_apart(tmp_path: Path, capsys: pytest.CaptureFixture
     path.write_text("[]\n")
     assert main(["kg", "judge", str(path), "--model", "kg-text-small", "--together", "2"]) == 2
     assert "one by one" in capsys.readouterr().err
+
+
+def test_relations_by_words_are_judged_apart(births: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["kg", "judge", str(births), "--model", "kg-text-small", "--by-words", "--together", "2"]
+    assert main(command) == 2
+    assert "leave --together out" in capsys.readouterr().err

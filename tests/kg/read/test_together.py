@@ -45,3 +45,11 @@ def test_places_move_and_names_that_read_alike_are_one_of_a_type() -> None:
 def test_one_document_stays_as_it_is() -> None:
     text, starts = together([FIRST], "a")
     assert (text, starts) == (FIRST, (0,))
+
+
+def test_father_and_son_of_one_name_are_no_fact_with_themselves() -> None:
+    names = (Mention(0, 4, 0, "Anna", "PER"), Mention(9, 13, 1, "Anna", "PER"))
+    document = TextDocument("a", "Anna and Anna.", names, (GivenFact(0, "child", 1),))
+    text, _ = together([document], "a")
+    assert [item.entity for item in text.mentions] == [0, 0]
+    assert text.facts == ()

@@ -77,6 +77,8 @@ def run(argv: list[str]) -> int:
     """Run ``weft kg judge``."""
     arguments = parser().parse_args(argv)
     at_least(1, together=arguments.together)
+    if arguments.by_words and arguments.together > 1:
+        raise ConfigError("--by-words is judged document by document: leave --together out")
     from weft.kg.evaluate.judge import calibrated, verdict, words_verdict
     from weft.kg.extraction.entities import EntityExtractor
     from weft.kg.read.funnel import Funnel

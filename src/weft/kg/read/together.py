@@ -12,7 +12,8 @@ _BETWEEN = "\n\n"
 def together(documents: Sequence[TextDocument], name: str) -> tuple[TextDocument, tuple[int, ...]]:
     """The documents below each other, an empty line between them, and where each begins.
 
-    Entities of one name, case aside, and of one type are one entity; all others stay apart, and so do facts.
+    Entities of one name, case aside, and of one type are one entity; all others stay apart, and so do facts. Where two
+    of one document are one then, such as father and son, what it says of these two is left out.
 
     Args:
         documents: With their mentions and facts.
@@ -32,7 +33,8 @@ def together(documents: Sequence[TextDocument], name: str) -> tuple[TextDocument
             mentions.append(
                 item._replace(start=item.start + len(text), end=item.end + len(text), entity=new[item.entity])
             )
-        facts |= {GivenFact(new[fact.head], fact.relation, new[fact.tail]) for fact in document.facts}
+        moved = {GivenFact(new[fact.head], fact.relation, new[fact.tail]) for fact in document.facts}
+        facts |= {fact for fact in moved if fact.head != fact.tail}
         text += document.text
     found = TextDocument(name, text, tuple(sorted(mentions)), tuple(sorted(facts)))
     return found, tuple(starts)
