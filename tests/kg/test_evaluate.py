@@ -204,6 +204,43 @@ def test_short_texts_have_confidences_of_their_own(tmp_path: Path) -> None:
     assert len(confidence.pooled.scores) < len(plain.pooled.scores)
 
 
+def test_names_that_stand_apart_have_confidences_of_their_own(tmp_path: Path) -> None:
+    # Beside each other they are right as often as the model says, two paragraphs apart never.
+    random = np.random.default_rng(1)
+    answers = []
+    for said in random.random(4000):
+        paragraphs = int(random.integers(0, 3))
+        right = paragraphs < 2 and bool(random.random() < said)
+        divided = bool(random.random() < 0.9)
+        answers.append((float(said), paragraphs, 2 * paragraphs, divided, right))
+    plain = Confidence.fit([("born", 0.5, True)])
+    confidence = plain.with_apart(answers)
+    confidence.save(tmp_path)
+    again = Confidence.load(tmp_path)
+    assert again is not None
+    for reader in (confidence, again):
+        assert reader.of_names_apart(0.7, 0, 3, divided=True) == pytest.approx(0.7, abs=0.1)
+        assert reader.of_names_apart(0.7, 2, 3, divided=True) < 0.1
+        # Without paragraphs the sentences count, and nothing else.
+        assert reader.of_names_apart(0.7, 2, 0, divided=False) == reader.of_names_apart(
+            0.7, 0, 0, divided=False
+        )
+        assert reader.of_names_apart(0.7, 0, 5, divided=False) < reader.of_names_apart(
+            0.7, 0, 0, divided=False
+        )
+        found = [reader.of_names_apart(p, 1, 1, divided=True) for p in (0.0, 0.2, 0.6, 1.0)]
+        assert found == sorted(found)
+        assert found[0] > 0
+        assert found[-1] < 1
+    assert plain.of_names_apart(0.7, 2, 3, divided=True) == 0.7
+    assert confidence.with_apart([]).apart is None
+    record = json.loads((tmp_path / FILE).read_text())
+    record["apart"]["coefficients"].pop()
+    (tmp_path / FILE).write_text(json.dumps(record))
+    with pytest.raises(CheckpointError, match="3 numbers for 4 features"):
+        Confidence.load(tmp_path)
+
+
 def test_what_the_text_does_not_state_has_confidences_of_its_own(tmp_path: Path) -> None:
     stated = [("has_type", 0.9, True)] * 500 + [("calls", 0.9, True)] * 500
     confidence = Confidence.fit(stated, [("has_type", 0.9, number % 2 == 0) for number in range(500)])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from weft.kg.extraction.entities import EntityExtractor
+from weft.kg.read.apart import Breaks
 from weft.kg.read.documents import TextDocument
 from weft.kg.represent.document import document_passages
 from weft.platform.models import find_model
@@ -47,3 +50,30 @@ def test_facts_of_a_long_text_come_from_passages_of_at_most_a_window(shipped: En
     assert births == set(zip(people, towns, strict=True))
     tokens = [len(shipped.tokenizer.encode(text[fact.span[0] : fact.span[1]])) for fact in facts]
     assert max(tokens) <= 256
+
+
+def test_how_far_apart_names_stand_counts_in_long_texts_alone(shipped: EntityExtractor) -> None:
+    assert shipped.confidence is not None
+    assert shipped.confidence.apart is not None
+    plain = replace(shipped, confidence=replace(shipped.confidence, apart=None))
+    short = TextDocument("a", SENTENCE + "\n\nPaul Stone was born there.")
+    assert shipped.facts_of(short, least=0.0) == plain.facts_of(short, least=0.0)
+    dull = "Nothing else is known of those days, and nobody asked about them again. " * 6
+    text = f"{SENTENCE}\n\n{dull}\n\nPaul Stone came from Ghent.\n\n{dull * 6}"
+    document, breaks = TextDocument("a", text), Breaks.of(text)
+    whole = {(fact.head, fact.relation, fact.tail): fact for fact in plain.facts_of(document, least=0.0)}
+    seen: set[int] = set()
+    for fact in shipped.facts_of(document, least=0.0):
+        before = whole[fact.head, fact.relation, fact.tail]
+        between = breaks.between(fact.place[0], fact.tail_place[0])
+        seen.add(between[0])
+        if before.span == fact.span:
+            expected = shipped.confidence.of_names_apart(before.confidence, *between, divided=True)
+            assert fact.confidence == pytest.approx(expected)
+    assert {0, 2} <= seen
+    births = {
+        (fact.head, fact.tail): fact.confidence
+        for fact in shipped.facts_of(document)
+        if fact.relation == "place_of_birth"
+    }
+    assert max(births, key=lambda pair: births[pair]) == ("Anna Berg", "Lyon")

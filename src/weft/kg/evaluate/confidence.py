@@ -21,6 +21,10 @@ _PRIOR = 150
 """Answers of a relation that count as much as the map of all relations."""
 _SHORT, _LONG = 64, 192
 """Tokens of a text up to which it is short, and from which on it is long; between them both maps count."""
+_LEAST_SURE = 1e-3
+"""Confidences of texts are held between this and its opposite before they are mapped once more."""
+_APART = 4
+"""Features of names that stand apart."""
 _NEAR = 0.004
 """A knot of a map that is nearer than this to the line between its neighbours is left out."""
 
@@ -40,6 +44,8 @@ class Confidence:
         short: Of answers about short texts, a sentence or a few; None where all are treated alike. What a model of
             documents says of a sentence is right more often than what it says as surely of a document.
         worded: Of relations that training never saw, asked for by their words; None where none can be.
+        apart: Of facts of texts that are read in several passages, by how far apart their two names stand; None where
+            that makes no difference.
     """
 
     pooled: Isotonic
@@ -48,6 +54,7 @@ class Confidence:
     unstated: Mapping[str, Isotonic] = field(default_factory=dict)
     short: Confidence | None = None
     worded: Logistic | None = None
+    apart: Logistic | None = None
 
     @staticmethod
     def fit(
@@ -101,6 +108,38 @@ class Confidence:
         """How often answers of a relation by words are right; the raw ones where there is no map for them."""
         return probability if self.worded is None else self.worded(_log_odds(probability))
 
+    def with_apart(self, answers: Sequence[tuple[float, int, int, bool, bool]]) -> Confidence:
+        """The same with a map for texts that are read in several passages; see :meth:`of_names_apart`.
+
+        Args:
+            answers: Confidence of a text read whole, paragraphs and sentences between the two names, whether the text
+                has paragraphs, and whether the answer was right.
+        """
+        if not answers:
+            return replace(self, apart=None)
+        sure, paragraphs, sentences, divided, right = (
+            np.array(column) for column in zip(*answers, strict=True)
+        )
+        features = _apart(sure, paragraphs, sentences, divided)
+        return replace(self, apart=fit_logistic(features, right.astype(np.float64)))
+
+    def of_names_apart(self, confidence: float, paragraphs: int, sentences: int, *, divided: bool) -> float:
+        """How often a fact of a text of several passages is right: there the names of two subjects stand in one.
+
+            σ(a + b log c / (1 − c) + d [p > 0] + e log(1 + p))     p paragraphs begin between the two names
+            σ(a + b log c / (1 − c) + f log(1 + s))                 s sentences do, in a text without paragraphs
+
+        Args:
+            confidence: c, as of a text that is read whole.
+            paragraphs: p.
+            sentences: s.
+            divided: Whether the text has paragraphs.
+        """
+        if self.apart is None:
+            return confidence
+        columns = (np.array([value]) for value in (confidence, paragraphs, sentences, divided))
+        return float(self.apart(_apart(*columns))[0])
+
     def of_text(self, relation: str, probability: NDArray[np.float64], tokens: int) -> NDArray[np.float64]:
         """How often answers about a text of so many tokens are right.
 
@@ -139,7 +178,8 @@ class Confidence:
         record = {kind: {name: found.to_json() for name, found in of.items()} for kind, of in maps.items()}
         short = {} if self.short is None else {"short": self.short._record()}
         worded = {} if self.worded is None else {"worded": self.worded.to_json()}
-        return {"pooled": self.pooled.to_json(), **record, **short, **worded}
+        apart = {} if self.apart is None else {"apart": self.apart.to_json()}
+        return {"pooled": self.pooled.to_json(), **record, **short, **worded, **apart}
 
     def _thinned(self) -> Confidence:
         """The same with fewer knots; relations alone, which is what models of texts have."""
@@ -162,6 +202,23 @@ class Confidence:
             raise CheckpointError(f"not a calibration: {error}", where=str(path)) from error
 
 
+def _apart(
+    sure: NDArray[np.float64],
+    paragraphs: NDArray[np.int64],
+    sentences: NDArray[np.int64],
+    divided: NDArray[np.bool_],
+) -> NDArray[np.float64]:
+    """``(items, 4)``: the features of :meth:`Confidence.of_names_apart`."""
+    kept = sure.clip(_LEAST_SURE, 1 - _LEAST_SURE)
+    parts = (
+        np.log(kept / (1 - kept)),
+        divided * (paragraphs > 0),
+        divided * np.log1p(paragraphs),
+        ~divided * np.log1p(sentences),
+    )
+    return np.stack(parts, axis=1).astype(np.float64)
+
+
 def _log_odds(probability: NDArray[np.float64]) -> NDArray[np.float64]:
     """``(items, 1)``: log p / (1 − p)."""
     kept = probability.clip(1e-12, 1 - 1e-12)
@@ -175,10 +232,13 @@ def _confidence(record: Any, where: str) -> Confidence:
         for maps in (record["by_relation"], record.get("guessed", {}), record.get("unstated", {}))
     )
     short = _confidence(record["short"], where) if "short" in record else None
-    worded = Logistic.from_json(record["worded"], where) if "worded" in record else None
-    return Confidence(
-        Isotonic.from_json(record["pooled"], where), relations, guessed, unstated, short, worded
+    worded, apart = (
+        Logistic.from_json(record[name], where) if name in record else None for name in ("worded", "apart")
     )
+    if apart is not None and len(apart.coefficients) != _APART:
+        raise CheckpointError(f"{len(apart.coefficients)} numbers for {_APART} features", where=where)
+    pooled = Isotonic.from_json(record["pooled"], where)
+    return Confidence(pooled, relations, guessed, unstated, short, worded, apart)
 
 
 def _fit(

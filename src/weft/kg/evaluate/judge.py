@@ -10,6 +10,7 @@ from random import Random
 from typing import Literal
 
 from weft.errors import ConfigError, InputError
+from weft.kg.evaluate.apart import apart_answers
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.evaluate.raw import LabelledScore, RawScore, b_cubed, judge, score_labelled, score_raw
 from weft.kg.extraction.entities import EntityExtractor
@@ -20,7 +21,7 @@ from weft.kg.read.labelled_texts import read_labelled_texts
 from weft.kg.read.redocred import read_redocred
 from weft.kg.read.sentences import pieces
 from weft.kg.read.sentences_with_entities import read_crossre
-from weft.kg.read.together import together
+from weft.kg.read.together import in_groups
 from weft.kg.worded.judge import WordsScore, words_answers, words_score
 from weft.platform.reading import read_object
 
@@ -153,17 +154,6 @@ def verdict(
     )
 
 
-def in_groups(
-    documents: Sequence[TextDocument], size: int
-) -> tuple[list[TextDocument], list[tuple[int, ...]]]:
-    """So many documents after each other as one text, and where each of them begins; as they are where it is one."""
-    if size == 1:
-        return list(documents), [(0,)] * len(documents)
-    groups = [documents[first : first + size] for first in range(0, len(documents), size)]
-    texts = [together(group, group[0].id) for group in groups]
-    return [text for text, _ in texts], [starts for _, starts in texts]
-
-
 def _lies(place: tuple[int, int], starts: Sequence[int]) -> int:
     return bisect_right(starts, place[0])
 
@@ -196,8 +186,10 @@ def calibrated(
 ) -> EntityExtractor:
     """The model with confidences fitted on what it reads out of raw documents: on mentions that it found itself.
 
-    Those of short texts are fitted on the same documents cut into runs of one to three sentences, those of relations by
-    words on the model's own relations, each left out in turn, half of them asked for with types and half without.
+    Those of short texts are fitted on the same documents cut into runs of one to three sentences, those of texts that
+    are read in several passages on the same put together (:func:`weft.kg.evaluate.apart.apart_answers`), those of
+    relations by words on the model's own relations, each left out in turn, half of them asked for with types and half
+    without.
 
     Args:
         extractor: Any; its own confidences are not looked at.
@@ -219,6 +211,7 @@ def calibrated(
         for part in (documents, [*short, *others])
     )
     fitted = Confidence.fit(long, prior=_PRIOR).with_short(brief, prior=_PRIOR)
+    fitted = fitted.with_apart(apart_answers(bare, documents, _PRIOR))
     if all(relation.definition for relation in extractor.schema.relations):
         fitted = fitted.with_worded(words_answers(bare, documents))
     return replace(extractor, confidence=fitted)

@@ -22,6 +22,7 @@ from weft.kg.extraction.model import vocabulary_and_schema
 from weft.kg.mentions.document import with_mentions
 from weft.kg.model.answering import for_answers
 from weft.kg.model.entity_graph import EntityGraphModel
+from weft.kg.read.apart import Breaks
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.represent.document import document_passages
@@ -146,12 +147,14 @@ class EntityExtractor:
             window=WINDOW,
         )
         asked = [item for item in passages if len(item[0].types) > 1]
+        far = self.confidence is not None and self.confidence.apart is not None and len(passages) > 1
+        breaks = Breaks.of(document.text) if far else None
         sure: dict[int, float] = {}
         for mention in document.mentions:
             sure[mention.entity] = max(mention.probability, sure.get(mention.entity, 0.0))
         best: dict[tuple[str, str, str], EntityFact] = {}
         for start in range(0, len(asked), batch_size):
-            for fact in self._ask(asked[start : start + batch_size], sure, least):
+            for fact in self._ask(asked[start : start + batch_size], sure, least, breaks):
                 key = fact.head, fact.relation, fact.tail
                 if key not in best or fact.confidence > best[key].confidence:
                     best[key] = fact
@@ -203,7 +206,11 @@ class EntityExtractor:
 
     @torch.no_grad()
     def _ask(
-        self, part: Sequence[tuple[EntityExample, list[Chunk]]], sure: Mapping[int, float], least: float
+        self,
+        part: Sequence[tuple[EntityExample, list[Chunk]]],
+        sure: Mapping[int, float],
+        least: float,
+        breaks: Breaks | None,
     ) -> Iterator[EntityFact]:
         device = next(self.model.parameters()).device
         batch = to_device(entity_batch([example for example, _ in part]), device)
@@ -226,7 +233,7 @@ class EntityExtractor:
         places = found.cpu().numpy()
         for row, (example, chunks) in enumerate(part):
             mine = places[:, 0] == row
-            yield from self._facts(example, chunks, places[mine, 1:], probability[mine], sure, least)
+            yield from self._facts(example, chunks, places[mine, 1:], probability[mine], sure, least, breaks)
 
     def _facts(
         self,
@@ -236,8 +243,12 @@ class EntityExtractor:
         probability: NDArray[np.float64],
         sure: Mapping[int, float],
         least: float,
+        breaks: Breaks | None,
     ) -> Iterator[EntityFact]:
-        """The facts of one passage: its (head, tail, relation) and their probabilities, all relations' at once."""
+        """The facts of one passage: its (head, tail, relation) and their probabilities, all relations' at once.
+
+        With the breaks of a text that is read in several passages how far apart two names stand counts, too.
+        """
         numbers, types = example.entity.tolist(), example.types.numpy()
         named = np.array([sure[number] for number in numbers])
         raw = probability * named[places[:, 0]] * named[places[:, 1]]
@@ -254,10 +265,15 @@ class EntityExtractor:
                     else self.confidence.of_text(relation.name, confidence, len(example.ids))
                 )
             for place, value in zip(fits.tolist(), confidence.tolist(), strict=True):
-                if value < least:
+                if breaks is None and value < least:
                     continue
                 head, tail = places[place, :2].tolist()
                 first, second = nearest(mentions[numbers[head]], mentions[numbers[tail]])
+                if breaks is not None and self.confidence is not None and not self._is_worded(number):
+                    between = breaks.between(first.start, second.start)
+                    value = self.confidence.of_names_apart(value, *between, divided=bool(breaks.paragraphs))
+                if value < least:
+                    continue
                 yield EntityFact(
                     head=first.name,
                     relation=relation.name,

@@ -38,3 +38,14 @@ def together(documents: Sequence[TextDocument], name: str) -> tuple[TextDocument
         text += document.text
     found = TextDocument(name, text, tuple(sorted(mentions)), tuple(sorted(facts)))
     return found, tuple(starts)
+
+
+def in_groups(
+    documents: Sequence[TextDocument], size: int
+) -> tuple[list[TextDocument], list[tuple[int, ...]]]:
+    """So many documents after each other as one text, and where each of them begins; as they are where it is one."""
+    if size == 1:
+        return list(documents), [(0,)] * len(documents)
+    groups = [documents[first : first + size] for first in range(0, len(documents), size)]
+    texts = [together(group, group[0].id) for group in groups]
+    return [text for text, _ in texts], [starts for _, starts in texts]
