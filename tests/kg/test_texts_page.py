@@ -12,7 +12,7 @@ from tests.platform.pages import EVIL, Page, browse, with_script
 
 from weft.cli.main import main
 from weft.errors import OutputError
-from weft.kg.extraction.entities import EntityFact
+from weft.kg.extraction.entity_fact import EntityFact
 from weft.kg.extraction.text import Marked
 from weft.kg.mentions.document import with_mentions
 from weft.kg.page.texts import texts_page, write_texts_page

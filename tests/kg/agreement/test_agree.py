@@ -9,7 +9,7 @@ import torch
 
 from weft.errors import ConfigError, InputError
 from weft.kg.agreement.agree import with_inverses, without_contradictions
-from weft.kg.extraction.entities import EntityFact
+from weft.kg.extraction.entity_fact import EntityFact
 from weft.kg.read.redocred import redocred_schema
 from weft.kg.schema import Relation, Schema
 from weft.platform.models import find_model

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.kg.agreement.demonyms import country_of, with_countries
-from weft.kg.extraction.entities import EntityFact
+from weft.kg.extraction.entity_fact import EntityFact
 
 
 def fact(head: str, relation: str, tail: str, confidence: float, kinds: tuple[str, str]) -> EntityFact:

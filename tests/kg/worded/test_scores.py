@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from weft.kg.evaluate.raw import Judged
-from weft.kg.extraction.entities import EntityExtractor, EntityFact
+from weft.kg.extraction.entities import EntityExtractor
+from weft.kg.extraction.entity_fact import EntityFact
 from weft.kg.read.documents import GivenFact, TextDocument
 from weft.kg.schema import Relation
 from weft.kg.worded import judge as worded_judge

@@ -51,6 +51,9 @@ def parser() -> Parser:
         help="read every N documents as one long text (1)",
     )
     result.add_argument(
+        "--headings", action="store_true", help="with --together: each document's title as a heading above it"
+    )
+    result.add_argument(
         "--calibrate",
         action="store_true",
         help="fit the model's confidences on this file's part valid first, and save them with it",
@@ -79,6 +82,8 @@ def run(argv: list[str]) -> int:
     at_least(1, together=arguments.together)
     if arguments.by_words and arguments.together > 1:
         raise ConfigError("--by-words is judged document by document: leave --together out")
+    if arguments.headings and arguments.together == 1:
+        raise ConfigError("--headings is for documents that are read together: add --together N")
     from weft.kg.evaluate.judge import calibrated, verdict, words_verdict
     from weft.kg.extraction.entities import EntityExtractor
     from weft.kg.read.funnel import Funnel
@@ -104,7 +109,14 @@ def run(argv: list[str]) -> int:
             found[str(path)] = words_verdict(extractor, path, arguments.split, arguments.part, funnel)
             continue
         found[str(path)] = verdict(
-            extractor, path, form, arguments.split, arguments.part, funnel, arguments.together
+            extractor,
+            path,
+            form,
+            arguments.split,
+            arguments.part,
+            funnel,
+            arguments.together,
+            arguments.headings,
         )
     for reason, items in funnel.listed.items():
         print(f"left out: {len(items)} {reason}, the first: {items[0]}", file=sys.stderr)

@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from weft.kg.extraction.entities import EntityFact
+    from weft.kg.extraction.entity_fact import EntityFact
 
 _PLACE = "LOC"
 

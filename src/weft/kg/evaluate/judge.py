@@ -102,6 +102,7 @@ def verdict(
     part: str = "test",
     funnel: Funnel | None = None,
     size: int = 1,
+    headings: bool = False,
 ) -> Verdict:
     """Judge a model on a file.
 
@@ -114,6 +115,7 @@ def verdict(
         funnel: Counts and lists what cannot be read.
         size: So many documents after each other are read as one text (:func:`weft.kg.read.together.together`): how
             well long texts are read, and how often what has nothing in common is connected.
+        headings: Whether each has its title as a heading then.
 
     Raises:
         ConfigError: The model finds no mentions, or labelled texts are to be read together.
@@ -126,7 +128,7 @@ def verdict(
     if form == "texts":
         texts = read_labelled_texts(path, frozenset(extractor.schema.names))
         return Verdict(texts=score_labelled(extractor, texts))
-    documents, starts = in_groups(documents_of(path, form, split, part, funnel), size)
+    documents, starts = in_groups(documents_of(path, form, split, part, funnel), size, headings=headings)
     same_schema = form == "redocred"
     spans, typed = mention_figures(extractor, documents)
     facts = chosen = across = None
@@ -141,7 +143,7 @@ def verdict(
                 for item in sure
             )
         if split is not None and part != VALID:
-            held_out, _ = in_groups(documents_of(path, form, split, VALID, funnel), size)
+            held_out, _ = in_groups(documents_of(path, form, split, VALID, funnel), size, headings=headings)
             threshold = score_raw(judge(extractor, held_out), held_out).threshold
             chosen = score_raw(judged, documents, threshold)
     return Verdict(

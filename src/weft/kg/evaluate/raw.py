@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from weft.kg.extraction.entities import EntityExtractor, EntityFact
+from weft.kg.extraction.entities import EntityExtractor
+from weft.kg.extraction.entity_fact import EntityFact
 from weft.kg.mentions.document import mentions_in
 from weft.kg.mentions.join import Mention, join_mentions
 from weft.kg.read.documents import TextDocument

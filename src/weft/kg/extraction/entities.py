@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -18,56 +18,26 @@ from weft.kg.dataset.chunks import Chunk, ChunkMention
 from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.evaluate.triples import LEAST
+from weft.kg.extraction.entity_fact import EntityFact
 from weft.kg.extraction.model import vocabulary_and_schema
+from weft.kg.extraction.sections import in_sections
 from weft.kg.mentions.document import with_mentions
 from weft.kg.model.answering import for_answers
 from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.read.apart import Breaks
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
+from weft.kg.read.sections import cut, section_starts
 from weft.kg.represent.document import document_passages
 from weft.kg.represent.entities import EntityExample, entity_batch
 from weft.kg.schema import Relation, Schema
 from weft.kg.worded.scores import LEAST_WORDED, WordedScores, worded_scores
 from weft.train.batching import to_device
 
-Span = tuple[int, int]
 WINDOW, SHARED = 256, 1
 """Tokens of a passage of a text that is too long for one, and chunks that two share. A model of documents that are
 mostly shorter connects more of what has nothing in common, the more it reads at once (docs/results.md, "Long texts").
 """
-
-
-@dataclass(frozen=True)
-class EntityFact:
-    """One fact that a model read out of a text.
-
-    Args:
-        head: Name of an entity of the text.
-        relation: Name of the relation.
-        tail: Name of an entity of the text.
-        confidence: How often such an answer is right; for an uncalibrated model the raw probability of the fact times
-            those of both its names.
-        place: Characters of the head, where it stands nearest to the tail.
-        tail_place: Characters of the tail there.
-        span: Characters of the passage.
-        head_type: What the head is, such as ``"PER"``; empty where that is not known.
-        tail_type: What the tail is.
-    """
-
-    head: str
-    relation: str
-    tail: str
-    confidence: float
-    place: Span
-    tail_place: Span
-    span: Span
-    head_type: str = ""
-    tail_type: str = ""
-
-    def record(self) -> dict[str, object]:
-        """As JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -129,6 +99,8 @@ class EntityExtractor:
     ) -> list[EntityFact]:
         """The facts between the entities of one document, each once, by place; none without two entities.
 
+        A text with headings is read as a whole and section by section: :func:`weft.kg.extraction.sections.in_sections`.
+
         Args:
             document: With its mentions; where it has none, a model that finds mentions looks for them.
             least: Facts of a lower confidence are left out.
@@ -136,6 +108,30 @@ class EntityExtractor:
             funnel: Counts and lists mentions that no tokens fit.
         """
         document = document if document.mentions else self.with_found(document)
+        sure = self.confidence
+        starts = section_starts(document.text) if sure is not None and sure.apart is not None else (0,)
+        if sure is None or len(starts) == 1:
+            found = list(self._facts_in(document, least, batch_size, funnel)[0].values())
+        else:
+            whole, long = self._facts_in(document, 0.0, batch_size, funnel)
+            parts = [
+                (start, self._facts_in(part, 0.0, batch_size, None)[0].values())
+                for start, part in cut(document, starts)
+                if len({item.entity for item in part.mentions}) > 1
+            ]
+            trained = {
+                item.name for number, item in enumerate(self.schema.relations) if not self._is_worded(number)
+            }
+            apart = None if long else sure
+            both = in_sections(document, starts, whole.values(), parts, apart, trained)
+            found = [fact for fact in both if fact.confidence >= least]
+        agreed = without_contradictions(found, self.schema)
+        return sorted(agreed, key=lambda fact: (fact.place, fact.relation, fact.tail_place))
+
+    def _facts_in(
+        self, document: TextDocument, least: float, batch_size: int, funnel: Funnel | None
+    ) -> tuple[dict[tuple[str, str, str], EntityFact], bool]:
+        """The facts of a document as one text, the surest of each, and whether it takes several passages."""
         config = self.model.config
         passages = document_passages(
             document,
@@ -147,7 +143,8 @@ class EntityExtractor:
             window=WINDOW,
         )
         asked = [item for item in passages if len(item[0].types) > 1]
-        far = self.confidence is not None and self.confidence.apart is not None and len(passages) > 1
+        long = len(passages) > 1
+        far = long and self.confidence is not None and self.confidence.apart is not None
         breaks = Breaks.of(document.text) if far else None
         sure: dict[int, float] = {}
         for mention in document.mentions:
@@ -158,8 +155,7 @@ class EntityExtractor:
                 key = fact.head, fact.relation, fact.tail
                 if key not in best or fact.confidence > best[key].confidence:
                     best[key] = fact
-        agreed = without_contradictions(list(best.values()), self.schema)
-        return sorted(agreed, key=lambda fact: (fact.place, fact.relation, fact.tail_place))
+        return best, long
 
     def asked(self, relations: Sequence[Relation]) -> EntityExtractor:
         """The same, which states facts of these relations as well; training never saw them.

@@ -14,7 +14,8 @@ from weft.kg.dataset.chunks import Chunk
 from weft.kg.dataset.text_chunks import entity_words, text_chunks
 from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.evaluate.confidence import Confidence
-from weft.kg.extraction.entities import EntityExtractor, EntityFact, nearest
+from weft.kg.extraction.entities import EntityExtractor, nearest
+from weft.kg.extraction.entity_fact import EntityFact
 from weft.kg.extraction.model import vocabulary_and_schema
 from weft.kg.model.choose import choose_tails
 from weft.kg.model.leafy_chain import LeafyChainModel

@@ -17,8 +17,10 @@ from weft.encoder.answering.precision import Precision, arithmetic_of
 from weft.errors import ConfigError, InputError
 from weft.kg.agreement.demonyms import with_countries
 from weft.kg.extraction.corpus import Found, Source
-from weft.kg.extraction.entities import SHARED, WINDOW, EntityExtractor, EntityFact
+from weft.kg.extraction.entities import SHARED, WINDOW, EntityExtractor
+from weft.kg.extraction.entity_fact import EntityFact
 from weft.kg.extraction.model import TEXT_KIND, TEXT_MODEL, model_kind, model_version
+from weft.kg.extraction.sections import SECTION
 from weft.kg.extraction.tails import TailExtractor
 from weft.kg.link.linker import Linker
 from weft.kg.read.corpus import OTHERS, plain_name, read_corpus
@@ -88,7 +90,7 @@ class TextLoader:
         if isinstance(extractor, TailExtractor):
             versions.append(model_version(find_model("kg", TEXT_MODEL)))
         else:
-            versions.append((WINDOW, SHARED))
+            versions.append((WINDOW, SHARED, SECTION))
         digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in self.seeds if path.is_file()]
         if self.seeds:
             entities = read_seeds(self.seeds, extractor.schema, Funnel()).entities

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from weft.kg.read.documents import GivenFact, Mention, TextDocument
 
@@ -40,10 +41,27 @@ def together(documents: Sequence[TextDocument], name: str) -> tuple[TextDocument
     return found, tuple(starts)
 
 
+def under_heading(document: TextDocument) -> TextDocument:
+    """A document with its id as a heading above it."""
+    above = f"{document.id}{_BETWEEN}"
+    mentions = tuple(
+        item._replace(start=item.start + len(above), end=item.end + len(above)) for item in document.mentions
+    )
+    return replace(document, text=above + document.text, mentions=mentions, sentences=None)
+
+
 def in_groups(
-    documents: Sequence[TextDocument], size: int
+    documents: Sequence[TextDocument], size: int, *, headings: bool = False
 ) -> tuple[list[TextDocument], list[tuple[int, ...]]]:
-    """So many documents after each other as one text, and where each of them begins; as they are where it is one."""
+    """So many documents after each other as one text, and where each of them begins; as they are where it is one.
+
+    Args:
+        documents: With their mentions and facts.
+        size: How many.
+        headings: Whether each has its id as a heading (:func:`under_heading`).
+    """
+    if headings:
+        documents = [under_heading(document) for document in documents]
     if size == 1:
         return list(documents), [(0,)] * len(documents)
     groups = [documents[first : first + size] for first in range(0, len(documents), size)]
