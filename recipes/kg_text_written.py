@@ -49,6 +49,16 @@ def measuring(*, open_ones: bool = True) -> list[TextDocument]:
     return [text for number, text in enumerate(read_written(open_ones=open_ones)) if _measures(number)]
 
 
+def kinds(path: Path = HERE / "written.txt") -> dict[str, str]:
+    """What kind of text each is, by its id: "minutes", "press release"."""
+    blocks = re.split(r"\n\s*\n", path.read_text(encoding="utf-8"))
+    return {
+        f"written-{number}": block.strip().splitlines()[0].removeprefix("#").strip()
+        for number, block in enumerate(blocks)
+        if block.strip()
+    }
+
+
 def _chooses(number: int) -> bool:
     return number % 10 == 7
 
