@@ -7,7 +7,6 @@ from torch import Tensor, nn
 from weft.absa.config import AbsaConfig
 from weft.absa.model.weft_absa import Answer
 from weft.absa.represent.batch import Pairs
-from weft.encoder.embeddings import TokenInputs
 from weft.encoder.encoder import Encoder
 from weft.encoder.heads import ClassificationHead
 from weft.encoder.pooling import ClsPooler, GatePooler
@@ -36,12 +35,12 @@ class PairBert(nn.Module):
 
     def forward(self, pairs: Pairs, embedded: Tensor | None = None, need_maps: bool = False) -> Answer:
         """Answer a batch; arguments as :meth:`weft.absa.model.weft_absa.WeftAbsa.forward`."""
-        inputs = TokenInputs(pairs.input_ids, pairs.token_type_ids) if embedded is None else embedded
+        inputs = pairs.inputs(self.config.encoder.type_vocab_size) if embedded is None else embedded
         output = self.encoder(inputs, pairs.attention_mask, need_maps=need_maps)
         pooled: Tensor = self.pooler(output.last_hidden_state, pairs.attention_mask)
         return Answer(self.head(pooled), output.maps or ())
 
     def embed(self, pairs: Pairs) -> Tensor:
         """The embeddings ``(contexts, seq, hidden)`` that :meth:`forward` takes as ``embedded``."""
-        embedded: Tensor = self.encoder.embeddings(TokenInputs(pairs.input_ids, pairs.token_type_ids))
+        embedded: Tensor = self.encoder.embeddings(pairs.inputs(self.config.encoder.type_vocab_size))
         return embedded

@@ -13,7 +13,6 @@ from weft.absa.model.context_pooling import ContextVector
 from weft.absa.model.weft_absa import Answer, inner_tokens, masked_mean
 from weft.absa.represent.batch import Pairs, Questions
 from weft.condition.quasi import QuasiConfig, QuasiContext, QuasiStructure
-from weft.encoder.embeddings import TokenInputs
 from weft.encoder.encoder import PLAIN, Encoder
 from weft.encoder.heads import ClassificationHead
 from weft.encoder.layer import EncoderLayer
@@ -83,7 +82,7 @@ class QacgOfficial(nn.Module):
             embedded: ``(contexts, seq, hidden)``, the embeddings where they were made outside.
             need_maps: Whether to return every layer's maps: softmax part, quasi part and gate.
         """
-        inputs = TokenInputs(pairs.input_ids, pairs.token_type_ids) if embedded is None else embedded
+        inputs = pairs.inputs(self.config.encoder.type_vocab_size) if embedded is None else embedded
         structure = QuasiStructure(self.context_embeddings(pairs.context_ids))
         output = self.encoder(inputs, pairs.attention_mask, structure, need_maps=need_maps)
         pooled: Tensor = self.pooler(output.last_hidden_state, pairs.attention_mask)
@@ -91,7 +90,7 @@ class QacgOfficial(nn.Module):
 
     def embed(self, pairs: Pairs) -> Tensor:
         """The embeddings ``(contexts, seq, hidden)`` that :meth:`forward` takes as ``embedded``."""
-        embedded: Tensor = self.encoder.embeddings(TokenInputs(pairs.input_ids, pairs.token_type_ids))
+        embedded: Tensor = self.encoder.embeddings(pairs.inputs(self.config.encoder.type_vocab_size))
         return embedded
 
 

@@ -19,6 +19,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from weft.absa.records import UNKNOWN, Sentence
+from weft.encoder.embeddings import TokenInputs
 from weft.errors import ConfigError, InputError
 from weft.train.batching import pad
 
@@ -105,6 +106,10 @@ class Pairs(_Batch):
     attention_mask: Tensor
     context_ids: Tensor
     labels: Tensor | None = None
+
+    def inputs(self, types: int) -> TokenInputs:
+        """What an encoder reads; without the second part's type where it has fewer than two (RoBERTa, MPNet)."""
+        return TokenInputs(self.input_ids, self.token_type_ids if types > 1 else None)
 
 
 @dataclass(frozen=True)
