@@ -57,6 +57,7 @@ class Trial:
         if arguments.quick:
             self.holdout, self.dev = self.holdout.subset(range(8)), self.dev.subset(range(8))
         self.kinds = arguments.kind or list(KINDS)
+        self.seeds = {kind: min(KINDS[kind][1], arguments.seeds) for kind in KINDS}
         self.start = prune_vocabulary(load_pretrained(arguments.start))
         self.path = arguments.out / "trial.jsonl"
         lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
@@ -111,12 +112,12 @@ class Trial:
     def run(self) -> None:
         """Rates, then seeds, kind by kind."""
         if self.arguments.rate is not None:
-            every = [(seed, kind) for kind in self.kinds for seed in range(KINDS[kind][1])]
+            every = [(seed, kind) for kind in self.kinds for seed in range(self.seeds[kind])]
             for seed, kind in sorted(every, key=lambda one: one[0]):
                 self.asked(kind, self.arguments.rate, seed, "dev")
             return
         for kind in self.kinds:
-            seeds = KINDS[kind][1]
+            seeds = self.seeds[kind]
             if kind == "qacg":
                 # What the start alone is worth: at the rate of the open one.
                 rate = self.best("qacg, open")
@@ -144,6 +145,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=220)
     parser.add_argument("--rate", type=float, help="of all kinds, in place of the better one of two")
     parser.add_argument("--kind", action="append", choices=list(KINDS), help="only this; may be repeated")
+    parser.add_argument("--seeds", type=int, default=3, help="at most so many of each kind (3)")
     parser.add_argument("--quick", action="store_true", help="a few sentences: a smoke test")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -151,7 +153,7 @@ def main() -> None:
     trial = Trial(arguments)
     trial.run()
     for kind in trial.kinds:
-        seeds = KINDS[kind][1]
+        seeds = trial.seeds[kind]
         rate = trial.best("qacg, open" if kind == "qacg" else kind)
         rows = [trial.asked(kind, rate, seed, "dev") for seed in range(seeds)]
         cells: list[str] = []
