@@ -85,6 +85,34 @@ def test_from_a_folder_to_an_answer(extracted: Path, tree: Path, out: pytest.Cap
     assert {place["document"] for place in places} == {"shapes/first.py"}
 
 
+def test_a_store_is_shown_without_a_name(
+    extracted: Path, tmp_path: Path, out: pytest.CaptureFixture[str]
+) -> None:
+    graph = Graph.load(extracted)
+    assert main(["kg", "show", str(extracted), "--limit", "2"]) == 0
+    first, *lines = out.readouterr().out.splitlines()
+    assert first == f"{len(graph)} facts about {len(graph.entities)} entities"
+    assert lines[-1] == f"and {len(graph) - 4} more (--limit)"
+    assert main(["kg", "show", str(extracted), "--json", "--limit", str(len(graph))]) == 0
+    record = json.loads(out.readouterr().out)
+    assert record.keys() == {"entities", "count", "facts"}
+    assert (record["entities"], record["count"]) == (len(graph.entities), len(graph))
+    sure = [fact["confidence"] for fact in record["facts"]]
+    assert sure == sorted(sure, reverse=True)
+    assert len({(fact["head"], fact["relation"], fact["tail"]) for fact in record["facts"]}) == len(graph)
+    page = tmp_path / "page.html"
+    assert main(["kg", "show", str(extracted), "--html", str(page)]) == 2
+    assert (
+        "around an entity, and none is named (name one, such as 'first.Reader.load')" in out.readouterr().err
+    )
+    assert not page.exists()
+
+
+def test_a_store_is_no_corpus(extracted: Path, out: pytest.CaptureFixture[str]) -> None:
+    assert main(["kg", "facts", str(extracted)]) == 3
+    assert "a store of facts, not texts (`weft kg show STORE` prints its facts)" in out.readouterr().err
+
+
 def test_a_second_run_reads_nothing_and_another_store_is_the_same(
     extracted: Path, tree: Path, tmp_path: Path, out: pytest.CaptureFixture[str]
 ) -> None:

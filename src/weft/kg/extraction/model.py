@@ -15,6 +15,7 @@ from weft.kg.languages import LANGUAGES, find_language
 from weft.kg.languages.language import Language
 from weft.kg.read.corpus import SUFFIXES, hidden, paths_below
 from weft.kg.schema import Schema
+from weft.kg.storage.manifest import is_store
 from weft.platform.reading import SETTINGS_BYTES, raising, read_object
 
 CODE_MODEL, TEXT_MODEL = "kg-python-small", "kg-text-small"
@@ -93,7 +94,7 @@ def model_for(corpus: Path) -> str:
         corpus: A folder or a file.
 
     Raises:
-        InputError: A file of another kind, or a folder that holds neither texts nor source code.
+        InputError: A file of another kind, a store, or a folder that holds neither texts nor source code.
     """
     languages = [find_language(name) for name in LANGUAGES]
     sources = tuple(suffix for language in languages for suffix in language.suffixes)
@@ -116,6 +117,10 @@ def model_for(corpus: Path) -> str:
             others[path.suffix.lower() or "no suffix"] += 1
     if texts:
         return TEXT_MODEL
+    if is_store(corpus):
+        raise InputError(
+            "a store of facts, not texts", where=str(corpus), hint="`weft kg show STORE` prints its facts"
+        )
     code = " or ".join(language.name for language in languages)
     raise InputError(
         f"no text and no file of {code} in it, but {listed(others)}" if others else "holds no file",

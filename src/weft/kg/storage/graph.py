@@ -221,11 +221,11 @@ class Graph:
         rows = self.names.filter(pc.field("entity") == entity)
         return [name for name in rows["name"].to_pylist() if name != entity]
 
-    def facts(self, entity: str, limit: int | None = None) -> list[Fact]:
+    def facts(self, entity: str | None = None, limit: int | None = None) -> list[Fact]:
         """The facts with this entity as head or as tail, the surest first.
 
         Args:
-            entity: As :meth:`entity` gives it.
+            entity: As :meth:`entity` gives it; every entity's facts where None.
             limit: Most facts; all where None.
         """
         rows = self._rows_of(entity)
@@ -233,7 +233,7 @@ class Graph:
         best = rows[np.lexsort((rows, -sure))][:limit]
         return _facts(self.triples.take(pa.array(best)), best)
 
-    def count(self, entity: str) -> int:
+    def count(self, entity: str | None = None) -> int:
         """How many facts :meth:`facts` has to give."""
         return len(self._rows_of(entity))
 
@@ -296,7 +296,9 @@ class Graph:
             zip(self.documents["document"].to_pylist(), self.documents["model"].to_pylist(), strict=True)
         )
 
-    def _rows_of(self, entity: str) -> NDArray[np.int64]:
+    def _rows_of(self, entity: str | None) -> NDArray[np.int64]:
+        if entity is None:
+            return np.arange(len(self), dtype=np.int64)
         return np.union1d(_rows(self._heads, entity), _rows(self._tails, entity))
 
     @cached_property

@@ -1,9 +1,10 @@
-"""``weft kg show``: the facts of an entity, each with the sentence that states it."""
+"""``weft kg show``: the surest facts of a store or of an entity, each with the sentence that states it."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from weft.cli.options import Parser, add_html, add_json, add_only, add_store
@@ -15,9 +16,16 @@ if TYPE_CHECKING:
 
 def parser() -> Parser:
     """The arguments of ``weft kg show``."""
-    result = Parser("kg show", "Print what a store knows of an entity, and where that is said.")
+    result = Parser(
+        "kg show", "Print what a store knows, all in all or of an entity, and where that is said."
+    )
     add_store(result)
-    result.add_argument("entity", metavar="ENTITY", help="a name, an alias, the end of a qualified name")
+    result.add_argument(
+        "entity",
+        nargs="?",
+        metavar="ENTITY",
+        help="a name, an alias, the end of a qualified name (the surest facts of all entities)",
+    )
     result.add_argument("--limit", type=int, default=30, metavar="N", help="print the N surest facts (30)")
     result.add_argument("--places", type=int, default=1, metavar="N", help="sentences of each fact (1)")
     add_html(result, "an interactive page of what lies around")
@@ -36,15 +44,21 @@ def run(argv: list[str]) -> int:
     for name in ("limit", "places"):
         if getattr(arguments, name) < 1:
             raise ConfigError(f"--{name} is {getattr(arguments, name)}; it must be at least 1")
-    from weft.kg.storage.entity_record import entity_record, surest_facts
+    from weft.kg.storage.entity_record import entity_record, store_record, surest_facts
     from weft.kg.storage.graph import Graph
 
     graph = Graph.load(arguments.store, arguments.only)
-    entity = graph.entity(arguments.entity)
+    entity = None if arguments.entity is None else graph.entity(arguments.entity)
     if arguments.html is not None:
         from weft.kg.page.neighbourhood import neighbourhood
         from weft.kg.page.write import write_page
 
+        if entity is None:
+            raise ConfigError(
+                "--html draws what lies around an entity, and none is named",
+                where=str(arguments.store),
+                hint=_most_told(graph),
+            )
         around = neighbourhood(graph, entity, nodes=arguments.nodes, depth=arguments.depth)
         write_page(graph, around, arguments.html)
         drawn = counted(len(around.rings), "entity", "entities"), counted(len(around.facts), "fact")
@@ -52,22 +66,27 @@ def run(argv: list[str]) -> int:
         return 0
     facts = surest_facts(graph, entity, arguments.limit)
     if arguments.json:
-        print(json.dumps(entity_record(graph, entity, facts), ensure_ascii=False))
+        record = store_record(graph, facts) if entity is None else entity_record(graph, entity, facts)
+        print(json.dumps(record, ensure_ascii=False))
         return 0
     _print(graph, entity, facts, arguments.places)
     return 0
 
 
-def _print(graph: Graph, entity: str, facts: list[Fact], places: int) -> None:
+def _print(graph: Graph, entity: str | None, facts: list[Fact], places: int) -> None:
     from rich.console import Console
     from rich.text import Text
 
     console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
-    also = graph.spellings(entity)
-    called = f" (also {', '.join(also[:8])})" if also else ""
     count = graph.count(entity)
-    kind = f", {graph.kind(entity)}" if graph.kind(entity) else ""
-    console.print(Text.assemble((entity, "bold"), f"{kind}{called}: {counted(count, 'fact')}"))
+    if entity is None:
+        sizes = counted(count, "fact"), counted(len(graph.entities), "entity", "entities")
+        console.print(f"{sizes[0]} about {sizes[1]}")
+    else:
+        also = graph.spellings(entity)
+        called = f" (also {', '.join(also[:8])})" if also else ""
+        kind = f", {graph.kind(entity)}" if graph.kind(entity) else ""
+        console.print(Text.assemble((entity, "bold"), f"{kind}{called}: {counted(count, 'fact')}"))
     width = 6 if any(fact.origin == "tree" for fact in facts) else 4
     for fact in facts:
         sure = "stated" if fact.origin == "tree" else f"{fact.confidence:.2f}".ljust(width)
@@ -83,3 +102,9 @@ def _print(graph: Graph, entity: str, facts: list[Fact], places: int) -> None:
             console.print(Text(f"      {place.document}:{place.line}{by}", style="dim"), overflow="fold")
     if count > len(facts):
         console.print(f"and {count - len(facts)} more (--limit)")
+
+
+def _most_told(graph: Graph) -> str | None:
+    """The entity that most facts speak of, as a hint."""
+    told = Counter(name for fact in graph.facts() for name in (fact.head, fact.tail))
+    return f"name one, such as {told.most_common(1)[0][0]!r}" if told else None
