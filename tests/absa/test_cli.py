@@ -231,7 +231,12 @@ BAD = [
     (("predict", __file__, "--aspect", "price"), 3, "is a file of an unknown kind"),
     (("predict", TEXT, "--aspect", "price", "-o", "absent/o.csv"), 8, "absent/o.csv: cannot be written"),
     (("predict", TEXT, "--aspect", "price", "-o", "."), 8, "is a folder: name a file"),
-    (("predict", TEXT, "--aspects", "absent.txt"), 3, "absent.txt: is not there"),
+    (
+        ("predict", TEXT, "--aspects", "absent.txt"),
+        3,
+        "absent.txt: is not there, and --aspects is a file with one aspect per line (look at the path's "
+        "spelling; --aspect takes one in words and may be repeated)",
+    ),
     (("predict", TEXT, "--aspect", "price", "--threads", "0"), 2, "threads is 0"),
     (("predict", TEXT, "--aspect", "price", "--device", "abacus"), 2, "device is 'abacus'"),
     (("predict", TEXT, "--aspect", "price", "--model", "absent"), 4, "'absent': no such model"),

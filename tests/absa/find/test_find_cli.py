@@ -115,7 +115,7 @@ def test_texts_in_another_language_are_counted(find, tmp_path):
     )
     code, out, _ = find(table)
     assert code == 0
-    assert out.splitlines()[1].startswith("1 seem to be in another language than English")
+    assert out.splitlines()[1].startswith("1 text seems to be in another language than English")
     assert json.loads(find(table, "--json")[1])["other_languages"] == 1
 
 
@@ -126,6 +126,6 @@ def test_targets_that_no_text_mentions_are_counted(find, tmp_path):
     code, _, err = find(*asked, name="predict")
     assert (code, err) == (
         0,
-        "weft absa predict: 1 of 2 questions name a target that their text does not mention: answered none\n",
+        "weft absa predict: 1 of 2 questions names a target that its text does not mention: answered none\n",
     )
     assert find(*asked, "--quiet", name="predict")[2] == ""

@@ -202,11 +202,22 @@ class Tally:
 
     def lines(self) -> list[str]:
         """What there is to say, a line each."""
-        told = (
-            (self.unmentioned, "name a target that their text does not mention: answered none"),
-            (self.foreign, "are about texts that seem to be in another language than English"),
+        one_or_more = (
+            (
+                self.unmentioned,
+                "names a target that its text does not mention: answered none",
+                "name a target that their text does not mention: answered none",
+            ),
+            (
+                self.foreign,
+                "is about a text that seems to be in another language than English",
+                "are about texts that seem to be in another language than English",
+            ),
         )
-        return [f"{count:,} of {self.questions:,} questions {what}" for count, what in told if count]
+        of_all = f"of {self.questions:,} {'question' if self.questions == 1 else 'questions'}"
+        return [
+            f"{count:,} {of_all} {one if count == 1 else more}" for count, one, more in one_or_more if count
+        ]
 
 
 def flat(record: dict[str, Any]) -> dict[str, Any]:

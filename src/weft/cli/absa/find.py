@@ -13,7 +13,7 @@ from weft.cli.absa.arguments import add_answers, load_asker
 from weft.cli.absa.tables import add_input_format
 from weft.cli.options import Parser, add_out
 from weft.cli.table import table
-from weft.errors import ConfigError, InputError, PartialFailure
+from weft.errors import ConfigError, InputError, PartialFailure, counted
 from weft.platform.files import check_output
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def several(arguments: argparse.Namespace, command: str = "absa find") -> int:
     if problems.count:
         for line in problems.lines():
             print(f"weft {command}: {line}", file=sys.stderr)
-        raise PartialFailure(f"{problems.count} rows could not be used; the others went through")
+        raise PartialFailure(f"{counted(problems.count, 'row')} could not be used; the others went through")
     return 0
 
 
@@ -174,10 +174,12 @@ def _told(summary: Summary) -> str:
         for aspect in aspects[:_SHOWN]
     ]
     heads = ["aspect", ">judged", *(f">{name}" for name in ORDER), "as", "for example"]
-    lines = [f"{summary.texts:,} texts, {summary.silent:,} without a judgement"]
+    texts = "text" if summary.texts == 1 else "texts"
+    lines = [f"{summary.texts:,} {texts}, {summary.silent:,} without a judgement"]
     if summary.foreign:
+        seem = "text seems" if summary.foreign == 1 else "texts seem"
         lines.append(
-            f"{summary.foreign:,} seem to be in another language than English, which the models do not read"
+            f"{summary.foreign:,} {seem} to be in another language than English, which the models do not read"
         )
     if rows:
         lines.append(table(heads, rows))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from weft.cli.absa.arguments import add_columns
 from weft.cli.options import Parser
-from weft.errors import ConfigError, InputError, PartialFailure
+from weft.errors import ConfigError, InputError, PartialFailure, counted
 
 if TYPE_CHECKING:
     from weft.absa.records import Corpus
@@ -101,4 +101,6 @@ def report_problems(corpus: Corpus, command: str) -> None:
     if corpus.problems.count:
         for line in corpus.problems.lines():
             print(f"weft absa {command}: {line}", file=sys.stderr)
-        raise PartialFailure(f"{corpus.problems.count} rows could not be used; the others were measured")
+        raise PartialFailure(
+            f"{counted(corpus.problems.count, 'row')} could not be used; the others were measured"
+        )

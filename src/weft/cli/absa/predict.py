@@ -12,7 +12,7 @@ from weft.cli.absa.arguments import add_answers, add_columns, add_questions, loa
 from weft.cli.absa.tables import add_input_format
 from weft.cli.options import Parser, add_out
 from weft.cli.table import table
-from weft.errors import ConfigError, InputError, PartialFailure
+from weft.errors import ConfigError, InputError, PartialFailure, counted
 from weft.platform.files import check_output
 from weft.platform.reading import lines
 
@@ -84,6 +84,12 @@ def run(argv: list[str]) -> int:
 def _lines(path: Path | None) -> list[str]:
     if path is None:
         return []
+    if not path.exists():
+        raise InputError(
+            "is not there, and --aspects is a file with one aspect per line",
+            where=str(path),
+            hint="look at the path's spelling; --aspect takes one in words and may be repeated",
+        )
     found = [line.strip() for line in lines(path) if line.strip()]
     if not found:
         raise InputError("holds no aspect", where=str(path))
@@ -180,7 +186,7 @@ def _table(arguments: argparse.Namespace, aspects: list[str]) -> int:
     if problems.count:
         for line in problems.lines():
             print(f"weft absa predict: {line}", file=sys.stderr)
-        raise PartialFailure(f"{problems.count} rows could not be used; the others went through")
+        raise PartialFailure(f"{counted(problems.count, 'row')} could not be used; the others went through")
     return 0
 
 
