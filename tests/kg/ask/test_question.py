@@ -101,8 +101,15 @@ def test_what_cannot_be_answered_is_said(store: Path, capsys: pytest.CaptureFixt
             answer(graph, f"Who founded {unknown}?")
     with pytest.raises(InputError, match="which is no relation of the store"):
         answer(graph, "How tall is Karin Ek?")
-    with pytest.raises(InputError, match="nothing"):
+    with pytest.raises(InputError, match="names 'Karin Ek', and asks nothing of it"):
         answer(graph, "Karin Ek")
+    for denied in (
+        "Who did not found Kestrel Line?",
+        "Who didn’t found Kestrel Line?",
+        "Who never founded Kestrel Line?",
+    ):
+        with pytest.raises(InputError, match="asks of 'Kestrel Line' what is not so"):
+            answer(graph, denied)
     for option in (("--limit", "0"), ("--at-least", "1.5")):
         assert main(["kg", "ask", str(store), "Who founded Kestrel Line?", *option]) == 2
     for question in ("?", "Where was Karin Ek born?"):

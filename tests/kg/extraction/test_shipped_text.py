@@ -117,7 +117,8 @@ def test_what_is_of_another_kind_or_language_is_said(
     assert report["others"] == {".csv": 1}
     assert report["foreign"] == [["papers/de.txt", "de"]]
     assert dict(report["failed"]) == {
-        "latin.txt": "not UTF-8: invalid continuation byte at byte 7 (convert it, as `iconv -f latin1 -t utf-8` does)",
+        "latin.txt": "not UTF-8: invalid continuation byte at byte 7 "
+        "(convert it, as `iconv -f windows-1252 -t utf-8` does)",
         "office.txt": "a zip archive, as .odt and .epub are: save it as text, HTML, PDF or .docx",
     }
     assert "1 file of another kind not read: 1 .csv" in err

@@ -97,7 +97,6 @@ def test_plain_text_is_linked_to_the_names_of_a_seed(
         str(model),
         "-o",
         str(store),
-        "--quiet",
         "--workers",
         "1",
     ]
@@ -116,6 +115,72 @@ def test_plain_text_is_linked_to_the_names_of_a_seed(
     seed.write_text("head,relation,tail\n", encoding="utf-8")
     with pytest.raises(InputError, match="names no entity"):
         TextLoader(model, (seed,))()
+
+
+def extract_notes(folder: Path, store: Path, *options: str) -> int:
+    return main(["kg", "extract", str(folder), "-o", str(store), "--workers", "1", *options])
+
+
+def test_what_cannot_be_read_is_not_gone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, store = tmp_path / "notes", tmp_path / "store"
+    folder.mkdir()
+    for name in ("a.txt", "b.txt"):
+        (folder / name).write_text("Nora Blix was born in Bergen.", encoding="utf-8")
+    (folder / "c.jsonl").write_text('{"id": "x", "text": "Bo was born in Oslo."}\n', encoding="utf-8")
+    assert extract_notes(folder, store) == 0
+    (folder / "a.txt").write_bytes(b"Nora Blix was born in N\xeemes.")
+    (folder / "b.txt").unlink()
+    capsys.readouterr()
+    assert extract_notes(folder, store, "--prune") == 9
+    printed = capsys.readouterr()
+    assert "not read: a.txt: not UTF-8" in printed.err
+    assert "1 document taken out: notes/b.txt" in printed.out
+    known = Graph.load(store)
+    stated = [place.document for fact in known.facts("Bergen") for place in known.places(fact.row)]
+    assert set(stated) == {"notes/a.txt"}
+    # A line that cannot be read may be any document of the file.
+    (folder / "c.jsonl").write_text('{"id": "x", "text": "Bo was', encoding="utf-8")
+    assert extract_notes(folder, store, "--prune") == 9
+    assert "taken out" not in capsys.readouterr().out
+    assert "Oslo" in Graph.load(store).entities
+
+
+def test_two_corpora_of_one_name_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for year, town in (("2023", "Bergen"), ("2024", "Oslo")):
+        (tmp_path / year).mkdir()
+        (tmp_path / year / "report.txt").write_text(f"Nora Blix was born in {town}.", encoding="utf-8")
+    store = tmp_path / "store"
+    assert extract_notes(tmp_path / "2023" / "report.txt", store) == 0
+    assert extract_notes(tmp_path / "2023" / "report.txt", store) == 0
+    assert "another place" not in capsys.readouterr().err
+    assert extract_notes(tmp_path / "2024" / "report.txt", store) == 0
+    assert (
+        "read from another place before: documents of the same names took the place"
+        in capsys.readouterr().err
+    )
+    assert extract_notes(tmp_path / "2023" / "report.txt", store, "--name", "older", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["moved"] is False
+    assert {"Bergen", "Oslo"} <= set(Graph.load(store).entities)
+    assert str(tmp_path) not in (store / "manifest.json").read_text(encoding="utf-8")
+
+
+def test_a_seed_says_what_of_it_is_not_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text, seed = tmp_path / "a.txt", tmp_path / "seed.csv"
+    text.write_text("Nora Blix was born in Bergen.", encoding="utf-8")
+    seed.write_text(
+        "head;relation;tail\nNora Blix;place_of_birth;Bergen\nNora Blix;met;Bo\nx;y\n", encoding="utf-8"
+    )
+    told = (
+        "left out: seed triples whose relation is not in the schema (1), the first: seed.csv:3: Nora Blix met Bo\n"
+        "left out: seed lines that cannot be read (1), the first: seed.csv:4: 'x;y' is no head, relation and tail\n"
+    )
+    assert extract_notes(text, tmp_path / "store", "--seed", str(seed)) == 0
+    assert told in capsys.readouterr().err
+    assert main(["kg", "facts", str(text), "--seed", str(seed)]) == 0
+    assert told in capsys.readouterr().err
+    seed.write_text("head,relation\nx,y\n", encoding="utf-8")
+    assert main(["kg", "facts", str(text), "--seed", str(seed)]) == 3
+    assert "names no entity of the model's relations: seed.csv:1" in capsys.readouterr().err
 
 
 def test_the_sentences_of_two_places() -> None:

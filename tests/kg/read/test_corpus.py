@@ -33,6 +33,47 @@ def test_a_folder_of_text(tmp_path: Path) -> None:
     assert funnel.failures == 0
 
 
+def test_links_hidden_folders_and_other_peoples(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    for below in (".git/a.txt", "node_modules/b/README.md", "lib/site-packages/c.txt", ".d.txt", "e.txt"):
+        (corpus / below).parent.mkdir(parents=True, exist_ok=True)
+        (corpus / below).write_text("Words.")
+    (tmp_path / "aside").mkdir()
+    (tmp_path / "aside" / "f.txt").write_text("Words.")
+    (corpus / "folder").symlink_to(tmp_path / "aside")
+    (corpus / "file.txt").symlink_to(tmp_path / "aside" / "f.txt")
+    (corpus / "broken.txt").symlink_to(tmp_path / "nowhere.txt")
+    os.mkfifo(corpus / "pipe.txt")
+    funnel = Funnel()
+    assert [document.id for document in read_corpus([corpus], funnel)] == ["e.txt", "file.txt"]
+    assert funnel.noted[OTHERS] == {"linked folder": 1}
+    assert funnel.listed == {
+        "files that cannot be read": ["broken.txt: a link that leads nowhere", "pipe.txt: no regular file"]
+    }
+
+
+PAGE = "<html><head><meta charset={}></head><body><p>Zürich – “Limmat”</p></body></html>"
+
+
+@pytest.mark.parametrize(
+    ("written", "declared"),
+    [("utf-8", "iso-8859-1"), ("cp1252", "windows-1252"), ("cp1252", "'ISO-8859-1'"), ("utf-16", "utf-8")],
+)
+def test_a_page_in_the_encoding_that_it_declares(tmp_path: Path, written: str, declared: str) -> None:
+    page = tmp_path / "page.html"
+    page.write_bytes(PAGE.format(declared).encode(written))
+    assert [document.text for document in read_corpus([page], Funnel())] == ["Zürich – “Limmat”"]
+
+
+@pytest.mark.parametrize("declared", ["klingon", "shift_jis", "utf-8"])
+def test_a_page_in_another_encoding_than_it_declares(tmp_path: Path, declared: str) -> None:
+    page = tmp_path / "page.html"
+    page.write_bytes(PAGE.format(declared).encode("cp1252"))
+    funnel = Funnel()
+    assert list(read_corpus([page], funnel)) == []
+    assert f"neither UTF-8 nor {declared}, as it says" in funnel.listed["files that cannot be read"][0]
+
+
 def test_what_lies_in_a_store_below_is_not_met(tmp_path: Path) -> None:
     create_store(tmp_path / "graphs" / "store", Schema((Relation("knows", "of two persons"),)))
     (tmp_path / "graphs" / "store" / "index").mkdir()
@@ -79,7 +120,7 @@ def test_what_cannot_be_read_is_listed_and_the_rest_is_read(tmp_path: Path) -> N
     kept = without_repeats(read_corpus([tmp_path], funnel), funnel)
     assert [document.id for document in kept] == ["good.txt", "a", "many.jsonl:7", "7"]
     assert funnel.listed["files that cannot be read"] == [
-        "bad.txt: not UTF-8: unexpected end of data at byte 3 (convert it, as `iconv -f latin1 -t utf-8` does)"
+        "bad.txt: not UTF-8: unexpected end of data at byte 3 (convert it, as `iconv -f windows-1252 -t utf-8` does)"
     ]
     assert funnel.listed["empty documents"] == ["empty.txt"]
     assert funnel.listed["documents with an id that another has"] == ["a", "good.txt"]

@@ -137,7 +137,7 @@ def test_a_file_that_is_no_python_is_listed_and_costs_an_exit_code(
     shutil.copy(tree / "inner" / "second.py", corpus)
     (corpus / "broken.py").write_text("def f(:\n")
     (corpus / "latin.py").write_bytes(b"name = '\xe9'\n")
-    assert main(["kg", "extract", str(corpus), "-o", str(tmp_path / "s"), "--workers", "1", "--quiet"]) == 9
+    assert main(["kg", "extract", str(corpus), "-o", str(tmp_path / "s"), "--workers", "1"]) == 9
     printed = out.readouterr()
     assert "not read: shapes/broken.py: not Python" in printed.err
     assert "not read: shapes/latin.py: not text" in printed.err

@@ -86,7 +86,7 @@ def test_the_command(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     }
     assert out.endswith("new facts between two entities of the seed: 0\n")
     assert (
-        "left out: 1 seed triples whose relation is not in the schema, the first: seed.csv:4: Cy met Bo"
+        "left out: seed triples whose relation is not in the schema (1), the first: seed.csv:4: Cy met Bo"
         in err
     )
     schema = tmp_path / "schema.yaml"

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 import rdflib
 
-from weft.errors import ConfigError, OutputError
+from weft.cli.main import main
+from weft.errors import ConfigError, InputError, OutputError
 from weft.kg.storage.export import FORMATS, export
 from weft.kg.storage.graph import Graph
 from weft.kg.storage.rdf import ASSERTION, ENTITY, RELATION, TERM, iri, ntriples
@@ -152,12 +153,26 @@ def test_facts_that_are_not_kept_stay_behind(store: Path, tmp_path: Path) -> Non
     assert len((tmp_path / "jsonl").read_text().splitlines()) == 2
 
 
+@pytest.mark.parametrize("name", ["", "  "])
+def test_an_empty_name_is_nobody(store: Path, name: str) -> None:
+    graph = Graph.load(store)
+    assert graph.find(name) is None
+    assert graph.with_other_article(name) is None
+    with pytest.raises(InputError, match="no name is given"):
+        graph.entity(name)
+
+
 def test_what_is_refused(store: Path, tmp_path: Path) -> None:
     graph = Graph.load(store)
     with pytest.raises(ConfigError, match=r"no format 'pdf' \(one of: ntriples, turtle, jsonld, graphml"):
         export(graph, "pdf", tmp_path / "out")
     with pytest.raises(OutputError, match="cannot be written: No such file"):
         export(graph, "jsonl", tmp_path / "no" / "out")
+    for form, inside in (("jsonl", "manifest.json"), ("turtle", "new.ttl"), ("parquet", "folder")):
+        with pytest.raises(OutputError, match="lies in the store"):
+            export(graph, form, store / inside)
+    assert main(["kg", "show", str(store), "Ada", "--html", str(store / "page.html")]) == 8
+    assert Graph.load(store).triples.equals(graph.triples)
     (tmp_path / "there").mkdir()
     with pytest.raises(OutputError, match="File exists"):
         export(graph, "neo4j", tmp_path / "there")

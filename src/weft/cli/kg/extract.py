@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.cli.kg.endpoint import add_endpoint, endpoint_of, report_tally
-from weft.cli.kg.met import say_met
+from weft.cli.kg.met import say_met, say_unused
 from weft.cli.options import (
     Parser,
     add_beams,
@@ -23,7 +23,9 @@ from weft.cli.options import (
     add_precision,
     add_ray,
     add_workers,
+    at_least,
     limits_of,
+    share,
 )
 from weft.errors import PartialFailure, counted
 
@@ -102,6 +104,8 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run ``weft kg extract``; exit code 9 where documents could not be read."""
     arguments = parser().parse_args(argv)
+    at_least(1, threads=arguments.threads)
+    share(near=arguments.near, least_confidence=arguments.least_confidence)
     from weft.kg.extraction.extract import Extraction, extract
     from weft.kg.storage.graph import Graph
 
@@ -129,6 +133,13 @@ def run(argv: list[str]) -> int:
         print(WORTH, file=sys.stderr)
     for document, message in report.failed:
         print(f"not read: {document}: {message}", file=sys.stderr)
+    say_unused(report.unused)
+    if report.moved:
+        print(
+            "a corpus of this name was read from another place before: documents of the same names took the place of "
+            "its own; --name keeps two corpora apart",
+            file=sys.stderr,
+        )
     say_met(report.others, report.foreign)
     if report.tally is not None:
         report_tally(report.tally)
@@ -141,7 +152,7 @@ def run(argv: list[str]) -> int:
     graph = Graph.load(arguments.out)
     if arguments.json:
         print(json.dumps({**report.record(), "kept": len(graph)}, ensure_ascii=False))
-    else:
+    elif not arguments.quiet:
         _print(report, graph.num_places, len(graph))
     if report.failed:
         raise PartialFailure(f"{counted(len(report.failed), 'document')} could not be read")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.cli.kg.endpoint import add_endpoint, endpoint_of, report_tally
-from weft.cli.kg.met import say_met
+from weft.cli.kg.met import say_met, say_unused
 from weft.cli.options import (
     Parser,
     add_beams,
@@ -72,7 +72,7 @@ def run(argv: list[str]) -> int:
     """Run ``weft kg facts``."""
     arguments = parser().parse_args(argv)
     at_least(1, limit=arguments.limit)
-    share(at_least=arguments.at_least, target_precision=arguments.target_precision)
+    share(at_least=arguments.at_least, target_precision=arguments.target_precision, near=arguments.near)
     from weft.kg.extraction.chosen import chosen_facts
     from weft.kg.extraction.facts import Extractor
     from weft.kg.extraction.model import model_for, reads_text
@@ -125,7 +125,9 @@ def _of_text(arguments: argparse.Namespace, folder: Path) -> int:
         None if arguments.exact else arguments.near,
         str(device_of(arguments)),
     )
-    met = Met()
+    if arguments.html is not None and arguments.html.resolve() == arguments.file.resolve():
+        raise ConfigError("--html would overwrite the text that is read", where=str(arguments.html))
+    met = Met(seed=loader.unused_seed())
     read = marked_documents(arguments.file, loader, met)
     found = [item for document in read for item in document.evidence]
     stands_in = {id(item): document.document.id for document in read for item in document.evidence}
@@ -157,7 +159,10 @@ def _of_text(arguments: argparse.Namespace, folder: Path) -> int:
         ]
         heads = (">line", ">sure", "head", "relation", "tail", "sentence")
         print(table(("document", *heads) if len(read) > 1 else heads, rows))
-        print(counted(len(found), "fact"))
+        if not arguments.quiet:
+            part = f"{len(shown)} of " if len(shown) < len(found) else ""
+            print(f"{part}{counted(len(found), 'fact')}")
+    say_unused(met.seed)
     for document, message in met.failures:
         print(f"not read: {document}: {message}", file=sys.stderr)
     say_met(met.others, met.foreign if folder == find_model("kg", TEXT_MODEL) else ())

@@ -10,6 +10,16 @@ from weft.errors import counted
 _NAMED = 5
 
 
+def say_unused(unused: Mapping[str, Sequence[str]]) -> None:
+    """Say what of seed files was left out.
+
+    Args:
+        unused: What, by reason.
+    """
+    for reason, items in unused.items():
+        print(f"left out: {reason} ({len(items)}), the first: {items[0]}", file=sys.stderr)
+
+
 def say_met(others: Mapping[str, int], foreign: Sequence[tuple[str, str]]) -> None:
     """Say which files were not read because of their kind, and which documents are in another language.
 

@@ -27,6 +27,7 @@ _EMPTY = frozenset(
         "the a an is was are were did do does of to in on at for by its his her there please tell me has have been",
     )
 )
+_NOT = re.compile(r"not|never|nobody|none|\w+n['’]t", re.IGNORECASE)
 _ENDINGS = ("ing", "ed", "es", "s", "e")
 _LONGEST = 12
 _PERSON, _TIME = "PER", "TIME"
@@ -95,14 +96,22 @@ def answer(graph: Graph, question: str, least: float = SURE) -> Answer:
         least: Facts of a lower confidence are no answer.
 
     Raises:
-        InputError: The store knows no name in the question, or no relation comes near it.
+        InputError: The store knows no name in the question, no relation comes near it, or it asks what is not so.
     """
     words = list(_WORD.finditer(question))
     entity, left = _entity(graph, question, words)
+    if any(_NOT.fullmatch(word) for word in left):
+        raise InputError(
+            f"asks of {entity!r} what is not so",
+            where=str(graph.folder),
+            hint="a store holds what texts state; ask without the denial",
+        )
     ways = ask_ways(left, set(graph.relations["relation"].to_pylist()))
     if not ways:
         raise InputError(
-            f"asks {' '.join(left) or 'nothing'!r} of {entity!r}, which is no relation of the store",
+            f"asks {' '.join(left)!r} of {entity!r}, which is no relation of the store"
+            if left
+            else f"names {entity!r}, and asks nothing of it",
             where=str(graph.folder),
             hint="`weft kg show` prints all that is known of an entity",
         )

@@ -129,6 +129,8 @@ class Report:
         failed: Documents that could not be read, now or before, and why.
         gone: Documents of this corpus in the store that the corpus does not hold any more.
         removed: Whether those were taken out.
+        moved: Whether the corpus of this name was read from another place before.
+        unused: What of the seed files cannot be used, by reason.
         tally: What became of the questions to an endpoint.
         unanswered: Documents for some questions of which it had no answer: the next run reads them again.
         others: Files of the corpus's folder that are of no kind that is read, by suffix.
@@ -144,6 +146,8 @@ class Report:
     failed: list[tuple[str, str]] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
     removed: bool = False
+    moved: bool = False
+    unused: dict[str, list[str]] = field(default_factory=dict)
     tally: Tally | None = None
     unanswered: int = 0
     others: dict[str, int] = field(default_factory=dict)
@@ -178,6 +182,8 @@ def extract_corpus(
     precision: float | None = None,
     prune: bool = False,
     complete: Callable[[str, list[Evidence]], list[Evidence]] | None = None,
+    may_hold: Callable[[str], bool] = lambda _: False,
+    place: Path | None = None,
     say: Callable[[Report], None] = lambda _: None,
 ) -> Report:
     """Read a corpus into a store; made where absent.
@@ -196,6 +202,9 @@ def extract_corpus(
         precision: See :meth:`weft.kg.storage.writer.Writer.keep`; None leaves the store's own.
         prune: Whether to take out documents that the corpus does not hold any more.
         complete: Adds to what a reader found in a document what is known here.
+        may_hold: Whether the corpus may hold a document that is not among the sources, because not all of it can be
+            read; such a document stays in the store. Asked after the last source.
+        place: Where the corpus lies: a store remembers it, so that two corpora of one name are told.
         say: Called after each document.
 
     Raises:
@@ -212,6 +221,7 @@ def extract_corpus(
     with open_writer(store) as writer:
         writer.add_relations(reader.asked)
         writer.check_schema(reader.schema)
+        report.moved = place is not None and writer.place(corpus, place)
         seen: set[str] = set()
         waiting = _changed(sources, writer, reader.version, seen, report)
         for number, outcome in enumerate(readings(waiting, reader)):
@@ -237,7 +247,7 @@ def extract_corpus(
         report.gone = sorted(
             row.document
             for row in writer.documents.values()
-            if row.corpus == corpus and row.document not in seen
+            if row.corpus == corpus and row.document not in seen and not may_hold(row.document)
         )
         report.removed = prune
         for document in report.gone if prune else ():

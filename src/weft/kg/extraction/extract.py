@@ -120,9 +120,12 @@ def extract(
         precision=options.precision,
         prune=options.prune,
         complete=sources.complete if isinstance(sources, CodeCorpus) else None,
+        may_hold=met.may_hold,
+        place=Path(corpus).resolve(),
         say=progress,
     )
     report.failed += met.failures
+    report.unused = met.seed
     report.others = dict(sources.others if isinstance(sources, CodeCorpus) else met.others)
     if folder == find_model("kg", TEXT_MODEL):
         report.foreign = met.foreign
@@ -151,4 +154,5 @@ def _sources(
             hint="its tails are entities of the text; leave --llm out",
         )
     text = TextLoader(folder, options.seeds, options.near, options.device, options.arithmetic, options.asked)
+    met.seed = text.unused_seed()
     return text_sources(place, name, met), text

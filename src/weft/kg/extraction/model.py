@@ -13,7 +13,7 @@ from weft.kg.config import TEXT
 from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.languages import LANGUAGES, find_language
 from weft.kg.languages.language import Language
-from weft.kg.read.corpus import SUFFIXES, hidden, paths_below
+from weft.kg.read.corpus import SUFFIXES, left_out, paths_below
 from weft.kg.schema import Schema
 from weft.kg.storage.manifest import is_store
 from weft.platform.reading import SETTINGS_BYTES, raising, read_object
@@ -109,11 +109,11 @@ def model_for(corpus: Path) -> str:
             hint=f"--model {TEXT_MODEL} reads it as plain text, --model {CODE_MODEL} as source code",
         )
     texts, others = False, Counter[str]()
-    for path in paths_below(corpus):
+    for path in (path for path in paths_below(corpus) if not left_out(path.relative_to(corpus))):
         if path.name.endswith(sources):
             return CODE_MODEL
         texts = texts or path.suffix.lower() in SUFFIXES
-        if path.is_file() and not hidden(path.relative_to(corpus)):
+        if path.is_file():
             others[path.suffix.lower() or "no suffix"] += 1
     if texts:
         return TEXT_MODEL

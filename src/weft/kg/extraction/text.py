@@ -23,10 +23,10 @@ from weft.kg.extraction.model import TEXT_KIND, TEXT_MODEL, model_kind, model_ve
 from weft.kg.extraction.sections import SECTION
 from weft.kg.extraction.tails import TailExtractor
 from weft.kg.link.linker import Linker
-from weft.kg.read.corpus import OTHERS, plain_name, read_corpus
+from weft.kg.read.corpus import OTHERS, UNREAD_FILES, UNREAD_LINES, plain_name, read_corpus
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
-from weft.kg.read.redocred import read_redocred
+from weft.kg.read.redocred import UNREAD_RECORDS, read_redocred
 from weft.kg.read.seeds import read_seeds
 from weft.kg.read.sentences import sentence_starts
 from weft.kg.schema import Relation, Schema
@@ -93,12 +93,25 @@ class TextLoader:
             versions.append((WINDOW, SHARED, SECTION))
         digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in self.seeds if path.is_file()]
         if self.seeds:
-            entities = read_seeds(self.seeds, extractor.schema, Funnel()).entities
+            funnel = Funnel()
+            entities = read_seeds(self.seeds, extractor.schema, funnel).entities
             if not entities:
-                raise InputError("names no entity of the model's relations", where=str(self.seeds[0]))
+                first = next((f": {items[0]}" for items in funnel.listed.values()), "")
+                raise InputError(
+                    f"names no entity of the model's relations{first}",
+                    where=str(self.seeds[0]),
+                    hint="a seed has the columns head, relation and tail; the relations are those of the schema",
+                )
             linker = Linker(entities, self.near)
         version = model_version(self.folder, self.near, *digests, *versions)
         return TextReader(extractor, linker, version, asked)
+
+    def unused_seed(self) -> dict[str, list[str]]:
+        """What of the seed files cannot be used, by reason."""
+        funnel = Funnel()
+        if self.seeds:
+            read_seeds(self.seeds, Schema.load(self.folder / "schema.json"), funnel)
+        return funnel.listed
 
     def _extractor(self) -> EntityExtractor | TailExtractor:
         if model_kind(self.folder) == TEXT_KIND:
@@ -115,11 +128,21 @@ class Met:
         failures: What cannot be read, and why.
         others: Files of a folder that are of no kind that is read, by suffix.
         foreign: Documents that seem to be in another language than English, and its code.
+        unread: Documents that are there and cannot be read, by their names in a store.
+        lines: Whether lines or records cannot be read, of which nobody knows which documents they are.
+        seed: What of the seed files cannot be used, by reason.
     """
 
     failures: list[tuple[str, str]] = field(default_factory=list)
     others: Counter[str] = field(default_factory=Counter)
     foreign: list[tuple[str, str]] = field(default_factory=list)
+    unread: set[str] = field(default_factory=set)
+    lines: bool = False
+    seed: dict[str, list[str]] = field(default_factory=dict)
+
+    def may_hold(self, document: str) -> bool:
+        """Whether the corpus may hold a document that was not among those read."""
+        return self.lines or document in self.unread
 
 
 class Marked(NamedTuple):
@@ -246,6 +269,10 @@ def text_sources(place: Path, corpus: str, met: Met) -> Iterator[Source]:
     funnel = Funnel()
     found = read_redocred(place, funnel) if place.suffix.lower() == ".json" else read_corpus([place], funnel)
     seen: set[str] = set()
+
+    def named(document: str) -> str:
+        return corpus if document == corpus else f"{corpus}/{document}"
+
     for document in found:
         if document.id in seen:
             funnel.leave_out("an id that another document has", document.id)
@@ -253,12 +280,18 @@ def text_sources(place: Path, corpus: str, met: Met) -> Iterator[Source]:
         seen.add(document.id)
         given = repr((document.text, document.mentions, document.sentences))
         digest = hashlib.sha256(given.encode("utf-8", "surrogatepass")).hexdigest()
-        name = corpus if document.id == corpus else f"{corpus}/{document.id}"
+        name = named(document.id)
         if (language := foreign(document.text[:_TOLD_BY])) is not None:
             met.foreign.append((name, language))
         yield Source(name, digest, document)
     for reason, items in funnel.listed.items():
-        met.failures += [funnel.reasons.get(what, (what, reason)) for what in items]
+        failures = [funnel.reasons.get(what, (what, reason)) for what in items]
+        met.failures += failures
+        if reason == UNREAD_FILES:
+            met.unread.update(named(file) for file, _ in failures)
+            met.lines |= any(file.endswith(".jsonl") for file, _ in failures)
+        elif reason in (UNREAD_LINES, UNREAD_RECORDS):
+            met.lines = True
     met.others.update(funnel.noted.get(OTHERS, {}))
 
 
@@ -286,4 +319,5 @@ def sentences_of(text: str, starts: Sequence[int], *places: tuple[int, int]) -> 
         sentence = text[begin(number) : begin(number + 1)].strip()
         between = "" if before is None else " " if number == before + 1 else " … "
         said, before = f"{said}{between}{sentence}", number
+    said = said.removeprefix("\ufeff")
     return said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…"

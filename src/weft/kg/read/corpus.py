@@ -19,12 +19,18 @@ from weft.platform.reading import WORD_CHARACTERS, parse_json, read_bytes
 MARKDOWN, HTML, PDF, WORD, MAIL = (".md", ".markdown"), (".html", ".htm", ".xhtml"), ".pdf", ".docx", ".eml"
 SUFFIXES = (".txt", ".text", ".rst", ".jsonl", *MARKDOWN, *HTML, PDF, WORD, MAIL)
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_HEAD = 1024
+"""Bytes of a page that declare its encoding, as the standard of HTML has it."""
+_DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 _NO_TEXT = {
     b"PK\x03\x04": "a zip archive, as .odt and .epub are",
     b"\xd0\xcf\x11\xe0": "an older Office document",
     b"{\\rtf": "rich text",
 }
 """How files begin that hold prose in a form that is not read."""
+UNREAD_FILES, UNREAD_LINES = "files that cannot be read", "lines that cannot be read"
+"""Reasons of a funnel."""
+_INSTALLED = frozenset(("__pycache__", "site-packages", "node_modules"))
 OTHERS = "files of other kinds"
 """The note of a funnel on files of a folder that are none of :data:`SUFFIXES`, by suffix."""
 
@@ -32,8 +38,9 @@ OTHERS = "files of other kinds"
 def read_corpus(places: Iterable[Path], funnel: Funnel) -> Iterator[TextDocument]:
     """The documents of files and folders, in order of their names.
 
-    A folder stands for all files below it with one of :data:`SUFFIXES`; a document's id is then its path
-    below the folder, and files of other kinds are noted by their suffix, but for those of stores. A file named itself
+    A folder stands for all files below it with one of :data:`SUFFIXES`, but for what :func:`left_out` names; a
+    document's id is then its path below the folder, and files of other kinds and linked folders are noted, but for
+    those of stores. A file named itself
     may have any suffix; ``.jsonl`` holds a document in each line. Of Markdown, HTML, PDF, Word documents and mails
     the prose is the document, and its places are counted there.
 
@@ -47,12 +54,20 @@ def read_corpus(places: Iterable[Path], funnel: Funnel) -> Iterator[TextDocument
     for place in places:
         if place.is_dir():
             for path in sorted(paths_below(place)):
-                if not path.is_file():
+                below = path.relative_to(place)
+                if left_out(below):
                     continue
-                if path.suffix.lower() in SUFFIXES:
-                    yield from _read_file(path, plain_name(path.relative_to(place)), funnel)
-                elif not hidden(path.relative_to(place)):
-                    funnel.note(OTHERS, plain_name(path.suffix.lower()) or "no suffix")
+                text = path.suffix.lower() in SUFFIXES
+                if path.is_file():
+                    if text:
+                        yield from _read_file(path, plain_name(below), funnel)
+                    else:
+                        funnel.note(OTHERS, plain_name(path.suffix.lower()) or "no suffix")
+                elif path.is_symlink() and path.is_dir():
+                    funnel.note(OTHERS, "linked folder")
+                elif text and not path.is_dir():
+                    broken = "a link that leads nowhere" if path.is_symlink() else "no regular file"
+                    funnel.fail(UNREAD_FILES, plain_name(below), broken)
         elif place.exists():
             yield from _read_file(place, plain_name(place.name), funnel)
         else:
@@ -76,9 +91,9 @@ def plain_name(path: Path | str) -> str:
     return os.fsencode(Path(path).as_posix() if path else "").decode("utf-8", "backslashreplace")
 
 
-def hidden(path: Path) -> bool:
-    """Whether a path is that of a hidden file, or leads through a hidden folder."""
-    return any(part.startswith(".") for part in path.parts)
+def left_out(path: Path) -> bool:
+    """Whether a path below a corpus is hidden, leads through a hidden folder, or through one of other people's code."""
+    return any(part.startswith(".") or part in _INSTALLED for part in path.parts)
 
 
 def decode_text(data: bytes) -> str:
@@ -90,8 +105,29 @@ def decode_text(data: bytes) -> str:
     try:
         return data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8")
     except UnicodeDecodeError as error:
-        way = "convert it, as `iconv -f latin1 -t utf-8` does"
+        way = "convert it, as `iconv -f windows-1252 -t utf-8` does"
         raise InputError(f"not UTF-8: {error.reason} at byte {error.start}", hint=way) from error
+
+
+def decode_page(data: bytes) -> str:
+    """HTML: as :func:`decode_text` does, else in the encoding that the page itself declares.
+
+    Raises:
+        InputError: Bytes that are neither.
+    """
+    try:
+        return decode_text(data)
+    except InputError:
+        declared = _DECLARED.search(data[:_HEAD])
+        if declared is None:
+            raise
+    name = declared[1].decode("ascii")
+    try:
+        # As browsers do: whoever declares Latin-1 means the encoding of Windows, which has more characters.
+        known = codecs.lookup(name).name
+        return data.decode("cp1252" if known in ("iso8859-1", "ascii") else known)
+    except (LookupError, UnicodeDecodeError) as error:
+        raise InputError(f"neither UTF-8 nor {name}, as it says: {error}") from error
 
 
 def check_words(text: str) -> None:
@@ -152,7 +188,7 @@ def _read_file(path: Path, name: str, funnel: Funnel) -> Iterator[TextDocument]:
             return
     except InputError as error:
         way_out = f" ({error.hint})" if error.hint else ""
-        funnel.fail("files that cannot be read", name, f"{error.what}{way_out}")
+        funnel.fail(UNREAD_FILES, name, f"{error.what}{way_out}")
         return
     for number, line in enumerate(data.removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
         if not line.strip():
@@ -162,7 +198,7 @@ def _read_file(path: Path, name: str, funnel: Funnel) -> Iterator[TextDocument]:
         try:
             yield parse_line(decode_text(line), where, funnel)
         except InputError as error:
-            funnel.fail("lines that cannot be read", where, error.what)
+            funnel.fail(UNREAD_LINES, where, error.what)
 
 
 def _prose(data: bytes, suffix: str) -> str:
@@ -176,7 +212,7 @@ def _prose(data: bytes, suffix: str) -> str:
     for start, kind in _NO_TEXT.items():
         if data.startswith(start):
             raise InputError(f"{kind}: save it as text, HTML, PDF or .docx")
+    if suffix in HTML:
+        return html_text(decode_page(data))
     text = decode_text(data)
-    if suffix in MARKDOWN:
-        return markdown_text(text)
-    return html_text(text) if suffix in HTML else text
+    return markdown_text(text) if suffix in MARKDOWN else text

@@ -17,6 +17,8 @@ from weft.kg.read.funnel import Funnel
 from weft.kg.schema import Schema
 from weft.platform.reading import read_json
 
+UNREAD_RECORDS = "documents that cannot be read"
+"""The reason of a funnel."""
 _CLOSING = frozenset(
     (",", ".", ";", ":", "!", "?", ")", "]", "%", "'s", "’s", "n't", "'m", "'re", "'ve", "'ll")
 )
@@ -46,7 +48,7 @@ def read_redocred(path: Path, funnel: Funnel) -> Iterator[TextDocument]:
         try:
             yield _document(record)
         except (KeyError, IndexError, TypeError, ValueError) as error:
-            funnel.fail("documents that cannot be read", f"{path.name}: document {number}: {error!r}")
+            funnel.fail(UNREAD_RECORDS, f"{path.name}: document {number}: {error!r}")
 
 
 def _document(record: dict[str, Any]) -> TextDocument:

@@ -73,7 +73,8 @@ def read_seeds(paths: Sequence[Path], schema: Schema, funnel: Funnel) -> Seeds:
     """Read seed files; entities are told apart by their names.
 
     - ``.csv``, ``.tsv``: with a header of :data:`COLUMNS` (the first three are needed), or three columns
-      without one; aliases are separated by ``|``. A row with a head alone, or a line of JSON with one, adds
+      without one; cells may be separated by semicolons, and
+      aliases are by ``|``. A row with a head alone, or a line of JSON with one, adds
       an entity without a fact.
     - ``.jsonl``: an object in each line, with the same keys; aliases are a list.
     - ``.nt``: N-Triples; names, aliases and types from ``rdfs:label``, ``skos:prefLabel``,
@@ -135,7 +136,7 @@ def _rows(path: Path, ids: Mapping[str, int], funnel: Funnel) -> Iterator[_Row]:
     text = read_text(path)
     kind = path.suffix.lower()
     if kind in (".csv", ".tsv"):
-        yield from _csv_rows(text, path.name, "\t" if kind == ".tsv" else ",", funnel)
+        yield from _csv_rows(text, path.name, _delimiter(text, kind), funnel)
     elif kind == ".jsonl":
         yield from _json_rows(text, path.name, funnel)
     elif kind == ".nt":
@@ -144,6 +145,13 @@ def _rows(path: Path, ids: Mapping[str, int], funnel: Funnel) -> Iterator[_Row]:
         raise InputError(
             f"a seed of kind {kind!r}", where=str(path), hint="one of .csv, .tsv, .jsonl and .nt"
         )
+
+
+def _delimiter(text: str, kind: str) -> str:
+    """What separates the cells: a file's first row that has none of its kind's delimiters tells by what it has."""
+    usual = "\t" if kind == ".tsv" else ","
+    first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
+    return next((mark for mark in (usual, "\t", ";", ",") if mark in first), usual)
 
 
 def _csv_rows(text: str, name: str, delimiter: str, funnel: Funnel) -> Iterator[_Row]:
@@ -184,7 +192,10 @@ def _json_rows(text: str, name: str, funnel: Funnel) -> Iterator[_Row]:
         plain = record if isinstance(record, dict) else {}
         values = {key: plain[key].strip() for key in COLUMNS[:5] if isinstance(plain.get(key), str)}
         aliases = [plain.get(key, []) for key in COLUMNS[5:]]
-        if not _is_row(values) or not all(map(_is_names, aliases)):
+        if not all(map(_is_names, aliases)):
+            funnel.fail(_UNREADABLE, f"{where}: {line.strip()[:80]} has aliases that are no list of names")
+            continue
+        if not _is_row(values):
             funnel.fail(_UNREADABLE, f"{where}: {line.strip()[:80]} is no head, relation and tail")
             continue
         yield _Row(where, values, tuple(aliases[0]), tuple(aliases[1]))

@@ -143,8 +143,11 @@ class Graph:
         """The entity of a name, an alias, another spelling, or the one whose qualified name ends so.
 
         Raises:
-            InputError: There is none, or there are several: names that come near, or all that end so, are listed.
+            InputError: An empty name; there is none, or there are several: names that come near, or all that end so,
+                are listed.
         """
+        if not name.strip():
+            raise InputError("no name is given", where=str(self.folder))
         found = self.find(name) or self.with_other_article(name)
         if found is not None:
             return found
@@ -170,7 +173,7 @@ class Graph:
 
     def with_other_article(self, name: str) -> str | None:
         """The entity of a text whose name has "the" in front where this has none, or the other way round."""
-        if self.manifest.spelling != "folded":
+        if self.manifest.spelling != "folded" or not name.strip():
             return None
         first, _, rest = name.partition(" ")
         return self.find(rest if first.casefold() == "the" else f"the {name}")

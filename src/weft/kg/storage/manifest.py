@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from weft.errors import InputError, StoreError
+from weft.errors import InputError, OutputError, StoreError
 from weft.kg.storage.layout import DERIVED, SPELLINGS, TABLES, VERSION, Spelling
 from weft.platform.files import write_json
 from weft.platform.reading import SETTINGS_BYTES, read_json
@@ -26,6 +26,7 @@ class Manifest:
         files: Table to its files, in the order of their commits.
         spelling: Whether names that differ in case and spaces alone are one entity (``"folded"``) or not.
         precision: The share of right facts that the kept ones are to have together; None keeps all.
+        places: Of each corpus a hash of where it lay when it was read last.
     """
 
     generation: int = 0
@@ -33,6 +34,7 @@ class Manifest:
     files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     spelling: Spelling = "exact"
     precision: float | None = None
+    places: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def derived(self) -> bool:
@@ -48,6 +50,7 @@ class Manifest:
             "spelling": self.spelling,
             "precision": self.precision,
             "files": {name: list(names) for name, names in self.files.items()},
+            "places": dict(sorted(self.places.items())),
         }
 
 
@@ -61,6 +64,18 @@ def is_store(folder: Path) -> bool:
     except InputError:
         return False  # another program's manifest
     return isinstance(record, dict) and _MARK in record
+
+
+def check_outside(path: Path) -> None:
+    """Refuse a place in a store for what is to be written: only a writer puts files there.
+
+    Raises:
+        OutputError: It lies in one.
+    """
+    inside = next((folder for folder in path.absolute().parents if is_store(folder)), None)
+    if inside is not None or is_store(path):
+        store = path if inside is None else inside
+        raise OutputError(f"lies in the store {store}", where=str(path), hint="name a place outside it")
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -98,6 +113,7 @@ def read_manifest(folder: Path) -> Manifest:
             files,
             record["spelling"],
             None if precision is None else float(precision),
+            {str(corpus): str(place) for corpus, place in record.get("places", {}).items()},
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreError(f"a damaged manifest: {error!r}", where=str(path)) from error

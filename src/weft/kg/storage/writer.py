@@ -7,6 +7,8 @@ manifest names are swept away by the next writer.
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -131,6 +133,18 @@ class Writer:
         new = [(relation.name, relation.definition) for relation in relations if relation.name not in known]
         if new:
             self.commit({"relations": new})
+
+    def place(self, corpus: str, place: Path) -> bool:
+        """Note where a corpus lies, as a hash: a store that is passed on tells nobody's folders.
+
+        Returns:
+            Whether one of that name was read from another place before.
+        """
+        now = hashlib.sha256(os.fsencode(place)).hexdigest()[:16]
+        before = self.manifest.places.get(corpus)
+        if before != now:
+            self._write(replace(self.manifest, places={**self.manifest.places, corpus: now}))
+        return before not in (None, now)
 
     def check_schema(self, schema: Schema) -> None:
         """Check that a model speaks of this store's relations.

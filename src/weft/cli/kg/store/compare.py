@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from weft.cli.kg.met import say_unused
 from weft.cli.options import Parser, add_json, add_store
 from weft.cli.table import table
 
@@ -48,8 +48,7 @@ def run(argv: list[str]) -> int:
 
     graph, funnel = Graph.load(arguments.store), Funnel()
     found = compare(graph, read_seed_graph(arguments.seed, graph, arguments.schema, funnel))
-    for reason, items in funnel.listed.items():
-        print(f"left out: {len(items)} {reason}, the first: {items[0]}", file=sys.stderr)
+    say_unused(funnel.listed)
     print(json.dumps(found.record(), ensure_ascii=False) if arguments.json else _listing(found))
     return 0
 

@@ -52,6 +52,7 @@ def run(argv: list[str]) -> int:
     if arguments.html is not None:
         from weft.kg.page.neighbourhood import neighbourhood
         from weft.kg.page.write import write_page
+        from weft.kg.storage.manifest import check_outside
 
         if entity is None:
             raise ConfigError(
@@ -59,6 +60,7 @@ def run(argv: list[str]) -> int:
                 where=str(arguments.store),
                 hint=_most_told(graph),
             )
+        check_outside(arguments.html)
         around = neighbourhood(graph, entity, nodes=arguments.nodes, depth=arguments.depth)
         write_page(graph, around, arguments.html)
         drawn = counted(len(around.rings), "entity", "entities"), counted(len(around.facts), "fact")

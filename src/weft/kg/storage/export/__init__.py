@@ -12,6 +12,7 @@ from weft.kg.storage.export.neo4j import write_neo4j
 from weft.kg.storage.export.rdf import write_json_ld, write_ntriples, write_turtle
 from weft.kg.storage.export.rows import write_jsonl, write_parquet
 from weft.kg.storage.graph import Graph
+from weft.kg.storage.manifest import check_outside
 from weft.platform.files import replaced, replaced_folder
 
 
@@ -44,10 +45,11 @@ def export(graph: Graph, form: str, output: Path) -> None:
 
     Raises:
         ConfigError: No such format.
-        OutputError: It cannot be written, or the folder is there already.
+        OutputError: It cannot be written, lies in a store, or the folder is there already.
     """
     if form not in FORMATS:
         raise ConfigError(f"no format {form!r}", hint=f"one of: {', '.join(FORMATS)}")
     chosen = FORMATS[form]
+    check_outside(output)
     with replaced_folder(output, new=True) if chosen.folder else replaced(output) as part:
         chosen.write(graph, part)
