@@ -112,9 +112,10 @@ def learn(
     return trained.asker
 
 
-def depths(start: Pretrained) -> dict[str, int]:
-    """A third of the layers stays as it is."""
-    return {"frozen_layers": start.encoder.config.num_hidden_layers // 3, "similarity_layers": -1}
+def depths(start: Pretrained, frozen: int | None) -> dict[str, int]:
+    """A third of the layers stays as it is, where no other number is asked for."""
+    third = start.encoder.config.num_hidden_layers // 3
+    return {"frozen_layers": third if frozen is None else frozen, "similarity_layers": -1}
 
 
 def semeval(arguments: argparse.Namespace, start: Pretrained) -> dict[str, Any]:
@@ -129,7 +130,7 @@ def semeval(arguments: argparse.Namespace, start: Pretrained) -> dict[str, Any]:
     own, others = list(found.train.sentences), list(found.others)
     if arguments.quick:
         own, others = own[:24], others[:24]
-    options = ModelOptions(aspect_dropout=0.0, max_length=128, **depths(start))
+    options = ModelOptions(aspect_dropout=0.0, max_length=128, **depths(start, arguments.frozen))
     teacher: Any = ()
     if arguments.teacher is not None:
         kept = arguments.teacher.parent / f"told-{len(own)}-{len(others)}.npz"
@@ -193,7 +194,7 @@ def sentihood(arguments: argparse.Namespace, start: Pretrained) -> dict[str, Any
     sentences = [view for sentence in corpus.sentences for view in views(sentence)]
     if arguments.quick:
         sentences, dev = sentences[:24], dev.subset(range(12))
-    options = ModelOptions(aspect_dropout=0.0, **depths(start))
+    options = ModelOptions(aspect_dropout=0.0, **depths(start, arguments.frozen))
     asker = learn(
         sentences,
         corpus.polarities,
@@ -238,6 +239,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=float, default=5.0)
     parser.add_argument("--rate", type=float, default=1e-4)
     parser.add_argument("--decay", type=float, default=0.9, help="of the rate, from layer to layer")
+    parser.add_argument("--frozen", type=int, help="lower layers that stay; -1 trains the embeddings (a third)")
     parser.add_argument("--threshold", type=float, default=0.34, help="of SentiHood")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--train", default="{}", help="of TrainConfig, JSON")
