@@ -21,6 +21,7 @@ from weft.kg.evaluate.triples import LEAST
 from weft.kg.extraction.entity_fact import EntityFact
 from weft.kg.extraction.model import vocabulary_and_schema
 from weft.kg.extraction.sections import in_sections
+from weft.kg.extraction.unsaid import less_unsaid
 from weft.kg.mentions.document import with_mentions
 from weft.kg.model.answering import for_answers
 from weft.kg.model.entity_graph import EntityGraphModel
@@ -100,6 +101,7 @@ class EntityExtractor:
         """The facts between the entities of one document, each once, by place; none without two entities.
 
         A text with headings is read as a whole and section by section: :func:`weft.kg.extraction.sections.in_sections`.
+        What is merely supposed, asked or denied is less sure: :func:`weft.kg.extraction.unsaid.less_unsaid`.
 
         Args:
             document: With its mentions; where it has none, a model that finds mentions looks for them.
@@ -125,7 +127,8 @@ class EntityExtractor:
             apart = None if long else sure
             both = in_sections(document, starts, whole.values(), parts, apart, trained)
             found = [fact for fact in both if fact.confidence >= least]
-        agreed = without_contradictions(found, self.schema)
+        said = [fact for fact in less_unsaid(found, document) if fact.confidence >= least]
+        agreed = without_contradictions(said, self.schema)
         return sorted(agreed, key=lambda fact: (fact.place, fact.relation, fact.tail_place))
 
     def _facts_in(

@@ -22,6 +22,7 @@ from weft.kg.extraction.entity_fact import EntityFact
 from weft.kg.extraction.model import TEXT_KIND, TEXT_MODEL, model_kind, model_version
 from weft.kg.extraction.sections import SECTION
 from weft.kg.extraction.tails import TailExtractor
+from weft.kg.extraction.unsaid import UNSAID
 from weft.kg.link.linker import Linker
 from weft.kg.read.corpus import OTHERS, UNREAD_FILES, UNREAD_LINES, plain_name, read_corpus
 from weft.kg.read.documents import TextDocument
@@ -90,7 +91,7 @@ class TextLoader:
         if isinstance(extractor, TailExtractor):
             versions.append(model_version(find_model("kg", TEXT_MODEL)))
         else:
-            versions.append((WINDOW, SHARED, SECTION))
+            versions.append((WINDOW, SHARED, SECTION, UNSAID))
         digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in self.seeds if path.is_file()]
         if self.seeds:
             funnel = Funnel()

@@ -1,0 +1,53 @@
+"""Facts that stand in no sentence but ones that say nothing lose most of their confidence."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+
+from weft.kg.extraction.entity_fact import EntityFact, Span
+from weft.kg.read.documents import TextDocument
+from weft.kg.read.kin import may_be
+from weft.kg.read.sentences import sentence_starts
+from weft.kg.read.unsaid import says_nothing
+
+UNSAID = 0.2
+"""What is left of a confidence: of the sentences that the rules were made by, none states what it seems to."""
+
+
+def less_unsaid(facts: Iterable[EntityFact], document: TextDocument) -> list[EntityFact]:
+    """The facts, less sure where every sentence with both names says nothing of them.
+
+        c' = 0.2 c        of each sentence that names head and tail :func:`weft.kg.read.unsaid.says_nothing` holds, or
+                          :func:`weft.kg.read.kin.may_be` does not
+
+    Args:
+        facts: Of a document.
+        document: With its mentions.
+    """
+    text = document.text
+    starts = [start for start in document.sentences or sentence_starts(text) if start > 0]
+    edges = [0, *starts, len(text)]
+    named: dict[str, dict[int, list[Span]]] = defaultdict(lambda: defaultdict(list))
+    for mention in document.mentions:
+        sentence = bisect_right(starts, mention.start)
+        named[mention.name][sentence].append((mention.start, mention.end))
+
+    def silent(relation: str, number: int, one: Span, other: Span) -> bool:
+        start, end = edges[number], edges[number + 1]
+        said = text[start:end], _within(one, start), _within(other, start)
+        return says_nothing(*said) or not may_be(relation, *said)
+
+    def unsaid(fact: EntityFact) -> bool:
+        head, tail = named[fact.head], named[fact.tail]
+        both = sorted(head.keys() & tail.keys())
+        places = [(number, one, other) for number in both for one in head[number] for other in tail[number]]
+        return bool(places) and all(silent(fact.relation, *place) for place in places)
+
+    return [replace(fact, confidence=UNSAID * fact.confidence) if unsaid(fact) else fact for fact in facts]
+
+
+def _within(span: Span, start: int) -> Span:
+    return span[0] - start, span[1] - start

@@ -1,0 +1,63 @@
+"""Relatives of somebody who is not named beside them: what the words of kinship let them be to each other.
+
+"She is survived by her husband Peter, her son Mark and her niece Ruth" says what each is to her. Peter may be Mark's
+father; he is not his spouse, and neither is Mark the brother of Ruth.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+Kin = Literal["spouse", "child", "sibling", "parent", "other"]
+
+_WORDS: dict[Kin, str] = {
+    "spouse": r"(?:late |ex-|former )?(?:husband|wife|widow|widower|spouse|partner|fiancée?)",
+    "child": r"(?:step|adopted |(?:eld|young|old)e(?:r|st) |only |twin )?(?:sons?|daughters?|child|children)",
+    "sibling": r"(?:half-|step|elder |older |younger |twin |late )?(?:brothers?|sisters?|siblings?|twins?)",
+    "parent": r"(?:step|late )?(?:mother|father|parents?|mum|dad)",
+    "other": r"(?:great-)?(?:grand\w+|cousins?|niece|nieces|nephews?|aunts?|uncles?|\w+-in-law|god\w+)",
+}
+_NAMES = r"(?:,?\s+(?:(?:and|&|van|von|de|of)\s+)*(?:\(?[A-Z][\w'’.-]*\)?(?:\s+|\s*,\s*|$))*(?:and\s+)?)"
+_OF_KIN = "|".join(f"(?P<{kin}>{words})" for kin, words in _WORDS.items())
+_INTRODUCED = re.compile(rf"(?:\b(?P<whose>his|her|their|my|our)\s+)?\b(?:{_OF_KIN}){_NAMES}$")
+_MAY: dict[str, frozenset[frozenset[Kin]]] = {
+    "spouse": frozenset({frozenset(("parent",))}),
+    "sibling": frozenset({frozenset(("child",)), frozenset(("sibling",))}),
+    **dict.fromkeys(
+        ("child", "father", "mother"),
+        frozenset(
+            {
+                frozenset(("spouse", "child")),
+                frozenset(("parent", "sibling")),
+                frozenset(("child", "other")),
+                frozenset(("parent", "other")),
+                frozenset(("sibling", "other")),
+            }
+        ),
+    ),
+}
+"""For a relation of kinship what two relatives of one person are where they can have it."""
+
+
+def may_be(relation: str, sentence: str, first: tuple[int, int], second: tuple[int, int]) -> bool:
+    """Whether a sentence that introduces two people as relatives of a third lets them have a relation.
+
+    True of every relation but spouse, sibling, child, father and mother, and wherever one of the two is not introduced
+    by a word of kinship, or is the other's relative himself ("her husband Peter's sister Ruth").
+
+    Args:
+        relation: Its name.
+        sentence: With both names.
+        first: Characters of one name in it.
+        second: Of the other.
+    """
+    if relation not in _MAY:
+        return True
+    (start, end), (later, _) = sorted((first, second))
+    one, other = _INTRODUCED.search(sentence[:start]), _INTRODUCED.search(sentence[:later])
+    if one is None or other is None or re.match(r"['’]s?\b", sentence[end:]):
+        return True
+    if other["whose"] is not None and other["whose"] != one["whose"]:
+        return True  # "his mother Ada and her brother Karl": he may be Ada's
+    return frozenset(kin for kin in _WORDS if one[kin] or other[kin]) in _MAY[relation]

@@ -1,0 +1,76 @@
+"""What a sentence supposes, asks, denies or wishes is not what it states."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from weft.kg.extraction.entity_fact import EntityFact
+from weft.kg.extraction.unsaid import UNSAID, less_unsaid
+from weft.kg.read.documents import Mention, TextDocument
+from weft.kg.read.unsaid import says_nothing
+
+EXAMPLES = Path(__file__).parents[3] / "examples/kg/unsaid"
+SENTENCES = [
+    item
+    for name in ("choice.yaml", "claim.yaml")
+    for item in yaml.safe_load((EXAMPLES / name).read_text(encoding="utf-8"))
+]
+NOT = [
+    ("Lena Hart is not the mother of Ben Colley.", False),
+    ("Lena Hart wasn’t born in Oslo.", False),
+    ("Lena Hart never left Oslo.", True),
+    ("Lena Hart is not only the mother of Ben Colley.", True),
+    ("Lena Hart did not move to Oslo until 1990.", True),
+    ("Lena Hart, who never married, was born in Oslo.", True),
+    ("Lena Hart denied the charge and moved to Oslo.", True),
+    ("“Is Lena Hart from Oslo?”", False),
+    ("Lena Hart of Oslo asks: what now?", True),
+    ("The Iller is a tributary of the Danube.", True),
+]
+
+
+def places(text: str, *names: str) -> list[tuple[int, int]]:
+    return [(text.index(name), text.index(name) + len(name)) for name in names]
+
+
+@pytest.mark.parametrize("item", SENTENCES, ids=lambda item: item["text"][:40])
+def test_written_sentences(item: dict[str, str]) -> None:
+    first, second = places(item["text"], item["head"], item["tail"])
+    assert says_nothing(item["text"], first, second) is not item["stated"]
+    assert says_nothing(item["text"], second, first) is not item["stated"]
+
+
+@pytest.mark.parametrize(("text", "stated"), NOT)
+def test_not(text: str, stated: bool) -> None:
+    names = (
+        ("Iller", "Danube") if "Iller" in text else ("Lena Hart", "Ben Colley" if "Ben" in text else "Oslo")
+    )
+    assert says_nothing(text, *places(text, *names)) is not stated
+
+
+def fact(text: str, head: str, tail: str) -> EntityFact:
+    place, tail_place = places(text, head, tail)
+    return EntityFact(head, "place_of_birth", tail, 0.9, place, tail_place, (0, len(text)))
+
+
+def test_one_sentence_that_states_it_is_enough() -> None:
+    denied, stated = "Is it true that Bo Lind was born in Vindel?", " Bo Lind was born in Vindel."
+    for text, sure in ((denied, 0.9 * UNSAID), (denied + stated, 0.9)):
+        mentions = [
+            Mention(at, at + len(name), number, name)
+            for number, name in enumerate(("Bo Lind", "Vindel"))
+            for at in (text.index(name), text.rindex(name))
+        ]
+        document = TextDocument("one", text, tuple(dict.fromkeys(mentions)))
+        (found,) = less_unsaid([fact(text, "Bo Lind", "Vindel")], document)
+        assert found.confidence == pytest.approx(sure)
+
+
+def test_names_of_two_sentences_are_left_alone() -> None:
+    text = "Is Bo Lind here? Vindel is far."
+    mentions = (Mention(3, 10, 0, "Bo Lind"), Mention(17, 23, 1, "Vindel"))
+    (found,) = less_unsaid([fact(text, "Bo Lind", "Vindel")], TextDocument("one", text, mentions))
+    assert found.confidence == 0.9
