@@ -40,6 +40,17 @@ def test_a_shipped_name_and_a_folder_are_found(tmp_path: Path):
     assert find_model("bcsd", tmp_path) == tmp_path
 
 
+def test_a_folder_that_is_called_as_a_shipped_model_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "bcsd-small").mkdir()
+    (tmp_path / "bcsd-small" / "config.json").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    shipped = shipped_models("bcsd")["bcsd-small"]
+    assert find_model("bcsd", "bcsd-small") == shipped
+    assert find_model("bcsd", "./bcsd-small") == Path("./bcsd-small")
+    assert find_model("bcsd", Path("bcsd-small")) == Path("bcsd-small")
+    assert find_model("kg", "bcsd-small") == Path("bcsd-small")
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [

@@ -39,7 +39,10 @@ def shipped_models(kind: str = "") -> dict[str, Path]:
 
 
 def find_model(kind: str, name_or_dir: str | Path) -> Path:
-    """The folder of a model: one of that path, or the shipped one of that name.
+    """The folder of a model: the shipped one of that name, or one of that path.
+
+    A shipped model's bare name is always that model: a folder that happens to be called so where one works is
+    ``./NAME``.
 
     Args:
         kind: ``"absa"``, ``"bcsd"`` or ``"kg"``: which shipped models it may be.
@@ -51,6 +54,8 @@ def find_model(kind: str, name_or_dir: str | Path) -> Path:
     name, shipped, beside = str(name_or_dir), shipped_models(kind), dict[str, str]()
     folder = Path(name)
     try:
+        if name in shipped and not isinstance(name_or_dir, Path):
+            return shipped[name]
         if name and (folder / _CONFIG).is_file():
             return folder
         if name in shipped:
