@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 
 from weft.absa.find.domain import Category, Grouping, common_categories, read_domain
-from weft.absa.find.finder import Finder
+from weft.absa.find.finder import Finder, passages
+from weft.absa.find.spans import Span
 from weft.absa.model.terms import TAGS
+from weft.absa.use.decide import decide
+from weft.absa.use.store import load
 from weft.errors import InputError
+from weft.platform.models import find_model
 
 CATEGORIES = [Category("price", ("rent",)), Category("place", ("location",))]
 
@@ -30,6 +34,46 @@ def test_the_answer_for_a_term_is_the_one_that_predict_gives(tagging):
     assert finding.polarity == tagging.classes_[1 + int(shares.argmax())]
     assert np.isclose(finding.confidence, shares.max() / shares.sum())
     assert finding.category is None
+
+
+def test_each_sentence_judges_the_term_that_it_names():
+    text = "The app dies. Hate it. Oh. Well. The App and the app are fine! The bus came."
+    starts = [text.index("app"), text.index("App"), text.rindex("app")]
+    terms = [
+        *(Span(start, start + 3, "term") for start in starts),
+        Span(text.index("bus"), text.index("bus") + 3, "term"),
+    ]
+    found = passages(text, terms)
+    assert {place: text[slice(*span)] for place, span in found.items()} == {
+        0: "The app dies. Hate it. Oh. ",
+        1: "The App and the app are fine! The bus came.",
+        2: "The App and the app are fine! The bus came.",
+    }
+    assert passages(text, terms[1:]) == {}
+    assert passages("", []) == {}
+
+
+def test_a_term_of_two_sentences_is_asked_where_it_stands(tagging):
+    sentences = ["the rent is cheap . ", "the rent is dear"]
+    (found,) = Finder(tagging).find(["".join(sentences)])
+    assert [finding.term for finding in found] == ["rent", "rent"]
+    whole = tagging.predict(["".join(sentences)], [("rent", "general")])[0, 0]
+    for finding, sentence in zip(found, sentences, strict=True):
+        own = tagging.predict([sentence], [("rent", "general")])[0, 0]
+        shares = (own if decide(own[None], tagging.config.threshold)[0] else whole)[1:]
+        assert np.isclose(finding.confidence, shares.max() / shares.sum())
+
+
+def test_shipped_praise_and_blame_of_one_thing_are_two_judgements():
+    text = (
+        "The booking app crashes every single time, I hate it. The booking app is brilliant and never fails."
+    )
+    asker = load(find_model("absa", "absa-any"))
+    (found,) = Finder(asker).find([text])
+    assert [finding.polarity for finding in found if finding.term == "booking app"] == [
+        "negative",
+        "positive",
+    ]
 
 
 def test_a_text_that_names_nothing_is_asked_in_the_whole(tagging):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,10 +15,13 @@ from weft.absa.model.weft_absa import WeftAbsa
 from weft.absa.records import NONE, Context, Sentence
 from weft.absa.use.asker import Asker
 from weft.absa.use.decide import decide
+from weft.absa.use.windows import sentence_begins
 from weft.errors import ConfigError
 
 GENERAL = "general"
 """The aspect that a term, and a text without any, is asked about."""
+_FOLLOWING = 3
+"""Sentences that judge a place: its own, and two that may go on about it."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,42 @@ class Finding:
     places: tuple[tuple[int, int], ...] = ()
 
 
+def passages(text: str, terms: Sequence[Span]) -> dict[int, tuple[int, int]]:
+    """Of terms that several sentences of a text name, where each place is judged: what is said there is its own.
+
+    A passage begins with the sentence of the place and ends before the next sentence that names the term, or after
+    three sentences.
+
+    Args:
+        text: The text.
+        terms: In order.
+
+    Returns:
+        The number of a term and its passage, for terms named in more than one sentence alone.
+    """
+    begins = sentence_begins(text)
+    edges = [*begins, len(text)]
+    named: dict[str, list[int]] = {}
+    for place, term in enumerate(terms):
+        named.setdefault(text[term.start : term.stop].casefold(), []).append(place)
+    found: dict[int, tuple[int, int]] = {}
+    for places in named.values():
+        sentences = [bisect_right(begins, terms[place].start) - 1 for place in places]
+        if len(set(sentences)) == 1:
+            continue
+        for place, sentence in zip(places, sentences, strict=True):
+            later = [other for other in sentences if other > sentence]
+            last = min([sentence + _FOLLOWING, len(begins), *later])
+            found[place] = edges[sentence], edges[last]
+    return found
+
+
 class Finder:
     """Finds what texts judge.
+
+    A term is asked about the whole text; one that several sentences name, at each place about that
+    :func:`passage <passages>` alone, where that judges it: praise and blame of one thing in two sentences are two
+    judgements.
 
     Args:
         asker: A model with a tagger.
@@ -74,12 +112,22 @@ class Finder:
         }
         groups = self.group(sorted(named)) if self.group is not None and named else {}
         sentences = [self._questions(text, found) for text, found in zip(texts, terms, strict=True)]
+        again = [passages(text, found) for text, found in zip(texts, terms, strict=True)]
         asked = [sentence for sentence in sentences if sentence.contexts]
-        answers = iter(self.asker.answer(asked) if asked else [])
+        asked += [
+            Sentence(text[start:stop], (Context(GENERAL, text[found[place].start : found[place].stop]),))
+            for text, found, own in zip(texts, terms, again, strict=True)
+            for place, (start, stop) in own.items()
+        ]
+        answers, limit = self.asker.answer(asked) if asked else [], self.asker.config.threshold
+        whole = iter(answers)
+        rows = [next(whole) if s.contexts else np.zeros((0, len(self.asker.classes_))) for s in sentences]
         results: list[list[Finding]] = []
-        for sentence, found, all_spans in zip(sentences, terms, spans, strict=True):
-            rows = next(answers) if sentence.contexts else np.zeros((0, len(self.asker.classes_)))
-            results.append(list(self._findings(sentence, found, all_spans, rows, groups)))
+        for sentence, found, all_spans, own, answer in zip(sentences, terms, spans, again, rows, strict=True):
+            alone = {place: next(whole)[0] for place in own}
+            # Where a passage judges nothing, as "I bought the phone in May", the whole text does.
+            alone = {place: row for place, row in alone.items() if decide(row[None], limit)[0]}
+            results.append(list(self._findings(sentence, found, all_spans, answer, alone, groups)))
         return results
 
     def _spans(
@@ -106,6 +154,7 @@ class Finder:
         terms: Sequence[Span],
         spans: Sequence[Span],
         rows: NDArray[np.float64],
+        alone: dict[int, NDArray[np.float64]],
         groups: dict[str, str | None],
     ) -> Iterator[Finding]:
         text, number = sentence.text, {context: n for n, context in enumerate(sentence.contexts)}
@@ -117,7 +166,7 @@ class Finder:
         classes = self.asker.classes_
         for place, term in enumerate(terms):
             words = text[term.start : term.stop]
-            opinions = rows[number[Context(GENERAL, words)], 1:]
+            opinions = alone.get(place, rows[number[Context(GENERAL, words)]])[1:]
             best = int(opinions.argmax())
             category = groups.get(words.lower())
             covered.add(category or "")

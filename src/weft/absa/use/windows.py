@@ -35,6 +35,11 @@ class Heard:
         return 0.0 if self.parts is None else float(np.nanmax(self.parts[:, context, column]))
 
 
+def sentence_begins(text: str) -> list[int]:
+    """Where the sentences of a text begin."""
+    return sorted({0, *(match.end() for match in _SENTENCE_END.finditer(text) if match.end() < len(text))})
+
+
 def cut_windows(text: str, offsets: Sequence[tuple[int, int]], room: int) -> list[tuple[int, int]]:
     """Windows of at most ``room`` tokens, first and last + 1, that share about a quarter with the next.
 
