@@ -321,6 +321,18 @@ def test_eval(absa, labelled_csv):
     assert 0 <= json.loads(out)["strict"] <= 1
 
 
+def test_eval_says_where_predict_answers_none(absa, tmp_path):
+    table = tmp_path / "asked.csv"
+    table.write_text("text,target,aspect,polarity\nthe rent is dear,rent,price,negative\n", encoding="utf-8")
+    asked = ("eval", table, "--target-column", "target")
+    assert "does not mention" not in absa(*asked)[2]
+    with table.open("a", encoding="utf-8") as file:
+        file.write("the rent is dear,hotel,price,none\n")
+    code, _, err = absa(*asked)
+    assert code == 0
+    assert "1 of 2 questions names a target that its text does not mention: predict answers none there" in err
+
+
 def test_eval_counts_opinions_by_a_column_and_of_mabsa(absa, tmp_path):
     table = tmp_path / "asked.csv"
     rows = [

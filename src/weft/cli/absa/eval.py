@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, cast, get_args
 
 from weft.cli.absa.arguments import add_answers, load_asker
@@ -10,7 +11,7 @@ from weft.cli.absa.explain import METHODS
 from weft.cli.absa.labelled import add_labelled, read_corpus, report_problems, under_classes
 from weft.cli.absa.report import print_report
 from weft.cli.options import Parser
-from weft.errors import ConfigError
+from weft.errors import ConfigError, counted
 
 if TYPE_CHECKING:
     from weft.absa.explain.attribution import Method
@@ -54,6 +55,7 @@ def run(argv: list[str]) -> int:
         raise ConfigError("--by names a column of a table", hint="M-ABSA's files have none")
     corpus = read_corpus(arguments)
     asker = load_asker(arguments)
+    _say_unmentioned(corpus, asker)
     if arguments.by is not None or arguments.input_format == "mabsa":
         return _opinions(arguments, corpus, asker.calibrated(asker.config.temperature, arguments.threshold))
     corpus = under_classes(corpus, asker, arguments.input)
@@ -72,6 +74,21 @@ def run(argv: list[str]) -> int:
     print_report(results, arguments.json, heading=arguments.input)
     report_problems(corpus, "eval")
     return 0
+
+
+def _say_unmentioned(corpus: Corpus, asker: Asker) -> None:
+    """Say where ``predict`` answers otherwise than what is measured: about targets that a text does not mention."""
+    questions = [
+        (sentence.text, context.target) for sentence in corpus.sentences for context in sentence.contexts
+    ]
+    missing = sum(not asker.mentions(text, target) for text, target in questions)
+    if missing:
+        name, their = ("names", "its text does") if missing == 1 else ("name", "their texts do")
+        print(
+            f"weft absa eval: {missing:,} of {counted(len(questions), 'question')} {name} a target that {their} not "
+            "mention: predict answers none there, and what is measured is the model's own answer",
+            file=sys.stderr,
+        )
 
 
 def _opinions(arguments: argparse.Namespace, corpus: Corpus, asker: Asker) -> int:
