@@ -307,6 +307,23 @@ def test_explain(absa, tmp_path):
     assert [word["text"] for word in found["words"]] == TEXT.split()
 
 
+def test_explain_says_which_part_of_a_long_text_answered(absa):
+    text = "the transit is good . " * 8 + "LOCATION1 is cheap . " + "the rent is bad . " * 8
+    question = (text, "--target", "LOCATION1", "--aspect", "price", "--method", "gradient")
+    _, out, _ = absa("explain", *question, "--json", "--maps")
+    (found,) = json.loads(out)
+    start, end = found["window"]
+    assert 0 < start <= text.index("LOCATION1") < end < len(text)
+    assert all(text[word["start"] : word["end"]] == word["text"] for word in found["words"])
+    assert "cheap" in found["maps"]["tokens"]
+    _, out, _ = absa("predict", *question[:-2], "--json")
+    assert found["probabilities"] == pytest.approx(json.loads(out)[0]["probabilities"], abs=1e-5)
+    _, out, _ = absa("explain", *question)
+    assert f"the window that answers: characters {start:,} to {end:,} of {len(text):,}" in out
+    _, out, _ = absa("explain", TEXT, *question[1:])
+    assert "window" not in out
+
+
 def test_eval(absa, labelled_csv):
     code, out, _ = absa("eval", labelled_csv, "--target-column", "target", "--explanations", "3")
     assert code == 0

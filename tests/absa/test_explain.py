@@ -169,7 +169,7 @@ def test_a_heat_map_shows_text_as_text(make):
 
 def test_explanations_of_long_and_odd_texts(make):
     asker = make()
-    assert len(explain(asker, "quiet " * 100, "price").words) == asker.config.options.max_length - 2
+    assert 0 < len(explain(asker, "quiet " * 100, "price").words) <= asker.config.options.max_length - 2
     assert explain(asker, "日本 😀", "price").words
     with pytest.raises(InputError, match="empty"):
         explain(asker, " ", "price")
@@ -179,6 +179,53 @@ def test_explanations_of_long_and_odd_texts(make):
         explain(asker, "a", "price", method="magic")
     assert explain(asker, "a", "price", polarity="negative").polarity == "negative"
     assert np.isfinite([word.score for word in explain(asker, "a", "price").words]).all()
+
+
+LONG = "the transit is good . " * 8 + "LOCATION1 is cheap but not safe . " + "the rent is bad . " * 8
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_a_long_text_the_window_that_answers_is_explained(make, kind):
+    asker = make(kind)
+    question = ("LOCATION1", "price")
+    found = explain(asker, LONG, question, method="gradient")
+    answered = asker.predict([LONG], [question])[0, 0]
+    assert list(found.probabilities.values()) == pytest.approx(answered.tolist(), abs=1e-5)
+    start, end = found.window
+    assert found.is_part
+    assert found.text == LONG
+    assert 0 < start <= LONG.index("LOCATION1")
+    assert LONG.index("safe") < end < len(LONG)
+    assert [word.text for word in found.words] == LONG[start:end].split()
+    assert all(LONG[word.start : word.end] == word.text for word in found.words)
+    assert found.record()["window"] == [start, end]
+    assert not explain(asker, TEXT, question, method="gradient").is_part
+    assert {"location", "##1", "cheap"} <= set(question_maps(asker, LONG, question).tokens)
+    page = Page(heatmap([found]))
+    assert LONG in "".join(page.texts[""])
+
+
+def test_each_question_about_a_long_text_has_its_own_window(make):
+    asker = make()
+    text = "LOCATION1 is cheap . " + "the rent is good . " * 16 + "LOCATION2 is safe ."
+    first, last = (
+        explain(asker, text, (name, "price"), method="gradient") for name in ("LOCATION1", "LOCATION2")
+    )
+    assert first.window[0] == 0
+    assert last.window[1] == len(text)
+    for found in (first, last):
+        contexts = (Context("price", "LOCATION1"), Context("price", "LOCATION2"))
+        (heard,) = asker.hear([Sentence(text, contexts)])
+        share = heard.of([contexts.index(found.context)]).rows[0]
+        assert list(found.probabilities.values()) == pytest.approx(share.tolist(), abs=1e-5)
+
+
+def test_the_deletion_test_reads_the_window_that_answers(make):
+    asker = make()
+    one = Sentence(LONG, (Context("price", "LOCATION1"),), ("positive",))
+    found = deletion_scores(asker, Corpus((one,), asker.classes_), ("random",))
+    answered = asker.predict([LONG], [("LOCATION1", "price")])[0, 0]
+    assert found[CEILING] == pytest.approx(answered[asker.classes_.index("positive")], abs=1e-5)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -25,9 +25,9 @@ from weft.absa.config import AbsaConfig
 from weft.absa.explain.occlusion import occlusion
 from weft.absa.explain.search import search
 from weft.absa.model.build import AnyModel
-from weft.absa.records import Context, Sentence
+from weft.absa.records import Context
 from weft.absa.represent.batch import Pairs, Questions
-from weft.absa.use.asker import Asker, Question, as_context
+from weft.absa.use.asker import Asker, Question
 from weft.absa.use.decide import decide
 from weft.errors import ConfigError, InputError, MissingExtraError
 
@@ -50,12 +50,13 @@ class Explanation:
     """Why a question was answered as it was.
 
     Args:
-        text: The text, as far as the model reads it at once.
+        text: The whole text.
         context: The question.
         polarity: The class that is explained.
         probabilities: Of all classes.
         method: How the attributions were made.
         words: The words in order; a positive score speaks for ``polarity``.
+        window: The characters that were read, first and last + 1: of a long text the window that answers.
         target_found: Whether the text mentions the target. Where it does not, ``predict`` answers ``none``,
             and these words speak about the whole text.
     """
@@ -66,7 +67,13 @@ class Explanation:
     probabilities: dict[str, float]
     method: Method
     words: tuple[Word, ...]
+    window: tuple[int, int]
     target_found: bool = True
+
+    @property
+    def is_part(self) -> bool:
+        """Whether a window of a longer text answered."""
+        return self.window != (0, len(self.text))
 
     def record(self) -> dict[str, Any]:
         """The explanation as plain values."""
@@ -79,6 +86,7 @@ class Explanation:
             "probabilities": self.probabilities,
             "method": self.method,
             "words": [vars(word) for word in self.words],
+            "window": list(self.window),
         }
 
 
@@ -102,7 +110,7 @@ def explain(
 
     Args:
         asker: The model.
-        text: The text; what is longer than the model reads at once is left out.
+        text: The text; of one that is longer than the model reads at once, the window that answers is explained.
         question: The question.
         method: How to attribute; :func:`default_method` where None.
         polarity: The class to explain; the model's answer where None.
@@ -113,8 +121,8 @@ def explain(
         MissingExtraError: ``integrated`` without captum.
     """
     method = default_method(asker.config) if method is None else method
-    sentence = Sentence(text, (as_context(question),), (), "the text")
-    batch = asker.represent([sentence]).to(asker.device)
+    begin, window = asker.window(text, question)
+    batch = asker.represent([window]).to(asker.device)
     with torch.no_grad():
         row = torch.softmax(asker.logits(batch)[:1].double() / asker.config.temperature, dim=-1).cpu().numpy()
     shares = row[0].tolist()
@@ -124,16 +132,17 @@ def explain(
     answer = int(decide(row, asker.config.threshold)[0])
     chosen = answer if polarity is None else classes.index(polarity)
     scores = attribute(asker.module.eval(), batch, chosen, method, asker.mask_id)
-    read = asker.representation.cut(asker.representation.pieces(text))
-    words = _words(text, read.offsets, scores.tolist())
+    read = asker.representation.cut(asker.representation.pieces(window.text))
+    words = _words(window.text, read.offsets, scores.tolist())
     return Explanation(
         text,
-        sentence.contexts[0],
+        window.contexts[0],
         classes[chosen],
         {name: round(share, 6) for name, share in zip(classes, shares, strict=True)},
         method,
-        tuple(words),
-        asker.mentions(text, sentence.contexts[0].target),
+        tuple(Word(word.text, begin + word.start, begin + word.end, word.score) for word in words),
+        (begin, begin + len(window.text)),
+        asker.mentions(text, window.contexts[0].target),
     )
 
 

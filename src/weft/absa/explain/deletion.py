@@ -58,13 +58,12 @@ def deletion_scores(
     drops: dict[str, float] = dict.fromkeys((*methods, CEILING), 0.0)
     tested = [rows[i] for i in order[:limit]]
     for number, (sentence, polarity) in enumerate(tested):
-        batch = asker.represent([sentence]).to(asker.device)
+        _, window = asker.window(sentence.text, sentence.contexts[0])
+        batch = asker.represent([window]).to(asker.device)
         chosen = asker.classes_.index(polarity)
         whole = _share(asker, batch, batch.input_ids, chosen)
         drops[CEILING] += whole / len(tested)
-        text_length = min(
-            len(asker.representation.pieces(sentence.text).ids), asker.config.options.max_length
-        )
+        text_length = min(len(asker.representation.pieces(window.text).ids), asker.config.options.max_length)
         for method in methods:
             scores = attribute(asker.module.eval(), batch, chosen, method, asker.mask_id, seed + number)
             inner = scores[1 : text_length - 1]

@@ -8,8 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from weft.absa.records import Sentence
-from weft.absa.use.asker import Asker, Question, as_context
+from weft.absa.use.asker import Asker, Question
 from weft.attention.reference import Maps
 
 
@@ -44,10 +43,11 @@ def question_maps(asker: Asker, text: str, question: Question) -> QuestionMaps:
 
     Args:
         asker: The model.
-        text: The text; what is longer than the model reads at once is left out.
+        text: The text; of one that is longer than the model reads at once, the window that answers is looked at.
         question: The question.
     """
-    batch = asker.represent([Sentence(text, (as_context(question),), (), "the text")]).to(asker.device)
+    _, window = asker.window(text, question)
+    batch = asker.represent([window]).to(asker.device)
     # The asker pairs models and representations; the union of both cannot say so.
     found = asker.module.eval()(batch, need_maps=True).maps  # pyright: ignore[reportArgumentType]
     name = asker.representation.tokenizer.id_to_token

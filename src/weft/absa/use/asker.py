@@ -315,7 +315,19 @@ class Asker:
             if mentioned.any():
                 silent[~mentioned, column] = np.inf
                 stacked[~mentioned, column] = np.nan
-        return Heard(stacked[silent.argmin(axis=0), np.arange(len(contexts))], stacked)
+        speaking = silent.argmin(axis=0)
+        return Heard(stacked[speaking, np.arange(len(contexts))], stacked, speaking)
+
+    def window(self, text: str, question: Question) -> tuple[int, Sentence]:
+        """The window of a text that answers a question, with its first character's place; see :meth:`hear`.
+
+        Raises:
+            InputError: The text is empty.
+        """
+        asked = Sentence(text, (as_context(question),), (), "the text")
+        windows = self._placed(asked)
+        (heard,) = self.hear([asked]) if len(windows) > 1 else [None]
+        return windows[0 if heard is None or heard.speaking is None else int(heard.speaking[0])]
 
     def predict(self, texts: Sequence[str], contexts: Sequence[Question]) -> Floats:
         """Ask every text every question.

@@ -21,14 +21,17 @@ class Heard:
         rows: ``(contexts, classes)``.
         parts: ``(windows, contexts, classes)``, what each window says; NaN where it does not mention the target and
             another one does. None for a text of one window.
+        speaking: ``(contexts,)``, which window answers. None for a text of one window.
     """
 
     rows: Floats
     parts: Floats | None = None
+    speaking: NDArray[np.int64] | None = None
 
     def of(self, contexts: Sequence[int]) -> Heard:
         """The answers to these questions."""
-        return Heard(self.rows[contexts], None if self.parts is None else self.parts[:, contexts])
+        parts = None if self.parts is None else self.parts[:, contexts]
+        return Heard(self.rows[contexts], parts, None if self.speaking is None else self.speaking[contexts])
 
     def most(self, context: int, column: int) -> float:
         """The largest share of a class that a window gives it; 0 for a text of one window."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from weft.cli.absa.arguments import add_questions, load_asker
 from weft.cli.options import Parser, add_html, add_json, add_machine, add_model
 from weft.cli.table import table
 from weft.errors import ConfigError, InputError
 from weft.platform.files import check_output, write_text
+
+if TYPE_CHECKING:
+    from weft.absa.explain.attribution import Explanation
 
 METHODS = ("occlusion", "search", "gradient", "integrated", "attention", "quasi")
 
@@ -76,8 +79,15 @@ def run(argv: list[str]) -> int:
         question = " / ".join(part for part in (context.target, context.aspect) if part)
         missing = "" if explanation.target_found else f" (the text does not mention {context.target})"
         share = explanation.probabilities[explanation.polarity]
-        print(f"{question}: {explanation.polarity} {share:.2f}{missing}")
+        print(f"{question}: {explanation.polarity} {share:.2f}{missing}{_part(explanation)}")
         told = [word for word in explanation.words if word.score]
         strongest = sorted(told, key=lambda word: -abs(word.score))[:8]
         print(table(("word", ">weight"), [(word.text, f"{word.score:+.3f}") for word in strongest]))
     return 0
+
+
+def _part(explanation: Explanation) -> str:
+    if not explanation.is_part:
+        return ""
+    start, end = explanation.window
+    return f" (of a long text the window that answers: characters {start:,} to {end:,} of {len(explanation.text):,})"

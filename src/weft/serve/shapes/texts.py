@@ -194,6 +194,9 @@ class Explained(Told):
     probabilities: dict[str, float]
     method: str
     words: list[Word]
+    window: tuple[int, int] = Field(
+        description="Characters that were read: of a long text the window that answers."
+    )
 
 
 class Explanations(RootModel[list[Explained]]):
