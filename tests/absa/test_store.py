@@ -10,6 +10,9 @@ import torch
 
 from weft.absa import load, save
 from weft.absa.use.store import DEFAULT_MODEL, find
+from weft.cli.absa import arguments, calibrate, explain, predict
+from weft.cli.absa import eval as measure
+from weft.cli.absa import find as finding
 from weft.encoder.checkpoint.int8 import Int8Storage
 from weft.encoder.checkpoint.tensors import own_tensors
 from weft.errors import CheckpointError
@@ -139,3 +142,9 @@ def test_a_shipped_model_is_loaded_without_pytorchs_compiler_and_nothing_of_it_i
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_every_command_asks_the_same_model_unless_another_is_named():
+    commands = (predict, finding, explain, measure, calibrate)
+    assert {command.parser().get_default("model") for command in commands} == {DEFAULT_MODEL}
+    assert arguments.DEFAULT_MODEL == DEFAULT_MODEL

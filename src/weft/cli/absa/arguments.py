@@ -10,11 +10,14 @@ from weft.cli.options import Parser, add_json, add_machine, add_model, add_preci
 if TYPE_CHECKING:
     from weft.absa.use.asker import Asker
 
+DEFAULT_MODEL = "absa-any"
+"""As :data:`weft.absa.use.store.DEFAULT_MODEL`, which takes torch to be imported."""
+
 
 def add_answers(parser: Parser) -> None:
     """How answers are printed, and which model gives them, in what arithmetic, on what machine."""
     add_json(parser)
-    add_model(parser, "absa-any")
+    add_model(parser, DEFAULT_MODEL)
     add_precision(parser, "fp32", int8=True)
     add_machine(parser)
 

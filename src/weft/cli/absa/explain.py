@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, cast
 
-from weft.cli.absa.arguments import add_questions, load_asker
+from weft.cli.absa.arguments import DEFAULT_MODEL, add_questions, load_asker
 from weft.cli.options import Parser, add_html, add_json, add_machine, add_model
 from weft.cli.table import table
 from weft.errors import ConfigError, InputError
@@ -33,7 +33,7 @@ def parser() -> Parser:
         help="with --json: attention weights, quasi-attention and gates as matrices",
     )
     add_json(result)
-    add_model(result, "absa-small")
+    add_model(result, DEFAULT_MODEL)
     add_machine(result)
     return result
 

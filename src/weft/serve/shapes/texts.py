@@ -145,7 +145,9 @@ class AskWords(Asked):
         None, description="The one that the deletion test found best where null."
     )
     polarity: str | None = Field(None, max_length=40, description="Explain this answer; the most probable.")
-    model: Literal["absa-small", "absa-any"] | None = Field(None, description="`absa-small` where null.")
+    model: Literal["absa-small", "absa-any"] | None = Field(
+        None, description="The one that answers `/v1/absa/predict` where null."
+    )
 
 
 class Opinion(Told):

@@ -21,7 +21,6 @@ from weft.errors import InputError, LimitError
 from weft.platform.processes.crew import Tell
 from weft.serve.tasks.task import Parts, Task
 
-_EXPLAINS = "absa-small"
 MOST_ROWS = 100_000
 
 
@@ -153,7 +152,7 @@ def explain(task: Task, tell: Tell) -> list[dict[str, Any]]:
     request = task.request
     if not request["text"].strip():
         raise InputError("the text is empty")
-    asker = _asker(_EXPLAINS if request["model"] is None else request["model"])
+    asker = _asker(request["model"] or task.served.absa)
     method = cast("Method", request["method"] or default_method(asker.config))
     questions = [
         Context(aspect, target) for target in request["targets"] or [None] for aspect in request["aspects"]

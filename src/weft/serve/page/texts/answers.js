@@ -1,5 +1,5 @@
 // Answers in a grid, a column for each question; bars for all, and the words that made one.
-import { askJson, counted, csv, download, exportRow, h, keep, say, state, work } from "/parts.js";
+import { counted, csv, download, exportRow, h, keep, say, state, work } from "/parts.js";
 import { table } from "/table.js";
 import { CLASSES, bars, count } from "/texts/bars.js";
 
@@ -55,11 +55,7 @@ async function explain(record, place) {
   place.replaceChildren(h("p", { class: "dim" }, "asking which words …"));
   delete place.dataset.ready;
   try {
-    const { absa } = await askJson("/v1/models");
-    const model = ["absa-any", "absa-small"].includes(absa) ? absa : null;
-    // What a text loses without a word: gradients through absa-any name words that judge nothing.
-    const method = model === "absa-any" ? "occlusion" : null;
-    const body = { text: record.text, aspects: [record.aspect], targets: record.target ? [record.target] : [], model, method, polarity: record.polarity in record.probabilities ? record.polarity : null };
+    const body = { text: record.text, aspects: [record.aspect], targets: record.target ? [record.target] : [], polarity: record.polarity in record.probabilities ? record.polarity : null };
     const { result: [told] } = await work("/v1/absa/explain", body, () => {});
     const strongest = Math.max(...told.words.map((word) => Math.abs(word.score)), 1e-9);
     const line = h("p", { class: "words" });
