@@ -1,7 +1,7 @@
 import pytest
 
 from weft.absa.records import SENTIHOOD_POLARITIES, Context, Sentence
-from weft.absa.represent.batch import Representation, aspect_words, spell_emoji, target_positions
+from weft.absa.represent.batch import Representation, aspect_words, spell_emoji
 from weft.errors import ConfigError, InputError
 
 TEXT = "LOCATION1 is cheap but LOCATION2 is dear"
@@ -62,35 +62,6 @@ def test_a_long_text_is_cut_and_keeps_its_end_mark(representation, tokenizer):
     sentence = Sentence("quiet " * 40, (Context("price"),))
     assert tokens(tokenizer, representation.questions([sentence]).input_ids[0])[-1] == "[SEP]"
     assert representation.questions([sentence]).input_ids.shape[1] == 16
-
-
-@pytest.mark.parametrize(
-    ("text", "target", "found"),
-    [
-        ("The Hotel Aurora, HOTEL AURORA", "Hotel Aurora", ["Hotel Aurora"]),
-        ("the hotel aurora", "Hotel Aurora", ["hotel aurora"]),
-        ("LOCATION1and more", "LOCATION1", []),
-        ("the location", "cat", []),
-        ("two cats' beds", "cat", ["cats"]),
-        ("one battery", "batteries", ["battery"]),
-        ("Batteries and more", "battery", ["Batteries"]),
-        ("the dishes and the dish", "dishes", ["dishes"]),
-        ("a dish", "dishes", ["dish"]),
-        ("Mira’s pool", "Mira", ["Mira"]),
-        ("這家酒店很好", "酒店", ["酒店"]),
-        ("LOCATION10 is not LOCATION1", "LOCATION1", ["LOCATION1"]),
-        ("a.b (c)", "(c)", ["(c)"]),
-        ("nothing here", "Hotel", []),
-        ("anything", None, []),
-    ],
-)
-def test_target_mentions(text, target, found):
-    characters = [(i, i + 1) for i in range(len(text))]
-    positions = target_positions(text, target, characters)
-    spans = "".join(text[i] for i in positions)
-    assert spans == "".join(found)
-    if text.startswith("LOCATION10"):
-        assert positions[0] == text.rindex("LOCATION1")
 
 
 def test_emoji_are_words_that_stand_where_the_emoji_stood(tokenizer):

@@ -19,12 +19,12 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from weft.absa.records import UNKNOWN, Sentence
+from weft.absa.represent.targets import target_positions
 from weft.encoder.embeddings import TokenInputs
 from weft.errors import ConfigError, InputError
 from weft.train.batching import pad
 
 _SEPARATORS = re.compile(r"[-_/]+")
-_NO_SPACES = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _EMPTY_WORDS = frozenset({"sign", "heavy", "black", "white", "with", "face"})
 _EMOJI_MARKS = "\ufe0f\u200d"
 UNLABELLED = -100
@@ -329,42 +329,3 @@ def spell_emoji(text: str) -> tuple[str, list[int] | None]:
         parts.append(part)
         places += [place] * len(part)
     return "".join(parts), places
-
-
-def target_positions(text: str, target: str | None, offsets: Sequence[tuple[int, int]]) -> list[int]:
-    """The tokens that the mentions of a target cover.
-
-    Whole words are looked for as written, then in any letter case, then as singular or plural; the first kind that is
-    found counts. Inside words only a target of a script without spaces between words is looked for. Nothing is found
-    for a target that the text does not mention.
-    """
-    if target is None:
-        return []
-    exact, other = _target_forms(target.strip())
-    for pattern, flags in ((exact, 0), (exact, re.IGNORECASE), (other, re.IGNORECASE)):
-        spans = [match.span() for match in re.finditer(pattern, text, flags)]
-        if spans:
-            return [
-                index
-                for index, (start, end) in enumerate(offsets)
-                if end > start and any(start < stop and end > begin for begin, stop in spans)
-            ]
-    return []
-
-
-@lru_cache(maxsize=1 << 10)
-def _target_forms(target: str) -> tuple[str, str]:
-    """Patterns for a target as it is, and for its other number."""
-    exact = re.escape(target)
-    if _NO_SPACES.search(target):
-        return exact, exact
-    stem, ending = exact, "(?:e?s)?"
-    if exact.endswith(("y", "ies")):
-        stem, ending = exact.removesuffix("ies").removesuffix("y"), "(?:y|ys|ies)"
-    elif exact.endswith("s") and not exact.endswith("ss"):
-        stem, ending = (
-            exact.removesuffix("es") if exact.endswith(("shes", "ches", "xes", "sses")) else exact[:-1],
-            "(?:e?s)?",
-        )
-    whole = r"(?<!\w){}(?!\w)"
-    return whole.format(exact), whole.format(stem + ending)

@@ -19,7 +19,8 @@ from weft.absa.model.build import AnyModel
 from weft.absa.model.pair import PairBert
 from weft.absa.model.weft_absa import WeftAbsa
 from weft.absa.records import Context, Sentence
-from weft.absa.represent.batch import Pairs, Questions, Representation, aspect_words, target_positions
+from weft.absa.represent.batch import Pairs, Questions, Representation, aspect_words
+from weft.absa.represent.targets import target_positions
 from weft.absa.use.answering import for_answers
 from weft.absa.use.windows import Heard, cut_windows
 from weft.attention.operation import cpu_multiplies_bf16

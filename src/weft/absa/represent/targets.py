@@ -1,0 +1,96 @@
+"""Where a text mentions a target: as written, in another letter case, in singular or plural."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+_NO_SPACES = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+_APOSTROPHES = "'’ʼ"
+_LAST_WORD = re.compile(rf"(?<![\w{_APOSTROPHES}])\w\w+$")
+_ABBREVIATION = 4
+"""Letters of the longest word that may be an abbreviation although the target has no dot behind it."""
+_ONE_NUMBER = frozenset({"news"})
+_IRREGULAR = (
+    *(("man", "men"), ("person", "people"), ("child", "children"), ("foot", "feet"), ("tooth", "teeth")),
+    *(("mouse", "mice"), ("louse", "lice"), ("goose", "geese"), ("quiz", "quizzes"), ("axe", "axes")),
+    *(("knife", "knives"), ("wife", "wives"), ("life", "lives"), ("leaf", "leaves"), ("loaf", "loaves")),
+    *(("elf", "elves"), ("half", "halves"), ("calf", "calves"), ("wolf", "wolves"), ("thief", "thieves")),
+    *(("scarf", "scarves"), ("hoof", "hooves"), ("sis", "ses"), ("curriculum", "curricula")),
+    *(("criterion", "criteria"), ("phenomenon", "phenomena")),
+)
+"""Ends of words in singular and plural: "man" is of "woman" as well, "elf" of "shelf"."""
+
+
+def target_positions(text: str, target: str | None, offsets: Sequence[tuple[int, int]]) -> list[int]:
+    """The tokens that the mentions of a target cover.
+
+    Whole words are looked for as written, then in any letter case, then as singular or plural; the first kind that is
+    found counts. Which apostrophe is written, how wide a space is, and the dots of abbreviations and at the target's
+    end do not matter. Inside words only a target of a script without spaces between words is looked for. Nothing is
+    found for a target that the text does not mention.
+    """
+    if target is None:
+        return []
+    exact, other = _target_forms(target.strip())
+    for pattern, flags in ((exact, 0), (exact, re.IGNORECASE), (other, re.IGNORECASE)):
+        spans = [match.span() for match in re.finditer(pattern, text, flags)]
+        if spans:
+            return [
+                index
+                for index, (start, end) in enumerate(offsets)
+                if end > start and any(start < stop and end > begin for begin, stop in spans)
+            ]
+    return []
+
+
+@lru_cache(maxsize=1 << 10)
+def _target_forms(target: str) -> tuple[str, str]:
+    """Patterns for a target as it is, and for its other number."""
+    if _NO_SPACES.search(target):
+        return re.escape(target), re.escape(target)
+    *before, last = target.split()
+    last = last.rstrip(".") or last
+    whole = r"(?<!\w){}{}(?!\w)"
+    start = "".join(f"{_word_before(word)}\\s+" for word in before)
+    exact = other = _written(last)
+    word = _LAST_WORD.search(last)
+    if word is not None:
+        forms = dict.fromkeys([word[0], *_other_number(word[0].lower())])
+        other = f"{_written(last[: word.start()])}(?:{'|'.join(map(re.escape, forms))})"
+    return whole.format(start, exact), whole.format(start, other)
+
+
+def _word_before(word: str) -> str:
+    """A pattern for a word that others follow: the dot of an abbreviation may be there or not."""
+    bare = word.rstrip(".")
+    if not bare or (bare == word and not (word.isalpha() and len(word) <= _ABBREVIATION)):
+        return _written(word)
+    return _written(bare) + r"\.*"
+
+
+def _written(words: str) -> str:
+    return "".join(f"[{_APOSTROPHES}]" if letter in _APOSTROPHES else re.escape(letter) for letter in words)
+
+
+def _other_number(word: str) -> Iterator[str]:
+    """What a word is in plural if it is a singular, and in singular if it is a plural; some of it may be no word."""
+    if word in _ONE_NUMBER:
+        return
+    for singular, plural in _IRREGULAR:
+        for end, other in ((singular, plural), (plural, singular)):
+            if word.endswith(end):
+                yield word.removesuffix(end) + other
+    if word.endswith(("s", "x", "z", "ch", "sh", "o")):
+        yield f"{word}es"
+    if re.search("[^aeiou]y$", word):
+        yield f"{word[:-1]}ies"
+    if not word.endswith(("s", "x", "z", "sh", "xe", "she")):
+        yield f"{word}s"
+    if word.endswith(("xes", "ches", "shes", "sses")) or re.search("..[osz]es$", word):
+        yield word[:-2]
+    if word.endswith("ies"):
+        yield f"{word[:-3]}y"
+    if word.endswith("s") and not word.endswith(("ss", "xes", "shes")):
+        yield word[:-1]
