@@ -112,7 +112,13 @@ def add_shapes(parser: Parser) -> None:
 
 def add_html(parser: Any, what: str) -> None:
     """A page to look at."""
-    parser.add_argument("--html", type=Path, metavar="FILE", help=f"write {what}")
+    parser.add_argument("--html", type=_page, metavar="FILE", help=f"write {what}")
+
+
+def _page(given: str) -> Path:
+    if given == "-":
+        raise argparse.ArgumentTypeError("a page is a file: '-' names none")
+    return Path(given)
 
 
 def add_paths(parser: Parser, nargs: str = "+") -> None:

@@ -36,7 +36,7 @@ class Asked:
         aspect_column: A column with the row's own aspect.
 
     Raises:
-        ConfigError: No aspect is asked, or targets come from two places.
+        ConfigError: No aspect is asked, or aspects or targets come from two places.
     """
 
     aspects: tuple[str, ...] = ()
@@ -46,7 +46,9 @@ class Asked:
     aspect_column: str | None = None
 
     def __post_init__(self) -> None:
-        if bool(self.aspects) == (self.aspect_column is not None):
+        if self.aspects and self.aspect_column is not None:
+            raise ConfigError("give aspects, or the column that holds them, not both")
+        if not self.aspects and self.aspect_column is None:
             raise ConfigError(
                 "give aspects, or the column that holds them",
                 hint="--aspect price, for instance; find looks itself",

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from weft.cli.options import Parser, add_json, add_machine, add_model, add_precision, device_of
+from weft.errors import ConfigError
 
 if TYPE_CHECKING:
     from weft.absa.use.asker import Asker
@@ -52,6 +53,28 @@ def add_columns(parser: Parser, labelled: bool = False) -> None:
         parser.add_argument(
             "--polarity-column", default="polarity", metavar="NAME", help="column of the label (polarity)"
         )
+
+
+def check_no_columns(arguments: argparse.Namespace, what: str) -> None:
+    """Refuse names of columns where the input has none.
+
+    Args:
+        arguments: With the options of :func:`add_columns`, or some of them.
+        what: What the input is: ``"a text"``.
+
+    Raises:
+        ConfigError: A column is named.
+    """
+    labelled = hasattr(arguments, "polarity_column")
+    defaults = {
+        "text_column": "text",
+        "target_column": None,
+        "aspect_column": "aspect" if labelled else None,
+        "polarity_column": "polarity",
+    }
+    for option, default in defaults.items():
+        if getattr(arguments, option, default) != default:
+            raise ConfigError(f"--{option.replace('_', '-')} names a column of a table; {what} has none")
 
 
 def load_asker(arguments: argparse.Namespace) -> Asker:

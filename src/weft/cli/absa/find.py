@@ -9,9 +9,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from weft.cli.absa.arguments import add_answers, load_asker
+from weft.cli.absa.arguments import add_answers, check_no_columns, load_asker
 from weft.cli.absa.tables import add_input_format
-from weft.cli.options import Parser, add_out
+from weft.cli.options import Parser, add_html, add_out
 from weft.cli.table import table
 from weft.errors import ConfigError, InputError, PartialFailure, counted
 from weft.platform.files import check_output
@@ -44,9 +44,7 @@ def parser() -> Parser:
     )
     result.add_argument("--text-column", default="text", metavar="NAME", help="column of the text (text)")
     add_input_format(result)
-    result.add_argument(
-        "--html", type=Path, metavar="FILE", help="write a page: a bar for each aspect, sentences"
-    )
+    add_html(result, "a page: a bar for each aspect, sentences")
     add_out(result, "FILE", "every finding, as .csv, .jsonl or .parquet", default="none is written")
     add_answers(result)
     return result
@@ -74,6 +72,7 @@ def one(arguments: argparse.Namespace) -> int:
     text = arguments.input
     if not text.strip():
         raise InputError("the text is empty")
+    check_no_columns(arguments, "a text")
     from weft.absa.find.records import COLUMNS, TYPES, noted, record
     from weft.absa.read.table import TableWriter
 

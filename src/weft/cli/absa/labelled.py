@@ -8,13 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from weft.cli.absa.arguments import add_columns
+from weft.cli.absa.arguments import add_columns, check_no_columns
 from weft.cli.options import Parser
 from weft.errors import ConfigError, InputError, PartialFailure, counted
 
 if TYPE_CHECKING:
     from weft.absa.records import Corpus
     from weft.absa.use.asker import Asker
+
+_SETS = {"sentihood": "SentiHood", "semeval": "SemEval", "mabsa": "M-ABSA"}
 
 
 def add_labelled(parser: Parser) -> None:
@@ -49,7 +51,7 @@ def read_corpus(arguments: argparse.Namespace) -> Corpus:
     """The labelled sentences that the arguments name.
 
     Raises:
-        ConfigError: A share outside (0, 1).
+        ConfigError: A share outside (0, 1), or an option that says nothing about such a file.
         InputError: The file cannot be read or holds nothing usable.
     """
     from weft.absa.learn.setup import DataFiles, DataFormat
@@ -66,6 +68,13 @@ def read_corpus(arguments: argparse.Namespace) -> Corpus:
     if form is None:
         form = "sentihood" if arguments.input.endswith(".json") else "table"
         form = "semeval" if arguments.input.endswith(".xml") else form
+    if form != "table":
+        check_no_columns(arguments, f"a file of {_SETS[form]}")
+    if arguments.aspect and form != "sentihood":
+        raise ConfigError(
+            "--aspect chooses among SentiHood's; other files bring the aspects that are asked",
+            hint="leave it out",
+        )
     if form == "mabsa":
         found = read_mabsa(Path(arguments.input))
         corpus = replace(questions(found.reviews), problems=found.problems)

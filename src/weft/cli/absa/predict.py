@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from weft.cli.absa.arguments import add_answers, add_columns, add_questions, load_asker
+from weft.cli.absa.arguments import add_answers, add_columns, add_questions, check_no_columns, load_asker
 from weft.cli.absa.tables import add_input_format
 from weft.cli.options import Parser, add_out
 from weft.cli.table import table
@@ -99,6 +99,7 @@ def _lines(path: Path | None) -> list[str]:
 def _one(arguments: argparse.Namespace, aspects: list[str]) -> int:
     if not arguments.input.strip():
         raise InputError("the text is empty")
+    check_no_columns(arguments, "a text")
     from weft.absa.read.table import TableRow
     from weft.absa.use.predict import Asked, records
 
