@@ -122,19 +122,9 @@ def test_a_broken_row_is_named_and_the_rest_goes_through(absa, tmp_path):
     code, out, err = absa("predict", table, "--aspect", "price")
     assert code == 9
     assert [json.loads(line)["row"] for line in out.splitlines()] == [1, 5, 6]
-    for line in ("row 2: 1 fields", "row 3: column 'text' is not UTF-8", "row 4: column 'text' is empty"):
+    for line in ("row 2: 1 field;", "row 3: column 'text' is not UTF-8", "row 4: column 'text' is empty"):
         assert f"{table} {line}" in err
     assert "3 rows could not be used" in err
-
-
-def test_a_table_without_rows_gives_one_without_rows(absa, tmp_path):
-    (tmp_path / "t.csv").write_text("text\n")
-    for suffix in ("csv", "jsonl", "parquet"):
-        output = tmp_path / f"out.{suffix}"
-        assert absa("predict", tmp_path / "t.csv", "--aspect", "price", "-o", output)[0] == 0
-        assert output.exists()
-    assert (tmp_path / "out.csv").read_text().startswith("row,text,target,")
-    assert absa("predict", tmp_path / "t.csv", "--aspect", "price") == (0, "", "")
 
 
 def test_an_explanation_says_where_the_target_is_missing(absa, tmp_path):
@@ -299,6 +289,29 @@ def test_bad_input_is_one_line_and_its_exit_code(absa, tmp_path, monkeypatch, ar
     assert found == code
     assert what in err + out
     assert (err + out).count("\n") == 1
+
+
+def test_a_table_without_rows_is_refused(absa, tmp_path):
+    table, output = tmp_path / "t.csv", tmp_path / "o.csv"
+    table.write_text("text,n\n")
+    for arguments in (
+        ("predict", table, "--aspect", "price", "-o", output),
+        ("find", table),
+        ("predict", table),
+    ):
+        code, out, err = absa(*arguments)
+        assert (code, out, err.count("\n")) == (3, "", 1)
+        assert f"{table}: holds no row" in err
+    assert not output.exists()
+
+
+def test_an_empty_line_of_a_table_is_named_and_counted(absa, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("text\ncheap\n\nquiet\n")
+    code, out, err = absa("predict", table, "--aspect", "price")
+    assert code == 9
+    assert [json.loads(line)["row"] for line in out.splitlines()] == [1, 3]
+    assert "row 2: column 'text' is empty" in err
 
 
 def test_an_output_that_is_the_input(absa, tmp_path):

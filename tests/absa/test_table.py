@@ -42,14 +42,30 @@ def test_broken_csv_rows_are_named_and_the_rest_goes_through(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"text,n\nfine,1\nshort\na,b,c\nbad \xff byte,2\n\nlast,3\n")
     rows = list(read_rows(str(path), ["text"]))
-    assert [row.number for row in rows] == [1, 2, 3, 4, 5]
+    assert [row.number for row in rows] == [1, 2, 3, 4, 6]
     assert [row.problem for row in rows] == [
         None,
-        "1 fields; the header has 2",
+        "1 field; the header has 2",
         "3 fields; the header has 2",
         "column 'text' is not UTF-8",
         None,
     ]
+
+
+def test_an_empty_line_of_one_column_is_an_empty_cell(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('text\nfirst\n\n\n""\nlast\n\n\n')
+    rows = list(read_rows(str(path), ["text"]))
+    assert [(row.number, row.cells["text"]) for row in rows] == [
+        (1, "first"),
+        (2, ""),
+        (3, ""),
+        (4, ""),
+        (5, "last"),
+    ]
+    path.write_text("text\n\n\n")
+    with pytest.raises(InputError, match="holds no row"):
+        list(read_rows(str(path), ["text"]))
 
 
 def test_a_quote_that_never_closes(tmp_path):
@@ -98,6 +114,10 @@ def test_reading_is_a_stream(tmp_path):
     [
         ("t.csv", b"a,b\n1,2\n", "no column 'text'; there are 'a', 'b'"),
         ("t.csv", b"", "no column 'text'; there are none$"),
+        ("t.csv", b"text,n\n", "t.csv: holds no row$"),
+        ("t.tsv", b"text\n\n", "t.tsv: holds no row$"),
+        ("t.jsonl", b"\n", "t.jsonl: holds no row$"),
+        ("t.txt", b"", "t.txt: holds no row$"),
         ("t.parquet", b"PAR1 nonsense", "not a Parquet file"),
         ("t.csv", b"text,n,text\n1,2,3\n", "column 'text' stands there more than once"),
     ],
@@ -130,7 +150,9 @@ def test_values_that_come_late_have_their_type(tmp_path):
     ]
     with TableWriter(path, ["text", "n"], {"n": float}):
         pass
-    assert list(read_rows(path, ["text", "n"])) == []
+    assert pyarrow.parquet.read_table(path).to_pylist() == []
+    with pytest.raises(InputError, match="holds no row"):
+        list(read_rows(path, ["text", "n"]))
 
 
 def test_a_damaged_page_ends_a_parquet_file(tmp_path):

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Literal, Self
 
-from weft.errors import ConfigError, InputError, MissingExtraError
+from weft.errors import ConfigError, InputError, MissingExtraError, counted
 from weft.platform.files import replaced, writer
 from weft.platform.reading import bounded, csv_reader, open_input, parse_json, text_stream
 from weft.platform.spreadsheet import write_rows
@@ -73,11 +73,21 @@ def read_rows(path: str, columns: Sequence[str], form: Format | None = None) -> 
             line and text that is not UTF-8 come as rows with a ``problem``.
         form: The format; by default what the suffix says. ``"lines"`` gives one column, the first of
             ``columns``. The fields of a CSV file stand between commas, semicolons or tabs: between the first of these
-            by which the header has the columns.
+            by which the header has the columns. Its empty lines count as rows; in a table of one column they are
+            empty cells, in others they are passed over.
 
     Raises:
-        InputError: The file cannot be read, is UTF-16, or lacks a column.
+        InputError: The file cannot be read, is UTF-16, lacks a column, or holds no row.
     """
+    rows = _rows(path, columns, form)
+    first = next(rows, None)
+    if first is None:
+        raise InputError("holds no row", where="standard input" if path == "-" else path)
+    yield first
+    yield from rows
+
+
+def _rows(path: str, columns: Sequence[str], form: Format | None) -> Iterator[TableRow]:
     chosen = form or ("lines" if path == "-" else format_of(path))
     if chosen == "parquet":
         if path == "-":
@@ -133,23 +143,26 @@ def _csv(
     except csv.Error as error:
         raise InputError(f"the header is not CSV: {error}", where=path) from error
     _require(header, columns, path)
-    number = 0
+    number = empty = 0
     while True:
+        problem, fields = None, list[str]()
         try:
             fields = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            number += 1
-            yield TableRow(number, {}, f"not CSV: {error}")
-            continue
-        if not fields:
-            continue
+            problem = f"not CSV: {error}"
         number += 1
-        if len(fields) != len(header):
-            yield TableRow(number, {}, f"{len(fields)} fields; the header has {len(header)}")
-        else:
-            yield TableRow(number, dict(zip(header, fields, strict=True)))
+        if not fields and problem is None:
+            empty += 1
+            continue
+        # Empty lines at the end are none of the table's: only what follows tells.
+        if len(header) == 1:
+            yield from (TableRow(place, {header[0]: ""}) for place in range(number - empty, number))
+        empty = 0
+        if problem is None and len(fields) != len(header):
+            problem = f"{counted(len(fields), 'field')}; the header has {len(header)}"
+        yield TableRow(number, {} if problem else dict(zip(header, fields, strict=True)), problem)
 
 
 def _separator(line: str, columns: Sequence[str], separators: Sequence[str]) -> str:

@@ -115,10 +115,9 @@ def several(arguments: argparse.Namespace, command: str = "absa find") -> int:
     from weft.absa.records import Problems
 
     rows = read_rows(arguments.input, [arguments.text_column], cast("Format | None", arguments.input_format))
-    # The first row is read before the model is loaded: a missing file or column is told at once.
-    first = next(rows, None)
+    # The first row is read before the model is loaded: a missing file, column or row is told at once.
+    given = chain([next(rows)], rows)
     problems, summary = Problems(), Summary()
-    given = rows if first is None else chain([first], rows)
     if arguments.out is None:
         _read(arguments, given, problems, summary, None)
     else:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,7 +19,8 @@ from weft.platform.files import check_output
 from weft.platform.reading import lines
 
 if TYPE_CHECKING:
-    from weft.absa.read.table import Format
+    from weft.absa.read.table import Format, TableRow
+    from weft.absa.records import Problems
     from weft.absa.use.asker import Asker
     from weft.absa.use.predict import Asked, Tally
 
@@ -175,15 +178,12 @@ def _table(arguments: argparse.Namespace, aspects: list[str]) -> int:
     form = cast("Format | None", arguments.input_format)
     _check_other(arguments)
     rows = read_rows(arguments.input, asked.columns, form)
-    # The first row is read before the model is loaded: a missing file or column is told at once.
-    first = next(rows, None)
+    # The first row is read before the model is loaded: a missing file, column or row is told at once.
+    first = next(rows)
     problems = Problems()
-    if first is not None or arguments.out is not None:
-        # A table without rows gives one, too.
-        given = [] if first is None else [first]
-        tally = _stream(arguments, load_asker(arguments), given, rows, asked, problems)
-        for line in [] if arguments.quiet else tally.lines():
-            print(f"weft absa predict: {line}", file=sys.stderr)
+    tally = _stream(arguments, load_asker(arguments), chain([first], rows), asked, problems)
+    for line in [] if arguments.quiet else tally.lines():
+        print(f"weft absa predict: {line}", file=sys.stderr)
     if problems.count:
         for line in problems.lines():
             print(f"weft absa predict: {line}", file=sys.stderr)
@@ -192,10 +192,8 @@ def _table(arguments: argparse.Namespace, aspects: list[str]) -> int:
 
 
 def _stream(
-    arguments: argparse.Namespace, asker: Asker, first: list[Any], rest: Any, asked: Asked, problems: Any
+    arguments: argparse.Namespace, asker: Asker, rows: Iterator[TableRow], asked: Asked, problems: Problems
 ) -> Tally:
-    from itertools import chain
-
     from rich.console import Console
     from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
@@ -219,7 +217,7 @@ def _stream(
         task = progress.add_task("predict", total=None)
         chunks = stream(
             asker,
-            chain(first, rest),
+            rows,
             asked,
             problems,
             source=source,
