@@ -188,7 +188,7 @@ def test_labelled_table_groups_the_rows_of_a_text():
     ("rows", "what"),
     [
         ("text,aspect\na,b\n", "no column 'polarity'; there are 'text', 'aspect'"),
-        ("text,aspect,polarity\n", "no usable row"),
+        ("text,aspect,polarity\n", "holds no row"),
         ("text,aspect,polarity\n,b,positive\n", "row 1: column 'text' is empty"),
         ("text,aspect,polarity\na,b,none\n", "every polarity is 'none'"),
     ],
