@@ -21,7 +21,7 @@ from weft.absa.records import Corpus, Sentence
 from weft.absa.represent.batch import Pairs, Questions, Representation
 from weft.absa.use.asker import Asker
 from weft.encoder.checkpoint.pretrained import Pretrained
-from weft.errors import CheckpointError, ConfigError, InputError
+from weft.errors import CheckpointError, ConfigError, InputError, counted
 from weft.train.batching import Batches, LengthBuckets
 from weft.train.config import TrainConfig
 from weft.train.course import Course
@@ -273,7 +273,7 @@ def split(corpus: Corpus, share: float, seed: int = 0) -> tuple[Corpus, Corpus]:
     inside = [i for i, sentence in enumerate(corpus.sentences) if sentence.text in held]
     outside = [i for i, sentence in enumerate(corpus.sentences) if sentence.text not in held]
     if not inside or not outside:
-        raise InputError(f"{len(texts)} texts cannot be split with a share of {share}")
+        raise InputError(f"{counted(len(texts), 'text')} cannot be split with a share of {share}")
     return corpus.subset(outside), corpus.subset(inside)
 
 
