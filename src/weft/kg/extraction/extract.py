@@ -121,7 +121,8 @@ def extract(
         prune=options.prune,
         complete=sources.complete if isinstance(sources, CodeCorpus) else None,
         may_hold=met.may_hold,
-        place=Path(corpus).resolve(),
+        # Whoever names a corpus has told it from others.
+        place=Path(corpus).resolve() if options.name is None else None,
         say=progress,
     )
     report.failed += met.failures

@@ -39,6 +39,8 @@ class Kept(Told):
     failed: list[tuple[str, str]]
     gone: list[str]
     removed: bool
+    moved: bool
+    unused: dict[str, list[str]]
     tally: None
     unanswered: int
     others: dict[str, int] = Field(description="Files of other kinds, by suffix.")
