@@ -239,7 +239,9 @@ def main() -> None:
     parser.add_argument("--epochs", type=float, default=5.0)
     parser.add_argument("--rate", type=float, default=1e-4)
     parser.add_argument("--decay", type=float, default=0.9, help="of the rate, from layer to layer")
-    parser.add_argument("--frozen", type=int, help="lower layers that stay; -1 trains the embeddings (a third)")
+    parser.add_argument(
+        "--frozen", type=int, help="lower layers that stay; -1 trains the embeddings (a third)"
+    )
     parser.add_argument("--threshold", type=float, default=0.34, help="of SentiHood")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--train", default="{}", help="of TrainConfig, JSON")
