@@ -166,7 +166,8 @@ class Finder:
         classes = self.asker.classes_
         for place, term in enumerate(terms):
             words = text[term.start : term.stop]
-            opinions = alone.get(place, rows[number[Context(GENERAL, words)]])[1:]
+            said = alone[place] if place in alone else rows[number[Context(GENERAL, words)]]
+            opinions = said[1:]
             best = int(opinions.argmax())
             category = groups.get(words.lower())
             covered.add(category or "")
