@@ -54,7 +54,7 @@ def test_the_tutorial_runs(
     assert [command[1] for command in run] == ["build", "train", "extract", "show", "query", "annotate"]
     run[1][run[1].index("--train.steps") + 1] = "2"
     run[1] += ["--device", "cpu", "--quiet"]
-    run[2] += ["--device", "cpu", "--quiet", "--workers", "1"]
+    run[2] += ["--device", "cpu", "--workers", "1"]
     for command in run[:3]:
         assert main(command) == 0, command
     printed = capsys.readouterr().out
