@@ -140,7 +140,18 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     maker = by_turns(Maker(aspects, made_of), Kinds(without=out), arguments.kinds)
     maker = by_turns(maker, Plain(), arguments.plain)
     lessons = Lessons(
-        reviews, places, made, pairs, aspects, names, maker, teller, arguments.told, arguments.unlabelled
+        reviews,
+        places,
+        made,
+        pairs,
+        aspects,
+        names,
+        maker,
+        teller,
+        arguments.told,
+        arguments.unlabelled,
+        arguments.several,
+        arguments.joined,
     )
     corpus = Corpus(lessons.sentences, POLARITIES)
     print(
@@ -321,6 +332,10 @@ def parsed(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--share", type=float, default=0.5, help="of each source")
     parser.add_argument("--tweets", type=float, default=0.15, help="share of the tweets")
     parser.add_argument("--places", type=float, default=2.0, help="of SentiHood, times --share")
+    parser.add_argument(
+        "--several", type=float, default=0.0, help="share of the told sentences that come up among others"
+    )
+    parser.add_argument("--joined", type=int, default=0, help="rows of several reviews of one domain")
     parser.add_argument("--made", type=float, default=0.5, help="made sentences per text")
     parser.add_argument(
         "--kinds", type=float, default=0.0, help="of the made sentences: of many kinds of things"

@@ -69,6 +69,8 @@ class Lessons:
         teller: Tells of what it does not name.
         told: How often each of the teller's sentences comes up in an epoch.
         unlabelled: How many questions a review is asked that only teachers answer.
+        several: Share of the teller's sentences that come up once more with others, as one review.
+        joined: How many rows are several reviews of one domain in one text.
     """
 
     def __init__(
@@ -83,6 +85,8 @@ class Lessons:
         teller: Teller | None = None,
         told: int = 0,
         unlabelled: int = 0,
+        several: float = 0.0,
+        joined: int = 0,
     ) -> None:
         self.unlabelled = unlabelled
         self.aspects, self.names = aspects, names
@@ -112,15 +116,24 @@ class Lessons:
             *(partial(_as_it_is, sentence) for sentence in made_sentences),
             *(partial(self._two_reviews, first) for first in firsts),
         ]
-        texts: list[str] = []
+        whole = [known for known in self.known if known.review.complete and len(known.review.text) < _LONG]
+        starts = [every.choice(whole) for _ in range(joined if whole else 0)]
+        self.complete: dict[str, list[Known]] = {}
+        for known in whole:
+            self.complete.setdefault(_source(known), []).append(known)
+        self._rows += [partial(self._of_several, known) for known in starts]
+        texts = [3 * known.review.text for known in starts]
         if teller is not None:
             # A row of one thing is often drawn with a second sentence: its stand-in is as long as one and a half.
             self._rows += told * [partial(teller.one, one) for one in teller.told]
             self._rows += told * [partial(teller.two, both) for both in teller.both]
-            texts = told * [
+            texts += told * [
                 *(one.text + one.text[::2] for one in teller.told),
                 *(b.text for b in teller.both),
             ]
+            again = every.sample(list(teller.told), round(several * len(teller.told)))
+            self._rows += [partial(teller.several, one) for one in again]
+            texts += [3 * one.text for one in again]
         self.sentences = (
             *(_stand_in(known.review.text) for known in self.known),
             *places,
@@ -228,6 +241,36 @@ class Lessons:
                 questions.setdefault(Context(aspect.asked(random)), UNKNOWN)
         return Sentence(review.text, tuple(questions), tuple(questions.values()), review.where)
 
+    def _of_several(self, first: Known, random: Random) -> Sentence:
+        """With one to three others of the same source, asked about categories, those that nobody judges among them."""
+        alike = self.complete[_source(first)]
+        members = [first, *random.sample(alike, min(len(alike), random.randint(1, 3)))]
+        members = list({id(member): member for member in members}.values())
+        random.shuffle(members)
+        said: dict[str, set[str]] = {}
+        for member in members:
+            for opinion in member.review.opinions:
+                if opinion.category:
+                    said.setdefault(opinion.category, set()).add(opinion.polarity)
+        answers: dict[Context, str] = {}
+        for name in random.sample(sorted(said), min(len(said), 5)):
+            torn = {"positive", "negative"} <= said[name]
+            (answer,) = said[name] if len(said[name]) == 1 else (CONFLICT if torn else UNKNOWN,)
+            answers[Context(_shortened(name, random, keep=True))] = answer
+        asked = sorted(
+            {
+                o.category
+                for known in random.sample(alike, min(len(alike), 60))
+                for o in known.review.opinions
+                if o.category
+            }
+        )
+        others = [name for name in asked if name not in said]
+        for name in random.sample(others, min(len(others), 7)):
+            answers.setdefault(Context(_shortened(name, random, keep=True)), NONE)
+        text = " ".join(member.review.text.strip() for member in members)
+        return Sentence(text, tuple(answers), tuple(answers.values()), first.review.where)
+
     def _two_reviews(self, first: Known, random: Random) -> Sentence:
         """With another short review of the same domain that judges the same aspect, mostly the other way."""
         number = random.choice(list(first.aspects))
@@ -307,6 +350,11 @@ class Lessons:
             if "city" in aspect.kinds and (words in aspect.names or name in aspect.names):
                 return aspect.asked(random)
         return name
+
+
+def _source(known: Known) -> str:
+    """The file that a review is from: another one has other categories."""
+    return known.review.where.split(" ")[0]
 
 
 def _shortened(name: str, random: Random, keep: bool = False) -> str:

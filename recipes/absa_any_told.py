@@ -201,6 +201,37 @@ class Teller:
         target = thing if named and random.random() < 0.7 else None
         return self._asked(told.kind, text, {target: said}, random)
 
+    def several(self, told: Told, random: Random) -> Sentence:
+        """A review of two to five sentences about one thing; what one praises and another blames is torn."""
+        kind, wanted = told.kind, random.randint(2, 5)
+        members, said = [told], dict(told.said[0])
+        for other in random.sample(self.of_kind[kind], min(len(self.of_kind[kind]), 3 * wanted)):
+            if len(members) == wanted or kind == "person":
+                break
+            theirs = other.said[0]
+            if other is told or any(
+                self._unsafe(kind, one, name) for one in said for name in theirs if one != name
+            ):
+                continue
+            members.append(other)
+            said = {
+                **theirs,
+                **said,
+                **{name: _torn(said[name], theirs[name]) for name in said.keys() & theirs},
+            }
+        random.shuffle(members)
+        named = any("{X}" in member.text for member in members) and random.random() < 0.4
+        thing = random.choice(self.names[kind]) if named else None
+        texts: list[str] = []
+        for member in members:
+            called = thing if thing and random.random() < 0.5 else random.choice(self.words[kind])
+            text = _with(member.text, called)
+            texts.append(text if text[-1] in ".!?" else text + ".")
+        whole = " ".join(texts)
+        target = thing if thing and thing in whole and random.random() < 0.5 else None
+        asked: dict[str | None, dict[str, str]] = {target: said}
+        return self._asked(kind, whole, asked, random, others=8)
+
     def two(self, told: Told, random: Random) -> Sentence:
         """A sentence about two named things."""
         first, second = self._two_names(told.kind, random)
@@ -249,11 +280,16 @@ class Teller:
                 return first, second
 
     def _asked(
-        self, kind: str, text: str, told: dict[str | None, dict[str, str]], random: Random
+        self,
+        kind: str,
+        text: str,
+        told: dict[str | None, dict[str, str]],
+        random: Random,
+        others: int = _OTHERS,
     ) -> Sentence:
         every = sorted({name for said in told.values() for name in said})
         far = [a for a in self.by_kind[kind] if not any(self._unsafe_aspect(kind, name, a) for name in every)]
-        wrong = [aspect.asked(random) for aspect in random.sample(far, min(len(far), _OTHERS))]
+        wrong = [aspect.asked(random) for aspect in random.sample(far, min(len(far), others))]
         worded = {name: self._worded(kind, name, random) for name in every}
         if len(set(worded.values())) < len(every):
             worded = {name: name for name in every}
@@ -280,6 +316,15 @@ class Teller:
         if name in aspect.names or any(self._unsafe(kind, name, other) for other in aspect.names):
             return True
         return any(name in mine.names and mine.near(aspect) for mine in self.by_kind[kind])
+
+
+def _torn(one: str, other: str) -> str:
+    """What two sentences say of one aspect together."""
+    if one == other or other == NONE:
+        return one
+    if one == NONE:
+        return other
+    return CONFLICT if {one, other} <= {"positive", "negative", CONFLICT} else UNKNOWN
 
 
 def is_told(sentence: Sentence) -> bool:

@@ -31,7 +31,7 @@ from weft.absa.evaluate.metrics import micro_prf, semeval_metrics
 from weft.absa.evaluate.report import controls, score, scored, summary
 from weft.absa.evaluate.threshold import GRID
 from weft.absa.learn.augment import Augmentation, Augmenter, rename
-from weft.absa.learn.training import Learning, train
+from weft.absa.learn.training import Learning, split, train
 from weft.absa.read.sentihood import ALL_ASPECTS, FREQUENT_ASPECTS, TARGETS, read_sentihood
 from weft.absa.records import Corpus, Sentence
 from weft.absa.represent.vocabulary import prune_vocabulary
@@ -191,6 +191,11 @@ def sentihood(arguments: argparse.Namespace, start: Pretrained) -> dict[str, Any
     """All twelve aspects of train, the four frequent ones of dev."""
     corpus = read_sentihood(arguments.data / "sentihood/sentihood-train.json", ALL_ASPECTS)
     dev = read_sentihood(arguments.data / "sentihood/sentihood-dev.json", ALL_ASPECTS).only(FREQUENT_ASPECTS)
+    if arguments.choose:
+        corpus, dev = split(corpus, 0.15, seed=0)
+        dev = dev.only(FREQUENT_ASPECTS)
+    if arguments.frequent:
+        corpus = corpus.only(FREQUENT_ASPECTS)
     sentences = [view for sentence in corpus.sentences for view in views(sentence)]
     if arguments.quick:
         sentences, dev = sentences[:24], dev.subset(range(12))
@@ -202,7 +207,7 @@ def sentihood(arguments: argparse.Namespace, start: Pretrained) -> dict[str, Any
         "run",
         arguments.epochs,
         options=options,
-        learning=Learning(blank_texts=0),
+        learning=Learning(blank_texts=0, class_balance=arguments.balance),
         begin=None,
         start=start,
     )
@@ -243,6 +248,13 @@ def main() -> None:
         "--frozen", type=int, help="lower layers that stay; -1 trains the embeddings (a third)"
     )
     parser.add_argument("--threshold", type=float, default=0.34, help="of SentiHood")
+    parser.add_argument(
+        "--frequent", action="store_true", help="of SentiHood: learn the four frequent aspects alone"
+    )
+    parser.add_argument(
+        "--choose", action="store_true", help="of SentiHood: learn 85 %% of train, measure on the rest"
+    )
+    parser.add_argument("--balance", type=float, default=0.0, help="of SentiHood: exponent of class weights")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--train", default="{}", help="of TrainConfig, JSON")
     parser.add_argument("--quick", action="store_true", help="a few sentences: a smoke test")

@@ -32,14 +32,14 @@ def with_article(noun: str) -> str:
 
 
 def counted(number: int, one: str, several: str = "") -> str:
-    """A number with its noun: ``1 fact``, ``2 facts``, ``1 entity``, ``0 entities``.
+    """A number with its noun: ``1 fact``, ``2,000 facts``, ``1 entity``, ``0 entities``.
 
     Args:
         number: How many.
         one: What one of them is called.
         several: What others are called; ``one`` with an s where empty.
     """
-    return f"{number} {one if number == 1 else several or f'{one}s'}"
+    return f"{number:,} {one if number == 1 else several or f'{one}s'}"
 
 
 class WeftError(Exception):

@@ -50,7 +50,10 @@ def run(argv: list[str], tool: str) -> int:
     from weft.train import run_setup
     from weft.train.distributed import World
 
-    outcome = run_setup(setup, quiet=arguments.quiet)
+    def tell(line: str) -> None:
+        print(f"weft {tool} train: {line}", file=sys.stderr)
+
+    outcome = run_setup(setup, quiet=arguments.quiet, tell=None if arguments.quiet else tell)
     if not World.launched().first:
         return 0
     if arguments.json:
@@ -59,9 +62,9 @@ def run(argv: list[str], tool: str) -> int:
     else:
         print(f"{setup.out}: {counted(outcome.history.step, 'step')}")
         for name, value in outcome.results.items():
-            print(f"  {name:<24} {value:.4g}")
+            print(f"  {name:<24} {f'{value:.4g}' if math.isfinite(value) else '–'}")
     for line in outcome.problems:
-        print(f"weft {tool} train: {line}", file=sys.stderr)
+        tell(line)
     if outcome.problems:
         raise PartialFailure("some rows could not be used; the model was trained on the others")
     return 0

@@ -43,6 +43,7 @@ class Course(Generic[Model, Batch]):
         finish: Called once with what training did, in the first process alone: what a tool fits and saves in the end.
             It returns the figures to report.
         problems: Lines about data that could not be used.
+        notes: Lines about data that can be used and may not be what was meant, to be read before the training.
     """
 
     model: Model
@@ -52,6 +53,7 @@ class Course(Generic[Model, Batch]):
     evaluate: Evaluate[Model] | None = None
     finish: Callable[[History], Figures] = field(default=lambda history: {})
     problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def run(
         self, directory: str | Path | None = None, *, resume: bool | str = True, quiet: bool = True
@@ -103,8 +105,13 @@ class Setup(Protocol):
         ...
 
 
-def run_setup(setup: Setup, *, quiet: bool = True) -> Outcome:
+def run_setup(setup: Setup, *, quiet: bool = True, tell: Callable[[str], None] | None = None) -> Outcome:
     """Train as a tool's settings say; one that was interrupted goes on where it stopped.
+
+    Args:
+        setup: The settings.
+        quiet: No progress bar.
+        tell: Called with each of the course's notes, before the first step and in the first process alone.
 
     Raises:
         ConfigError: A size that nobody means.
@@ -113,6 +120,9 @@ def run_setup(setup: Setup, *, quiet: bool = True) -> Outcome:
     _check_sizes(setup)
     with within_memory():
         course = setup.course()
+    if tell is not None and World.launched().first:
+        for line in course.notes:
+            tell(line)
     return course.run(setup.out / "run", quiet=quiet)
 
 

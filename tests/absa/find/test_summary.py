@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from weft.absa.find.finder import Finding
 from weft.absa.find.page import page
 from weft.absa.find.summary import Summary
@@ -55,6 +57,50 @@ def test_of_a_long_text_what_is_judged_is_shown():
     assert example.text[slice(*example.term)] == "soup"
     assert [example.text[a:b] for a, b in example.words] == ["good"]
     assert len(example.text) < 400
+
+
+def test_a_part_of_a_text_is_cut_between_words_and_says_so():
+    summary = Summary()
+    text = "Once upon a time " * 30 + "the soup was cold " + "and so on and so forth " * 30
+    at = text.index("soup")
+    summary.add(1, text, [finding(span=(at, at + 4), words=("cold",), places=((at + 9, at + 13),))])
+    (example,) = summary.aspects()[0].examples("positive")
+    assert example.text[slice(*example.term)] == "soup"
+    assert [example.text[a:b] for a, b in example.words] == ["cold"]
+    first, *_, last = example.text.split()
+    assert (first, last) == ("…", "…")
+    assert set(example.text.split()) <= {*text.split(), "…"}
+
+
+@pytest.mark.parametrize("named", ["soup", "so" * 50])
+def test_one_line_shows_what_is_judged(named):
+    text = (
+        "We came late,\nsat down at a table by the window and\twaited. The "
+        + named
+        + "'s smell "
+        + "went on " * 30
+    )
+    at = text.index(named)
+    summary = Summary()
+    summary.add(1, text, [finding(term=named, span=(at, at + len(named)))])
+    line = summary.aspects()[0].examples("positive")[0].line(60)
+    assert named in line
+    assert len(line) <= max(60, len(named) + 8)
+    assert line.startswith("… ")
+    assert line.endswith(" …")
+    assert "\n" not in line
+
+
+def test_a_short_text_is_one_line_as_it_is():
+    summary = Summary()
+    summary.add(1, "dear  and\ncold", [finding(term=None, category="price")])
+    assert summary.aspects()[0].examples("positive")[0].line() == "dear and cold"
+
+
+def test_one_of_each_is_said_so():
+    summary = Summary()
+    summary.add(1, "The soup was hot", [finding()])
+    assert "<p>1 text, 1 judgement, 1 aspect; 0 without a judgement.</p>" in page(summary)
 
 
 def test_as_plain_data():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from weft.absa.find.summary import ORDER, Aspect, Example, Summary
+from weft.errors import counted
 from weft.platform.page import render
 
 _COLOURS = {"positive": "for18", "neutral": "plain", "conflict": "torn", "negative": "against18"}
@@ -35,11 +36,13 @@ def page(summary: Summary, title: str = "What the texts judge") -> str:
     shown = "\n".join(_aspect(aspect, most) for aspect in aspects[:_MOST])
     found = sum(aspect.total for aspect in aspects)
     left = (
-        f"<p><small>… and {len(aspects) - _MOST:,} rarer aspects.</small></p>" if len(aspects) > _MOST else ""
+        f"<p><small>… and {counted(len(aspects) - _MOST, 'rarer aspect')}.</small></p>"
+        if len(aspects) > _MOST
+        else ""
     )
     body = (
-        f"<main><h1>{escape(title)}</h1><p>{summary.texts:,} texts, {found:,} judgements, {len(aspects):,} aspects; "
-        f"{summary.silent:,} texts judge nothing.</p>"
+        f"<main><h1>{escape(title)}</h1><p>{counted(summary.texts, 'text')}, {counted(found, 'judgement')}, "
+        f"{counted(len(aspects), 'aspect')}; {summary.silent:,} without a judgement.</p>"
         f'<p class="key">{" ".join(f"""<span class="{_COLOURS[name]}">{name}</span>""" for name in ORDER)} '
         "<small>A bar is as long as its aspect is frequent. Open an aspect for the sentences that the model is "
         "surest of: what is judged is coloured, the words that judge are underlined.</small></p>\n"

@@ -38,6 +38,23 @@ class Example:
     polarity: str
     confidence: float
 
+    def line(self, most: int = 80) -> str:
+        """At most so many characters of the text on one line, what is judged in their midst."""
+        start, stop = self.term or (self.words[0] if self.words else (0, 0))
+        before, named, after = (
+            " ".join(part.split()) for part in (self.text[:start], self.text[start:stop], self.text[stop:])
+        )
+        left = " " if before and self.text[start - 1].isspace() else ""
+        right = " " if after and self.text[stop].isspace() else ""
+        whole = f"{before}{left}{named}{right}{after}"
+        if len(whole) <= most:
+            return whole
+        at = len(before) + len(left)
+        room = max(0, most - len(named) - 4)
+        first = min(max(0, at - room // 2), max(0, len(whole) - room - len(named)))
+        first, last = whole_words(whole, first, first + len(named) + room, (at, at + len(named)))
+        return f"{'… ' if first else ''}{whole[first:last].strip()}{' …' if last < len(whole) else ''}"
+
 
 @dataclass
 class Aspect:
@@ -125,9 +142,26 @@ class Summary:
 
 
 def _example(row: int, text: str, finding: Finding) -> Example:
+    """The example, with what surrounds it; words are whole, and "…" stands where the text goes on."""
     places = [*([finding.span] if finding.span else []), *finding.places]
-    first = max(0, min((start for start, _ in places), default=0) - _AROUND)
-    last = min(len(text), max((stop for _, stop in places), default=2 * _AROUND) + _AROUND)
-    term = None if finding.span is None else (finding.span[0] - first, finding.span[1] - first)
-    words = tuple((start - first, stop - first) for start, stop in finding.places)
-    return Example(row, text[first:last], term, words, finding.polarity, finding.confidence)
+    start, stop = min((a for a, _ in places), default=0), max((b for _, b in places), default=2 * _AROUND)
+    first, last = whole_words(text, start - _AROUND, stop + _AROUND, (start, stop))
+    before = "… " if first else ""
+    shown = f"{before}{text[first:last]}{' …' if last < len(text) else ''}"
+    shift = first - len(before)
+    term = None if finding.span is None else (finding.span[0] - shift, finding.span[1] - shift)
+    words = tuple((a - shift, b - shift) for a, b in finding.places)
+    return Example(row, shown, term, words, finding.polarity, finding.confidence)
+
+
+def whole_words(text: str, first: int, last: int, kept: tuple[int, int]) -> tuple[int, int]:
+    """The whole words between two characters, and ``kept``: first character, last + 1.
+
+    Where no space stands between an end and what is kept, that end is cut where it is.
+    """
+    first, last = max(0, first), min(len(text), last)
+    if first and not text[first - 1].isspace():
+        first = next((i + 1 for i in range(first, min(kept[0], last)) if text[i].isspace()), first)
+    if last < len(text) and not text[last].isspace():
+        last = next((i for i in range(last - 1, max(kept[1], first) - 1, -1) if text[i].isspace()), last)
+    return first, last

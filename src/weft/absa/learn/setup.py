@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 from weft.absa.config import ModelOptions
 from weft.absa.evaluate.report import report
 from weft.absa.evaluate.threshold import Criterion, calibrate
+from weft.absa.learn.notes import notes_about
 from weft.absa.learn.training import Learning, course, split
 from weft.absa.read.labelled import Columns, read_labelled
 from weft.absa.read.semeval import CATEGORIES, read_semeval
@@ -18,7 +19,7 @@ from weft.absa.records import Corpus
 from weft.absa.represent.vocabulary import prune_vocabulary
 from weft.absa.use.store import load, save
 from weft.encoder.checkpoint.pretrained import Pretrained, load_pretrained
-from weft.errors import ConfigError
+from weft.errors import ConfigError, InputError
 from weft.train.config import TrainConfig
 from weft.train.course import Course
 from weft.train.run import History
@@ -73,9 +74,14 @@ class DataFiles:
     def corpora(self, seed: int) -> tuple[Corpus, Corpus]:
         """The sentences to train on and those held out."""
         corpus = self.read(self.train)
-        train, dev = (
-            split(corpus, self.dev_share, seed) if self.dev is None else (corpus, self.read(self.dev))
-        )
+        if self.dev is not None:
+            train, dev = corpus, self.read(self.dev)
+        else:
+            try:
+                train, dev = split(corpus, self.dev_share, seed)
+            except InputError as error:
+                hint = "add texts, give a file of its own as data.dev, or set data.dev_share"
+                raise InputError(error.what, where=self.train, hint=hint) from error
         return train, dev.only(CATEGORIES) if self.terms else dev
 
 
@@ -175,7 +181,7 @@ class Setup:
             save(self.out, calibrated, int8=self.int8)
             return report(calibrated, dev)
 
-        return replace(lessons, finish=finish)
+        return replace(lessons, finish=finish, notes=tuple(notes_about(corpus, dev)))
 
 
 def _names(given: Sequence[str] | str | None) -> Sequence[str]:

@@ -69,7 +69,10 @@ def _as_unseen(asker: Asker, module: WeftAbsa, sentences: list[Sentence]) -> tup
 
 def _regress(logits: Tensor, features: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     # On standardised features the steps of the search fit all directions.
-    mean, spread = features.mean(dim=0), features.std(dim=0).clamp(min=1e-6)
+    mean, spread = (
+        features.mean(dim=0),
+        features.std(dim=0, correction=min(1, len(features) - 1)).clamp(min=1e-6),
+    )
     scaled = (features - mean) / spread
     # The best weights that are not negative are those of the features that are used, found without the bound.
     count = features.shape[1]

@@ -167,13 +167,12 @@ def _told(summary: Summary) -> str:
             aspect.total,
             *(aspect.polarities[name] for name in ORDER),
             ", ".join(term for term, _ in aspect.terms.most_common(3)),
-            _example(aspect.examples(aspect.polarities.most_common(1)[0][0], 1)[0].text),
+            aspect.examples(aspect.polarities.most_common(1)[0][0], 1)[0].line(),
         ]
         for aspect in aspects[:_SHOWN]
     ]
     heads = ["aspect", ">judged", *(f">{name}" for name in ORDER), "as", "for example"]
-    texts = "text" if summary.texts == 1 else "texts"
-    lines = [f"{summary.texts:,} {texts}, {summary.silent:,} without a judgement"]
+    lines = [f"{counted(summary.texts, 'text')}, {summary.silent:,} without a judgement"]
     if summary.foreign:
         seem = "text seems" if summary.foreign == 1 else "texts seem"
         lines.append(
@@ -184,8 +183,3 @@ def _told(summary: Summary) -> str:
     if len(aspects) > _SHOWN:
         lines.append(f"… and {len(aspects) - _SHOWN:,} rarer aspects")
     return "\n".join(lines)
-
-
-def _example(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 80 else line[:79] + "…"

@@ -58,7 +58,7 @@ def run(argv: list[str]) -> int:
         print(json.dumps({**record, "answers": answers}, ensure_ascii=False))
         return 0
     if not facts:
-        asked = ", ".join(name if tail else f"{name} (head)" for name, tail in found.asked)
+        asked = " or ".join(name if tail else f"{name} (head)" for name, tail in found.asked)
         less = answer(graph, arguments.question, 0.0)
         surest = less.facts[0] if less.facts else None
         raise InputError(

@@ -1,0 +1,64 @@
+"""What a training tells about its data before it begins."""
+
+import pytest
+
+from weft.absa.learn.notes import notes_about
+from weft.absa.learn.setup import DataFiles
+from weft.absa.learn.similarity import _regress
+from weft.absa.records import Context, Corpus, Sentence
+from weft.errors import InputError
+
+
+def corpus(**rows):
+    sentences = [
+        Sentence(f"Text {name} {number}.", (Context("price"),), (name,))
+        for name, count in rows.items()
+        for number in range(count)
+    ]
+    return Corpus(tuple(sentences), ("none", *sorted(set(rows) - {"none"})))
+
+
+def notes(train, dev=None):
+    return list(notes_about(train, dev or corpus(none=1, positive=1)))
+
+
+def test_classes_are_named_with_their_rows():
+    (line,) = notes(corpus(none=1200, positive=3))
+    assert line == "1,203 texts to train on, 2 held out; rows by class: none 1,200, positive 3"
+
+
+def test_a_rare_class_that_is_nearly_a_frequent_one():
+    said = notes(corpus(none=3, positive=40, positve=2))
+    assert said[1:] == ["class 'positve' has 2 rows: is it meant to be 'positive' (41)?"]
+    assert len(notes(corpus(none=3, positive=40, positve=30))) == 1
+    assert len(notes(corpus(none=3, positive=400, negative=2, neutral=2, conflict=2))) == 1
+
+
+def test_a_table_of_opinions_alone():
+    said = notes(corpus(positive=5, negative=5), corpus(positive=1))
+    assert said[1].startswith(
+        "no row says 'none': the model will find an opinion on whatever it is asked about"
+    )
+
+
+def test_a_class_that_is_held_out_alone():
+    said = notes(corpus(none=5, positive=5), corpus(none=1, negative=1))
+    assert said[1:] == ["class 'negative' is among the texts held out alone: it cannot be learnt"]
+
+
+def test_a_table_too_small_to_hold_out_names_itself_and_the_way_out(tmp_path):
+    table = tmp_path / "two.csv"
+    table.write_text("text,aspect,polarity\nGood.,room,positive\nBad.,room,negative\n", encoding="utf-8")
+    with pytest.raises(InputError, match="2 texts cannot be split") as caught:
+        DataFiles(str(table)).corpora(0)
+    assert caught.value.where == str(table)
+    assert "data.dev" in (caught.value.hint or "")
+
+
+def test_one_question_is_enough_to_fit_on():
+    """A spread of one number is none, not NaN."""
+    import torch
+
+    logits, features = torch.tensor([[0.1, 0.2, 0.3]]).double(), torch.tensor([[0.4, 0.2]]).double()
+    weight, bias = _regress(logits, features, torch.tensor([1]))
+    assert bool(weight.isfinite().all() and bias.isfinite().all())
