@@ -15,6 +15,7 @@ from random import Random
 
 import torch
 from absa_any_lists import GENERAL, Aspect, words_of
+from absa_any_long import Long
 from absa_any_pairs import OPPOSITE
 from absa_any_told import Teller
 
@@ -39,6 +40,8 @@ _OPENINGS = (
 )
 _TERM_ASPECTS = ("general", "general", "opinion", "overall")
 _JOINTS = (", but ", ", while ", ". ", ", whereas ", "; ", ", and ", " - ", ", yet ", "! ", " . ")
+SENTENCES = (2, 3, 4, 5, 6, 8, 10, 13, 16)
+"""The most of a review that is put together of told ones."""
 _LONG = 130
 """Characters of a text that is joined with another."""
 
@@ -53,6 +56,11 @@ class Known:
     aspects: dict[int, str]
     unclear: frozenset[int]
     torn: frozenset[int]
+
+    @property
+    def source(self) -> str:
+        """The file that it is from: another one has other categories."""
+        return self.review.where.split(" ")[0]
 
 
 class Lessons:
@@ -120,7 +128,7 @@ class Lessons:
         starts = [every.choice(whole) for _ in range(joined if whole else 0)]
         self.complete: dict[str, list[Known]] = {}
         for known in whole:
-            self.complete.setdefault(_source(known), []).append(known)
+            self.complete.setdefault(known.source, []).append(known)
         self._rows += [partial(self._of_several, known) for known in starts]
         texts = [3 * known.review.text for known in starts]
         if teller is not None:
@@ -131,9 +139,10 @@ class Lessons:
                 *(one.text + one.text[::2] for one in teller.told),
                 *(b.text for b in teller.both),
             ]
-            again = every.sample(list(teller.told), round(several * len(teller.told)))
-            self._rows += [partial(teller.several, one) for one in again]
-            texts += [3 * one.text for one in again]
+            some = every.sample(list(teller.told), round(several * len(teller.told)))
+            again = [(one, every.choice(SENTENCES)) for one in some]
+            self._rows += [partial(teller.several, *row) for row in again]
+            texts += [number * one.text for one, number in again]
         self.sentences = (
             *(_stand_in(known.review.text) for known in self.known),
             *places,
@@ -143,11 +152,15 @@ class Lessons:
             *map(_stand_in, texts),
         )
 
+    def add(self, reviews: Sequence[Long], times: int) -> None:
+        """Further rows: long reviews, each so many times."""
+        self._rows += times * [one.drawn for one in reviews]
+        self.sentences += times * tuple(_stand_in(one.text) for one in reviews)
+
     def __call__(self, indices: Sequence[int], generator: torch.Generator) -> list[Sentence]:
         """The sentences at these rows."""
         random = Random(int(torch.randint(2**31, (), generator=generator)))
-        drawn = [self._rows[index](random) for index in indices]
-        return [sentence for sentence in drawn if sentence.contexts]
+        return [drawn for drawn in (self._rows[index](random) for index in indices) if drawn.contexts]
 
     def _know(self, review: Review) -> Known:
         terms, split = agreed((o.term.lower(), o.polarity) for o in review.opinions if o.term)
@@ -243,15 +256,14 @@ class Lessons:
 
     def _of_several(self, first: Known, random: Random) -> Sentence:
         """With one to three others of the same source, asked about categories, those that nobody judges among them."""
-        alike = self.complete[_source(first)]
-        members = [first, *random.sample(alike, min(len(alike), random.randint(1, 3)))]
-        members = list({id(member): member for member in members}.values())
+        alike = self.complete[first.source]
+        others = [known for known in random.sample(alike, min(len(alike), 4)) if known is not first]
+        members = [first, *others[: random.randint(1, 3)]]
         random.shuffle(members)
         said: dict[str, set[str]] = {}
-        for member in members:
-            for opinion in member.review.opinions:
-                if opinion.category:
-                    said.setdefault(opinion.category, set()).add(opinion.polarity)
+        for opinion in (opinion for member in members for opinion in member.review.opinions):
+            if opinion.category:
+                said.setdefault(opinion.category, set()).add(opinion.polarity)
         answers: dict[Context, str] = {}
         for name in random.sample(sorted(said), min(len(said), 5)):
             torn = {"positive", "negative"} <= said[name]
@@ -350,11 +362,6 @@ class Lessons:
             if "city" in aspect.kinds and (words in aspect.names or name in aspect.names):
                 return aspect.asked(random)
         return name
-
-
-def _source(known: Known) -> str:
-    """The file that a review is from: another one has other categories."""
-    return known.review.where.split(" ")[0]
 
 
 def _shortened(name: str, random: Random, keep: bool = False) -> str:

@@ -17,7 +17,7 @@ from absa_any_pairs import OPPOSITE
 
 from weft.absa.records import CONFLICT, NONE, UNKNOWN, Context, Sentence
 
-_POLARITY = {"+": "positive", "-": "negative", "=": "neutral", "*": CONFLICT, "0": NONE, "?": UNKNOWN}
+POLARITY_OF = {"+": "positive", "-": "negative", "=": "neutral", "*": CONFLICT, "0": NONE, "?": UNKNOWN}
 """Nothing is learnt from what a reader may see one way or the other; it is only not asked as a wrong aspect."""
 _UNCLEAR: dict[str, tuple[frozenset[str], ...]] = {
     kind: tuple(frozenset(group.split(", ")) for group in groups)
@@ -91,7 +91,7 @@ class Told:
 def read_told(path: Path = LISTS / "told.txt") -> list[Told]:
     """Sentences about one thing; signs: + praise, - blame, = a fact, * both, 0 nothing, ? unclear."""
     return [
-        Told(kind, text, ({part[:-1]: _POLARITY[part[-1]] for part in said},))
+        Told(kind, text, ({part[:-1]: POLARITY_OF[part[-1]] for part in said},))
         for kind, said, text in _lines(path)
     ]
 
@@ -101,7 +101,7 @@ def read_both(path: Path = LISTS / "both.txt") -> list[Told]:
     found: list[Told] = []
     for kind, said, text in _lines(path):
         parts = [part.rsplit(" ", 1) for part in said]
-        answers = tuple({name: _POLARITY[signs[place]] for name, signs in parts} for place in (0, 1))
+        answers = tuple({name: POLARITY_OF[signs[place]] for name, signs in parts} for place in (0, 1))
         found.append(Told(kind, text, answers))
     return found
 
@@ -201,16 +201,22 @@ class Teller:
         target = thing if named and random.random() < 0.7 else None
         return self._asked(told.kind, text, {target: said}, random)
 
-    def several(self, told: Told, random: Random) -> Sentence:
-        """A review of two to five sentences about one thing; what one praises and another blames is torn."""
-        kind, wanted = told.kind, random.randint(2, 5)
+    def several(self, told: Told, wanted: int, random: Random) -> Sentence:
+        """A review of at most so many sentences about one thing; what one praises and another blames is torn."""
+        kind = told.kind
         members, said = [told], dict(told.said[0])
-        for other in random.sample(self.of_kind[kind], min(len(self.of_kind[kind]), 3 * wanted)):
+        names = sorted({name for other in self.of_kind[kind] for name in other.said[0]} - said.keys())
+        # What it is about: the other aspects of such a thing are not judged, however long it is.
+        subject = {*said, *random.sample(names, min(len(names), random.randint(1, 5)))}
+        for other in random.sample(self.of_kind[kind], len(self.of_kind[kind])):
             if len(members) == wanted or kind == "person":
                 break
             theirs = other.said[0]
-            if other is told or any(
-                self._unsafe(kind, one, name) for one in said for name in theirs if one != name
+            if other is told or not theirs.keys() <= subject or self._apart(kind, said, theirs):
+                continue
+            if (
+                any(said.get(name, theirs[name]) != theirs[name] for name in theirs)
+                and random.random() < 0.85
             ):
                 continue
             members.append(other)
@@ -231,6 +237,10 @@ class Teller:
         target = thing if thing and thing in whole and random.random() < 0.5 else None
         asked: dict[str | None, dict[str, str]] = {target: said}
         return self._asked(kind, whole, asked, random, others=8)
+
+    def _apart(self, kind: str, said: dict[str, str], theirs: dict[str, str]) -> bool:
+        """Whether either may say something of an aspect that the other judges by another name."""
+        return any(self._unsafe(kind, one, name) for one in said for name in theirs if one != name)
 
     def two(self, told: Told, random: Random) -> Sentence:
         """A sentence about two named things."""

@@ -21,6 +21,7 @@ NAMES = (
     "absa_any_made",
     "absa_any_kinds",
     "absa_any_told",
+    "absa_any_long",
     "absa_any_lessons",
     "absa_any_marked",
     "absa_any",
@@ -352,3 +353,93 @@ def test_a_kind_that_is_left_out_is_in_no_sentence_and_a_wrong_name_is_an_error(
             any_review.parsed([*needed, *wrong])
         assert ended.value.code == 2
         assert wrong[1] in capsys.readouterr().err
+
+
+def test_several_told_sentences_are_one_review(recipe, lists):
+    """At most so many; what one praises and another blames is torn; what none judges is asked, too."""
+    told = recipe["absa_any_told"]
+    teller = told.Teller(told.read_told(), [], *lists)
+    some = [one for one in teller.told if one.kind != "person"][::400]
+    torn = silent = 0
+    for number, one in enumerate(some):
+        sentence = teller.several(one, 6, Random(number))
+        assert sentence.text[-1] in ".!?"
+        answers = dict(zip(sentence.contexts, sentence.polarities, strict=True))
+        torn += "conflict" in answers.values()
+        silent += "none" in answers.values()
+    assert len(some) > 60
+    assert silent > 0.9 * len(some)
+    assert 0 < torn < 0.5 * len(some)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "both"),
+    [
+        ("positive", "positive", "positive"),
+        ("positive", "none", "positive"),
+        ("none", "negative", "negative"),
+        ("positive", "negative", "conflict"),
+        ("conflict", "negative", "conflict"),
+        ("neutral", "negative", "?"),
+    ],
+)
+def test_what_two_sentences_say_of_one_aspect(recipe, one, other, both):
+    unknown = recipe["absa_any_lessons"].UNKNOWN
+    assert recipe["absa_any_told"]._torn(one, other) == (unknown if both == "?" else both)
+
+
+def test_reviews_of_one_source_in_one_text(recipe, lists):
+    """What one of them judges is asked, and what none of them does; another source's categories are not."""
+    module = recipe["absa_any_lessons"]
+    sources = {"first.jsonl": ("food", "service"), "second.jsonl": ("price", "location")}
+    reviews = [
+        Review(
+            f"text {source} {name} {number}",
+            (Opinion(polarity, None, name),),
+            "restaurants",
+            True,
+            f"{source} {number}",
+        )
+        for source, names in sources.items()
+        for name in names
+        for number, polarity in enumerate(("positive", "positive", "negative"))
+    ]
+    lessons = module.Lessons(reviews, [], 0, 0, *lists, lambda random: None, joined=40)
+    found = lessons([*range(len(reviews), len(reviews) + 40)], torch.Generator().manual_seed(1))
+    seen = set()
+    for sentence in found:
+        (source,) = [source for source in sources if source in sentence.text]
+        assert {context.aspect for context in sentence.contexts} <= {*sources[source]}
+        for context, polarity in zip(sentence.contexts, sentence.polarities, strict=True):
+            assert (polarity == "none") == (f" {context.aspect} " not in sentence.text)
+        seen |= {*sentence.polarities}
+    assert seen == {"positive", "negative", "conflict", "none"}
+
+
+def test_long_reviews(recipe):
+    """Every tenth chooses and is trained on never; each has both kinds of opinion, and what it does not judge."""
+    reviews = recipe["absa_any_long"].read_long()
+    assert len(reviews) > 100
+    assert sum(one.chooses for one in reviews) == len(reviews) // 10
+    assert len({one.text for one in reviews}) == len(reviews)
+    for one in reviews:
+        assert {"none", "positive", "negative"} <= {*one.said.values()}
+        assert len(one.text.split()) > 90
+        drawn = one.drawn(Random(0))
+        assert len(drawn.contexts) == 10
+        assert (
+            dict(zip((c.aspect for c in drawn.contexts), drawn.polarities, strict=True)).items()
+            <= one.said.items()
+        )
+
+
+def test_long_reviews_share_nothing_with_those_that_measure(recipe):
+    with (ROOT / "examples/absa/questions-long.csv").open(encoding="utf-8", newline="") as file:
+        measured = {row["text"] for row in csv.DictReader(file)}
+
+    def runs(text):
+        words = re.findall(r"\w+", text.lower())
+        return {tuple(words[i : i + 6]) for i in range(len(words) - 5)}
+
+    known = set().union(*map(runs, measured))
+    assert not [one.kind for one in recipe["absa_any_long"].read_long() if runs(one.text) & known]
