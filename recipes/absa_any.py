@@ -23,7 +23,7 @@ from typing import Any
 from absa_any_kinds import Kinds
 from absa_any_lessons import Lessons
 from absa_any_lists import read_aspects, read_names
-from absa_any_long import read_long
+from absa_any_long import FILES, read_long
 from absa_any_made import Maker
 from absa_any_marked import read_marked
 from absa_any_plain import Plain
@@ -154,7 +154,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         arguments.several,
         arguments.joined,
     )
-    lessons.add([one for one in read_long() if not one.chooses], arguments.long)
+    for name, times in zip(FILES, (arguments.long, arguments.compared, arguments.districts), strict=True):
+        lessons.add([one for one in read_long(name) if not one.chooses], times)
     corpus = Corpus(lessons.sentences, POLARITIES)
     print(
         f"{len(reviews)} reviews, {len(places)} of places, {made} made, {pairs} pairs; {len(lessons.sentences)} rows",
@@ -337,7 +338,12 @@ def parsed(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--several", type=float, default=0.0, help="share of the told sentences that come up among others"
     )
-    parser.add_argument("--long", type=int, default=0, help="how often each long review comes up in an epoch")
+    for name, what in (
+        ("long", "whole review"),
+        ("compared", "review of two things"),
+        ("districts", "text about districts"),
+    ):
+        parser.add_argument(f"--{name}", type=int, default=0, help=f"how often each {what} comes up in an epoch")
     parser.add_argument("--joined", type=int, default=0, help="rows of several reviews of one domain")
     parser.add_argument("--made", type=float, default=0.5, help="made sentences per text")
     parser.add_argument(

@@ -4,7 +4,8 @@
 
 Parts: ``choices.csv``, questions about things that no training sentence speaks of (cars, films, banks, …); a fortieth
 of the told sentences, a twentieth of those about two things; categories of MAMS's validation part; T-shirts, whole and
-two in one text. The sum is that of accuracy and macro-F1 over all of them.
+two in one text; a tenth of the whole reviews. The sum is that of accuracy and macro-F1 over all of them; beside it
+stands that of the sentences alone.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 import torch
 from absa_any_lessons import Lessons
 from absa_any_lists import LISTS, read_aspects, read_names
+from absa_any_long import FILES, read_long
 from absa_any_made import Maker
 from absa_any_told import Teller, read_both, read_told
 
@@ -67,6 +69,9 @@ def parts(data: Path) -> dict[str, Corpus]:
     drawn = lessons(list(rows), torch.Generator().manual_seed(5))
     found["t-shirts"] = Corpus(tuple(s for s in drawn if len(s.groups()) < 2), POLARITIES)
     found["t-shirts, two"] = Corpus(tuple(s for s in drawn if len(s.groups()) > 1), POLARITIES)
+    for name in FILES:
+        reviews = tuple(one.whole() for one in read_long(name) if one.chooses)
+        found[name.removesuffix(".jsonl")] = Corpus(reviews, POLARITIES)
     return found
 
 
@@ -163,12 +168,14 @@ def main() -> None:
     found = parts(arguments.data)
     print(f"{'':36}" + "".join(f"{name:>11}" for name in SHOWN))
     for name in names:
-        asker, total = load(name), 0.0
+        asker, total, sentences = load(name), 0.0, 0.0
         for part, corpus in found.items():
             values = opinions_report(corpus, answers(asker, corpus), asker.config.threshold)
             total += values["accuracy"] + values["macro_f1"]
+            if f"{part}.jsonl" not in FILES:
+                sentences = total
             print(f"{name[-20:]:22}{part:14}" + "".join(f"{values[n]:11.3f}" for n in SHOWN), flush=True)
-        print(f"{name[-20:]:22}sum           {total:11.3f}", flush=True)
+        print(f"{name[-20:]:22}sum           {total:11.3f}; sentences {sentences:.3f}", flush=True)
 
 
 if __name__ == "__main__":

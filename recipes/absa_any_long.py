@@ -1,6 +1,7 @@
-"""Long reviews written for training, ``absa_any/long.jsonl``.
+"""Whole reviews written for training: ``long.jsonl``, ``compared.jsonl`` and ``districts.jsonl`` of ``absa_any``.
 
-A text of a hundred to three hundred words, and what it says of twelve aspects, five of which it does not judge.
+A text of forty to three hundred words, and what it says of some ten aspects, half of which it does not judge: of the
+whole (``said``), or of two things that it names (``of``). Districts are named anew in half of the draws.
 """
 
 from __future__ import annotations
@@ -10,45 +11,63 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from absa_any_lists import LISTS
+from absa_any_lists import LISTS, read_names
 from absa_any_told import POLARITY_OF
 
+from weft.absa.learn.augment import rename
+from weft.absa.read.sentihood import TARGETS
 from weft.absa.records import Context, Sentence
 
+FILES = ("long.jsonl", "compared.jsonl", "districts.jsonl")
 _ASKED = 10
 """Questions of a text that are asked at once."""
+_PLACES = "districts.jsonl"
 
 
 @dataclass(frozen=True)
 class Long:
-    """A long review; ``chooses`` of every tenth, which is never trained on."""
+    """A review with its answers; ``chooses`` of every tenth of a file, which is never trained on.
+
+    ``names`` are those that its things may get in place of their own; none where they keep them.
+    """
 
     kind: str
     text: str
-    said: dict[str, str]
+    said: dict[Context, str]
     chooses: bool
+    names: tuple[str, ...] = ()
 
     def drawn(self, random: Random) -> Sentence:
         """The review with some of its questions."""
-        asked = random.sample(sorted(self.said), min(len(self.said), _ASKED))
-        return Sentence(
-            self.text, tuple(map(Context, asked)), tuple(self.said[name] for name in asked), "long"
-        )
+        asked = random.sample(list(self.said), min(len(self.said), _ASKED))
+        drawn = Sentence(self.text, tuple(asked), tuple(self.said[context] for context in asked), "long")
+        targets = sorted({context.target for context in asked if context.target is not None})
+        if not self.names or random.random() < 0.5:
+            return drawn
+        names = list(TARGETS) if random.random() < 0.5 else random.sample(self.names, 2)
+        random.shuffle(names)
+        return rename(drawn, dict(zip(targets, names, strict=False)))
 
     def whole(self) -> Sentence:
         """The review with all of them."""
-        return Sentence(self.text, tuple(map(Context, self.said)), tuple(self.said.values()), "long")
+        return Sentence(self.text, tuple(self.said), tuple(self.said.values()), "long")
 
 
-def read_long(path: Path = LISTS / "long.jsonl") -> list[Long]:
-    """The reviews."""
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+def read_long(name: str = FILES[0]) -> list[Long]:
+    """The reviews of a file."""
+    lines = [json.loads(line) for line in (LISTS / name).read_text(encoding="utf-8").splitlines()]
+    names = tuple(read_names()["city"]) if name == _PLACES else ()
     return [
         Long(
             line["kind"],
             line["text"],
-            {name: POLARITY_OF[sign] for name, sign in line["said"].items()},
+            {
+                Context(aspect, target): POLARITY_OF[sign]
+                for target, said in (line["of"] if "of" in line else {None: line["said"]}).items()
+                for aspect, sign in said.items()
+            },
             number % 10 == 7,
+            names,
         )
         for number, line in enumerate(lines)
     ]

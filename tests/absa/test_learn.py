@@ -1,5 +1,6 @@
 """Training: every kind learns a tiny set, listens to what it is asked, stops, resumes, and is taught."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -160,6 +161,23 @@ def test_class_weights(corpus):
     # Every class counts as much as every other, and the mean over the rows is 1.
     shares = [float(weights[c]) * gold.count(c) for c in range(3)]
     assert shares == pytest.approx([len(gold) / 3] * 3, rel=1e-5)
+
+
+def test_class_weights_of_drawn_sentences_are_those_of_what_is_drawn(start, corpus):
+    """Where sentences are drawn, those of the corpus are stand-ins that all say none."""
+    none = tuple(replace(s, polarities=("none",) * len(s.polarities)) for s in corpus.sentences)
+    losses = []
+    for sentences in (corpus.sentences, none):
+        trained = train(
+            replace(corpus, sentences=sentences),
+            start,
+            options(),
+            settings(epochs=1),
+            learning=Learning(class_balance=1.0, blank_texts=0),
+            draw=lambda indices, generator: [corpus.sentences[index] for index in indices],
+        )
+        losses.append(trained.history.losses)
+    assert losses[0] == losses[1]
 
 
 def test_smoothing_and_balance_change_the_loss(start, corpus):

@@ -416,30 +416,48 @@ def test_reviews_of_one_source_in_one_text(recipe, lists):
     assert seen == {"positive", "negative", "conflict", "none"}
 
 
-def test_long_reviews(recipe):
-    """Every tenth chooses and is trained on never; each has both kinds of opinion, and what it does not judge."""
-    reviews = recipe["absa_any_long"].read_long()
-    assert len(reviews) > 100
-    assert sum(one.chooses for one in reviews) == len(reviews) // 10
-    assert len({one.text for one in reviews}) == len(reviews)
-    for one in reviews:
-        assert {"none", "positive", "negative"} <= {*one.said.values()}
-        assert len(one.text.split()) > 90
-        drawn = one.drawn(Random(0))
-        assert len(drawn.contexts) == 10
-        assert (
-            dict(zip((c.aspect for c in drawn.contexts), drawn.polarities, strict=True)).items()
-            <= one.said.items()
-        )
+def test_whole_reviews(recipe):
+    """Every tenth chooses and is trained on never; each has both kinds of answers, and what it does not judge."""
+    long = recipe["absa_any_long"]
+    for name in long.FILES:
+        reviews = long.read_long(name)
+        assert len(reviews) > 90
+        assert sum(one.chooses for one in reviews) == len(range(7, len(reviews), 10))
+        assert len({one.text for one in reviews}) == len(reviews)
+        for one in reviews:
+            assert {"none", "positive", "negative"} & {*one.said.values()}
+            assert all(context.target is None or context.target in one.text for context in one.said)
+            assert one.whole().contexts == tuple(one.said)
+            drawn = one.drawn(Random(0))
+            assert len(drawn.contexts) == min(10, len(one.said))
+            if drawn.text == one.text:
+                answers = dict(zip(drawn.contexts, drawn.polarities, strict=True))
+                assert answers.items() <= one.said.items()
 
 
-def test_long_reviews_share_nothing_with_those_that_measure(recipe):
-    with (ROOT / "examples/absa/questions-long.csv").open(encoding="utf-8", newline="") as file:
-        measured = {row["text"] for row in csv.DictReader(file)}
+def test_districts_get_other_names(recipe):
+    """In half of the draws; the question follows the text."""
+    reviews = recipe["absa_any_long"].read_long("districts.jsonl")
+    renamed = 0
+    for number, one in enumerate(reviews):
+        drawn = one.drawn(Random(number))
+        targets = {context.target for context in drawn.contexts}
+        assert all(target in drawn.text for target in targets)
+        renamed += not targets <= {context.target for context in one.said}
+    assert 0.35 < renamed / len(reviews) < 0.65
+
+
+def test_whole_reviews_share_nothing_with_those_that_measure(recipe):
+    """No six words in a row."""
+    measured = set()
+    for path in (ROOT / "examples/absa").glob("questions*.csv"):
+        with path.open(encoding="utf-8", newline="") as file:
+            measured |= {row["text"] for row in csv.DictReader(file)}
 
     def runs(text):
         words = re.findall(r"\w+", text.lower())
         return {tuple(words[i : i + 6]) for i in range(len(words) - 5)}
 
     known = set().union(*map(runs, measured))
-    assert not [one.kind for one in recipe["absa_any_long"].read_long() if runs(one.text) & known]
+    long = recipe["absa_any_long"]
+    assert not [o.text[:50] for name in long.FILES for o in long.read_long(name) if runs(o.text) & known]

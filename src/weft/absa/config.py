@@ -61,6 +61,7 @@ class ModelOptions(Settings):
             gate for ``qacg-official``, as its review has it, and ``[CLS]`` for the others.
         text_pair: ``qacg-official`` and ``cg``: whether the question is also given as a second text.
         term_layers: Layers of the tagger of terms, above the frozen ones; 0 is a model that finds no terms.
+        term_length: Tokens that the tagger reads at once, at most ``max_length``; 0 is ``max_length``.
         classifier_dropout: Dropout before the classifier.
 
     Raises:
@@ -85,6 +86,7 @@ class ModelOptions(Settings):
     pooling: Pooling = "auto"
     text_pair: bool = True
     term_layers: int = 0
+    term_length: int = 0
     classifier_dropout: float = 0.1
 
     def __post_init__(self) -> None:
@@ -128,6 +130,11 @@ class ModelOptions(Settings):
             "term_layers",
             self.kind == "weft-absa" or not self.term_layers,
             f"0 for {with_article(self.kind)}",
+        )
+        self._require(
+            "term_length",
+            self.term_length == 0 or 8 <= self.term_length <= self.max_length,
+            f"0, or from 8 to max_length, which is {self.max_length}",
         )
         self._require("unseen_share", 0 <= self.unseen_share <= 1, "in [0, 1]")
 

@@ -84,6 +84,22 @@ def test_a_stored_tagger_tags_the_same(tagging, tmp_path):
     assert one[1].tolist() == two[1].tolist()
 
 
+def test_the_tagger_may_read_less_at_once_than_the_model(tagging):
+    """A text is tagged in windows of its own length, each token in one at least."""
+    text = "the rent is dear . " * 6
+    ((whole, _),) = tagging.tags([text])[0]
+    options = replace(tagging.config.options, term_length=12)
+    tagging.config = replace(tagging.config, options=options)
+    windows = tagging.tags([text])[0]
+    assert len(windows) > 1
+    assert all(len(offsets) <= 12 for offsets, _ in windows)
+    seen = {place for offsets, _ in windows for place in offsets if place[1] > place[0]}
+    assert seen == {place for place in whole if place[1] > place[0]}
+    for wrong in (4, 1000):
+        with pytest.raises(ConfigError, match=f"term_length is {wrong}; it must be 0, or from 8 to max_length"):
+            replace(options, term_length=wrong)
+
+
 def test_what_cannot_be_is_told(make):
     with pytest.raises(ConfigError, match="pair has no frozen layers"):
         with_tagger(make("pair"), 1)

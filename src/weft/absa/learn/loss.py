@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,8 +14,9 @@ from weft.absa.records import UNKNOWN, Corpus, Sentence
 
 
 def class_weights(corpus: Corpus, balance: float) -> Tensor:
-    """(n / n_c)^balance for every class, scaled to mean 1 over the rows; 1 for a class without rows."""
-    counts = torch.bincount(torch.tensor(corpus.gold()), minlength=len(corpus.polarities)).float()
+    """(n / n_c)^balance for every class, scaled to mean 1 over the labelled rows; 1 for a class without rows."""
+    found = Counter(polarity for sentence in corpus.sentences for polarity in sentence.polarities)
+    counts = torch.tensor([float(found[polarity]) for polarity in corpus.polarities])
     weights = torch.where(counts > 0, counts.sum() / counts.clamp(min=1), 1.0) ** balance
     return weights * counts.sum() / (weights * counts).sum()
 

@@ -28,6 +28,9 @@ from weft.train.course import Course
 from weft.train.distributed import World
 from weft.train.run import History
 
+_COUNTED = 2000
+"""Drawn sentences whose classes are counted for the weights of classes."""
+
 
 @dataclass(frozen=True)
 class Learning:
@@ -191,7 +194,11 @@ def course(
     if begin is not None:
         _take_over(asker, begin)
     augment = Augmenter(corpus.sentences, chosen.augmentation) if draw is None else draw
-    weights = class_weights(corpus, chosen.class_balance).to(device)
+    counted_on = corpus
+    if draw is not None and chosen.class_balance:
+        # Where sentences are drawn, the corpus's own are stand-ins without answers.
+        counted_on = replace(corpus, sentences=tuple(_drawn(draw, corpus, _COUNTED, seed)))
+    weights = class_weights(counted_on, chosen.class_balance).to(device)
 
     def collate(indices: list[int], generator: torch.Generator) -> Lesson:
         sentences = augment(indices, generator)
@@ -234,7 +241,9 @@ def course(
         fit_similarity(asker, corpus)
         # Where sentences are drawn, the corpus's own are stand-ins without answers.
         known = (
-            corpus if draw is None else replace(corpus, sentences=tuple(_drawn(draw, corpus, chosen, seed)))
+            corpus
+            if draw is None
+            else replace(corpus, sentences=tuple(_drawn(draw, corpus, chosen.blank_texts, seed)))
         )
         fit_blank(asker, known, texts=chosen.blank_texts, precision=config.precision)
         return {}
@@ -247,12 +256,12 @@ def course(
 def _drawn(
     draw: Callable[[Sequence[int], torch.Generator], list[Sentence]],
     corpus: Corpus,
-    learning: Learning,
+    most: int,
     seed: int,
 ) -> list[Sentence]:
-    """As many drawn sentences as masks are fitted on."""
+    """So many drawn sentences, one where there are none."""
     generator = torch.Generator().manual_seed(seed)
-    count = max(1, min(len(corpus.sentences), learning.blank_texts))
+    count = max(1, min(len(corpus.sentences), most))
     return draw(torch.randperm(len(corpus.sentences), generator=generator)[:count].tolist(), generator)
 
 

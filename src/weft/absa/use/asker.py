@@ -214,7 +214,9 @@ class Asker:
         windows = [
             (number, window.text, begin)
             for number, text in enumerate(texts)
-            for begin, window in self._placed(Sentence(text, (Context("general"),)))
+            for begin, window in self._placed(
+                Sentence(text, (Context("general"),)), self.config.options.term_length
+            )
         ]
         batches = list(
             self._batches([Sentence(text, (Context("general"),)) for _, text, _ in windows], 1 << 30)
@@ -291,10 +293,10 @@ class Asker:
     def _windows(self, sentence: Sentence) -> list[Sentence]:
         return [window for _, window in self._placed(sentence)]
 
-    def _placed(self, sentence: Sentence) -> list[tuple[int, Sentence]]:
-        """The windows, each with its first character's place in the text."""
+    def _placed(self, sentence: Sentence, longest: int = 0) -> list[tuple[int, Sentence]]:
+        """The windows, each with its first character's place in the text; of ``max_length`` tokens where 0."""
         pieces = self.representation.pieces(sentence.text)
-        room = self.config.options.max_length - 2
+        room = (longest or self.config.options.max_length) - 2
         if len(pieces.ids) - 2 <= room:
             return [(0, sentence)]
         inner = pieces.offsets[1:-1]
