@@ -343,7 +343,9 @@ def parsed(given: list[str] | None = None) -> argparse.Namespace:
         ("compared", "review of two things"),
         ("districts", "text about districts"),
     ):
-        parser.add_argument(f"--{name}", type=int, default=0, help=f"how often each {what} comes up in an epoch")
+        parser.add_argument(
+            f"--{name}", type=int, default=0, help=f"how often each {what} comes up in an epoch"
+        )
     parser.add_argument("--joined", type=int, default=0, help="rows of several reviews of one domain")
     parser.add_argument("--made", type=float, default=0.5, help="made sentences per text")
     parser.add_argument(

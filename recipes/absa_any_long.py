@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 
 from absa_any_lists import LISTS, read_names

@@ -51,6 +51,9 @@ def test_each_sentence_judges_the_term_that_it_names():
     }
     assert passages(text, terms[1:]) == {}
     assert passages("", []) == {}
+    every = passages(text, terms, every=True)
+    assert text[slice(*every.pop(3))] == "The bus came."
+    assert every == found
 
 
 def test_a_term_of_two_sentences_is_asked_where_it_stands(tagging):
@@ -62,6 +65,17 @@ def test_a_term_of_two_sentences_is_asked_where_it_stands(tagging):
         own = tagging.predict([sentence], [("rent", "general")])[0, 0]
         shares = (own if decide(own[None], tagging.config.threshold)[0] else whole)[1:]
         assert np.isclose(finding.confidence, shares.max() / shares.sum())
+
+
+def test_a_term_of_a_long_text_is_asked_about_its_sentence(tagging):
+    """Longer than the tagger reads at once: the other sentences are about other things."""
+    sentence = "the rent is cheap . "
+    text = "the location is bad . " * 4 + sentence + "the transit is good . " * 4
+    assert len(tagging.tags([text])[0]) > 1
+    (finding,) = [finding for finding in Finder(tagging).find([text])[0] if finding.term == "rent"]
+    own, whole = (tagging.predict([asked], [("rent", "general")])[0, 0] for asked in (sentence, text))
+    shares = (own if decide(own[None], tagging.config.threshold)[0] else whole)[1:]
+    assert np.isclose(finding.confidence, shares.max() / shares.sum())
 
 
 def test_shipped_praise_and_blame_of_one_thing_are_two_judgements():

@@ -96,7 +96,9 @@ def test_the_tagger_may_read_less_at_once_than_the_model(tagging):
     seen = {place for offsets, _ in windows for place in offsets if place[1] > place[0]}
     assert seen == {place for place in whole if place[1] > place[0]}
     for wrong in (4, 1000):
-        with pytest.raises(ConfigError, match=f"term_length is {wrong}; it must be 0, or from 8 to max_length"):
+        with pytest.raises(
+            ConfigError, match=f"term_length is {wrong}; it must be 0, or from 8 to max_length"
+        ):
             replace(options, term_length=wrong)
 
 

@@ -47,7 +47,7 @@ class Finding:
     places: tuple[tuple[int, int], ...] = ()
 
 
-def passages(text: str, terms: Sequence[Span]) -> dict[int, tuple[int, int]]:
+def passages(text: str, terms: Sequence[Span], every: bool = False) -> dict[int, tuple[int, int]]:
     """Of terms that several sentences of a text name, where each place is judged: what is said there is its own.
 
     A passage begins with the sentence of the place and ends before the next sentence that names the term, or after
@@ -56,9 +56,10 @@ def passages(text: str, terms: Sequence[Span]) -> dict[int, tuple[int, int]]:
     Args:
         text: The text.
         terms: In order.
+        every: Whether terms that one sentence names have a passage, too: that sentence.
 
     Returns:
-        The number of a term and its passage, for terms named in more than one sentence alone.
+        The number of a term and its passage.
     """
     begins = sentence_begins(text)
     edges = [*begins, len(text)]
@@ -69,6 +70,8 @@ def passages(text: str, terms: Sequence[Span]) -> dict[int, tuple[int, int]]:
     for places in named.values():
         sentences = [bisect_right(begins, terms[place].start) - 1 for place in places]
         if len(set(sentences)) == 1:
+            begin, end = edges[sentences[0]], edges[sentences[0] + 1]
+            found |= dict.fromkeys(places if every else (), (begin, end))
             continue
         for place, sentence in zip(places, sentences, strict=True):
             later = [other for other in sentences if other > sentence]
@@ -82,7 +85,7 @@ class Finder:
 
     A term is asked about the whole text; one that several sentences name, at each place about that
     :func:`passage <passages>` alone, where that judges it: praise and blame of one thing in two sentences are two
-    judgements.
+    judgements. Of a text that is longer than the tagger reads at once, each term is asked about its sentence first.
 
     Args:
         asker: A model with a tagger.
@@ -105,14 +108,18 @@ class Finder:
 
     def find(self, texts: Sequence[str]) -> list[list[Finding]]:
         """What each text judges, in the order of the text; what is not named comes last."""
-        spans = [self._spans(text, rows) for text, rows in zip(texts, self.asker.tags(texts), strict=True)]
+        tagged = self.asker.tags(texts)
+        spans = [self._spans(text, rows) for text, rows in zip(texts, tagged, strict=True)]
         terms = [[span for span in found if span.kind == "term"] for found in spans]
         named = {
             text[t.start : t.stop].lower() for text, found in zip(texts, terms, strict=True) for t in found
         }
         groups = self.group(sorted(named)) if self.group is not None and named else {}
         sentences = [self._questions(text, found) for text, found in zip(texts, terms, strict=True)]
-        again = [passages(text, found) for text, found in zip(texts, terms, strict=True)]
+        again = [
+            passages(text, found, len(windows) > 1)
+            for text, found, windows in zip(texts, terms, tagged, strict=True)
+        ]
         asked = [sentence for sentence in sentences if sentence.contexts]
         asked += [
             Sentence(text[start:stop], (Context(GENERAL, text[found[place].start : found[place].stop]),))
