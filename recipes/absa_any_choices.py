@@ -32,6 +32,7 @@ from weft.absa.read.mams import read_mams
 from weft.absa.read.reviews import POLARITIES, questions
 from weft.absa.read.three_lines import read_three_lines
 from weft.absa.records import UNKNOWN, Corpus, Sentence
+from weft.absa.use.sureness import SHORT, flattened
 
 SHOWN = (
     "questions",
@@ -95,6 +96,43 @@ def softened(logits: Any, temperature: float) -> Any:
     """Probabilities of logits ``(rows, classes)`` at a temperature."""
     rows = np.exp(logits / temperature)
     return rows / rows.sum(axis=1, keepdims=True)
+
+
+def length_power(asker: Any, found: dict[str, Corpus], temperature: float) -> tuple[float, float]:
+    """How confidence falls with length: the power with the best likelihood of the whole reviews.
+
+    Beside it their calibration error, where each file's power is fitted on the other two.
+    """
+    from weft.absa.evaluate.report import logits_of
+    from weft.objective.metrics import expected_calibration_error
+
+    names = [name.removesuffix(".jsonl") for name in FILES]
+    grid = [step / 20 for step in range(21)]
+    rows: dict[str, tuple[Any, Any, Any]] = {}
+    for name in names:
+        corpus = found[name]
+        pieces = [len(asker.representation.pieces(s.text).ids) for s in corpus.sentences for _ in s.contexts]
+        gold = np.array(corpus.gold())
+        rows[name] = logits_of(answers(asker, corpus)), np.maximum(1, np.array(pieces) / SHORT), gold
+
+    def shares(name: str, power: float) -> Any:
+        logits, longer, _ = rows[name]
+        factor = torch.from_numpy(longer**power)[:, None]
+        return flattened(torch.from_numpy(logits / temperature), factor).numpy()
+
+    def best(of: list[str]) -> float:
+        def loss(power: float) -> float:
+            told = [shares(name, power)[range(len(rows[name][2])), rows[name][2]] for name in of]
+            return -float(np.log(np.maximum(np.concatenate(told), 1e-9)).mean())
+
+        return min(grid, key=loss)
+
+    left: list[tuple[Any, Any]] = []
+    for name in names:
+        told = shares(name, best([other for other in names if other != name]))
+        left.append((told.max(axis=1), told.argmax(axis=1) == rows[name][2]))
+    error = expected_calibration_error(*(np.concatenate(part) for part in zip(*left, strict=True)))
+    return best(names), error
 
 
 def fitted(asker: Any, data: Path) -> tuple[float, float, float]:
@@ -161,9 +199,13 @@ def main() -> None:
     torch.set_num_threads(1)
     names = list(arguments.model)
     if arguments.fit is not None:
-        temperature, threshold, error = fitted(load(names[-1]), arguments.data)
-        recalibrate(names[-1], arguments.fit, temperature, threshold)
+        asker = load(names[-1])
+        asker.config = replace(asker.config, length_power=0.0)
+        temperature, threshold, error = fitted(asker, arguments.data)
+        power, whole = length_power(asker, parts(arguments.data), temperature / asker.config.temperature)
+        recalibrate(names[-1], arguments.fit, temperature, threshold, power)
         print(f"temperature {temperature:.3f}, threshold {threshold}, error on domains left out {error:.3f}")
+        print(f"power of the length {power:.2f}, error on whole reviews left out by file {whole:.3f}")
         names[-1] = str(arguments.fit)
     found = parts(arguments.data)
     print(f"{'':36}" + "".join(f"{name:>11}" for name in SHOWN))

@@ -159,6 +159,8 @@ class AbsaConfig(Settings):
         aspects: The aspects trained on; another aspect is *unseen*.
         targets: The target names of the fixed contexts (``qacg-official`` and ``cg``); empty without targets.
         temperature: Logits are divided by it; fitted on held-out data.
+        length_power: p, at least 0: answers about a text of n word pieces are less sure by max(1, n/48)^p, see
+            :func:`weft.absa.use.sureness.shares`; fitted on held-out data. 0 leaves them as sure as about sentences.
         threshold: From which share, against ``none``, an opinion is reported: see
             :func:`weft.absa.use.decide.decide`. 0.5 reports the most probable class.
         outside: Added to the tagger's logit of "outside"; below 0 more words are taken for terms. Chosen on held-out
@@ -174,6 +176,7 @@ class AbsaConfig(Settings):
     aspects: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
     temperature: float = 1.0
+    length_power: float = 0.0
     threshold: float = 0.5
     outside: float = 0.0
 
@@ -181,6 +184,10 @@ class AbsaConfig(Settings):
         check_polarities(self.polarities)
         check_temperature("AbsaConfig.temperature", self.temperature)
         check_threshold("AbsaConfig.threshold", self.threshold)
+        if not 0 <= self.length_power < math.inf:
+            raise ConfigError(
+                f"AbsaConfig.length_power is {self.length_power}; it must be at least 0 and finite"
+            )
         if not math.isfinite(self.outside):
             raise ConfigError(f"AbsaConfig.outside is {self.outside}; it must be finite")
         if len(set(self.aspects)) != len(self.aspects):

@@ -124,7 +124,7 @@ def explain(
     begin, window = asker.window(text, question)
     batch = asker.represent([window]).to(asker.device)
     with torch.no_grad():
-        row = torch.softmax(asker.logits(batch)[:1].double() / asker.config.temperature, dim=-1).cpu().numpy()
+        row = asker.shares(asker.logits(batch), batch)[:1].cpu().numpy()
     shares = row[0].tolist()
     classes = asker.classes_
     if polarity is not None and polarity not in classes:

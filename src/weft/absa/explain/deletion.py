@@ -21,8 +21,7 @@ CEILING = "at most"
 @torch.no_grad()
 def _share(asker: Asker, batch: object, ids: torch.Tensor, chosen: int) -> float:
     masked = replace(batch, input_ids=ids)  # pyright: ignore[reportArgumentType, reportCallIssue] - a dataclass
-    logits = asker.logits(masked)[0].double() / asker.config.temperature
-    return float(torch.softmax(logits, dim=-1)[chosen])
+    return float(asker.shares(asker.logits(masked), masked)[0, chosen])
 
 
 def deletion_scores(

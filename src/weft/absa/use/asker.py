@@ -22,6 +22,7 @@ from weft.absa.records import Context, Sentence
 from weft.absa.represent.batch import Pairs, Questions, Representation, aspect_words
 from weft.absa.represent.targets import target_positions
 from weft.absa.use.answering import for_answers
+from weft.absa.use.sureness import shares
 from weft.absa.use.windows import Heard, cut_windows
 from weft.attention.operation import cpu_multiplies_bf16
 from weft.encoder.answering.precision import Precision
@@ -155,6 +156,10 @@ class Asker:
         self.module.eval()
         return self.module(batch).logits  # pyright: ignore[reportArgumentType] - represent() pairs them
 
+    def shares(self, logits: Tensor, batch: Questions | Pairs) -> Tensor:
+        """Probabilities ``(contexts, classes)`` of a batch's logits, see :func:`weft.absa.use.sureness.shares`."""
+        return shares(logits, batch, self.config)
+
     def answer(self, sentences: Sequence[Sentence], batch_contexts: int = 512) -> list[Floats]:
         """Probabilities of every question, ``(contexts, classes)`` for each sentence; see :meth:`hear`."""
         return [heard.rows for heard in self.hear(sentences, batch_contexts)]
@@ -263,7 +268,7 @@ class Asker:
         inputs = self.represent(sentences).to(self.device)
         with torch.no_grad(), arithmetic:
             logits = self._answering(inputs).logits  # pyright: ignore[reportArgumentType] - as above
-        return torch.softmax(logits.double() / self.config.temperature, dim=-1).cpu().numpy()
+        return self.shares(logits, inputs).cpu().numpy()
 
     def _batches(self, windows: Sequence[Sentence], batch_contexts: int) -> Iterator[list[int]]:
         """Windows of similar length together, up to ``batch_contexts`` questions or the tokens of a pass."""

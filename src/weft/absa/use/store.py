@@ -39,7 +39,13 @@ def save(directory: str | Path, asker: Asker, *, int8: bool = False) -> None:
     save_model(directory, module, values, asker.tokenizer, kind=_KIND)
 
 
-def recalibrate(name_or_dir: str | Path, directory: str | Path, temperature: float, threshold: float) -> None:
+def recalibrate(
+    name_or_dir: str | Path,
+    directory: str | Path,
+    temperature: float,
+    threshold: float,
+    length_power: float | None = None,
+) -> None:
     """Save a stored model under another temperature and decision threshold, its weights bit by bit as they are.
 
     Args:
@@ -47,13 +53,15 @@ def recalibrate(name_or_dir: str | Path, directory: str | Path, temperature: flo
         directory: Where to; it may be the same one.
         temperature: Of the probabilities.
         threshold: Of the decision.
+        length_power: How confidence falls with a text's length; None keeps the model's.
 
     Raises:
         CheckpointError: There is no such model, it is damaged, or it cannot be written.
         ConfigError: A temperature that is not positive, or a threshold outside [0, 1].
     """
     stored, asker, int8 = _stored(name_or_dir)
-    config = replace(asker.config, temperature=temperature, threshold=threshold)
+    power = asker.config.length_power if length_power is None else length_power
+    config = replace(asker.config, temperature=temperature, threshold=threshold, length_power=power)
     save_model(directory, stored, {"model": config.to_dict(), "int8": int8}, asker.tokenizer, kind=_KIND)
 
 
