@@ -7,6 +7,7 @@ import pytest
 import torch
 from tests.platform.pages import EVIL, Page
 
+from weft.absa.explain import occlusion
 from weft.absa.explain.attribution import attribute, backward_gradient, explain
 from weft.absa.explain.deletion import CEILING, deletion_scores
 from weft.absa.explain.heatmap import heatmap
@@ -58,6 +59,37 @@ def test_the_default_is_what_the_deletion_test_found_for_such_models(make):
         found = explain(asker, TEXT, ("LOCATION1", "price"))
         assert found.method == method
         assert found.words == explain(asker, TEXT, ("LOCATION1", "price"), method=method).words
+
+
+@pytest.mark.parametrize("kind", ["weft-absa", "pair"])
+def test_occlusion_of_a_long_text_looks_near_where_runs_change_most(make, kind, monkeypatch):
+    """Runs of three tokens, the last one shorter; of the run that changes most the tokens one by one."""
+    for name, value in (("LONG", 4), ("RUN", 3), ("_NEAR", 1)):
+        monkeypatch.setattr(occlusion, name, value)
+    asker = make(kind)
+    text = "the rent is dear and the location is bad ."
+    batch = asker.represent([Sentence(text, (Context("price"),))])
+    model = asker.module.double()
+    found = attribute(model, batch, 1, "occlusion", asker.mask_id)
+    places = list(range(1, len(asker.representation.pieces(text).ids) - 1))
+    assert len(places) % 3
+
+    @torch.no_grad()
+    def share(kept):
+        ids = batch.input_ids.clone()
+        ids[0, [place for place in places if place not in kept]] = asker.mask_id
+        return torch.log_softmax(model(replace(batch, input_ids=ids)).logits, dim=-1)[0, 1].item()
+
+    def change(group):
+        rest = [place for place in places if place not in group]
+        return (share(places) - share(rest) + share(group) - share([])) / 2
+
+    runs = [places[start : start + 3] for start in range(0, len(places), 3)]
+    most = max(runs, key=lambda run: abs(change(run)))
+    for run in runs:
+        for place in run:
+            expected = change([place]) if run == most else change(run) / len(run)
+            assert found[place].item() == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)

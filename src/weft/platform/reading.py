@@ -187,6 +187,9 @@ def parse_yaml(text: str, where: str) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = where if mark is None else f"{where}, line {mark.line + 1}, column {mark.column + 1}"
+        if "nesting depth" in (error.problem or ""):
+            # The parser looks ahead, and since PyYAML 6.0.4 it has a bound of its own.
+            raise InputError(f"is nested deeper than {YAML_DEPTH}", where=place) from error
         raise InputError(f"is not YAML: {error.problem or error.context}", where=place) from error
     except (yaml.YAMLError, ValueError) as error:
         if isinstance(error, InputError):

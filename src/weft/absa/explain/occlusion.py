@@ -5,13 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from weft.absa.model.build import AnyModel
 from weft.absa.represent.batch import Pairs, Questions
 
-# Changed texts of one pass.
+# Changed texts of one pass, and tokens of it: what a layer makes of them stays in a processor's cache.
 _PASS = 64
+_PASS_TOKENS = 4096
+LONG = 128
+"""Tokens of a text up to which each is left out by itself."""
+RUN = 8
+"""Tokens that are left out together, at first, of a longer text."""
+_NEAR = 8
+"""Runs whose tokens are then left out one by one."""
 
 
 @torch.no_grad()
@@ -37,10 +45,23 @@ def occlusion(model: AnyModel, batch: Questions | Pairs, chosen: int, mask_id: i
         Zeiler & Fergus 2014, "Visualizing and Understanding Convolutional Networks", section 4.2; Shapley
         1953, "A Value for n-Person Games".
     """
-    ids = batch.input_ids
     text = text_tokens(batch)
     places = text.nonzero()[:, 0]
-    one = torch.eye(len(text), dtype=torch.bool, device=ids.device)[places]
+    if len(places) <= LONG:
+        return _changes(model, batch, chosen, mask_id, places[:, None])
+    # The last run may be shorter: it names its last token several times.
+    runs = F.pad(places[None], (0, -len(places) % RUN), mode="replicate")[0].view(-1, RUN)
+    scores = _changes(model, batch, chosen, mask_id, runs)
+    near = runs[scores[runs[:, 0]].abs().topk(min(_NEAR, len(runs))).indices].unique()
+    scores[places] /= torch.cat([torch.full_like(run, len(run)) for run in places.split(RUN)])
+    scores[near] = _changes(model, batch, chosen, mask_id, near[:, None])[near]
+    return scores
+
+
+def _changes(model: AnyModel, batch: Questions | Pairs, chosen: int, mask_id: int, groups: Tensor) -> Tensor:
+    """``(seq,)``, what each group of tokens ``(groups, tokens)`` changes, at each of its tokens; 0 elsewhere."""
+    ids, text = batch.input_ids, text_tokens(batch)
+    one = torch.zeros(len(groups), len(text), dtype=torch.bool, device=ids.device).scatter_(1, groups, True)
     changed = torch.cat(
         [
             ids,
@@ -53,7 +74,7 @@ def occlusion(model: AnyModel, batch: Questions | Pairs, chosen: int, mask_id: i
     whole, nothing = shares[:2]
     without, only = shares[2:].chunk(2)
     scores = shares.new_zeros(len(text))
-    scores[places] = (whole - without + only - nothing) / 2
+    scores[groups] = ((whole - without + only - nothing) / 2)[:, None].expand(groups.shape)
     return scores
 
 
@@ -69,7 +90,8 @@ def text_tokens(batch: Questions | Pairs) -> Tensor:
 
 def log_shares(model: AnyModel, batch: Questions | Pairs, ids: Tensor, chosen: int) -> Tensor:
     """Logarithms of p(chosen) of several texts ``(texts, seq)`` that are asked the one question of the batch."""
-    return torch.cat([_of_one_pass(model, batch, part, chosen) for part in ids.split(_PASS)])
+    size = max(1, min(_PASS, _PASS_TOKENS // ids.shape[1]))
+    return torch.cat([_of_one_pass(model, batch, part, chosen) for part in ids.split(size)])
 
 
 def _of_one_pass(model: AnyModel, batch: Questions | Pairs, ids: Tensor, chosen: int) -> Tensor:
