@@ -197,17 +197,16 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    names = list(arguments.model)
+    names, found = list(arguments.model), parts(arguments.data)
     if arguments.fit is not None:
         asker = load(names[-1])
         asker.config = replace(asker.config, length_power=0.0)
         temperature, threshold, error = fitted(asker, arguments.data)
-        power, whole = length_power(asker, parts(arguments.data), temperature / asker.config.temperature)
+        power, whole = length_power(asker, found, temperature / asker.config.temperature)
         recalibrate(names[-1], arguments.fit, temperature, threshold, power)
         print(f"temperature {temperature:.3f}, threshold {threshold}, error on domains left out {error:.3f}")
         print(f"power of the length {power:.2f}, error on whole reviews left out by file {whole:.3f}")
         names[-1] = str(arguments.fit)
-    found = parts(arguments.data)
     print(f"{'':36}" + "".join(f"{name:>11}" for name in SHOWN))
     for name in names:
         asker, total, sentences = load(name), 0.0, 0.0
