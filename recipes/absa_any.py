@@ -23,7 +23,7 @@ from typing import Any
 from absa_any_kinds import Kinds
 from absa_any_lessons import Lessons
 from absa_any_lists import read_aspects, read_names
-from absa_any_long import FILES, read_long
+from absa_any_long import FILES, SHORT_TEXTS, read_long
 from absa_any_made import Maker
 from absa_any_marked import read_marked
 from absa_any_plain import Plain
@@ -136,7 +136,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     pairs = round(arguments.pairs * len(reviews))
     out = set(arguments.without_kind)
     told, both = ([one for one in part if one.kind not in out] for part in (read_told(), read_both()))
-    teller = Teller(trained_on(told), trained_on(both), aspects, names)
+    teller = Teller(trained_on(told), arguments.both * trained_on(both), aspects, names)
     made_of = {kind: listed for kind, listed in names.items() if kind not in out}
     maker = by_turns(Maker(aspects, made_of), Kinds(without=out), arguments.kinds)
     maker = by_turns(maker, Plain(), arguments.plain)
@@ -154,7 +154,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         arguments.several,
         arguments.joined,
     )
-    for name, times in zip(FILES, (arguments.long, arguments.compared, arguments.districts), strict=True):
+    often = (arguments.long, arguments.compared, arguments.districts, arguments.short)
+    for name, times in zip((*FILES, SHORT_TEXTS), often, strict=True):
         lessons.add([one for one in read_long(name) if not one.chooses], times)
     corpus = Corpus(lessons.sentences, POLARITIES)
     print(
@@ -342,6 +343,7 @@ def parsed(given: list[str] | None = None) -> argparse.Namespace:
         ("long", "whole review"),
         ("compared", "review of two things"),
         ("districts", "text about districts"),
+        ("short", "short text with some five aspects"),
     ):
         parser.add_argument(
             f"--{name}", type=int, default=0, help=f"how often each {what} comes up in an epoch"
@@ -359,6 +361,7 @@ def parsed(given: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--pairs", type=float, default=0.3, help="two reviews in one text, per review")
     parser.add_argument("--told", type=int, default=4, help="times that a told sentence comes up in an epoch")
+    parser.add_argument("--both", type=int, default=1, help="those about two things, times --told")
     parser.add_argument(
         "--marked", type=int, default=0, help="times that a sentence with marked terms comes up"
     )

@@ -2,10 +2,10 @@
 
     python recipes/absa_any_choices.py --data DATA --model OUT/model --model absa-any
 
-Parts: ``choices.csv``, questions about things that no training sentence speaks of (cars, films, banks, …); a fortieth
-of the told sentences, a twentieth of those about two things; categories of MAMS's validation part; T-shirts, whole and
-two in one text; a tenth of the whole reviews. The sum is that of accuracy and macro-F1 over all of them; beside it
-stands that of the sentences alone.
+Parts: ``choices.csv`` and ``choices-further.csv``, questions about things that no training sentence speaks of (cars,
+films, banks, …); a fortieth of the told sentences, a twentieth of those about two things, a tenth of the short texts;
+categories of MAMS's validation part; T-shirts, whole and two in one text; a tenth of the whole reviews. The sum is that
+of accuracy and macro-F1 over all of them; beside it stands that of the sentences alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from absa_any_lessons import Lessons
 from absa_any_lists import LISTS, read_aspects, read_names
-from absa_any_long import FILES, read_long
+from absa_any_long import FILES, SHORT_TEXTS, read_long
 from absa_any_made import Maker
 from absa_any_told import Teller, read_both, read_told
 
@@ -47,16 +47,19 @@ SHOWN = (
 )
 
 
+UNKNOWN_KINDS = {"choices.csv": "", "choices-further.csv": ", further"}
+"""Lists of questions about kinds of things that nothing was written about, and what marks their parts."""
+
+
 def parts(data: Path) -> dict[str, Corpus]:
     """The parts, by name."""
-    path = LISTS / "choices.csv"
-    whole = replace(read_labelled(str(path), Columns(target="target")), polarities=POLARITIES)
-    with path.open(encoding="utf-8", newline="") as file:
-        kinds = {row["text"]: row["kind"] for row in csv.DictReader(file)}
-    found = {
-        kind: whole.subset([i for i, s in enumerate(whole.sentences) if kinds[s.text] == kind])
-        for kind in dict.fromkeys(kinds.values())
-    }
+    found: dict[str, Corpus] = {}
+    for name, mark in UNKNOWN_KINDS.items():
+        whole = replace(read_labelled(str(LISTS / name), Columns(target="target")), polarities=POLARITIES)
+        kinds = column(name, "kind")
+        for kind in dict.fromkeys(kinds.values()):
+            picked = [i for i, s in enumerate(whole.sentences) if kinds[s.text] == kind]
+            found[kind + mark] = whole.subset(picked)
     aspects, names = read_aspects(), read_names()
     told = [one for number, one in enumerate(read_told()) if number % 40 == 7]
     both = [one for number, one in enumerate(read_both()) if number % 20 == 7]
@@ -70,10 +73,16 @@ def parts(data: Path) -> dict[str, Corpus]:
     drawn = lessons(list(rows), torch.Generator().manual_seed(5))
     found["t-shirts"] = Corpus(tuple(s for s in drawn if len(s.groups()) < 2), POLARITIES)
     found["t-shirts, two"] = Corpus(tuple(s for s in drawn if len(s.groups()) > 1), POLARITIES)
-    for name in FILES:
+    for name in (SHORT_TEXTS, *FILES):
         reviews = tuple(one.whole() for one in read_long(name) if one.chooses)
         found[name.removesuffix(".jsonl")] = Corpus(reviews, POLARITIES)
     return found
+
+
+def column(name: str, what: str) -> dict[str, str]:
+    """What a column of a list says of each text."""
+    with (LISTS / name).open(encoding="utf-8", newline="") as file:
+        return {row["text"]: row[what] for row in csv.DictReader(file)}
 
 
 def labelled(drawn: Iterable[Sentence]) -> tuple[Sentence, ...]:
@@ -138,7 +147,7 @@ def length_power(asker: Any, found: dict[str, Corpus], temperature: float) -> tu
 def fitted(asker: Any, data: Path) -> tuple[float, float, float]:
     """Temperature, threshold, and the calibration error of the temperature on domains that it was not fitted on.
 
-    Every domain of ``choices.csv``, MAMS and T-shirts is left out in turn; the error is that of all their questions.
+    Every unknown kind of thing, MAMS and T-shirts are left out in turn; the error is that of all their questions.
     The threshold is the one of .25, .3, … .5 with the best accuracy and macro-F1 together, summed over the domains.
     """
     from weft.absa.evaluate.report import logits_of
@@ -146,13 +155,12 @@ def fitted(asker: Any, data: Path) -> tuple[float, float, float]:
     from weft.platform.confidence import fit_temperature
 
     found = parts(data)
-    whole = [found[name] for name in ("everyday", "two-targets", "negation")]
-    path = LISTS / "choices.csv"
-    with path.open(encoding="utf-8", newline="") as file:
-        domains = {row["text"]: row["domain"] for row in csv.DictReader(file)}
-    sentences = [sentence for part in whole for sentence in part.sentences]
+    domains = {text: domain for name in UNKNOWN_KINDS for text, domain in column(name, "domain").items()}
+    sentences = [
+        sentence for part in found.values() for sentence in part.sentences if sentence.text in domains
+    ]
     corpora = {
-        name: replace(whole[0], sentences=tuple(s for s in sentences if domains[s.text] == name))
+        name: Corpus(tuple(s for s in sentences if domains[s.text] == name), POLARITIES)
         for name in dict.fromkeys(domains.values())
     } | {name: found[name] for name in ("mams", "t-shirts", "t-shirts, two")}
     told = {name: answers(asker, corpus) for name, corpus in corpora.items()}

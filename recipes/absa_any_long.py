@@ -2,11 +2,14 @@
 
 A text of forty to three hundred words, and what it says of some ten aspects, half of which it does not judge: of the
 whole (``said``), or of two things that it names (``of``). Districts are named anew in half of the draws.
+``short.jsonl`` has texts of one to three sentences with some five aspects each; in half of the draws two things change
+their names, where no word tells a man from a woman.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from random import Random
 
@@ -18,16 +21,22 @@ from weft.absa.read.sentihood import TARGETS
 from weft.absa.records import Context, Sentence
 
 FILES = ("long.jsonl", "compared.jsonl", "districts.jsonl")
+SHORT_TEXTS = "short.jsonl"
 _ASKED = 10
 """Questions of a text that are asked at once."""
 _PLACES = "districts.jsonl"
+_TELLING = re.compile(
+    r"\b(?:he|him|his|she|her|hers|mr|mrs|ms|miss|dr|herr|frau|señora?|madame)\b", re.IGNORECASE
+)
+"""Words by which two names are not each other's."""
 
 
 @dataclass(frozen=True)
 class Long:
     """A review with its answers; ``chooses`` of every tenth of a file, which is never trained on.
 
-    ``names`` are those that its things may get in place of their own; none where they keep them.
+    ``names`` are those that its things may get in place of their own; none where they keep them. ``swaps``: or each
+    other's.
     """
 
     kind: str
@@ -35,12 +44,15 @@ class Long:
     said: dict[Context, str]
     chooses: bool
     names: tuple[str, ...] = ()
+    swaps: bool = False
 
     def drawn(self, random: Random) -> Sentence:
         """The review with some of its questions."""
         asked = random.sample(list(self.said), min(len(self.said), _ASKED))
         drawn = Sentence(self.text, tuple(asked), tuple(self.said[context] for context in asked), "long")
         targets = sorted({context.target for context in asked if context.target is not None})
+        if self.swaps and len(targets) == 2 and random.random() < 0.5:
+            return rename(drawn, dict(zip(targets, reversed(targets), strict=True)))
         if not self.names or random.random() < 0.5:
             return drawn
         names = list(TARGETS) if random.random() < 0.5 else random.sample(self.names, 2)
@@ -67,6 +79,15 @@ def read_long(name: str = FILES[0]) -> list[Long]:
             },
             number % 10 == 7,
             names,
+            name == SHORT_TEXTS and _swaps(line["text"], list(line.get("of", ()))),
         )
         for number, line in enumerate(lines)
     ]
+
+
+def _swaps(text: str, targets: list[str]) -> bool:
+    """Whether the two things of a text can change names: both stand as they are, neither in the other."""
+    if len(targets) != 2 or _TELLING.search(text) or any(not target[0].isupper() for target in targets):
+        return False
+    first, second = (target.lower() for target in targets)
+    return first not in second and second not in first

@@ -77,8 +77,10 @@ def test_the_lists_are_whole(lists):
 
 def test_sentences_of_many_kinds_say_what_they_are_put_together_from(recipe):
     kinds, random = recipe["absa_any_kinds"].Kinds(), Random(5)
-    with (ROOT / "recipes/absa_any/choices.csv").open(encoding="utf-8", newline="") as file:
-        choosing = {row["domain"] for row in csv.DictReader(file)}
+    choosing = set()
+    for path in (ROOT / "recipes/absa_any").glob("choices*.csv"):
+        with path.open(encoding="utf-8", newline="") as file:
+            choosing |= {row["domain"] for row in csv.DictReader(file)}
     assert choosing.isdisjoint(word for thing in kinds.things for word in thing.words[0].split())
     names = [{name for judged in thing.aspects for name in judged.names} for thing in kinds.things]
     always = {word: polarity for polarity, words in kinds.always.items() for word in words}
@@ -419,7 +421,7 @@ def test_reviews_of_one_source_in_one_text(recipe, lists):
 def test_whole_reviews(recipe):
     """Every tenth chooses and is trained on never; each has both kinds of answers, and what it does not judge."""
     long = recipe["absa_any_long"]
-    for name in long.FILES:
+    for name in (*long.FILES, long.SHORT_TEXTS):
         reviews = long.read_long(name)
         assert len(reviews) > 90
         assert sum(one.chooses for one in reviews) == len(range(7, len(reviews), 10))
@@ -447,17 +449,52 @@ def test_districts_get_other_names(recipe):
     assert 0.35 < renamed / len(reviews) < 0.65
 
 
-def test_whole_reviews_share_nothing_with_those_that_measure(recipe):
+def test_two_things_swap_names(recipe):
+    """In half of the draws of a short text, and the answers with them; never where "she" would be somebody else."""
+    swapped = 0
+    able = [one for one in recipe["absa_any_long"].read_long("short.jsonl") if one.swaps]
+    for number, one in enumerate(able):
+        drawn = one.drawn(Random(number))
+        first, second = dict.fromkeys(context.target for context in one.said)
+        assert {context.target for context in drawn.contexts} == {first, second}
+        other = {first: second, second: first}
+        answers = dict(zip(drawn.contexts, drawn.polarities, strict=True))
+        if drawn.text != one.text:
+            swapped += 1
+            answers = {
+                type(context)(context.aspect, other[context.target]): answer
+                for context, answer in answers.items()
+            }
+        assert answers == one.said
+    assert len(able) > 90 and 0.4 < swapped / len(able) < 0.6
+    assert not recipe["absa_any_long"]._swaps("Dr Lund listens, Dr Moe never does.", ["Dr Lund", "Dr Moe"])
+    assert not recipe["absa_any_long"]._swaps("The Aro is quiet, the Aro 2 is not.", ["Aro", "Aro 2"])
+
+
+def texts_of(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return {row["text"] for row in csv.DictReader(file)}
+
+
+def runs(text):
+    """Its runs of six words."""
+    words = re.findall(r"\w+", text.lower())
+    return {tuple(words[i : i + 6]) for i in range(len(words) - 5)}
+
+
+def test_texts_for_training_share_nothing_with_those_that_measure_and_choose(recipe):
     """No six words in a row."""
-    measured = set()
-    for path in (ROOT / "examples/absa").glob("questions*.csv"):
-        with path.open(encoding="utf-8", newline="") as file:
-            measured |= {row["text"] for row in csv.DictReader(file)}
-
-    def runs(text):
-        words = re.findall(r"\w+", text.lower())
-        return {tuple(words[i : i + 6]) for i in range(len(words) - 5)}
-
-    known = set().union(*map(runs, measured))
+    paths = [*(ROOT / "examples/absa").glob("questions*.csv"), *(ROOT / "recipes/absa_any").glob("choices*.csv")]
+    assert len(paths) > 10
+    known = set().union(*map(runs, set().union(*map(texts_of, paths))))
     long = recipe["absa_any_long"]
-    assert not [o.text[:50] for name in long.FILES for o in long.read_long(name) if runs(o.text) & known]
+    texts = [one.text for name in (*long.FILES, long.SHORT_TEXTS) for one in long.read_long(name)]
+    assert not [text[:50] for text in texts if runs(text) & known]
+
+
+def test_what_chooses_shares_nothing_with_what_measures():
+    paths = (ROOT / "examples/absa").glob("questions*.csv")
+    known = set().union(*map(runs, set().union(*map(texts_of, paths))))
+    further = texts_of(ROOT / "recipes/absa_any/choices-further.csv")
+    assert not [text[:50] for text in further if runs(text) & known]
+    assert not further & texts_of(ROOT / "recipes/absa_any/choices.csv")
