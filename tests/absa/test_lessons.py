@@ -466,7 +466,8 @@ def test_two_things_swap_names(recipe):
                 for context, answer in answers.items()
             }
         assert answers == one.said
-    assert len(able) > 90 and 0.4 < swapped / len(able) < 0.6
+    assert len(able) > 90
+    assert 0.4 < swapped / len(able) < 0.6
     assert not recipe["absa_any_long"]._swaps("Dr Lund listens, Dr Moe never does.", ["Dr Lund", "Dr Moe"])
     assert not recipe["absa_any_long"]._swaps("The Aro is quiet, the Aro 2 is not.", ["Aro", "Aro 2"])
 
