@@ -485,7 +485,10 @@ def runs(text):
 
 def test_texts_for_training_share_nothing_with_those_that_measure_and_choose(recipe):
     """No six words in a row."""
-    paths = [*(ROOT / "examples/absa").glob("questions*.csv"), *(ROOT / "recipes/absa_any").glob("choices*.csv")]
+    paths = [
+        *(ROOT / "examples/absa").glob("questions*.csv"),
+        *(ROOT / "recipes/absa_any").glob("choices*.csv"),
+    ]
     assert len(paths) > 10
     known = set().union(*map(runs, set().union(*map(texts_of, paths))))
     long = recipe["absa_any_long"]
