@@ -75,7 +75,7 @@ def parts(data: Path) -> dict[str, Corpus]:
     found["t-shirts, two"] = Corpus(tuple(s for s in drawn if len(s.groups()) > 1), POLARITIES)
     for name in (SHORT_TEXTS, *FILES):
         reviews = tuple(one.whole() for one in read_long(name) if one.chooses)
-        found[name.removesuffix(".jsonl")] = Corpus(reviews, POLARITIES)
+        found[name.removesuffix(".jsonl")] = Corpus(labelled(reviews), POLARITIES)
     return found
 
 
