@@ -153,7 +153,9 @@ def test_a_stream_names_bad_rows_and_goes_on(make):
     ]
 
 
-def test_a_stream_reads_no_further_than_it_must(make):
+@pytest.mark.parametrize(("of_a_text", "taken"), [(1, 4), (3, 10), (100, 32)])
+def test_a_stream_reads_no_further_than_it_must(make, of_a_text, taken):
+    """Four texts, in however many rows each of them stands, and eight times as many rows at most."""
     read = []
 
     def endless():
@@ -161,11 +163,12 @@ def test_a_stream_reads_no_further_than_it_must(make):
         while True:
             number += 1
             read.append(number)
-            yield TableRow(number, {"text": "quiet"})
+            yield TableRow(number, {"text": f"quiet {(number - 1) // of_a_text}"})
 
     chunks = stream(make(), endless(), Asked(("price",)), Problems(), chunk=4)
-    assert len(next(chunks)) == 4
-    assert len(read) == 4
+    found = next(chunks)
+    assert [record["row"] for record in found] == list(range(1, taken + 1))
+    assert len(read) == taken
     chunks.close()
 
 

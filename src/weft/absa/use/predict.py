@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from weft.absa.read.labelled import optional_cell, text_cell
@@ -21,6 +20,8 @@ UNSURE = "unsure"
 _OPPOSITE = {"positive": "negative", "negative": "positive"}
 _JUDGED = 0.5
 """From which share on a window of a long text is said to judge otherwise."""
+_ROWS_OF_A_TEXT = 8
+"""How many rows of each text are in memory at once, in the mean, where texts stand in many rows."""
 _FOREIGN = "the text seems to be in another language than English"
 
 
@@ -100,10 +101,11 @@ def records(
         answers: What :meth:`Asker.hear` gave for these sentences, where it was asked already.
     """
     found: list[dict[str, Any]] = []
+    languages = {text: foreign(text) for text in {sentence.text for sentence in sentences}}
     limit = asker.config.threshold if threshold is None else threshold
     for sentence, heard in zip(sentences, answers or asker.hear(sentences), strict=True):
         classes = decide(heard.rows, limit)
-        language = foreign(sentence.text)
+        language = languages[sentence.text]
         for number, (context, row, chosen) in enumerate(
             zip(sentence.contexts, heard.rows, classes, strict=True)
         ):
@@ -160,10 +162,9 @@ def stream(
         source: The table's name, for messages.
         threshold: See :func:`records`.
         abstain: See :func:`records`.
-        chunk: Rows that are in memory at once.
+        chunk: Texts that are in memory at once; at most eight times as many rows.
     """
-    upcoming = iter(rows)
-    while taken := list(islice(upcoming, chunk)):
+    for taken in _chunks(rows, chunk, asked.text_column):
         sentences: list[Sentence] = []
         numbers: list[int] = []
         for row in taken:
@@ -180,6 +181,20 @@ def stream(
             yield [{"row": number, **record} for number, record in zip(numbers, found, strict=True)]
         else:
             yield []
+
+
+def _chunks(rows: Iterable[TableRow], texts: int, column: str) -> Iterator[list[TableRow]]:
+    """Rows that follow each other and hold so many different texts."""
+    taken: list[TableRow] = []
+    seen: set[str] = set()
+    for row in rows:
+        taken.append(row)
+        seen.add(str(row.cells.get(column)))
+        if len(seen) == texts or len(taken) == _ROWS_OF_A_TEXT * texts:
+            yield taken
+            taken, seen = [], set()
+    if taken:
+        yield taken
 
 
 @dataclass
