@@ -3,12 +3,16 @@
     R=recipes/absa_base.py
     python $R --data DATA --start MPNET --out OUT/semeval --corpus semeval
     python $R --data DATA --start MINILM --out OUT/student --corpus semeval --teacher OUT/semeval/model
+    python $R --data DATA --start MPNET --out OUT/folds --corpus semeval --folds 3
+    python $R --data DATA --start MINILM --out OUT/student-of-folds --corpus semeval --teacher OUT/folds
     python $R --data DATA --start MPNET --out OUT/sentihood --corpus sentihood
 
 SemEval is learnt in two parts: restaurants of other collections (``absa_restaurants.py``) with its own, then its
 train split alone, with its aspect terms. The threshold is where aspect F1 is highest on the 15 % for choices; the 15 %
-for testing are asked once. SentiHood: the asked place is written "target place", the other one "other place", each
-view of a text is read by itself, and the aspect pools it; its threshold is given. A run that was stopped goes on.
+for testing are asked once. ``--folds 3`` trains three teachers, each without a third of all texts, and keeps what each
+says about that third: their student learns every text from a teacher that has not seen it. SentiHood: the asked place
+is written "target place", the other one "other place", each view of a text is read by itself, and the aspect pools it;
+its threshold is given. A run that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -23,8 +27,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from absa_base_told import agreement, by_folds, keep, taught_by
 from absa_restaurants import Parts, as_corpus, parts
-from torch import Tensor
 
 from weft.absa.config import ModelOptions
 from weft.absa.evaluate.metrics import micro_prf, semeval_metrics
@@ -41,32 +45,6 @@ from weft.encoder.checkpoint.pretrained import Pretrained, load_pretrained
 from weft.train.config import TrainConfig
 
 ASKED, OTHER = "target place", "other place"
-
-
-class Told:
-    """A teacher that was asked once: its logits of every question, by the sentence's place in its source."""
-
-    def __init__(self, path: Path, sentences: Sequence[Sentence], kept: Path) -> None:
-        asker = load(path)
-        self.config = asker.config
-        if not kept.exists():
-            answers = asker.answer(sentences)
-            np.savez(kept, answers=np.concatenate(answers).astype(np.float32))
-        answers = np.log(np.maximum(np.load(kept)["answers"], 1e-9)) * asker.config.temperature
-        places = [(sentence.where, context) for sentence in sentences for context in sentence.contexts]
-        self._logits = dict(zip(places, torch.from_numpy(answers), strict=True))
-
-    def represent(self, sentences: Sequence[Sentence]) -> Tensor:
-        """What was answered about these sentences, however their words are masked."""
-        return torch.stack([self._logits[s.where, context] for s in sentences for context in s.contexts])
-
-    def logits(self, seen: Tensor) -> Tensor:
-        """They are known already."""
-        return seen
-
-    def to(self, _device: object) -> Told:
-        """It has no weights."""
-        return self
 
 
 def learn(
@@ -130,29 +108,73 @@ def semeval(arguments: argparse.Namespace, start: Pretrained) -> dict[str, Any]:
     own, others = list(found.train.sentences), list(found.others)
     if arguments.quick:
         own, others = own[:24], others[:24]
+    if arguments.folds:
+        return folded(arguments, start, own, others, found)
+    asker = restaurants(arguments, start, own, others, polarities)
+    save(arguments.out / "model", asker)
+    return tested(asker, found)
+
+
+def restaurants(
+    arguments: argparse.Namespace,
+    start: Pretrained,
+    own: Sequence[Sentence],
+    others: Sequence[Sentence],
+    polarities: Sequence[str],
+    under: str = "",
+) -> Asker:
+    """Both parts of a training; its checkpoints lie in the folder ``under`` of the output."""
     options = ModelOptions(aspect_dropout=0.0, max_length=128, **depths(start, arguments.frozen))
-    teacher: Any = ()
-    if arguments.teacher is not None:
-        kept = arguments.teacher.parent / f"told-{len(own)}-{len(others)}.npz"
-        teacher = [Told(arguments.teacher, [*own, *others], kept)]
+    teacher: Any = () if arguments.teacher is None else [taught_by(arguments.teacher, [*own, *others])]
     share = arguments.distillation if teacher else 0.0
     learning = Learning(Augmentation(mask=0.1), distillation=share, blank_texts=0)
     shared = {"options": options, "learning": learning, "teacher": teacher, "start": start}
     first = None
     if arguments.first:
         # A first look at SemEval's own, so that its categories are known in both parts.
-        first = learn([*others, *own], polarities, arguments, "first", arguments.first, begin=None, **shared)
-    asker = learn(own, polarities, arguments, "second", arguments.epochs, begin=first, **shared)
-    save(arguments.out / "model", asker)
+        texts = [*others, *own]
+        first = learn(texts, polarities, arguments, f"{under}first", arguments.first, begin=None, **shared)
+    return learn(own, polarities, arguments, f"{under}second", arguments.epochs, begin=first, **shared)
+
+
+def folded(
+    arguments: argparse.Namespace,
+    start: Pretrained,
+    own: Sequence[Sentence],
+    others: Sequence[Sentence],
+    found: Parts,
+) -> dict[str, Any]:
+    """As many teachers, each asked about the texts that it was not trained on; they are measured alone, too."""
+    results: dict[str, Any] = {}
+
+    def teacher(fold: int, learnt: list[list[Sentence]]) -> Asker:
+        print(f"fold {fold}", flush=True)
+        kept = arguments.out / f"fold-{fold}/model"
+        if kept.exists():
+            asker = load(kept)
+        else:
+            asker = restaurants(arguments, start, *learnt, found.train.polarities, f"fold-{fold}/")
+            save(kept, asker)
+        results[f"fold {fold}"] = tested(asker, found)
+        return asker
+
+    answers = by_folds((own, others), arguments.folds, teacher)
+    results["unseen train texts"] = agreement(own, answers, found.train.polarities)
+    keep(arguments.out, [*own, *others], answers)
+    return results
+
+
+def tested(asker: Asker, found: Parts) -> dict[str, Any]:
+    """The threshold that the choices prefer, and what both parts say at it."""
     chosen = score(asker, found.choice)
     threshold = max(GRID, key=lambda at: (micro_prf(replace(chosen, threshold=at))[2], -abs(at - 0.5)))
-    tested = score(asker, found.test)
+    asked = score(asker, found.test)
     return {
         "threshold": threshold,
         "choice": semeval_metrics(replace(chosen, threshold=threshold)),
         "choice at .5": semeval_metrics(replace(chosen, threshold=0.5)),
-        "test": semeval_metrics(replace(tested, threshold=threshold)),
-        "test at .5": semeval_metrics(replace(tested, threshold=0.5)),
+        "test": semeval_metrics(replace(asked, threshold=threshold)),
+        "test at .5": semeval_metrics(replace(asked, threshold=0.5)),
     }
 
 
@@ -236,7 +258,17 @@ def main() -> None:
     parser.add_argument(
         "--encoder-of", help="begin with the encoder of this trained model instead of the start's"
     )
-    parser.add_argument("--teacher", type=Path, help="of SemEval: a model whose answers are learnt, too")
+    parser.add_argument(
+        "--teacher",
+        type=Path,
+        help="of SemEval: a model, or a folder of --folds, whose answers are learnt, too",
+    )
+    parser.add_argument(
+        "--folds",
+        type=int,
+        default=0,
+        help="of SemEval: so many teachers, each without its part of the texts",
+    )
     parser.add_argument("--distillation", type=float, default=0.6, help="weight of the teacher's answers")
     parser.add_argument(
         "--first", type=float, default=1.0, help="of SemEval: epochs over the other restaurants"
@@ -259,6 +291,8 @@ def main() -> None:
     parser.add_argument("--train", default="{}", help="of TrainConfig, JSON")
     parser.add_argument("--quick", action="store_true", help="a few sentences: a smoke test")
     arguments = parser.parse_args()
+    if arguments.folds and (arguments.corpus != "semeval" or arguments.teacher or arguments.folds < 2):
+        parser.error("--folds: two or more, of --corpus semeval, without --teacher")
     arguments.out.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
     begun = time.process_time()

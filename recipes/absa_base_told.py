@@ -1,0 +1,112 @@
+"""What teachers said of the texts that their student learns: asked once, kept in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from weft.absa.records import Context, Sentence
+from weft.absa.use.asker import Asker
+from weft.absa.use.store import load
+
+TOLD = "told.npz"
+"""What the teachers of ``--folds`` said: the answers, and whose each is."""
+FIRST = "fold-0/model"
+
+
+class Told:
+    """Teachers that were asked once: their logits of every question, by the sentence's place in its source.
+
+    Args:
+        sentences: Those asked about.
+        answers: ``(questions, classes)``, probabilities in the order of the sentences and their contexts.
+        asker: One of the teachers: its classes and temperature.
+    """
+
+    def __init__(self, sentences: Sequence[Sentence], answers: np.ndarray, asker: Asker) -> None:
+        self.config = asker.config
+        logits = np.log(np.maximum(answers, 1e-9)) * asker.config.temperature
+        self._logits = dict(zip(questions_of(sentences), torch.from_numpy(logits), strict=True))
+
+    def represent(self, sentences: Sequence[Sentence]) -> Tensor:
+        """What was answered about these sentences, however their words are masked."""
+        return torch.stack([self._logits[key] for key in questions_of(sentences)])
+
+    def logits(self, seen: Tensor) -> Tensor:
+        """They are known already."""
+        return seen
+
+    def to(self, _device: object) -> Told:
+        """It has no weights."""
+        return self
+
+
+def questions_of(sentences: Sequence[Sentence]) -> list[tuple[str, Context]]:
+    """Every question's sentence, by its place, and context."""
+    return [(sentence.where, context) for sentence in sentences for context in sentence.contexts]
+
+
+def taught_by(path: Path, sentences: Sequence[Sentence]) -> Told:
+    """A model's answers, or those of the teachers that have not seen the texts (a folder that ``--folds`` wrote)."""
+    folds = path / TOLD
+    if folds.exists():
+        with np.load(folds) as told:
+            asked, answers = told["asked"].tolist(), told["answers"]
+        if asked != lines_of(sentences):
+            raise SystemExit(f"{folds} is about other texts; train its teachers anew with --folds")
+        return Told(sentences, answers, load(path / FIRST))
+    asker = load(path)
+    kept = path.parent / f"told-{len(sentences)}.npz"
+    if not kept.exists():
+        np.savez(kept, answers=np.concatenate(asker.answer(sentences)).astype(np.float32))
+    with np.load(kept) as told:
+        return Told(sentences, told["answers"], asker)
+
+
+def by_folds(
+    parts: Sequence[Sequence[Sentence]],
+    many: int,
+    teacher: Callable[[int, list[list[Sentence]]], Any],
+) -> list[np.ndarray]:
+    """Each text's answers, ``(contexts, classes)``, by the teacher that did not learn it; texts in the parts' order.
+
+    Args:
+        parts: Texts that are cut alike: text ``n`` of each part is fold ``n mod many``.
+        many: How many folds, two or more.
+        teacher: Trains the teacher of a fold on what is left of each part.
+    """
+    answers = [[np.zeros(0)] * len(part) for part in parts]
+    for fold in range(many):
+        asker = teacher(fold, [[s for n, s in enumerate(part) if n % many != fold] for part in parts])
+        for part, rows in zip(parts, answers, strict=True):
+            rows[fold::many] = asker.answer(part[fold::many])
+    return [rows for part in answers for rows in part]
+
+
+def keep(folder: Path, sentences: Sequence[Sentence], answers: Sequence[np.ndarray]) -> None:
+    """Store what the teachers of ``--folds`` said; the file has its name when it is whole."""
+    part = folder / f"part-{TOLD}"
+    np.savez(part, answers=np.concatenate(answers).astype(np.float32), asked=np.array(lines_of(sentences)))
+    part.rename(folder / TOLD)
+
+
+def lines_of(sentences: Sequence[Sentence]) -> list[str]:
+    """Every question as one line."""
+    return [f"{where} {context.target} {context.aspect}" for where, context in questions_of(sentences)]
+
+
+def agreement(
+    own: Sequence[Sentence], answers: Sequence[np.ndarray], polarities: Sequence[str]
+) -> dict[str, float]:
+    """How often an answer is the label, and how sure it is of it."""
+    gold = np.array([polarities.index(p) for sentence in own for p in sentence.polarities])
+    rows = np.concatenate(answers[: len(own)])
+    return {
+        "accuracy": float((rows.argmax(-1) == gold).mean()),
+        "mean probability of the label": float(rows[np.arange(len(gold)), gold].mean()),
+    }
