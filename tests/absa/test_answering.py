@@ -162,6 +162,15 @@ def test_threads_answer_as_one_does(make, monkeypatch):
     assert np.allclose(one, two, atol=1e-6)
 
 
+def test_nothing_asked_is_nothing_answered(make):
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        assert make().answer([]) == []
+    finally:
+        torch.set_num_threads(threads)
+
+
 @pytest.mark.parametrize(("texts", "passes"), [(36, 2), (4, 1)])
 def test_a_short_list_is_shared_by_the_threads(make, monkeypatch, texts, passes):
     """What fits one pass is cut for two threads, unless it is next to nothing."""

@@ -257,6 +257,14 @@ def test_bad_starts_and_settings(start, corpus):
         train(corpus, nameless, options(), settings())
     with pytest.raises(InputError, match="no sentences"):
         train(Corpus((), ("none", "positive")), start, options(), settings())
+    with pytest.raises(InputError, match="classes held out"):
+        train(
+            corpus,
+            start,
+            options(),
+            settings(),
+            dev=Corpus(corpus.sentences, ("none", "negative", "positive")),
+        )
     for values, what in (
         ({"label_smoothing": 1.5}, "label_smoothing is 1.5"),
         ({"distillation": -1}, "distillation is -1"),

@@ -55,6 +55,20 @@ def test_a_table_too_small_to_hold_out_names_itself_and_the_way_out(tmp_path):
     assert "data.dev" in (caught.value.hint or "")
 
 
+def test_a_table_held_out_is_under_the_classes_of_the_one_to_train_on(tmp_path):
+    paths = [tmp_path / name for name in ("train.csv", "dev.csv")]
+    held = ["A.,price,positive", "B.,price,negative", "C.,price,none", "D.,price,mixed"]
+    for path, rows in zip(paths, ([*held[:3], "E.,price,neutral"], held), strict=True):
+        path.write_text("\n".join(["text,aspect,polarity", *rows]), encoding="utf-8")
+    train, dev = DataFiles(str(paths[0]), str(paths[1])).corpora(0)
+    assert train.polarities == dev.polarities == ("none", "negative", "neutral", "positive")
+    assert dev.gold() == [3, 1, 0]
+    assert [problem.what for problem in dev.problems.shown] == ["polarity 'mixed' is not one of the model's"]
+    paths[1].write_text("text,aspect,polarity\nD.,price,mixed\n", encoding="utf-8")
+    with pytest.raises(InputError, match="no text has answers of"):
+        DataFiles(str(paths[0]), str(paths[1])).corpora(0)
+
+
 def test_one_question_is_enough_to_fit_on():
     """A spread of one number is none, not NaN."""
     import torch

@@ -148,6 +148,25 @@ def test_five_classes_are_measured_as_sentihood_where_no_answer_is_neutral_or_co
     assert set(metrics(torn, SEMEVAL_POLARITIES)) == set(semeval_metrics(torn))
 
 
+def test_classes_are_positive_and_negative_by_their_names():
+    names = ("none", "negative", "neutral", "positive")
+    said = ("positive", "positive", "positive", "negative", "none")
+    sentences = tuple(Sentence(f"text {n}", (Context("price"),), (name,)) for n, name in enumerate(said))
+    corpus = Corpus(sentences, names)
+    result = scored(corpus, np.eye(4)[[3, 3, 1, 1, 0]] * 0.9 + 0.025)
+    assert result.signs == (3, 1)
+    assert floors(result)["all_positive_sentiment"] == 0.75
+    turned = Corpus(sentences, ("none", "positive", "negative", "neutral"))
+    same = scored(turned, np.eye(4)[[1, 1, 2, 2, 0]] * 0.9 + 0.025)
+    assert sentihood_metrics(result) == sentihood_metrics(same)
+    assert floors(result) == floors(same)
+    others = Corpus((Sentence("a", (Context("price"),), ("good",)),), ("none", "bad", "good"))
+    neither = scored(others, np.eye(3)[[2]])
+    assert neither.signs is None
+    assert np.isnan(sentihood_metrics(neither)["sentiment_auc"])
+    assert np.isnan(floors(neither)["all_positive_sentiment"])
+
+
 def test_bad_scores_are_refused():
     good = np.eye(3)
     with pytest.raises(InputError, match="no rows"):

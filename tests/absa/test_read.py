@@ -163,12 +163,21 @@ def test_broken_semeval(tmp_path):
         ("ok' polarity='great", "polarity 'great'"),
     ):
         path.write_text(
-            f"<sentences><sentence><text>ok</text><aspectTerm term='{term}'/></sentence></sentences>"
+            "<sentences><sentence><text>ok</text><aspectCategory category='food' polarity='positive'/>"
+            f"<aspectTerm term='{term}'/></sentence></sentences>"
         )
         assert read_semeval(path).problems.count == 0
         (problem,) = read_semeval(path, terms=True).problems.shown
         assert what in problem.what
-    for content, what in (("<a>", "not well-formed"), ("<a/>", "no <sentence>")):
+    laptop = "<a><sentence><text>x</text><aspectTerm term='x' polarity='positive'/></sentence></a>"
+    later = "<a><sentence><text>x</text><Opinion target='x' category='FOOD#QUALITY'/></sentence></a>"
+    for content, what in (
+        ("<a>", "not well-formed"),
+        ("<a/>", "no <sentence>"),
+        (laptop, "no <aspectCategory>.*laptops"),
+        (later, "no <aspectCategory>.*SemEval-2015 and 2016"),
+        ("<?xml version='1.0' encoding='gbk'?><a/>", "not read: .*encod"),
+    ):
         path.write_text(content)
         with pytest.raises(InputError, match=what):
             read_semeval(path)

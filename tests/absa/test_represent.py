@@ -1,7 +1,8 @@
 import pytest
 
 from weft.absa.records import SENTIHOOD_POLARITIES, Context, Sentence
-from weft.absa.represent.batch import Representation, aspect_words, spell_emoji
+from weft.absa.represent.batch import Representation, aspect_words
+from weft.absa.represent.spelling import spelled
 from weft.errors import ConfigError, InputError
 
 TEXT = "LOCATION1 is cheap but LOCATION2 is dear"
@@ -65,13 +66,43 @@ def test_a_long_text_is_cut_and_keeps_its_end_mark(representation, tokenizer):
 
 
 def test_emoji_are_words_that_stand_where_the_emoji_stood(tokenizer):
-    spelled, places = spell_emoji("ok 😡👍🏽 x")
-    assert spelled.split() == ["ok", "pouting", "thumbs", "up", "x"]
-    assert [places[spelled.index(word)] for word in ("pouting", "thumbs", "x")] == [3, 4, 7]
-    assert spell_emoji("plain é") == ("plain é", None)
+    words, places = spelled("ok 😡👍🏽 x", str.isascii)
+    assert words.split() == ["ok", "pouting", "thumbs", "up", "x"]
+    assert [places[words.index(word)] for word in ("pouting", "thumbs", "x")] == [3, 4, 7]
     pieces = Representation(tokenizer, ("none", "positive")).pieces("quiet 😡 safe")
     covered = {"quiet 😡 safe"[start:end] for start, end in pieces.offsets}
     assert covered == {"", "quiet", "😡", "safe"}
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("I can’t – “never” – fault it…", 'I can\'t - "never" - fault it...'),
+        ("• £5, 5 € or ½", "- $5, 5 $ or 1/2"),
+        ("Søren, Łódź, Ærø, Straße", "Soren, Lodz, AEro, Strasse"),
+        ("ﬁne ！ ok´s", "fine ! ok's"),
+        ("日本 Привет", "日本 Привет"),
+        ("it’s 👍", "it's  thumbs up "),
+        ("plain", "plain"),
+    ],
+)
+def test_what_no_piece_is_for_is_spelled_in_ascii(text, plain):
+    words, places = spelled(text, str.isascii)
+    assert words.replace("Ae", "AE") == plain
+    if places is not None:
+        assert len(places) == len(words)
+        assert places == sorted(places)
+        assert {text[place] for place in places} == set(text)
+        kept = [place for place, letter in enumerate(text) if letter.isascii()]
+        assert [words[places.index(place)] for place in kept] == [text[place] for place in kept]
+
+
+def test_what_a_tokenizer_has_a_piece_for_stays(tokenizer):
+    text = "it’s – £5"
+    assert spelled(text, lambda letter: letter in text) == (text, None)
+    representation = Representation(tokenizer, ("none", "positive"))
+    typed, plain = (representation.pieces(words) for words in ("quiet ’safe‘", "quiet 'safe'"))
+    assert typed == plain
 
 
 def test_aspect_words():

@@ -8,10 +8,10 @@ from weft.absa.read.given import is_table
 from weft.absa.read.table import TableRow, TableWriter, format_of, read_rows
 from weft.errors import ConfigError, InputError, OutputError
 
-RECORDS = [{"text": 'a, "b"\nc', "n": 1}, {"text": "日本 😀", "n": 2}]
+RECORDS = [{"text": 'a, "b"\nc', "n": 1}, {"text": "日本 \t\r😀", "n": 2}]
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet"])
 def test_what_is_written_is_read(tmp_path, suffix):
     path = str(tmp_path / f"table{suffix}")
     with TableWriter(path, ["text", "n"], {"n": int}) as writer:
@@ -203,6 +203,30 @@ def test_fields_between_semicolons_or_tabs(tmp_path, name, content, cells):
     file = tmp_path / name
     file.write_text(content, encoding="utf-8")
     assert list(read_rows(str(file), ["text"])) == [TableRow(1, cells)]
+
+
+def test_an_open_quote_says_which_lines_it_swallowed_and_rows_behind_it_keep_their_numbers(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text('text,n\na,1\n"b,2\nc,3\nd,"4\ne,5\nf,6\n', encoding="utf-8")
+    rows = list(read_rows(str(file), ["text"]))
+    assert [(row.number, row.cells.get("text")) for row in rows] == [(1, "a"), (2, None), (5, "e"), (6, "f")]
+    assert rows[1].problem is not None
+    assert rows[1].problem.endswith("; lines 3 to 5 are lost, a quote in them is not closed")
+    file.write_text('text,n\na,1\n"b,2\nc,3\n', encoding="utf-8")
+    rows = list(read_rows(str(file), ["text"]))
+    assert rows[-1].problem is not None
+    assert "lines 3 to 4 are lost" in rows[-1].problem
+
+
+def test_plain_lines_have_no_columns(tmp_path, monkeypatch):
+    file = tmp_path / "t.txt"
+    file.write_text("text,place\nfine,Hotel\n", encoding="utf-8")
+    assert [row.cells["text"] for row in read_rows(str(file), ["text"])] == ["text,place", "fine,Hotel"]
+    for columns in (["text", "place"], ["place"]):
+        with pytest.raises(ConfigError, match=r"read as plain lines, which have no column 'place'") as error:
+            next(read_rows(str(file), columns))
+        assert "--input-format csv" in str(error.value.hint)
+    assert next(read_rows(str(file), ["text", "place"], "csv")).cells == {"text": "fine", "place": "Hotel"}
 
 
 def test_a_column_that_no_separator_gives_is_named_beside_those_that_are_there(tmp_path):

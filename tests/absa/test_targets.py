@@ -53,6 +53,9 @@ def mentioned(text, target):
         ("We left the hotel. Aurora stayed", "Hotel Aurora", ""),
         ("fine ...", "...", "..."),
         ("version 35", "3.5", ""),
+        ("the cafe\u0301 was full", "café", "cafe\u0301"),
+        ("the Café was full", "cafe\u0301", "Café"),
+        ("two cafe\u0301s", "café", "cafe\u0301s"),
     ],
 )
 def test_apostrophes_dots_and_spaces_may_be_others(text, target, found):

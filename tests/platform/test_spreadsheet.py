@@ -18,6 +18,8 @@ from weft.platform.spreadsheet import write_rows
         ("@SUM(A1)", "'@SUM(A1)"),
         ("\t=1", "'\t=1"),
         ("a=b", "a=b"),
+        ("a\rb", '"a\rb"'),
+        ("a\r\n", '"a\r\n"'),
         ("'=1", "'=1"),
         ("", ""),
         (None, ""),

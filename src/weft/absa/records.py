@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -16,6 +17,7 @@ UNKNOWN = "?"
 CONFLICT = "conflict"
 """The polarity of a context that the text both praises and blames."""
 
+_BLANK = re.compile(r"[\s\u00ad\u200b-\u200f\u2060\ufeff]*")
 SENTIHOOD_POLARITIES = (NONE, "positive", "negative")
 SEMEVAL_POLARITIES = (NONE, "positive", "negative", "neutral", CONFLICT)
 
@@ -56,7 +58,7 @@ class Sentence:
     where: str = ""
 
     def __post_init__(self) -> None:
-        if not self.text.strip():
+        if is_blank(self.text):
             raise InputError("the text is empty", where=self.where or None)
         if self.polarities and len(self.polarities) != len(self.contexts):
             raise InputError(
@@ -70,6 +72,11 @@ class Sentence:
         for index, context in enumerate(self.contexts):
             by_target.setdefault(context.target, []).append(index)
         return by_target
+
+
+def is_blank(text: str) -> bool:
+    """Whether there is nothing to see: spaces and marks without a width."""
+    return _BLANK.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from weft.errors import InputError, WeftError, with_article
+
+if TYPE_CHECKING:
+    from _csv import Reader
 
 MEBIBYTE = 1 << 20
 FILE_BYTES = 1024 * MEBIBYTE
@@ -241,9 +244,7 @@ def bounded(stream: IO[str], where: str, limit: int = LINE_CHARACTERS) -> Iterat
         yield line
 
 
-def csv_reader(
-    rows: Iterable[str], delimiter: str = ",", limit: int = FIELD_CHARACTERS
-) -> Iterator[list[str]]:
+def csv_reader(rows: Iterable[str], delimiter: str = ",", limit: int = FIELD_CHARACTERS) -> Reader:
     """The records of a CSV text; what breaks its rules, or holds a longer field, is a ``csv.Error`` of its record.
 
     Args:

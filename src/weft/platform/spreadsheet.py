@@ -14,9 +14,21 @@ from typing import IO, Any
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def write_rows(file: IO[str], rows: Iterable[Iterable[Any]]) -> None:
+def write_rows(file: IO[str], rows: Iterable[Iterable[Any]], delimiter: str = ",") -> None:
     """Write records as CSV, their lines ended by a line feed."""
-    csv.writer(file, lineterminator="\n").writerows([_cell(value) for value in row] for row in rows)
+    # A writer quotes what its line ends are made of: a carriage return alone would end a record for a reader.
+    records = csv.writer(_LineFeeds(file), delimiter=delimiter, lineterminator="\r\n")
+    records.writerows([_cell(value) for value in row] for row in rows)
+
+
+class _LineFeeds:
+    """A file to which a :mod:`csv` writer gives record after record."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def write(self, record: str) -> int:
+        return self._file.write(record.removesuffix("\r\n") + "\n")
 
 
 def _cell(value: Any) -> Any:

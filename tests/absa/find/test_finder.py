@@ -1,5 +1,7 @@
 """Findings: which terms, in which category, judged how and by which words."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from weft.absa.find.spans import Span
 from weft.absa.model.terms import TAGS
 from weft.absa.use.decide import decide
 from weft.absa.use.store import load
+from weft.absa.use.windows import sentence_begins
 from weft.errors import InputError
 from weft.platform.models import find_model
 
@@ -54,6 +57,33 @@ def test_each_sentence_judges_the_term_that_it_names():
     every = passages(text, terms, every=True)
     assert text[slice(*every.pop(3))] == "The bus came."
     assert every == found
+
+
+def test_a_passage_holds_the_whole_of_its_term():
+    text = "I was in pain. Then I saw Dr. Jr. Smith. He was kind! Later Dr. Jr. Smith moved."
+    names = "Dr. Jr. Smith"
+    terms = [Span(at, at + len(names), "term") for at in (text.index(names), text.rindex(names))]
+    found = passages(text, terms)
+    assert [text[slice(*found[place])] for place in (0, 1)] == [
+        "Then I saw Dr. Jr. Smith. He was kind! ",
+        "Later Dr. Jr. Smith moved.",
+    ]
+    assert passages(text[:41], terms[:1], every=True) == {0: (15, 41)}
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("Good.” Bad.", ["Good.” ", "Bad."]),
+        ("See Dr. Who on St. Ann St. It shut.", ["See Dr. Who on St. Ann St. It shut."]),
+        ("First.\n\nSecond\n\nThird", ["First.\n\n", "Second\n\n", "Third"]),
+        ("Pros:\n- quick\n- cheap", ["Pros:\n", "- quick\n", "- cheap"]),
+        ("one\ntwo lines", ["one\ntwo lines"]),
+    ],
+)
+def test_where_sentences_begin(text, parts):
+    begins = [*sentence_begins(text), len(text)]
+    assert [text[a:b] for a, b in pairwise(begins)] == parts
 
 
 def test_a_term_of_two_sentences_is_asked_where_it_stands(tagging):
@@ -175,7 +205,20 @@ def test_a_domain_is_read(tmp_path):
     assert waiting.question == "waiting time"
 
 
-@pytest.mark.parametrize(("text", "what"), [("# nothing\n", "names no category"), ("a\nA: b\n", "'a' twice")])
+def test_a_sign_inside_a_word_begins_no_comment(tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_text("C#: language  # of code\n")
+    assert read_domain(path) == [Category("C#", ("language",))]
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("# nothing\n", "names no category"),
+        ("a\nA: b\n", "'a' twice"),
+        ("a\n: charge, power\n", "line 2: has words but no category"),
+    ],
+)
 def test_a_domain_that_is_none_is_told(tmp_path, text, what):
     path = tmp_path / "mine.txt"
     path.write_text(text)

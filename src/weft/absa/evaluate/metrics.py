@@ -35,6 +35,7 @@ class Scored:
         group: ``(rows,)`` id of the (sentence, target) or sentence.
         aspect: ``(rows,)`` id of the aspect.
         threshold: Of the decision; 0.5 answers with the most probable class.
+        signs: The classes that are positive and negative; None where the corpus has others.
 
     Raises:
         InputError: The lengths differ or a class is out of range.
@@ -45,6 +46,7 @@ class Scored:
     group: Ints
     aspect: Ints
     threshold: float = 0.5
+    signs: tuple[int, int] | None = (1, 2)
 
     def __post_init__(self) -> None:
         rows = len(self.gold)
@@ -137,11 +139,14 @@ def sentiment_accuracy(scored: Scored, classes: Sequence[int] | None = None) -> 
     return float((predicted == scored.gold[rows]).mean())
 
 
-def sentiment_auc(scored: Scored, positive: int = 1, negative: int = 2) -> float:
+def sentiment_auc(scored: Scored) -> float:
     """AUC of P(negative) / (P(positive) + P(negative)) on opinion rows, per aspect, then the mean.
 
-    An aspect whose opinions are all of one polarity has no AUC and is left out of the mean.
+    An aspect whose opinions are all of one polarity has no AUC and is left out of the mean; NaN without ``signs``.
     """
+    if scored.signs is None:
+        return float("nan")
+    positive, negative = scored.signs
     aucs: list[float] = []
     for aspect in np.unique(scored.aspect):
         rows = (scored.aspect == aspect) & np.isin(scored.gold, (positive, negative))
@@ -176,8 +181,10 @@ def semeval_metrics(scored: Scored) -> dict[str, float]:
 
 
 def floors(scored: Scored) -> dict[str, float]:
-    """What costs nothing: everything ``none`` (strict), and every opinion positive (sentiment)."""
+    """What costs nothing: all ``none`` (strict), and every opinion positive (sentiment; NaN without ``signs``)."""
     constant = np.zeros_like(scored.probabilities)
-    constant[:, 0], constant[:, 1] = 0.6, 0.4
+    positive = scored.signs[0] if scored.signs else 1
+    constant[:, 0], constant[:, positive] = 0.6, 0.4
     blind = Scored(scored.gold, constant, scored.group, scored.aspect)
-    return {"all_none_strict": strict_accuracy(blind), "all_positive_sentiment": sentiment_accuracy(blind)}
+    all_positive = sentiment_accuracy(blind) if scored.signs else float("nan")
+    return {"all_none_strict": strict_accuracy(blind), "all_positive_sentiment": all_positive}

@@ -33,7 +33,15 @@ def scored(corpus: Corpus, probabilities: Floats, threshold: float = 0.5) -> Sco
         for context in sentence.contexts
     ]
     aspect = [aspects[context.aspect] for sentence in corpus.sentences for context in sentence.contexts]
-    return Scored(np.array(corpus.gold()), probabilities, np.array(group), np.array(aspect), threshold)
+    signs = [corpus.polarities.index(name) for name in ("positive", "negative") if name in corpus.polarities]
+    return Scored(
+        np.array(corpus.gold()),
+        probabilities,
+        np.array(group),
+        np.array(aspect),
+        threshold,
+        (signs[0], signs[1]) if len(signs) == 2 else None,
+    )
 
 
 def metrics(result: Scored, polarities: Sequence[str]) -> dict[str, float]:

@@ -172,4 +172,10 @@ def cross_decided(
 
 
 def _rows(result: Scored, kept: NDArray[np.bool_]) -> Scored:
-    return Scored(result.gold[kept], result.probabilities[kept], result.group[kept], result.aspect[kept])
+    return Scored(
+        result.gold[kept],
+        result.probabilities[kept],
+        result.group[kept],
+        result.aspect[kept],
+        signs=result.signs,
+    )

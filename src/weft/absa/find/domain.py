@@ -16,6 +16,8 @@ from weft.absa.use.asker import Asker
 from weft.errors import InputError
 from weft.platform.reading import lines
 
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+
 _WORDS = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
 _LEAST = 0.5
 """Cosine from which on words that share nothing with a category may belong to it."""
@@ -40,12 +42,14 @@ class Category:
 
 
 def read_domain(path: Path) -> list[Category]:
-    """The user's categories: a line each, ``name`` or ``name: word, word``; ``#`` begins a comment.
+    """The user's categories: a line each, ``name`` or ``name: word, word``.
+
+    ``#`` at a line's start or after a space begins a comment.
 
     Raises:
-        InputError: It cannot be read, names none, or one twice.
+        InputError: It cannot be read, names none, or one twice, or has words without a name.
     """
-    found = _parsed(lines(path))
+    found = _parsed(lines(path), path)
     names = [category.name.lower() for category in found]
     if not found:
         raise InputError("names no category", where=str(path), hint="a line each: battery: charge, power")
@@ -61,12 +65,14 @@ def common_categories() -> list[Category]:
     return _parsed(text.splitlines())
 
 
-def _parsed(found: Iterable[str]) -> list[Category]:
+def _parsed(found: Iterable[str], path: Path | None = None) -> list[Category]:
     categories: list[Category] = []
-    for line in found:
-        name, _, words = line.split("#", 1)[0].partition(":")
+    for number, line in enumerate(found, start=1):
+        name, _, words = _COMMENT.sub("", line).partition(":")
+        told = tuple(word.strip() for word in words.split(",") if word.strip())
+        if told and not name.strip():
+            raise InputError("has words but no category before the colon", where=f"{path} line {number}")
         if name.strip():
-            told = tuple(word.strip() for word in words.split(",") if word.strip())
             categories.append(Category(name.strip(), told))
     return categories
 

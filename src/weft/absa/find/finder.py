@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -70,13 +70,14 @@ def passages(text: str, terms: Sequence[Span], every: bool = False) -> dict[int,
     for places in named.values():
         sentences = [bisect_right(begins, terms[place].start) - 1 for place in places]
         if len(set(sentences)) == 1:
-            begin, end = edges[sentences[0]], edges[sentences[0] + 1]
-            found |= dict.fromkeys(places if every else (), (begin, end))
+            # A term may reach over what looks like an end: "Jr. Smith".
+            last = max(bisect_left(edges, terms[place].stop) for place in places)
+            found |= dict.fromkeys(places if every else (), (edges[sentences[0]], edges[last]))
             continue
         for place, sentence in zip(places, sentences, strict=True):
             later = [other for other in sentences if other > sentence]
             last = min([sentence + _FOLLOWING, len(begins), *later])
-            found[place] = edges[sentence], edges[last]
+            found[place] = edges[sentence], edges[max(last, bisect_left(edges, terms[place].stop))]
     return found
 
 
@@ -143,7 +144,7 @@ class Finder:
         """Of the windows of a text; what two windows share counts once, the longer where they differ."""
         found: list[Span] = []
         every = {span for offsets, tags in windows for span in spans_of(text, offsets, tags.tolist())}
-        for span in sorted(every, key=lambda s: (s.start - s.stop, s.start)):
+        for span in sorted(every, key=lambda s: (s.start - s.stop, s.start, s.kind)):
             if all(span.stop <= other.start or span.start >= other.stop for other in found):
                 found.append(span)
         return sorted(found)

@@ -10,7 +10,7 @@ from typing import Literal
 from weft.absa.model.terms import TAGS
 
 Kind = Literal["term", "opinion"]
-_WORD = re.compile(r"\w+(?:['’\-]\w+)*|[^\w\s]")
+_WORD = re.compile(r"[\w\u0300-\u036f]+(?:['’\-][\w\u0300-\u036f]+)*|[^\w\s]")
 _EDGE = " \t\n.,;:!?\"'()[]-–—…"
 
 

@@ -75,7 +75,12 @@ class DataFiles:
         """The sentences to train on and those held out."""
         corpus = self.read(self.train)
         if self.dev is not None:
-            train, dev = corpus, self.read(self.dev)
+            train, dev = corpus, self.read(self.dev).labelled_as(corpus.polarities)
+            if not dev.sentences:
+                raise InputError(
+                    f"no text has answers of {self.train} alone: {', '.join(corpus.polarities)}",
+                    where=self.dev,
+                )
         else:
             try:
                 train, dev = split(corpus, self.dev_share, seed)
@@ -181,7 +186,9 @@ class Setup:
             save(self.out, calibrated, int8=self.int8)
             return report(calibrated, dev)
 
-        return replace(lessons, finish=finish, notes=tuple(notes_about(corpus, dev)))
+        apart = () if self.data.dev is None else tuple(dev.problems.lines())
+        notes = tuple(notes_about(corpus, dev))
+        return replace(lessons, finish=finish, notes=notes, problems=(*lessons.problems, *apart))
 
 
 def _names(given: Sequence[str] | str | None) -> Sequence[str]:

@@ -164,7 +164,7 @@ def course(
     Raises:
         CheckpointError: The start has no tokenizer.
         ConfigError: A teacher without ``learning.distillation``, or that without a teacher.
-        InputError: Nothing to train on, or a teacher or a beginning that does not fit.
+        InputError: Nothing to train on, or a ``dev``, a teacher or a beginning that does not fit.
     """
     chosen = learning or Learning()
     if start.tokenizer is None:
@@ -175,6 +175,11 @@ def course(
     for each in teachers:
         if set(each.config.polarities) != set(corpus.polarities):
             raise InputError(f"the teacher's classes are {each.config.polarities}, not {corpus.polarities}")
+    if dev is not None and dev.polarities != corpus.polarities:
+        raise InputError(
+            f"the classes held out are {dev.polarities}, not {corpus.polarities}",
+            hint="Corpus.labelled_as numbers them alike",
+        )
     if bool(teachers) != (chosen.distillation > 0):
         raise ConfigError(
             f"teachers: {len(teachers)}, distillation: {chosen.distillation:g}",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.absa.read.table import Format, read_rows
-from weft.absa.records import NONE, Context, Corpus, Problems, Sentence
+from weft.absa.records import NONE, Context, Corpus, Problems, Sentence, is_blank
 from weft.errors import InputError
 
 
@@ -85,7 +85,7 @@ def text_cell(cells: Mapping[str, Any], column: str) -> str:
     value = cells.get(column)
     if not isinstance(value, str):
         raise InputError(f"column {column!r} holds {value!r}, not text")
-    if not value.strip():
+    if is_blank(value):
         raise InputError(f"column {column!r} is empty")
     return value.strip()
 

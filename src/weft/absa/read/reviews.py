@@ -147,7 +147,8 @@ def read_lines(path: Path) -> list[str]:
     Raises:
         InputError: It cannot be read, or is not UTF-8.
     """
-    return read_text(path).splitlines()
+    # Not splitlines(): a text may hold U+2028 or a form feed.
+    return read_text(path).removesuffix("\n").replace("\r\n", "\n").split("\n")
 
 
 _POLARITY = {name: full for full in POLARITIES[1:4] for name in (full, full[:3])}

@@ -13,6 +13,7 @@ from weft.errors import InputError
 from weft.platform.reading import open_input
 
 CATEGORIES = ("price", "anecdotes/miscellaneous", "food", "ambience", "service")
+_OTHER_EDITIONS = {"Opinion": "SemEval-2015 and 2016", "aspectTerm": "SemEval-2014's laptops, too"}
 TERM_ASPECT = "opinion"
 """What is asked of an aspect term: whatever is felt about it."""
 
@@ -30,18 +31,23 @@ def read_semeval(path: Path, *, terms: bool = False) -> Corpus:
         label is ``none``. A sentence that cannot be used is listed in ``problems``.
 
     Raises:
-        InputError: The file is missing or is not XML with ``<sentence>`` elements.
+        InputError: The file is missing, is not XML with ``<sentence>`` elements, or has no category at all: those of
+            laptops and of later years have none.
     """
     problems = Problems()
     sentences: list[Sentence] = []
-    found = 0
+    found = categories = 0
+    other = ""
     open_input(path).close()
     try:
         # Elements are dropped as they are read, and an entity is never expanded from outside the file.
         for _, element in ElementTree.iterparse(path, events=("end",)):
+            if element.tag in _OTHER_EDITIONS:
+                other = f"; <{element.tag}> is of {_OTHER_EDITIONS[element.tag]}"
             if element.tag != "sentence":
                 continue
             found += 1
+            categories += element.find(".//aspectCategory") is not None
             where = f"{path.name} sentence {element.get('id') or found}"
             try:
                 sentences.append(_sentence(element, where, terms))
@@ -51,8 +57,16 @@ def read_semeval(path: Path, *, terms: bool = False) -> Corpus:
     except ElementTree.ParseError as error:
         line, column = error.position
         raise InputError("not well-formed XML", where=f"{path} line {line} column {column}") from error
+    except ValueError as error:
+        raise InputError(f"not read: {error}", where=str(path), hint="save it as UTF-8") from error
     if not found:
         raise InputError("no <sentence> element", where=str(path))
+    if not categories:
+        raise InputError(
+            f"no <aspectCategory>: nothing says what its sentences judge{other}",
+            where=str(path),
+            hint="SemEval-2014's restaurants are read; others as a table with text, aspect, target and polarity",
+        )
     return Corpus(tuple(sentences), SEMEVAL_POLARITIES, problems)
 
 

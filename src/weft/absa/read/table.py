@@ -71,12 +71,13 @@ def read_rows(path: str, columns: Sequence[str], form: Format | None = None) -> 
         path: A file, or ``"-"`` for standard input (then plain lines unless ``form`` says otherwise).
         columns: The columns that must exist. A CSV row with a missing or a surplus field, a broken JSON
             line and text that is not UTF-8 come as rows with a ``problem``.
-        form: The format; by default what the suffix says. ``"lines"`` gives one column, the first of
-            ``columns``. The fields of a CSV file stand between commas, semicolons or tabs: between the first of these
-            by which the header has the columns. Its empty lines count as rows; in a table of one column they are
-            empty cells, in others they are passed over.
+        form: The format; by default what the suffix says. ``"lines"`` has one column, ``"text"``. The fields of a CSV
+            file stand between commas, semicolons or tabs: between the first of these by which the header has the
+            columns. Its empty lines count as rows; in a table of one column they are empty cells, in others they are
+            passed over.
 
     Raises:
+        ConfigError: Columns of plain lines, which have none but ``"text"``.
         InputError: The file cannot be read, is UTF-16, lacks a column, or holds no row.
     """
     rows = _rows(path, columns, form)
@@ -94,6 +95,13 @@ def _rows(path: str, columns: Sequence[str], form: Format | None) -> Iterator[Ta
             raise ConfigError("Parquet cannot be read from standard input")
         yield from _parquet(Path(path), columns)
         return
+    named = [column for column in columns if column != TEXT]
+    if chosen == "lines" and named:
+        source = "standard input" if path == "-" else path
+        raise ConfigError(
+            f"{source} is read as plain lines, which have no column {named[0]!r}",
+            hint="say what it is: --input-format csv, for instance",
+        )
     # A byte that is not UTF-8 becomes a lone surrogate, so that it spoils its own row and no other.
     with text_stream(path, errors="surrogateescape", newline="") as opened:
         stream = _not_utf16(bounded(opened, path), path)
@@ -102,7 +110,7 @@ def _rows(path: str, columns: Sequence[str], form: Format | None) -> Iterator[Ta
         elif chosen == "jsonl":
             rows = _jsonl(stream, columns)
         else:
-            rows = (TableRow(n, {columns[0]: line.rstrip("\r\n")}) for n, line in enumerate(stream, start=1))
+            rows = (TableRow(n, {TEXT: line.rstrip("\r\n")}) for n, line in enumerate(stream, start=1))
         yield from map(_utf8, rows)
 
 
@@ -145,6 +153,7 @@ def _csv(
     _require(header, columns, path)
     number = empty = 0
     while True:
+        before = reader.line_num
         problem, fields = None, list[str]()
         try:
             fields = next(reader)
@@ -152,6 +161,10 @@ def _csv(
             return
         except csv.Error as error:
             problem = f"not CSV: {error}"
+            if reader.line_num > before + 1:
+                problem += (
+                    f"; lines {before + 1} to {reader.line_num} are lost, a quote in them is not closed"
+                )
         number += 1
         if not fields and problem is None:
             empty += 1
@@ -163,6 +176,9 @@ def _csv(
         if problem is None and len(fields) != len(header):
             problem = f"{counted(len(fields), 'field')}; the header has {len(header)}"
         yield TableRow(number, {} if problem else dict(zip(header, fields, strict=True)), problem)
+        if problem and problem.startswith("not CSV"):
+            # Each line that was lost is taken for a row, so that the rows behind it keep their numbers.
+            number += max(0, reader.line_num - before - 1)
 
 
 def _separator(line: str, columns: Sequence[str], separators: Sequence[str]) -> str:
@@ -249,6 +265,7 @@ class TableWriter:
         self.columns = tuple(columns)
         self._types = dict(types or {})
         self._path = path
+        self._delimiter = "\t" if (path or "").lower().endswith(".tsv") else ","
         self._form: Format = "jsonl" if path is None else format_of(path)
         if self._form == "lines":
             raise ConfigError(f"cannot write records to {path!r}", hint="use .csv, .jsonl or .parquet")
@@ -268,7 +285,7 @@ class TableWriter:
             else:
                 self._stream = stack.enter_context(writer(self._path, newline=""))
                 if self._form == "csv":
-                    write_rows(self._stream, [self.columns])
+                    write_rows(self._stream, [self.columns], self._delimiter)
             self._stack = stack.pop_all()
         return self
 
@@ -281,7 +298,8 @@ class TableWriter:
             return
         assert self._stream is not None  # set by __enter__
         if self._form == "csv":
-            write_rows(self._stream, ([record[column] for column in self.columns] for record in records))
+            rows = ([record[column] for column in self.columns] for record in records)
+            write_rows(self._stream, rows, self._delimiter)
         else:
             self._stream.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 

@@ -8,7 +8,6 @@ A *view* is a text as seen from one target; the aspects asked of a view are its 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
@@ -19,14 +18,14 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from weft.absa.records import UNKNOWN, Sentence
+from weft.absa.represent.spelling import spelled
 from weft.absa.represent.targets import target_positions
 from weft.encoder.embeddings import TokenInputs
 from weft.errors import ConfigError, InputError
 from weft.train.batching import pad
 
+_HALVES = re.compile("[\ud800-\udfff]")
 _SEPARATORS = re.compile(r"[-_/]+")
-_EMPTY_WORDS = frozenset({"sign", "heavy", "black", "white", "with", "face"})
-_EMOJI_MARKS = "\ufe0f\u200d"
 UNLABELLED = -100
 """The label of a question without an answer, which cross-entropies leave out."""
 
@@ -154,20 +153,31 @@ class Representation:
         # The same sentence comes back every epoch, the same aspect in every batch. A text takes 6 KiB here:
         # more of them than this would be seen in the memory of a long table.
         self._pieces = lru_cache(maxsize=1 << 12)(self._tokenise)
+        self._unknown = tokenizer.token_to_id("[UNK]")
+        self._known_characters = lru_cache(maxsize=1 << 12)(self._is_known)
 
     def pieces(self, text: str) -> Pieces:
         """The whole text's tokens, however long it is."""
         return self._pieces(text)
 
     def _tokenise(self, text: str) -> Pieces:
-        spelled, places = spell_emoji(text)
-        encoding = self.tokenizer.encode(spelled)
+        broken = None if text.isascii() else _HALVES.search(text)
+        if broken:
+            raise InputError(
+                f"the text is not UTF-8: character {broken.start() + 1} is half of a pair",
+                hint="read it with the encoding that it was written in",
+            )
+        written, places = spelled(text, self._known_characters)
+        encoding = self.tokenizer.encode(written)
         offsets = encoding.offsets
         if places is not None:
             offsets = [
                 (places[start], places[end - 1] + 1) if end > start else (0, 0) for start, end in offsets
             ]
         return Pieces(tuple(encoding.ids), tuple(offsets))
+
+    def _is_known(self, character: str) -> bool:
+        return self._unknown not in self.tokenizer.encode(character, add_special_tokens=False).ids
 
     def questions(self, sentences: Sequence[Sentence]) -> Questions:
         """One batch for the models that encode a text once.
@@ -311,21 +321,3 @@ def _one_piece(tokenizer: Tokenizer, word: str) -> None:
 def aspect_words(aspect: str) -> str:
     """The aspect as words: ``"transit-location"`` becomes ``"transit location"``."""
     return _SEPARATORS.sub(" ", aspect).strip().lower() or aspect.strip()
-
-
-def spell_emoji(text: str) -> tuple[str, list[int] | None]:
-    """The text with its emoji as words, and each new character's place in the text; None where nothing changed."""
-    if text.isascii() or not any(unicodedata.category(character) == "So" for character in text):
-        return text, None
-    parts: list[str] = []
-    places: list[int] = []
-    for place, character in enumerate(text):
-        part = character
-        if unicodedata.category(character) == "So":
-            name = unicodedata.name(character, "").lower()
-            part = f" {' '.join(word for word in re.split('[- ]', name) if word not in _EMPTY_WORDS)} "
-        elif character in _EMOJI_MARKS or unicodedata.category(character) == "Sk":
-            part = " "
-        parts.append(part)
-        places += [place] * len(part)
-    return "".join(parts), places

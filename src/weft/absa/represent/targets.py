@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -27,13 +28,13 @@ def target_positions(text: str, target: str | None, offsets: Sequence[tuple[int,
     """The tokens that the mentions of a target cover.
 
     Whole words are looked for as written, then in any letter case, then as singular or plural; the first kind that is
-    found counts. Which apostrophe is written, how wide a space is, and the dots of abbreviations and at the target's
-    end do not matter. Inside words only a target of a script without spaces between words is looked for. Nothing is
-    found for a target that the text does not mention.
+    found counts. Which apostrophe is written, whether an accent is a character of its own, how wide a space is, and
+    the dots of abbreviations and at the target's end do not matter. Inside words only a target of a script without
+    spaces between words is looked for. Nothing is found for a target that the text does not mention.
     """
     if target is None:
         return []
-    exact, other = _target_forms(target.strip())
+    exact, other = _target_forms(unicodedata.normalize("NFC", target.strip()))
     for pattern, flags in ((exact, 0), (exact, re.IGNORECASE), (other, re.IGNORECASE)):
         spans = [match.span() for match in re.finditer(pattern, text, flags)]
         if spans:
@@ -58,7 +59,7 @@ def _target_forms(target: str) -> tuple[str, str]:
     word = _LAST_WORD.search(last)
     if word is not None:
         forms = dict.fromkeys([word[0], *_other_number(word[0].lower())])
-        other = f"{_written(last[: word.start()])}(?:{'|'.join(map(re.escape, forms))})"
+        other = f"{_written(last[: word.start()])}(?:{'|'.join(map(_written, forms))})"
     return whole.format(start, exact), whole.format(start, other)
 
 
@@ -71,7 +72,15 @@ def _word_before(word: str) -> str:
 
 
 def _written(words: str) -> str:
-    return "".join(f"[{_APOSTROPHES}]" if letter in _APOSTROPHES else re.escape(letter) for letter in words)
+    return "".join(map(_letter, words))
+
+
+def _letter(letter: str) -> str:
+    """A pattern for a letter: any apostrophe for one, and what has an accent as one character or as two."""
+    if letter in _APOSTROPHES:
+        return f"[{_APOSTROPHES}]"
+    apart = unicodedata.normalize("NFD", letter)
+    return re.escape(letter) if apart == letter else f"(?:{re.escape(letter)}|{re.escape(apart)})"
 
 
 def _other_number(word: str) -> Iterator[str]:

@@ -252,7 +252,7 @@ class Asker:
     ) -> Iterator[Made]:
         """What is made of each batch, in order; on a CPU a thread for each batch beats all for one."""
         threads = torch.get_num_threads() if self.device.type == "cpu" else 1
-        if threads == 1 or len(batches) == 1:
+        if threads == 1 or len(batches) <= 1:
             yield from map(work, batches)
             return
         workers = min(threads, len(batches))

@@ -10,7 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-_SENTENCE_END = re.compile(r"[.!?…]+[\"')\]]*\s+")
+_SENTENCE_END = re.compile(r"[.!?…]+[\"')\]”’»]*\s+|\n\s*\n\s*|\n[ \t]*(?=[-*•]\s)")
+_TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St|Mt|vs|e\.g|i\.e)\.\s+$")
+"""What ends with a dot and is no end of a sentence."""
+_TITLE_ROOM = 12
+"""Characters before a begin in which such a word is looked for."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,13 @@ class Heard:
 
 def sentence_begins(text: str) -> list[int]:
     """Where the sentences of a text begin."""
-    return sorted({0, *(match.end() for match in _SENTENCE_END.finditer(text) if match.end() < len(text))})
+    return sorted({0, *(end for end in _sentence_ends(text) if end < len(text))})
+
+
+def _sentence_ends(text: str) -> list[int]:
+    """Behind each end of a sentence: after its mark, before an empty line's other side, before a bullet."""
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+    return [end for end in ends if not _TITLE.search(text, max(0, end - _TITLE_ROOM), end)]
 
 
 def cut_windows(text: str, offsets: Sequence[tuple[int, int]], room: int) -> list[tuple[int, int]]:
@@ -49,7 +59,7 @@ def cut_windows(text: str, offsets: Sequence[tuple[int, int]], room: int) -> lis
     They begin and end between sentences where there is such a place: what is said of a target stands with its name, and
     half a sentence about another thing is not taken for its.
     """
-    ends = {match.end() for match in _SENTENCE_END.finditer(text)}
+    ends = set(_sentence_ends(text))
     first_tokens = [number for number, (start, _) in enumerate(offsets) if start in ends]
     windows: list[tuple[int, int]] = []
     first = 0

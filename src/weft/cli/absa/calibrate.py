@@ -8,6 +8,7 @@ from weft.cli.absa.arguments import add_answers, load_asker
 from weft.cli.absa.labelled import add_labelled, read_corpus, report_problems, under_classes
 from weft.cli.absa.report import print_report
 from weft.cli.options import Parser, add_out
+from weft.errors import ConfigError
 
 if TYPE_CHECKING:
     from weft.absa.evaluate.threshold import Criterion
@@ -50,6 +51,8 @@ def run(argv: list[str]) -> int:
         check_threshold("--threshold", arguments.threshold)
     if arguments.temperature is not None:
         check_temperature("--temperature", arguments.temperature)
+    if not 0 <= arguments.give <= 1:
+        raise ConfigError(f"--give is {arguments.give}; it must be in [0, 1]")
     corpus = read_corpus(arguments)
     asker = load_asker(arguments)
     corpus = under_classes(corpus, asker, arguments.input)

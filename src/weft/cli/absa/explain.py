@@ -41,9 +41,11 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run the command."""
     arguments = parser().parse_args(argv)
-    if not arguments.text.strip():
-        raise InputError("the text is empty")
     from weft.absa.read.given import is_table
+    from weft.absa.records import is_blank
+
+    if is_blank(arguments.text):
+        raise InputError("the text is empty")
 
     if is_table(arguments.text):
         raise InputError("is a table", where=arguments.text, hint="one text is explained at a time")

@@ -70,7 +70,9 @@ def run(argv: list[str]) -> int:
 def one(arguments: argparse.Namespace) -> int:
     """What one text judges, printed, or written where an output is named."""
     text = arguments.input
-    if not text.strip():
+    from weft.absa.records import is_blank
+
+    if is_blank(text):
         raise InputError("the text is empty")
     check_no_columns(arguments, "a text")
     from weft.absa.find.records import COLUMNS, TYPES, noted, record

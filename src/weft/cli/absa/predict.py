@@ -100,7 +100,9 @@ def _lines(path: Path | None) -> list[str]:
 
 
 def _one(arguments: argparse.Namespace, aspects: list[str]) -> int:
-    if not arguments.input.strip():
+    from weft.absa.records import is_blank
+
+    if is_blank(arguments.input):
         raise InputError("the text is empty")
     check_no_columns(arguments, "a text")
     from weft.absa.read.table import TableRow
@@ -133,7 +135,7 @@ def _found(arguments: argparse.Namespace) -> int:
     from weft.cli.absa.find import one, several
 
     for name in ("target", "target_column", "threshold", "abstain"):
-        if getattr(arguments, name):
+        if getattr(arguments, name) not in (None, []):
             raise ConfigError(
                 f"--{name.replace('_', '-')} is about an aspect that is asked",
                 hint="--aspect price, for instance",
@@ -158,7 +160,7 @@ def _write(found: list[dict[str, Any]], output: str | None) -> None:
     from weft.absa.read.table import TableWriter
     from weft.absa.use.predict import column_types, flat
 
-    rows = [flat(record) for record in found]
+    rows = found if _nests(output) else [flat(record) for record in found]
     with TableWriter(output, list(rows[0]), column_types(rows[0])) as writer:
         writer.write(rows)
 
@@ -202,7 +204,7 @@ def _stream(
 
     tally = Tally()
     names = ["row", "text", "target", "aspect", "polarity", "target_found"]
-    nested = arguments.out is None or arguments.out.suffix in (".jsonl", ".ndjson")
+    nested = arguments.out is None or _nests(str(arguments.out))
     shares = ["probabilities"] if nested else [f"p_{name}" for name in asker.classes_]
     columns = [*names, *shares, "note"]
     source = "standard input" if arguments.input == "-" else arguments.input
@@ -229,6 +231,13 @@ def _stream(
             progress.advance(task, len(found))
             tally.add(found)
     return tally
+
+
+def _nests(output: str) -> bool:
+    """Whether a file's records hold their probabilities as one object."""
+    from weft.absa.read.table import format_of
+
+    return format_of(output) == "jsonl"
 
 
 def _text(path: Path | None) -> str | None:
