@@ -1,18 +1,22 @@
-"""The questions of ``examples/absa``, typed as phones and word processors write them: does a model answer the same?
+"""The questions of ``examples/absa``, as phones, word processors and web pages write them: are the answers the same?
 
     python benchmarks/absa_typography.py --model absa-any
 
-A straight apostrophe becomes ``’``, straight quotes ``“ ”``, `` - `` an en dash, ``...`` an ellipsis. Beside accuracy
-and macro-F1 of both stands the share of answers that differ, over the texts in which something was rewritten.
+Typeset: a straight apostrophe becomes ``’``, straight quotes ``“ ”``, `` - `` an en dash, ``...`` an ellipsis. Escaped:
+``&#x27;``, ``&quot;``, ``&amp;``. Beside accuracy and macro-F1 stands the share of answers that differ from those about
+the plain texts, over the texts in which something is typeset.
 """
 
 from __future__ import annotations
 
 import argparse
+import html
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -34,6 +38,14 @@ def typeset(text: str) -> str:
     return text.replace(" - ", " – ").replace("...", "…")
 
 
+def escaped(text: str) -> str:
+    """The text as the source of a web page holds it."""
+    return html.escape(text)
+
+
+WAYS: dict[str, Callable[[str], str]] = {"plain": str, "typeset": typeset, "escaped": escaped}
+
+
 def questions() -> Corpus:
     """The questions about texts in which something is set otherwise."""
     found: list[Sentence] = []
@@ -43,6 +55,14 @@ def questions() -> Corpus:
     return Corpus(tuple(found), POLARITIES)
 
 
+def written(sentence: Sentence, way: Callable[[str], str]) -> Sentence:
+    """The sentence and its targets as they are written so."""
+    contexts = tuple(
+        replace(c, target=None if c.target is None else way(c.target)) for c in sentence.contexts
+    )
+    return replace(sentence, text=way(sentence.text), contexts=contexts)
+
+
 def main() -> None:
     """Ask both, print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -50,27 +70,17 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     asker, plain = load(arguments.model), questions()
-    typed = replace(
-        plain,
-        sentences=tuple(
-            replace(
-                sentence,
-                text=typeset(sentence.text),
-                contexts=tuple(
-                    replace(c, target=None if c.target is None else typeset(c.target))
-                    for c in sentence.contexts
-                ),
-            )
-            for sentence in plain.sentences
-        ),
-    )
-    answers, results = [], {"texts": float(len(plain.sentences))}
-    for name, corpus in (("plain", plain), ("typeset", typed)):
+    answers: dict[str, Any] = {}
+    results = {"texts": float(len(plain.sentences))}
+    for name, way in WAYS.items():
+        corpus = replace(plain, sentences=tuple(written(sentence, way) for sentence in plain.sentences))
         rows = under(np.concatenate(asker.answer(corpus.sentences)), asker.classes_, POLARITIES)
         report = opinions_report(corpus, rows, asker.config.threshold)
-        results |= {f"{name} {what}": report[what] for what in ("questions", "accuracy", "macro_f1", "found")}
-        answers.append(decide(rows, asker.config.threshold))
-    results["answers that differ"] = float((answers[0] != answers[1]).mean())
+        results |= {
+            f"{name}: {what}": report[what] for what in ("questions", "accuracy", "macro_f1", "found")
+        }
+        answers[name] = decide(rows, asker.config.threshold)
+        results[f"{name}: answers that differ"] = float((answers[name] != answers["plain"]).mean())
     print(json.dumps({name: round(value, 4) for name, value in results.items()}, indent=1))
 
 

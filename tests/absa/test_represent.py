@@ -68,7 +68,7 @@ def test_a_long_text_is_cut_and_keeps_its_end_mark(representation, tokenizer):
 def test_emoji_are_words_that_stand_where_the_emoji_stood(tokenizer):
     words, places = spelled("ok 😡👍🏽 x", str.isascii)
     assert words.split() == ["ok", "pouting", "thumbs", "up", "x"]
-    assert [places[words.index(word)] for word in ("pouting", "thumbs", "x")] == [3, 4, 7]
+    assert [places[words.index(word)] for word in ("pouting", "thumbs", "x")] == [(3, 4), (4, 5), (7, 8)]
     pieces = Representation(tokenizer, ("none", "positive")).pieces("quiet 😡 safe")
     covered = {"quiet 😡 safe"[start:end] for start, end in pieces.offsets}
     assert covered == {"", "quiet", "😡", "safe"}
@@ -92,9 +92,32 @@ def test_what_no_piece_is_for_is_spelled_in_ascii(text, plain):
     if places is not None:
         assert len(places) == len(words)
         assert places == sorted(places)
-        assert {text[place] for place in places} == set(text)
-        kept = [place for place, letter in enumerate(text) if letter.isascii()]
-        assert [words[places.index(place)] for place in kept] == [text[place] for place in kept]
+        assert {text[start:stop] for start, stop in places} == set(text)
+        kept = [(place, place + 1) for place, letter in enumerate(text) if letter.isascii()]
+        assert [words[places.index(place)] for place in kept] == [text[slice(*place)] for place in kept]
+
+
+def test_what_a_web_page_wrote_is_read_as_it_is_shown(tokenizer):
+    text = "it&#39;s A&amp;B,<br />&#x1F44D; caf&eacute; &rsquo; &foo; & c; &#0; AT&T;"
+    words, places = spelled(text, str.isascii)
+    assert places is not None
+    assert words == "it's A&B,  thumbs up  cafe ' &foo; & c;   AT&T;"
+    stands_for = {
+        part: text[slice(*places[words.index(part)])] for part in ("'", "&", " t", "up", "&foo", "T;")
+    }
+    assert stands_for == {
+        "'": "&#39;",
+        "&": "&amp;",
+        " t": "&#x1F44D;",
+        "up": "&#x1F44D;",
+        "&foo": "&",
+        "T;": "T",
+    }
+    assert spelled("a < b & c;", str.isascii) == ("a < b & c;", None)
+    representation = Representation(tokenizer, ("none", "positive"))
+    pieces = representation.pieces("quiet&nbsp;&amp; safe")
+    assert pieces.ids == representation.pieces("quiet & safe").ids
+    assert "quiet&nbsp;&amp; safe"[slice(*pieces.offsets[2])] == "&amp;"
 
 
 def test_what_a_tokenizer_has_a_piece_for_stays(tokenizer):

@@ -79,6 +79,7 @@ def test_a_passage_holds_the_whole_of_its_term():
         ("First.\n\nSecond\n\nThird", ["First.\n\n", "Second\n\n", "Third"]),
         ("Pros:\n- quick\n- cheap", ["Pros:\n", "- quick\n", "- cheap"]),
         ("one\ntwo lines", ["one\ntwo lines"]),
+        ("Good.<br /><br />Bad", ["Good.<br /><br />", "Bad"]),
     ],
 )
 def test_where_sentences_begin(text, parts):

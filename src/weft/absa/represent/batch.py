@@ -172,7 +172,7 @@ class Representation:
         offsets = encoding.offsets
         if places is not None:
             offsets = [
-                (places[start], places[end - 1] + 1) if end > start else (0, 0) for start, end in offsets
+                (places[start][0], places[end - 1][1]) if end > start else (0, 0) for start, end in offsets
             ]
         return Pieces(tuple(encoding.ids), tuple(offsets))
 

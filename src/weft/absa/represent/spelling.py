@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from html import unescape
+from html.entities import html5
 
 _EMPTY_WORDS = frozenset({"sign", "heavy", "black", "white", "with", "face"})
-_EMOJI_MARKS = "\ufe0f\u200d"
+_EMOJI_MARKS = "\ufe0f\u200d\ufffd"
 _LETTERS = {"ø": "o", "ł": "l", "ß": "ss", "æ": "ae", "œ": "oe", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
+_MARKUP = re.compile(
+    r"&(?:(?P<number>#(?:\d{1,7}|[xX][0-9a-fA-F]{1,6});)|(?P<name>[A-Za-z]\w{1,30};))|(?P<break><br\s*/?>)",
+    re.I,
+)
+"""What pages write for a character, and for a new line."""
 _WRITTEN = {
     **dict.fromkeys("’‘ʼ‛′´", "'"),
     **dict.fromkeys("“”„‟«»‹›″", '"'),
@@ -21,38 +28,61 @@ _WRITTEN = {
 """What is written for a character: its plain form, or for a currency the one that every tokenizer knows."""
 
 
-def spelled(text: str, known: Callable[[str], bool]) -> tuple[str, list[int] | None]:
-    """A text in characters that a tokenizer knows, and each new character's place in the text.
+def spelled(text: str, known: Callable[[str], bool]) -> tuple[str, list[tuple[int, int]] | None]:
+    """A text in characters that a tokenizer knows, and the place of each new character in the text.
 
     Emoji become words. A typographic quote, dash, ellipsis or bullet, a ligature, a fraction, a letter such as "ø" or a
     currency sign that the tokenizer has no piece for becomes what stands nearest in ASCII; without that a "wasn’t" is
-    ``wasn [UNK] t``. Whatever else is unknown stays.
+    ``wasn [UNK] t``. Whatever else is unknown stays. What a web page wrote is read as the page shows it: ``&#39;`` is
+    an apostrophe, ``<br />`` a space.
 
     Args:
         text: The text.
         known: Whether the tokenizer has pieces for a character.
 
     Returns:
-        The spelled text and the places, None where nothing changed.
+        The spelled text; first character and last + 1 of what each of its characters stands for, None where nothing
+        changed.
     """
-    if text.isascii():
+    if text.isascii() and not _MARKUP.search(text):
         return text, None
-    emoji = any(unicodedata.category(character) == "So" for character in text)
+    units = list(_shown(text))
+    emoji = any(unicodedata.category(character) == "So" for _, _, shown in units for character in shown)
     parts: list[str] = []
-    places: list[int] = []
-    for place, character in enumerate(text):
-        part = _word(character) if emoji else None
-        if part is None:
-            part = character if character.isascii() or known(character) else _plain(character)
+    places: list[tuple[int, int]] = []
+    for start, stop, shown in units:
+        part = "".join(_spell(character, known, emoji) for character in shown)
         parts.append(part)
-        places += [place] * len(part)
+        places += [(start, stop)] * len(part)
     whole = "".join(parts)
     return (text, None) if whole == text else (whole, places)
 
 
+def _shown(text: str) -> Iterator[tuple[int, int, str]]:
+    """The characters of a text as a web page shows it, and the first and last + 1 of what is written for each."""
+    at = 0
+    for match in _MARKUP.finditer(text):
+        entity = match["number"] or (match["name"] if match["name"] in html5 else None)
+        if entity is None and match["break"] is None:
+            continue
+        yield from ((place, place + 1, text[place]) for place in range(at, match.start()))
+        yield match.start(), match.end(), " " if entity is None else unescape(f"&{entity}")
+        at = match.end()
+    yield from ((place, place + 1, text[place]) for place in range(at, len(text)))
+
+
+def _spell(character: str, known: Callable[[str], bool], emoji: bool) -> str:
+    if character.isascii():
+        return character
+    word = _word(character) if emoji else None
+    if word is not None:
+        return word
+    return character if known(character) else _plain(character)
+
+
 def _word(character: str) -> str | None:
-    """An emoji's name, a space for the marks between two; None for another character."""
-    if unicodedata.category(character) == "So":
+    """An emoji's name, a space for the marks between two and for what could not be decoded; None for another."""
+    if unicodedata.category(character) == "So" and character not in _EMOJI_MARKS:
         name = unicodedata.name(character, "").lower()
         return f" {' '.join(word for word in re.split('[- ]', name) if word not in _EMPTY_WORDS)} "
     if character in _EMOJI_MARKS or (unicodedata.category(character) == "Sk" and character not in _WRITTEN):

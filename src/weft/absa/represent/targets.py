@@ -9,6 +9,8 @@ from functools import lru_cache
 
 _NO_SPACES = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _APOSTROPHES = "'’ʼ"
+_ENTITIES = "&#0*39;|&#x0*27;|&apos;|&[rl]squo;|&#821[67];"
+"""What web pages write for an apostrophe."""
 _LAST_WORD = re.compile(rf"(?<![\w{_APOSTROPHES}])\w\w+$")
 _ABBREVIATION = 4
 """Letters of the longest word that may be an abbreviation although the target has no dot behind it."""
@@ -28,9 +30,9 @@ def target_positions(text: str, target: str | None, offsets: Sequence[tuple[int,
     """The tokens that the mentions of a target cover.
 
     Whole words are looked for as written, then in any letter case, then as singular or plural; the first kind that is
-    found counts. Which apostrophe is written, whether an accent is a character of its own, how wide a space is, and
-    the dots of abbreviations and at the target's end do not matter. Inside words only a target of a script without
-    spaces between words is looked for. Nothing is found for a target that the text does not mention.
+    found counts. Which apostrophe is written and how, whether an accent is a character of its own, how wide a space
+    is, and the dots of abbreviations and at the target's end do not matter. Inside words only a target of a script
+    without spaces between words is looked for. Nothing is found for a target that the text does not mention.
     """
     if target is None:
         return []
@@ -78,7 +80,9 @@ def _written(words: str) -> str:
 def _letter(letter: str) -> str:
     """A pattern for a letter: any apostrophe for one, and what has an accent as one character or as two."""
     if letter in _APOSTROPHES:
-        return f"[{_APOSTROPHES}]"
+        return f"(?:[{_APOSTROPHES}]|{_ENTITIES})"
+    if letter == "&":
+        return "&(?:amp;)?"
     apart = unicodedata.normalize("NFD", letter)
     return re.escape(letter) if apart == letter else f"(?:{re.escape(letter)}|{re.escape(apart)})"
 
