@@ -113,7 +113,9 @@ def test_what_a_web_page_wrote_is_read_as_it_is_shown(tokenizer):
         "&foo": "&",
         "T;": "T",
     }
-    assert spelled("a < b & c;", str.isascii) == ("a < b & c;", None)
+    for text in ("a < b & c;", "i <3 it", "p > 2 <paid>"):
+        assert spelled(text, str.isascii) == (text, None)
+    assert spelled('<p>so <b class="x">bad</b></p>', str.isascii)[0].split() == ["so", "bad"]
     representation = Representation(tokenizer, ("none", "positive"))
     pieces = representation.pieces("quiet&nbsp;&amp; safe")
     assert pieces.ids == representation.pieces("quiet & safe").ids

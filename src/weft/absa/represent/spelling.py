@@ -12,10 +12,11 @@ _EMPTY_WORDS = frozenset({"sign", "heavy", "black", "white", "with", "face"})
 _EMOJI_MARKS = "\ufe0f\u200d\ufffd"
 _LETTERS = {"ø": "o", "ł": "l", "ß": "ss", "æ": "ae", "œ": "oe", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
 _MARKUP = re.compile(
-    r"&(?:(?P<number>#(?:\d{1,7}|[xX][0-9a-fA-F]{1,6});)|(?P<name>[A-Za-z]\w{1,30};))|(?P<break><br\s*/?>)",
-    re.I,
+    r"&(?:(?P<number>#(?:\d{1,7}|x[0-9a-f]{1,6});)|(?P<name>[a-z]\w{1,30};))"
+    r"|(?P<tag></?(?:br|p|div|li|ul|ol|a|b|i|u|em|strong|span|h[1-6])(?:\s[^<>]*)?/?>)",
+    re.IGNORECASE,
 )
-"""What pages write for a character, and for a new line."""
+"""What pages write for a character, and around words."""
 _WRITTEN = {
     **dict.fromkeys("’‘ʼ‛′´", "'"),
     **dict.fromkeys("“”„‟«»‹›″", '"'),
@@ -34,7 +35,7 @@ def spelled(text: str, known: Callable[[str], bool]) -> tuple[str, list[tuple[in
     Emoji become words. A typographic quote, dash, ellipsis or bullet, a ligature, a fraction, a letter such as "ø" or a
     currency sign that the tokenizer has no piece for becomes what stands nearest in ASCII; without that a "wasn’t" is
     ``wasn [UNK] t``. Whatever else is unknown stays. What a web page wrote is read as the page shows it: ``&#39;`` is
-    an apostrophe, ``<br />`` a space.
+    an apostrophe, a tag such as ``<br />`` a space.
 
     Args:
         text: The text.
@@ -63,7 +64,7 @@ def _shown(text: str) -> Iterator[tuple[int, int, str]]:
     at = 0
     for match in _MARKUP.finditer(text):
         entity = match["number"] or (match["name"] if match["name"] in html5 else None)
-        if entity is None and match["break"] is None:
+        if entity is None and match["tag"] is None:
             continue
         yield from ((place, place + 1, text[place]) for place in range(at, match.start()))
         yield match.start(), match.end(), " " if entity is None else unescape(f"&{entity}")
