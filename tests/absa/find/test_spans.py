@@ -32,6 +32,13 @@ def test_whole_words_are_found_and_punctuation_is_cut_off():
     assert words(TEXT, found) == [("battery-life", "term"), ("great", "opinion"), ("dim", "opinion")]
 
 
+@pytest.mark.parametrize("word", ["camera’s", "camera&#39;s", "camera&rsquo;s", "cafe\u0301", "two-in-one"])
+def test_a_word_is_whole_however_it_is_written(word):
+    text = f"The {word} mode."
+    offsets, tags = [(0, 0), (4, 6)], [0, TAGS.index("B-term")]
+    assert words(text, spans_of(text, offsets, tags)) == [(word, "term")]
+
+
 def test_words_that_go_on_are_one_and_a_new_beginning_is_another():
     text = "pad thai rice was good"
     offsets, tags = tagged(text, pad="B-term", thai="I-term", rice="B-term")

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from weft.absa.model.terms import TAGS
+from weft.absa.represent.spelling import APOSTROPHE
 
 Kind = Literal["term", "opinion"]
-_WORD = re.compile(r"[\w\u0300-\u036f]+(?:['’\-][\w\u0300-\u036f]+)*|[^\w\s]")
+_WORD = re.compile(rf"[\w\u0300-\u036f]+(?:(?:-|{APOSTROPHE})[\w\u0300-\u036f]+)*|[^\w\s]", re.IGNORECASE)
 _EDGE = " \t\n.,;:!?\"'()[]-–—…"
 
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from html import unescape
 from html.entities import html5
 
+APOSTROPHE = "(?:['’ʼ]|&#0*39;|&#x0*27;|&apos;|&[rl]squo;|&#821[67];)"
+"""A pattern for an apostrophe, as keyboards, phones and web pages write it."""
 _EMPTY_WORDS = frozenset({"sign", "heavy", "black", "white", "with", "face"})
 _EMOJI_MARKS = "\ufe0f\u200d\ufffd"
 _LETTERS = {"ø": "o", "ł": "l", "ß": "ss", "æ": "ae", "œ": "oe", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}

@@ -7,11 +7,10 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from weft.absa.represent.spelling import APOSTROPHE
+
 _NO_SPACES = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-_APOSTROPHES = "'’ʼ"
-_ENTITIES = "&#0*39;|&#x0*27;|&apos;|&[rl]squo;|&#821[67];"
-"""What web pages write for an apostrophe."""
-_LAST_WORD = re.compile(rf"(?<![\w{_APOSTROPHES}])\w\w+$")
+_LAST_WORD = re.compile(r"(?<![\w'’ʼ])\w\w+$")
 _ABBREVIATION = 4
 """Letters of the longest word that may be an abbreviation although the target has no dot behind it."""
 _ONE_NUMBER = frozenset({"news"})
@@ -79,8 +78,8 @@ def _written(words: str) -> str:
 
 def _letter(letter: str) -> str:
     """A pattern for a letter: any apostrophe for one, and what has an accent as one character or as two."""
-    if letter in _APOSTROPHES:
-        return f"(?:[{_APOSTROPHES}]|{_ENTITIES})"
+    if letter in "'’ʼ":
+        return APOSTROPHE
     if letter == "&":
         return "&(?:amp;)?"
     apart = unicodedata.normalize("NFD", letter)
