@@ -27,6 +27,9 @@ from weft.kg.values import Value, value_of
         ("19th century", "18XX", "string"),
         ("1914–1918", "1914/1918", "string"),
         ("1914-18", "1914/1918", "string"),
+        ("1999-12", "1999-12", "gYearMonth"),
+        ("2001-05", "2001-05", "gYearMonth"),
+        ("2001–05", "2001/2005", "string"),
     ],
 )
 def test_a_date_is_that_of_iso_8601(name: str, text: str, datatype: str) -> None:
@@ -36,6 +39,7 @@ def test_a_date_is_that_of_iso_8601(name: str, text: str, datatype: str) -> None
 @pytest.mark.parametrize(
     "name",
     ["Monday", "the war", "31 April 1999", "32 May 1999", "1999-13-01", "early 1990s", "1918-14", "12/05/1999",
+     "29 February 1999", "1999-02-29",
      "0th century", "May", "", "last week"],
 )  # fmt: skip
 def test_what_is_no_plain_date_has_no_value(name: str) -> None:
@@ -63,7 +67,21 @@ def test_an_amount_is_a_number_and_a_unit(name: str, text: str, unit: str) -> No
     assert value_of(name, "NUM") == Value(text, "decimal", unit)
 
 
-@pytest.mark.parametrize("name", ["several", "1,00", "twenty-twenty", "ten-one", "a dozen", "12 or 13 2"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "several",
+        "1,00",
+        "twenty-twenty",
+        "ten-one",
+        "a dozen",
+        "12 or 13 2",
+        "two hundred and fifty",
+        "twenty one",
+        "two thousand five hundred",
+        "three to five",
+    ],
+)
 def test_a_vague_amount_has_no_value(name: str) -> None:
     assert value_of(name, "NUM") is None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from calendar import isleap
 from typing import NamedTuple
 
 DATE, NUMBER = "TIME", "NUM"
@@ -30,6 +31,8 @@ _DATES = tuple(
     )
 )
 _RANGE = re.compile(r"(?:from )?(\d{4})\s?(?:-|–|—|to)\s?(\d{4}|\d{2})")
+_MONTHLY = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
+"""A month of ISO 8601, which is no span of years: "1914-18" is one."""
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _WORDS = re.findall(
     r"\w+",
@@ -47,6 +50,7 @@ _AMOUNT = re.compile(
     rf"(?:\s?(?P<scale>{'|'.join(sorted(_SCALE, key=len, reverse=True))})\b)?"
     r"(?:\s?(?P<unit>%|°c|[a-z][a-z²³ /.]{0,30}))?"
 )
+_GOES_ON = re.compile(rf"(?:and|or|to|{'|'.join((*_COUNT, *_SCALE))})\b")
 _PER_CENT = frozenset(("%", "percent", "per cent"))
 
 
@@ -87,7 +91,7 @@ def value_of(name: str, kind: str = "") -> Value | None:
 
 def _date(said: str) -> Value | None:
     span = _RANGE.fullmatch(said)
-    if span:
+    if span and not _MONTHLY.fullmatch(said):
         first, last = span.groups()
         last = first[: 4 - len(last)] + last
         return Value(f"{first}/{last}", "string") if first < last else None
@@ -111,6 +115,8 @@ def _calendar(said: dict[str, str | None]) -> Value | None:
         return None
     ends = f"-{month:02}" * bool(month) + f"-{day:02}" * bool(day)
     year = said.get("year")
+    if year and (month, day) == (2, 29) and not said.get("era") and not isleap(int(year)):
+        return None
     if not year:
         return Value(f"-{ends}", "gMonthDay")
     before = (said.get("era") or "").strip().startswith("b")
@@ -127,6 +133,8 @@ def _amount(said: str) -> Value | None:
     if number is None:
         return None
     unit = _MONEY.get(match["money"] or "", (match["unit"] or "").strip())
+    if _GOES_ON.match(unit):
+        return None  # "two hundred and fifty", "three to five": the number is not all of it
     return Value(
         _shifted(number, _SCALE.get(match["scale"] or "", 0)), "decimal", "%" if unit in _PER_CENT else unit
     )

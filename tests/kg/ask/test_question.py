@@ -31,6 +31,10 @@ FACTS = (
     ("The Revd Tamsin Dale", "educated_at", "Durham University", 0.9),
     ("Dr Eva Maria Lund", "educated_at", "Lund University", 0.9),
     ("Gull Ltd", "founded_by", "Ann Sand", 0.9),
+    ("Puffin Works Inc.", "founded_by", "Olaf Sand", 0.9),
+    ("Yippee!", "founded_by", "Pia Sand", 0.9),
+    ("Olaf Sand Jr.", "educated_at", "Aarhus University", 0.9),
+    ("Conan O’Hara", "educated_at", "Cork University", 0.9),
 )
 
 
@@ -46,6 +50,12 @@ FACTS = (
         ("Who works for Kestrel Line?", ["Karin Ek"]),
         ("Who wrote The Salt Road?", ["Gunnar Ek"]),
         ("What did Gunnar Ek write?", ["The Salt Road"]),
+        ("Who founded Puffin Works Inc.?", ["Olaf Sand"]),
+        ("Who founded Puffin Works Inc?", ["Olaf Sand"]),
+        ("Who founded Yippee!?", ["Pia Sand"]),
+        ("Who founded Yippee?", ["Pia Sand"]),
+        ("Where did Olaf Sand Jr. study?", ["Aarhus University"]),
+        ("Where did Conan O'Hara study?", ["Cork University"]),
         ("Who won the August Prize?", ["Karin Ek"]),
         ("Which prize did Karin Ek win?", ["August Prize"]),
         ("Who founded Tern?", ["Ida Sand"]),

@@ -42,6 +42,8 @@ def linked(text: str, names: list[str], near: float | None = None) -> list[tuple
         ("the U.S. and the US", ["U.S."], [("U.S.", "U.S.")]),
         # Composed or not.
         ("cafe\u0301", ["café"], [("cafe\u0301", "café")]),
+        # However the apostrophe is written.
+        ("at O’Hare", ["O'Hare"], [("O’Hare", "O'Hare")]),
         ("STRASSE", ["Straße"], [("STRASSE", "Straße")]),
         # A combining mark belongs to its word: हिन is no part of हिन्दी.
         ("हिन्दी", ["हिन"], []),

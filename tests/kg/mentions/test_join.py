@@ -36,6 +36,8 @@ def entities(text: str) -> list[tuple[str, str, int]]:
         ("[Bank of England|ORG], the [BE|ORG]", [("Bank of England", "ORG", 2)]),
         ("[São Paulo|LOC] or [Sao Paulo|LOC]", [("São Paulo", "LOC", 2)]),
         ("[Paris|LOC], [Paris|ORG]", [("Paris", "LOC", 2)]),
+        ("[Conan O’Brien|PER] and [Conan O'Brien|PER]", [("Conan O’Brien", "PER", 2)]),
+        ("[Mal\xadmö|LOC] and [Malmö|LOC]", [("Mal\xadmö", "LOC", 2)]),
     ],
 )
 def test_joined(text, expected):

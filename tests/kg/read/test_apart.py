@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
+
 from weft.kg.read.apart import Breaks, in_paragraphs
 from weft.kg.read.documents import Mention, TextDocument
+from weft.kg.read.sentences import sentence_starts
 
 TEXT = "Anna came. Paul left.\n\nMaria stayed. Nobody asked.\n \nEva wrote."
 
@@ -18,6 +21,29 @@ def test_paragraphs_and_sentences_between_two_places() -> None:
     assert breaks.between(places["Anna"], places["Eva"]) == (2, 4)
     assert breaks.between(places["Eva"], places["Eva"]) == (0, 0)
     assert breaks.undivided().between(places["Anna"], places["Eva"]) == (0, 4)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_an_end_of_a_line_is_one_however_it_is_written(end: str) -> None:
+    text = TEXT.replace("came. ", "came,\nsaw. ").replace("\n", end)
+    breaks = Breaks.of(text)
+    assert [text[start:][:4] for start in breaks.sentences] == ["Paul", "Mari", "Nobo", "Eva "]
+    assert [text[start:][:4] for start in breaks.paragraphs] == ["Mari", "Eva "]
+
+
+@pytest.mark.parametrize(
+    ("text", "second"),
+    [
+        ("J.K. Rowling wrote it. It sold.", "It"),
+        ("Yahoo! was founded. It sold.", "It"),
+        ("He said … that it was. It was.", "It"),
+        ("He left! She stayed.", "She"),
+        ("Plan B. It worked.", None),
+    ],
+)
+def test_a_sentence_is_not_cut_in_a_name(text: str, second: str | None) -> None:
+    starts = sentence_starts(text)
+    assert [text[start:].split()[0] for start in starts[1:]] == ([] if second is None else [second])
 
 
 def test_a_document_in_paragraphs_keeps_its_mentions() -> None:

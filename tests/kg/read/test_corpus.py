@@ -111,6 +111,8 @@ def test_what_cannot_be_read_is_listed_and_the_rest_is_read(tmp_path: Path) -> N
         json.dumps({"text": "No id."}),
         json.dumps({"id": 7, "text": "A number."}),
         json.dumps({"id": "half", "text": "\ud800"}),
+        json.dumps({"id": "caf\ud83d", "text": "Ada."}),
+        json.dumps({"text": "Ada.", "mentions": [{"start": 0, "end": 3, "entity": "\ud83d"}]}),
         json.dumps({"id": ["x"], "text": "A list."}),
         json.dumps({"id": "good.txt", "text": "Like a file."}),
     ]
@@ -125,9 +127,9 @@ def test_what_cannot_be_read_is_listed_and_the_rest_is_read(tmp_path: Path) -> N
     assert funnel.listed["empty documents"] == ["empty.txt"]
     assert funnel.listed["documents with an id that another has"] == ["a", "good.txt"]
     broken = [line.split(": ")[0] for line in funnel.listed["lines that cannot be read"]]
-    assert broken == [f"many.jsonl:{number}" for number in (2, 3, 4, 9, 10)] + ["raw.jsonl:1"]
-    assert funnel.failures == 7
-    assert funnel.counts["lines"] == 11
+    assert broken == [f"many.jsonl:{number}" for number in (2, 3, 4, 9, 10, 11, 12)] + ["raw.jsonl:1"]
+    assert funnel.failures == 9
+    assert funnel.counts["lines"] == 13
 
 
 def test_mentions_given_in_jsonl(tmp_path: Path) -> None:

@@ -161,6 +161,12 @@ def test_markdown_of_windows_has_no_front_matter_and_footnotes_no_marks() -> Non
     )
 
 
+def test_a_rule_at_the_top_of_markdown_is_no_front_matter() -> None:
+    text = "---\n\nAda was born in London.\n\n---\n\nShe wrote.\n"
+    assert markdown_text(text) == "Ada was born in London.\n\nShe wrote."
+    assert markdown_text("---\n# ours\ntitle: x\ntags:\n  - a\n---\nShe wrote.\n") == "She wrote."
+
+
 def test_a_heading_of_a_pdf_is_no_part_of_the_sentence_below_and_ligatures_are_letters() -> None:
     lines = ["The Linnet Trust", "The Linnet Trust was founded in 1953 by Lady", "Fane in the town of Lund."]
     assert pdf_text(make_pdf([lines])) == (

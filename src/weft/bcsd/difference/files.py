@@ -29,7 +29,7 @@ class FileDifference:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The functions, as ``weft bcsd diff --json`` lists them."""
-        return entry_records(self.difference)
+        return entry_records(self.difference, self.difference.entries)
 
 
 def diff(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from weft.bcsd.difference.compare import Difference, Entry, Status
@@ -16,21 +16,21 @@ SCHEMA = 1
 LISTED = 4000
 
 
-def difference_record(difference: Difference) -> dict[str, Any]:
-    """The whole difference; see ``docs/bcsd.md``."""
+def difference_record(difference: Difference, only: Entry | None = None) -> dict[str, Any]:
+    """The whole difference, or one function's beside what is said of the files; see ``docs/bcsd.md``."""
     return {
         "schema": SCHEMA,
         "old": file_record(difference.old.side),
         "new": file_record(difference.new.side),
         "counts": {str(status): difference.count(status) for status in Status},
         "remarks": list(difference.remarks),
-        "functions": list(entry_records(difference)),
+        "functions": list(entry_records(difference, difference.entries if only is None else [only])),
     }
 
 
-def entry_records(difference: Difference) -> Iterator[dict[str, Any]]:
-    """One object per function, changed ones first."""
-    for entry in difference.entries:
+def entry_records(difference: Difference, entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
+    """One object for each of these functions."""
+    for entry in entries:
         record: dict[str, Any] = {
             "status": str(entry.status),
             "old": _half(difference.old, entry.old),

@@ -30,7 +30,14 @@ from weft.bcsd.read.names import place_of, spelled
 from weft.bcsd.represent.calls import CALLS_VERSION
 from weft.bcsd.represent.inlined import INLINED_VERSION
 from weft.bcsd.use.embed_files import Embedding, embed_each, embedder_of
-from weft.bcsd.use.extract_files import find_binaries, hash_file, is_gone, sort_out
+from weft.bcsd.use.extract_files import (
+    find_binaries,
+    has_left,
+    hash_file,
+    is_gone,
+    sort_out,
+    with_members,
+)
 from weft.bcsd.use.remarks import NOT_LIFTED, OTHER_EXTRACTOR, OTHER_VERSION
 from weft.errors import InputError, StoreError, WeftError
 from weft.platform.files import make_folder
@@ -96,7 +103,7 @@ def add(paths: Sequence[str], folder: Path, options: Embedding, progress: Progre
     with writing(folder, options, create=lambda: _any_read(changes)) as store:
         for change in changes:
             progress(change)
-        places = [os.path.abspath(path) for path in files]
+        places = list(dict.fromkeys(map(os.path.abspath, files)))
         changes += _embed_into(store, places, in_step(folder, options), progress)
     return changes
 
@@ -125,13 +132,13 @@ def update(
     with writing(folder, options) as store:
         known = store.files()
         watched = _below(known, paths) if paths else list(known)
-        gone = [path for path in watched if is_gone(_place(path))]
+        gone = [path for path in watched if is_gone(_place(path)) or has_left(_place(path))]
         found = [_place(path) for path in watched if path not in set(gone)]
         for path in paths:
             if os.path.isdir(path):
                 found += [os.path.abspath(inside) for inside in _binaries_of(path)]
             elif not is_gone(path):
-                found.append(os.path.abspath(path))
+                found += with_members(os.path.abspath(path))
             elif not _below(known, [path]):
                 raise InputError("no such file, neither on the disk nor in the index", where=path)
         return _take_out(store, [known[path] for path in gone], progress) + _embed_into(
@@ -327,11 +334,10 @@ def _take_out(store: FunctionStore, files: Sequence[IndexedFile], progress: Prog
 
 
 def _below(known: dict[str, IndexedFile], paths: Sequence[str]) -> list[str]:
-    """The files of the index at or below some paths."""
+    """The files of the index at or below some paths; below an archive are its members."""
     places = [spelled(os.path.abspath(path)) for path in paths]
-    return [
-        name for name in known if any(name == place or name.startswith(place + os.sep) for place in places)
-    ]
+    begins = tuple(place + end for place in places for end in (os.sep, "("))
+    return [name for name in known if name in places or name.startswith(begins)]
 
 
 def _place(name: str) -> str:

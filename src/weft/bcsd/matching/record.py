@@ -148,11 +148,14 @@ def matching_csv(matching: Matching) -> str:
     write_rows(out, [COLUMNS])
     for record in match_records(matching):
         measures = [record["score"], record["rank"], record["confidence"], " ".join(record["flags"])]
-        write_rows(out, [[*record["a"].values(), *record["b"].values(), *measures]])
-    write_rows(
-        out, ([*function_record(matching.a, row).values(), *[""] * 8] for row in matching.unmatched_a())
-    )
+        write_rows(out, [[*_cells(record["a"]), *_cells(record["b"]), *measures]])
     blank = [""] * 4
+    for row in matching.unmatched_a():
+        write_rows(out, [[*_cells(function_record(matching.a, row)), *blank, *blank]])
     for row in matching.unmatched_b():
-        write_rows(out, [[*blank, *function_record(matching.b, row).values(), *blank]])
+        write_rows(out, [[*blank, *_cells(function_record(matching.b, row)), *blank]])
     return out.getvalue()
+
+
+def _cells(function: dict[str, Any]) -> list[Any]:
+    return [function[name] for name in ("name", "address", "size", "blocks")]

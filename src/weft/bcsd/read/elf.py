@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING
 
 from weft.bcsd.architectures import architecture_named, for_machine, machines_known
@@ -63,8 +64,12 @@ def read_elf(path: str, source: str | bytes, content: memoryview) -> Image:
     architecture = for_machine("elf", view.machine, view.bits)
     if architecture is None:
         raise InputError(
-            f"an ELF file for {view.machine}", where=path, hint=f"known: {machines_known('elf')}"
+            f"an ELF file for {view.machine} of {view.bits} bits",
+            where=path,
+            hint=f"known: {machines_known('elf')}",
         )
+    if variant := _unread(view, content):
+        raise InputError(f"an ELF file for {variant}, which is not read", where=path)
     if view.type not in (PROGRAM, LIBRARY, _OBJECT):
         kind = enum_name(binary.header.file_type) if binary is not None else str(view.type)
         raise InputError(f"an ELF file of type {kind}", where=path)
@@ -110,6 +115,20 @@ def read_elf(path: str, source: str | bytes, content: memoryview) -> Image:
     _read_unwind(view, image)
     _read_entries(view, image)
     return image
+
+
+def _unread(view: View, content: memoryview) -> str | None:
+    """The variant of a known processor that a file is for, where its code or its symbols are laid out otherwise.
+
+    Source: ELF for the Arm Architecture, ``EF_ARM_BE8``; 64-bit PowerPC ELF ABI, ``EF_PPC64_ABI``.
+    """
+    order = ">" if view.big_endian else "<"
+    flags = struct.unpack_from(f"{order}I", content, 48 if view.bits == 64 else 36)[0]
+    if view.machine == "ARM" and view.big_endian and flags & 0x00800000:
+        return "ARM with data in one order of bytes and code in the other (BE8)"
+    if view.machine == "PPC64" and flags & 3 != 2 and (flags & 3 == 1 or view.big_endian):
+        return "64-bit PowerPC whose functions are known by descriptors (ELFv1)"
+    return None
 
 
 def _mapped(view: View, content: memoryview) -> tuple[list[Region], list[Region]]:

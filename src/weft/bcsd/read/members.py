@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from weft.bcsd.architectures import for_machine
+from weft.bcsd.architectures import FAMILIES, for_machine
 from weft.errors import InputError
 
 _ARCHIVE, _THIN = b"!<arch>\n", b"!<thin>\n"
@@ -28,6 +28,9 @@ _FAT = {b"\xca\xfe\xba\xbe": (">5I", 20), b"\xca\xfe\xba\xbf": (">2I3Q", 32)}
 _CPUS = {0x01000007: "X86_64", 0x0100000C: "ARM64"}
 #: Slices of a fat file: more are no Mach-O file but a Java class, which has the same magic.
 _MOST_SLICES = 30
+
+
+_SLICE_NAMES = frozenset(name for names in FAMILIES.values() for name in names)
 
 
 class Member(NamedTuple):
@@ -46,6 +49,17 @@ def split_member(path: str) -> tuple[str, str | None]:
         if os.path.isfile(path[:position]):
             return path[:position], path[position + 1 : -1]
     return path, None
+
+
+def file_of(name: str) -> str:
+    """The archive or fat file of a member's name in an index, the name itself of another file.
+
+    It goes by the spelling alone: an index is asked on machines on which its files are not.
+    """
+    place, found, member = name.removesuffix(")").rpartition("(")
+    if not found or not name.endswith(")"):
+        return name
+    return place if place.endswith((".a", ".lib")) or member in _SLICE_NAMES else name
 
 
 def members_of(path: str) -> list[str]:
@@ -86,12 +100,18 @@ def holds_members(head: bytes) -> bool:
 def holds_code(content: memoryview) -> bool:
     """Whether an ELF object has a section of code that is not empty; true of anything else."""
     head = bytes(content[:64])
-    if head[:4] != b"\x7fELF" or len(head) < 52:
+    wide = head[4:5] == b"\2"
+    if head[:4] != b"\x7fELF" or len(head) < (64 if wide else 52):
         return True
     order = ">" if head[5] == 2 else "<"
-    wide = head[4] == 2
     table = struct.unpack_from(f"{order}{'Q' if wide else 'I'}", head, 40 if wide else 32)[0]
     size, count = struct.unpack_from(f"{order}HH", head, 58 if wide else 46)
+    if table and not count:
+        # More sections than the header counts: the first one's size says how many.
+        first = bytes(content[table:][: 64 if wide else 40])
+        if len(first) < (64 if wide else 40):
+            return True
+        count = struct.unpack_from(f"{order}{'Q' if wide else 'I'}", first, 32 if wide else 20)[0]
     for number in range(count):
         entry = bytes(content[table + number * size :][: 64 if wide else 40])
         if len(entry) < (64 if wide else 40):

@@ -21,6 +21,7 @@ from weft.bcsd.read.members import (
     content_of,
     holds_members,
     map_file,
+    members_of,
     split_member,
 )
 from weft.bcsd.read.open import sniff_format
@@ -129,12 +130,12 @@ def sort_out(paths: Sequence[str]) -> tuple[list[str], dict[str, InputError]]:
         if not os.path.isdir(path):
             if is_gone(path):
                 raise InputError("no such file", where=path)
-            found += _with_members(path)
+            found += with_members(path)
             continue
         closed: list[OSError] = []
         walk = os.walk(path, onerror=closed.append)
         inside = [os.path.join(folder, name) for folder, _, names in walk for name in names]
-        binaries = [place for one in inside if _is_binary(one) for place in _with_members(one)]
+        binaries = [place for one in inside if _is_binary(one) for place in with_members(one)]
         binaries = sorted(binaries + [error.filename for error in closed])
         if not binaries:
             empty[path] = InputError(f"no binary among {len(inside)} files", where=path)
@@ -142,7 +143,11 @@ def sort_out(paths: Sequence[str]) -> tuple[list[str], dict[str, InputError]]:
     if not found:
         for error in empty.values():
             raise error
-    return list(dict.fromkeys(found)), empty
+    # One file by two spellings is one file.
+    once: dict[str, str] = {}
+    for path in found:
+        once.setdefault(os.path.abspath(path), path)
+    return list(once.values()), empty
 
 
 def is_gone(path: str) -> bool:
@@ -156,7 +161,18 @@ def is_gone(path: str) -> bool:
     return False
 
 
-def _with_members(path: str) -> list[str]:
+def has_left(path: str) -> bool:
+    """Whether a path names a member that its file, which can be read, does not hold."""
+    place, member = split_member(path)
+    if member is None:
+        return False
+    try:
+        return path not in members_of(place)
+    except (OSError, WeftError):
+        return False
+
+
+def with_members(path: str) -> list[str]:
     """A file, or the binaries among its members where it is made of them."""
     try:
         with open_input(path) as file:

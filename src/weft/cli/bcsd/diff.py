@@ -82,7 +82,10 @@ def run(argv: list[str]) -> int:
 
         write_text(arguments.html, difference_page(difference), "backslashreplace")
     if arguments.json:
-        print(json.dumps(difference_record(difference)))
+        from weft.bcsd.difference.view.show import find_entry
+
+        only = None if arguments.function is None else find_entry(difference, arguments.function)
+        print(json.dumps(difference_record(difference, only)))
     elif arguments.function is not None:
         from weft.bcsd.difference.view.show import side_by_side
 

@@ -51,7 +51,8 @@ def run(argv: list[str]) -> int:
         print(json.dumps(record(reports, output)))
     elif not arguments.quiet:
         total = sum(report.functions for report in reports)
-        print(f"{total} functions of {len(reports) - len(failures)} of {len(reports)} files: {output}")
+        where = output if len(failures) < len(reports) else "nothing is written"
+        print(f"{total} functions of {len(reports) - len(failures)} of {len(reports)} files: {where}")
     for report in reports:
         say(report.path, report.remarks)
     for error in failures:
@@ -65,7 +66,7 @@ def record(reports: list[EmbedReport], output: Path) -> dict[str, Any]:
     """The object that ``--json`` prints; see ``docs/bcsd.md``."""
     return {
         "schema": 1,
-        "output": str(output),
+        "output": str(output) if any(report.error is None for report in reports) else None,
         "files": [
             {
                 "binary": report.path,

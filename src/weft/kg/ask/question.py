@@ -21,6 +21,8 @@ SURE = 0.3
 _NEARLY = 0.9
 """Phrases so near to the best one are meant as well: who wrote a film may be asked of books and of scripts."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_ENDED = re.compile(r"[.!]+")
+"""What a name may end with: "Apple Inc.", "Yahoo!"."""
 _EMPTY = frozenset(
     re.findall(
         r"\w+",
@@ -155,7 +157,9 @@ def _entity(graph: Graph, question: str, words: Sequence[re.Match[str]]) -> tupl
             surface = question[part[0].start() : part[-1].end()]
             if length == 1 and surface.casefold() in _common_words():
                 continue
-            for name in dict.fromkeys((surface, re.sub(r"['’]s$", "", surface))):
+            ended = _ENDED.match(question, part[-1].end())
+            whole = surface + ended[0] if ended else surface
+            for name in dict.fromkeys((whole, surface, re.sub(r"['’]s$", "", surface))):
                 found = graph.find(name)
                 if found is not None:
                     return found, [word[0] for word in (*words[:first], *words[first + length :])]
@@ -218,7 +222,7 @@ def _firm(graph: Graph, words: Sequence[str]) -> str | None:
     found: set[str] = set()
     for name in graph.entities:
         parts = [word[0].casefold() for word in _WORD.finditer(name)]
-        if len(parts) > len(said) and parts[: len(said)] == said and _FORMS.issuperset(parts[len(said) :]):
+        if len(parts) >= len(said) and parts[: len(said)] == said and _FORMS.issuperset(parts[len(said) :]):
             found.add(name)
     return found.pop() if len(found) == 1 else None
 

@@ -143,6 +143,12 @@ def _sources(
                 f"--precision {options.arithmetic}: a model of code computes in fp32 alone",
                 hint="leave --precision out",
             )
+        if options.seeds:
+            raise ConfigError(
+                "--seed is for a model of text; this one reads source code",
+                where=str(folder),
+                hint="--model kg-text-small reads the texts of a folder that holds code, too",
+            )
         if options.asked:
             raise ConfigError("relations by words are for a model of text; this one reads source code")
         loader = CodeLoader(

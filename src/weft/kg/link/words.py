@@ -11,6 +11,8 @@ from functools import cache, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.kg.spelling import plain
+
 
 @dataclass(frozen=True)
 class Words:
@@ -44,7 +46,7 @@ def fold(name: str) -> str:
 
 @lru_cache(maxsize=100_000)
 def _fold(word: str) -> str:
-    return word.lower() if word.isascii() else unicodedata.normalize("NFC", word.casefold())
+    return word.lower() if word.isascii() else unicodedata.normalize("NFC", plain(word).casefold())
 
 
 @cache

@@ -15,10 +15,11 @@ from weft.kg.mentions.find import find_spans
 from weft.kg.mentions.join import join_mentions, with_agreed_types
 from weft.kg.model.entity_graph import EntityGraphModel
 from weft.kg.read.documents import Mention, TextDocument
+from weft.kg.read.sentences import EMPTY_LINE
 from weft.kg.represent.document import document_passages
 from weft.kg.represent.passages import sentence_edges
 
-_EMPTY_LINE = re.compile(r"(?:\r?\n|\r)[ \t]*(?:\r?\n|\r)\s*")
+_EMPTY_LINE = re.compile(rf"{EMPTY_LINE}\s*")
 _LABEL = re.compile(r"[ \t]*\r?\n(?=[ \t]*[^\n:.]{1,40}:\s)")
 """The end of a line below which the next one begins with its label: "Chairwoman: Lone Friis", "Parent company: …"."""
 _ARTICLE = re.compile(r"the(?:\s+|$)")

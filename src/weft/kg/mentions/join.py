@@ -9,6 +9,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from weft.kg.spelling import plain
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -142,7 +144,7 @@ def join_mentions(text: str, mentions: Sequence[Mention]) -> list[Joined]:
 
 
 def _name(surface: str, kind: str) -> _Name:
-    folded = unicodedata.normalize("NFKD", surface).casefold()
+    folded = unicodedata.normalize("NFKD", plain(surface)).casefold()
     folded = "".join(character for character in folded if not unicodedata.combining(character))
     words = [word.removesuffix("'s").removesuffix("’s").rstrip(".") for word in _WORD.findall(folded)]
     if kind not in ALONE:

@@ -9,9 +9,9 @@ from itertools import pairwise
 from random import Random
 
 from weft.kg.read.documents import TextDocument
-from weft.kg.read.sentences import sentence_starts
+from weft.kg.read.sentences import EMPTY_LINE, sentence_starts
 
-_EMPTY_LINES = re.compile(r"(?:\r?\n|\r)[ \t]*(?:\r?\n|\r)\s*")
+_EMPTY_LINES = re.compile(rf"{EMPTY_LINE}\s*")
 
 
 @dataclass(frozen=True)

@@ -154,14 +154,16 @@ def parse_line(line: str, default_id: str, funnel: Funnel) -> TextDocument:
     if not isinstance(record, dict) or not isinstance(record.get("text"), str):
         raise InputError("not an object with a 'text'")
     text, name = record["text"], record.get("id", default_id)
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"a text with half a character at {error.start}") from error
-    check_words(text)
     given = record.get("mentions", [])
     if not isinstance(name, str | int) or not isinstance(given, list):
         raise InputError("an 'id' that is no string, or 'mentions' that are no list")
+    names = [str(item.get(key, "")) for item in given if isinstance(item, dict) for key in ("entity", "type")]
+    for what, said in (("a text", text), ("an 'id'", str(name)), ("a mention", " ".join(names))):
+        try:
+            said.encode()
+        except UnicodeEncodeError as error:
+            raise InputError(f"{what} with half a character at {error.start}") from error
+    check_words(text)
     return TextDocument(str(name), text, tuple(_mentions(text, str(name), given, funnel)))
 
 

@@ -56,6 +56,8 @@ _WORD_BYTES = 256 << 20
 """Most bytes of a Word document's parts, unpacked."""
 _SAID = 200
 """Most characters of a parser's own error that are repeated."""
+_FRONT_MATTER = re.compile(r"---\n(?:#[^\n]*\n)*(?:---\n|[\w\"'-][^\n:]*:(?:\s|$))")
+"""Fields between rules; a text that begins with a rule is none."""
 _REMARKS = 3
 """Most remarks of a parser that an error repeats."""
 _SHORT = 0.6
@@ -67,7 +69,7 @@ def markdown_text(text: str) -> str:
     from markdown_it import MarkdownIt
 
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    if text.startswith("---\n") and "\n---\n" in text[3:]:
+    if _FRONT_MATTER.match(text) and "\n---\n" in text[3:]:
         text = text[text.index("\n---\n", 3) + 5 :]
     return _FOOTNOTE.sub("", html_text(MarkdownIt("commonmark").enable("table").render(text)))
 

@@ -8,12 +8,16 @@ from random import Random
 
 from weft.kg.read.documents import TextDocument
 
+EMPTY_LINE = r"(?:\r\n|\n|\r(?!\n))[ \t]*(?:\r\n|\n|\r)"
+"""A pattern for two ends of lines with nothing between; ``\\r\\n`` is one."""
 # After an end mark (and what closes with it) comes white space, unless the script is written without.
 _END = re.compile(
     r"[.!?…؟۔।॥]+[\"'”’»)\]]*(?=\s)"  # a mark, closing quotes and brackets, then white space
     r"|[。！？｡]+[”’」』）]*"  # scripts without spaces
-    r"|(?:\r?\n|\r)[ \t]*(?:\r?\n|\r)"  # an empty line
+    rf"|{EMPTY_LINE}"
 )
+_GOES_ON = "!?…"
+"""Marks that end no sentence before a small letter: "Yahoo! was founded"."""
 _OPENING = "\"'“‘«([¿¡-–—•*"
 _ABBREVIATIONS = frozenset(
     re.findall(
@@ -24,21 +28,24 @@ _ABBREVIATIONS = frozenset(
 )
 _LENGTHS = (1, 1, 1, 2, 2, 3)
 """Sentences of a piece."""
+_INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 _LAST_WORD = re.compile(r"[\w.]*\Z")
 
 
 def sentence_starts(text: str) -> tuple[int, ...]:
     """Offsets at which sentences start, 0 first.
 
-    A full stop ends no sentence after an abbreviation or a single capital letter, nor before a lower-case
-    letter.
+    A full stop ends no sentence after an abbreviation or initials, and no mark does before a lower-case letter.
     """
     starts = [0]
     for match in _END.finditer(text):
         after = match.end()
         while after < len(text) and text[after].isspace():
             after += 1
-        if after < len(text) and (match[0][0] != "." or _ends(text, match.start(), after)):
+        mark = match[0][0]
+        if after == len(text) or (mark == "." and not _ends(text, match.start(), after)):
+            continue
+        if mark not in _GOES_ON or not text[after].islower():
             starts.append(after)
     return tuple(dict.fromkeys(starts))
 
@@ -76,6 +83,6 @@ def _ends(text: str, stop: int, after: int) -> bool:
         return False
     found = _LAST_WORD.search(text, max(0, stop - 24), stop)
     word = found[0] if found else ""
-    if len(word) == 1 and word.isupper():
+    if word.isupper() and _INITIALS.fullmatch(word):
         return False
     return word.lower() not in _ABBREVIATIONS

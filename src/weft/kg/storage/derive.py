@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from weft.kg.spelling import plain
 from weft.kg.storage.layout import NAMES, TRIPLES, Spelling
 from weft.kg.values import value_of
 from weft.platform.confidence import threshold_at
@@ -32,13 +33,16 @@ class Derived(NamedTuple):
 
 
 def fold(name: str, spelling: Spelling) -> str:
-    """What names of one entity have in common: with ``"folded"`` all but case, width, spaces and a date's order."""
+    """What names of one entity have in common: with ``"folded"`` all but case, width, spaces and a date's order.
+
+    Which apostrophe or hyphen is written, and marks that have no width, are no difference either.
+    """
     if spelling == "exact":
         return name
     date = value_of(name)
     if date is not None:
         return date.text
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    return " ".join(unicodedata.normalize("NFKC", plain(name)).casefold().split())
 
 
 def live(documents: pa.Table, evidence: pa.Table) -> tuple[pa.Table, pa.Table]:

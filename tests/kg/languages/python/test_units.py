@@ -55,6 +55,29 @@ def units(source: str) -> dict[str, Unit]:
     return {unit.name: unit for unit in SourceFile(source).units()}
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "async def f(x): ...",
+        "async  def d(): ...",
+        "def µ(x): ...",
+        "class c: ...",
+        "def e(): ...",
+        "@a\ndef n(): ...",
+    ],
+)
+def test_a_name_stands_behind_its_keyword(source: str) -> None:
+    file = SourceFile(source)
+    node = file.tree.body[0]
+    start, end = file.name_of(node)
+    assert source[:start].endswith(("def ", "class "))
+    assert source[start:end].isidentifier()
+    assert not source[end].isalnum()
+    (unit,) = [unit for unit in file.units() if unit.kind != "module"]
+    first, last = unit.name_span
+    assert unit.text[first:last].endswith(source[start:end])
+
+
 def test_kinds_and_names() -> None:
     found = [(unit.kind, unit.name) for unit in SourceFile(SOURCE).units()]
     assert found == [

@@ -15,7 +15,7 @@ from weft.bcsd.index.store import EXACT_ROWS, FunctionStore
 from weft.bcsd.index.update import check_model, in_step, not_compared
 from weft.bcsd.presence.features import Asked, Lead, Pool, Terms, agreeing, crowded, lead
 from weft.bcsd.presence.model import TOGETHER, Presence, presence_of, shipped_presence
-from weft.bcsd.read.members import split_member
+from weft.bcsd.read.members import file_of
 from weft.bcsd.represent.operations import operation_rows
 from weft.bcsd.represent.rows import Rows
 from weft.bcsd.represent.sketch import COLUMN as SKETCH
@@ -280,7 +280,7 @@ def _draft(
         int(ids[best]),
         float(terms.plain[best]),
         query["token_digest"],
-        split_member(binaries[best])[0],
+        file_of(binaries[best]),
         ids,
         terms.plain,
         agreeing(pool, said.agreement, best),

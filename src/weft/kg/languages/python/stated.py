@@ -49,8 +49,7 @@ def _span(file: SourceFile, node: ast.AST) -> tuple[int, int]:
     """Where a node stands: of a definition its name, of all else the whole."""
     start, end = file.span(node)
     if isinstance(node, Function | ast.ClassDef):
-        start = file.text.find(node.name, start + (5 if isinstance(node, ast.ClassDef) else 3))
-        return start, start + len(node.name)
+        return file.name_of(node)
     if isinstance(node, ast.arg):
         return start, start + len(node.arg)
     return start, end

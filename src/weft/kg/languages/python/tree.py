@@ -195,9 +195,9 @@ def _open(file: SourceFile, node: ast.AST, scope: Scope) -> list[Open]:
 def _of_function(file: SourceFile, node: Function, scope: Scope, inner: Scope) -> list[Open]:
     found = []
     if node.returns is None:
-        start = file.text.find(node.name, file.span(node)[0] + 3)
+        start, stop = file.name_of(node)
         end = End(inner.name, "method" if scope.kind == "class" else "function")
-        found.append(Open(end, "returns", node.name, start, start + len(node.name), plain_return(node) or ""))
+        found.append(Open(end, "returns", node.name, start, stop, plain_return(node) or ""))
     for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
         if argument.annotation is None and argument.arg != inner.receiver:
             start = file.span(argument)[0]

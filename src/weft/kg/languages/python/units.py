@@ -26,6 +26,8 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 _LONGEST_WORD = 100_000
 _LONG_WORD = re.compile(rf"\w{{{_LONGEST_WORD + 1}}}")
 
+_DEFINED = re.compile(r"(?:async[\s\\]+)?(?:def|class)[\s\\]+(?P<name>\w+)")
+
 
 class SourceFile:
     """One parsed Python file.
@@ -70,6 +72,12 @@ class SourceFile:
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         end_line, end_column = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", column)
         return self.offset(line, column), self.offset(end_line, end_column)
+
+    def name_of(self, node: ast.AST) -> Span:
+        """Where the name of a definition stands, behind ``def``, ``async def`` or ``class``."""
+        start = self.span(node)[0]
+        found = _DEFINED.match(self.text, start)
+        return found.span("name") if found else (start, start)
 
     def units(self) -> Iterator[Unit]:
         """All units of the file, outer before inner, the module first."""
@@ -212,11 +220,10 @@ class SourceFile:
         starts = starts_of(segments)
         name_span = (0, 0)
         if not isinstance(node, ast.Module):
-            line = self.span(node)[0]
-            found = self.text.find(str(getattr(node, "name", "")), line + 3)
+            begin, end = self.name_of(node)
             name_span = (
-                to_text(segments, starts, line),
-                to_text(segments, starts, found) + len(name.split(".")[-1]),
+                to_text(segments, starts, self.span(node)[0]),
+                to_text(segments, starts, begin) + end - begin,
             )
         breaks = set()
         for inner in ast.walk(node):
