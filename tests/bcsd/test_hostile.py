@@ -1,5 +1,6 @@
 """A fixed sample of the hostile campaign: 100 damaged files, each made again from its number."""
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -80,12 +81,35 @@ def test_missing_files_folders_and_other_machines(tmp_path, files):
     s390.write_bytes(content)
     with pytest.raises(InputError, match=r"an ELF file for .*known: aarch64"):
         open_image(s390)
+    for machine, wide, flags, what in (
+        (243, False, 0, "RISC-V of 32 bits"),
+        (40, False, 0x00800000, "BE8"),
+        (21, True, 1, "ELFv1"),
+    ):
+        name = {243: "riscv64", 40: "arm", 21: "ppc64"}[machine]
+        variant = tmp_path / name
+        variant.write_bytes(_variant(machine, wide, flags, big=machine != 243))
+        with pytest.raises(InputError, match=f"an ELF file for .*{what}.*not read"):
+            open_image(variant)
     content[18:20] = (62).to_bytes(2, "little")
     content[16:18] = (4).to_bytes(2, "little")
     core = tmp_path / "core"
     core.write_bytes(content)
     with pytest.raises(InputError, match=r"an ELF file of type CORE"):
         open_image(core)
+
+
+def _variant(machine, wide, flags, big):
+    """A program of four bytes of code in one segment."""
+    order = ">" if big else "<"
+    head = b"\x7fELF" + bytes((2 if wide else 1, 2 if big else 1, 1)) + bytes(9)
+    size = 64 if wide else 52
+    words = "HHIQQQIHHHHHH" if wide else "HHIIIIIHHHHHH"
+    place = 56 if wide else 32
+    head += struct.pack(order + words, 2, machine, 1, 0x10000, size, 0, flags, size, place, 1, 0, 0, 0)
+    end = size + place + 4
+    fields = (1, 5, 0, 0x10000, 0x10000, end, end, 4) if wide else (1, 0, 0x10000, 0x10000, end, end, 5, 4)
+    return head + struct.pack(order + ("IIQQQQQQ" if wide else "8I"), *fields) + bytes(4)
 
 
 def test_a_mach_o_file_whose_header_tells_of_no_commands_has_no_code(tmp_path, files):

@@ -7,7 +7,7 @@ import pytest
 from weft.bcsd.disassemble.native import NativeDisassembler
 from weft.bcsd.matching.side import SideRequest, read_side
 from weft.bcsd.read import open_image
-from weft.bcsd.read.members import list_members, members_of, split_member
+from weft.bcsd.read.members import file_of, holds_code, list_members, members_of, split_member
 from weft.bcsd.select import parse_selector
 from weft.bcsd.use.extract_files import build_table, find_binaries, hash_file, is_gone
 from weft.cli.main import main
@@ -73,6 +73,43 @@ def test_members_are_files(library, functions_of):
     assert not is_gone(paths[0])
     assert is_gone(str(library) + "x(s.o)")
     assert split_member(str(library)) == (str(library), None)
+
+
+def test_a_member_cut_short_is_one_and_the_others_go_through(library, files, tmp_path):
+    odd = tmp_path / "odd.a"
+    whole = (files / "gcc-O2-x86_64.o").read_bytes()
+    odd.write_bytes(archive(("cut.o", whole[:56]), ("s.o", whole)))
+    assert find_binaries([str(odd)]) == [f"{odd}(cut.o)", f"{odd}(s.o)"]
+
+
+def test_an_object_of_more_sections_than_a_header_counts_has_code(files):
+    content = bytearray((files / "gcc-O2-x86_64.o").read_bytes())
+    assert holds_code(memoryview(bytes(content)))
+    table = int.from_bytes(content[40:48], "little")
+    content[table + 32 : table + 40] = content[60:62] + bytes(6)
+    content[60:62] = bytes(2)
+    assert holds_code(memoryview(bytes(content)))
+
+
+def test_one_file_by_two_spellings_is_one(library, files):
+    here = files / "gcc-O2-x86_64.so"
+    assert find_binaries([str(here), f"{files}/../{files.name}/{here.name}"]) == [str(here)]
+    twice = find_binaries([str(library), f"{library.parent}/./{library.name}"])
+    assert len(twice) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("/gone/libz.a(adler32.o)", "/gone/libz.a"),
+        ("/gone/z.lib(a(1).obj)", "/gone/z.lib"),
+        ("/gone/tool(aarch64)", "/gone/tool"),
+        ("/gone/tool(1)", "/gone/tool(1)"),
+        ("/gone/tool", "/gone/tool"),
+    ],
+)
+def test_the_file_of_a_name_is_told_by_its_spelling(name, place):
+    assert file_of(name) == place
 
 
 def test_what_is_wrong_with_an_archive_is_said(library, tmp_path):

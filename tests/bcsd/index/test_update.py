@@ -4,6 +4,7 @@ import os
 import shutil
 
 import pytest
+from tests.bcsd.test_members import archive
 
 from weft.bcsd.index import update
 from weft.bcsd.index.update import add, contents, remove
@@ -52,6 +53,32 @@ def test_only_the_changed_file_of_many_is_worked_on(
     assert len(held) == 8
     assert held[str(changed)].functions == 18
     assert len(contents(copied, [str(folder)])) == 4
+
+
+def test_an_archive_is_updated_and_removed_like_a_folder(copied, options, files, tmp_path, worked):
+    objects = [
+        (f"{n}.o", (files / f"gcc-O2-{name}.o").read_bytes()) for n, name in enumerate(("x86_64", "aarch64"))
+    ]
+    place = tmp_path / "libs.a"
+    place.write_bytes(archive(*objects))
+    assert [change.status for change in add([str(place)], copied, options)] == ["added"] * 2
+    assert [change.status for change in add([f"{tmp_path}/./libs.a"], copied, options)] == ["unchanged"] * 2
+    assert len(contents(copied, [str(place)])) == 2
+    place.write_bytes(archive(objects[0], ("new.o", objects[1][1])))
+    changes = update.update([str(place)], copied, options)
+    assert {change.binary.removeprefix(str(place)): change.status for change in changes} == {
+        "(0.o)": "unchanged",
+        "(1.o)": "removed",
+        "(new.o)": "added",
+    }
+    place.write_bytes(archive(objects[0]))
+    changes = update.update([], copied, options)
+    assert [change.status for change in changes if change.binary.startswith(str(place))] == [
+        "removed",
+        "unchanged",
+    ]
+    assert [change.status for change in remove([str(place)], copied)] == ["removed"]
+    assert contents(copied, [str(place)]) == []
 
 
 def test_update_without_paths_looks_at_every_file_of_the_index(copied, options, worked):

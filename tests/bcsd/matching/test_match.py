@@ -162,6 +162,12 @@ def test_csv_has_a_line_for_every_function(matching):
     assert all(line.count(",") == len(COLUMNS) - 1 for line in lines)
 
 
+def test_csv_has_the_same_columns_where_names_are_mangled(matching):
+    readable = {name: f"{name}()" for name in matching.a.names}
+    mangled = replace(matching, a=replace(matching.a, readable=readable))
+    assert matching_csv(mangled) == matching_csv(matching)
+
+
 def test_the_floor_leaves_pairs_unmatched(matching, embedder):
     strict = match(matching.a, matching.b, embedder, RULE, floor=1.0)
     assert len(strict.rows) == 0

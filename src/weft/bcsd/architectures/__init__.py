@@ -49,11 +49,11 @@ def for_machine(container: str, machine: str, bits: int = 0) -> Architecture | N
     Args:
         container: ``"elf"``, ``"pe"`` or ``"macho"``.
         machine: The machine's name, as lief spells it.
-        bits: 32 or 64, where the file says it: a processor's name may stand for both, and what weft does not know
-            (RISC-V of 32 bits, x32, AArch64's ILP32) is not read as the other. 0 takes the only one of that name.
+        bits: 32 or 64, where one name stands for both; otherwise the only one of that name is taken.
     """
     found = [each for each in all_architectures() if each.machines.get(container) == machine]
-    return next((each for each in found if not bits or 8 * each.pointer_size == bits), None)
+    exact = [each for each in found if 8 * each.pointer_size == bits]
+    return next(iter(exact or found), None)
 
 
 def machines_known(container: str) -> str:

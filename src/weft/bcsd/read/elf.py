@@ -64,9 +64,7 @@ def read_elf(path: str, source: str | bytes, content: memoryview) -> Image:
     architecture = for_machine("elf", view.machine, view.bits)
     if architecture is None:
         raise InputError(
-            f"an ELF file for {view.machine} of {view.bits} bits",
-            where=path,
-            hint=f"known: {machines_known('elf')}",
+            f"an ELF file for {view.machine}", where=path, hint=f"known: {machines_known('elf')}"
         )
     if variant := _unread(view, content):
         raise InputError(f"an ELF file for {variant}, which is not read", where=path)
@@ -122,6 +120,8 @@ def _unread(view: View, content: memoryview) -> str | None:
 
     Source: ELF for the Arm Architecture, ``EF_ARM_BE8``; 64-bit PowerPC ELF ABI, ``EF_PPC64_ABI``.
     """
+    if view.machine == "RISCV" and view.bits == 32:
+        return "RISC-V of 32 bits, whose short instructions mean other things"
     order = ">" if view.big_endian else "<"
     flags = struct.unpack_from(f"{order}I", content, 48 if view.bits == 64 else 36)[0]
     if view.machine == "ARM" and view.big_endian and flags & 0x00800000:

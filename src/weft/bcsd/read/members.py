@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import re
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -30,6 +31,7 @@ _CPUS = {0x01000007: "X86_64", 0x0100000C: "ARM64"}
 _MOST_SLICES = 30
 
 
+_MEMBER = re.compile(r"(.+?\.(?:a|lib))\(.+\)")
 _SLICE_NAMES = frozenset(name for names in FAMILIES.values() for name in names)
 
 
@@ -56,10 +58,11 @@ def file_of(name: str) -> str:
 
     It goes by the spelling alone: an index is asked on machines on which its files are not.
     """
-    place, found, member = name.removesuffix(")").rpartition("(")
-    if not found or not name.endswith(")"):
-        return name
-    return place if place.endswith((".a", ".lib")) or member in _SLICE_NAMES else name
+    archive = _MEMBER.fullmatch(name)
+    if archive:
+        return archive[1]
+    place, _, slice_name = name.removesuffix(")").rpartition("(")
+    return place if name.endswith(")") and slice_name in _SLICE_NAMES else name
 
 
 def members_of(path: str) -> list[str]:
