@@ -8,15 +8,13 @@ from weft.bcsd.components.explain import AHEAD, CHANCE, LEAST, RATE, Claim, clai
 from weft.bcsd.use.search.answers import Answer, Hit
 
 
-def hit(library, version, confidence, score=0.5, flags=()):
-    return Hit(1, score, confidence, "f", 0, 9, 9, "/x", "x86_64", list(flags), library, version)
+def hit(library, version, confidence, score=0.5, flags=(), package=None):
+    package = package or (f"{library}-dev" if library else None)
+    return Hit(1, score, confidence, "f", 0, 9, 9, "/x", "x86_64", list(flags), library, version, package)
 
 
 def answer(*hits):
     return Answer("sub_1", 16, 99, 9, [], 0.1, list(hits))
-
-
-PACKAGES = {("z", "1"): "z-dev", ("z", "2"): "z-dev", ("p", "1"): "p-dev"}
 
 
 def test_copies_of_the_first_hit_speak_and_others_do_not():
@@ -26,10 +24,20 @@ def test_copies_of_the_first_hit_speak_and_others_do_not():
             answer(hit("p", "1", LEAST - 0.01)),
             answer(),
             answer(hit(None, None, 0.9)),
-        ],
-        PACKAGES,
+        ]
     )
-    assert found == {"z": [Claim(0, 0.9, {"1": 0.4, "2": 1.0}, "z-dev")]}
+    assert found == {"z": [Claim(0, 0.9, {"1": 0.4, "2": 1.0}, {"1": "z-dev", "2": "z-dev"})]}
+
+
+def test_the_package_is_that_of_the_hits_of_the_likeliest_version():
+    answers = [
+        answer(hit("z", "1", 0.9, 0.9, package="z-tools"), hit("z", "2", 0.9, 0.2, package="z-old")),
+        *[answer(hit("z", "1", 0.9, 0.9, package="zlib")) for _ in range(20)],
+        answer(hit("z", "2", 0.9, 0.5, package="z-old")),
+    ]
+    (library,) = explain(claims(answers), {})
+    assert library.versions[0][0] == "1"
+    assert library.packages == ("zlib", "z-tools")
 
 
 @pytest.mark.parametrize(
@@ -49,12 +57,13 @@ def test_copies_of_the_first_hit_speak_and_others_do_not():
     ],
 )
 def test_what_the_standard_library_left_in_a_library_does_not_speak_for_it(name, speaks):
-    found = claims([answer(hit("z", "1", 0.9)._replace(name=name))], PACKAGES)
+    found = claims([answer(hit("z", "1", 0.9)._replace(name=name))])
     assert bool(found) == speaks
 
 
 def claim(function, sure, package="z-dev", **versions):
-    return Claim(function, sure, {name[1:]: value for name, value in versions.items()}, package)
+    found = {name[1:]: value for name, value in versions.items()}
+    return Claim(function, sure, found, dict.fromkeys(found, package))
 
 
 def test_a_library_must_say_more_than_chance():

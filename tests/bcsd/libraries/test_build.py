@@ -5,7 +5,7 @@ import json
 import pytest
 
 from weft.bcsd.index.store import FunctionStore
-from weft.bcsd.index.update import contents
+from weft.bcsd.index.update import contents, remove
 from weft.bcsd.libraries.build import FILE_NAME, Sources, build
 from weft.bcsd.use.embed_files import Embedding
 from weft.cli.main import main
@@ -46,6 +46,11 @@ def test_every_function_knows_its_library_and_version(deb, library, tmp_path, ca
     }
     again = build(asked[:2], index, Sources(work), OPTIONS)
     assert [one.status for one in again] == ["unchanged"] * 2
+    # What was taken out of the index is put in again.
+    remove([row["binary"] for row in rows if row["version"] == "1.0-1"], index)
+    again = {one.asked: one.status for one in build(asked[:2], index, Sources(work), OPTIONS)}
+    assert again == {asked[0]: "added", asked[1]: "unchanged"}
+    assert len(FunctionStore.open(index)) == 6
     # A run that was killed between a commit and its record does the package again, and doubles nothing.
     (index / FILE_NAME).unlink()
     assert [one.status for one in build(asked[:1], index, Sources(work), OPTIONS)] == ["added"]

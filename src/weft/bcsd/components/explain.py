@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -32,13 +32,13 @@ class Claim(NamedTuple):
         function: Which of the file's.
         sure: Of the hit.
         versions: Of each version that holds the function: 1 for equal code, else the score.
-        package: Of the hit.
+        packages: Version → the package of the nearest hit of it.
     """
 
     function: int
     sure: float
     versions: Mapping[str, float]
-    package: str
+    packages: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Library:
         name: Of the source package.
         sure: How sure it is that it is there.
         versions: Each version of the index with its share of the probability, the likeliest first.
-        packages: The packages of the likeliest version that hits came from.
+        packages: The packages of the likeliest version that hits came from, the one with most of them first.
         functions: Of the file that it explains, by their place.
         of: Functions of the likeliest version in the index.
     """
@@ -62,7 +62,7 @@ class Library:
     of: int
 
 
-def claims(answers: Iterable[Answer], packages: Mapping[tuple[str, str], str]) -> dict[str, list[Claim]]:
+def claims(answers: Iterable[Answer]) -> dict[str, list[Claim]]:
     """What each function of a file says of each library that one of its surest hits is in.
 
     Hits that are the first again (another version, or a copy in another library) are as sure as the first. A function
@@ -70,7 +70,6 @@ def claims(answers: Iterable[Answer], packages: Mapping[tuple[str, str], str]) -
 
     Args:
         answers: Of a search in an index that names libraries.
-        packages: The package of a library and version.
 
     Returns:
         Library → its claims.
@@ -86,12 +85,13 @@ def claims(answers: Iterable[Answer], packages: Mapping[tuple[str, str], str]) -
                 copies[hit.library].append(hit)
         for library, hits in copies.items():
             versions: dict[str, float] = {}
+            packages: dict[str, str] = {}
             for hit in hits:
                 value = 1.0 if any(flag in hit.flags for flag in _EQUAL) else hit.score
                 version = str(hit.version)
-                versions[version] = max(versions.get(version, -1.0), value)
-            package = packages.get((library, str(hits[0].version)), library)
-            found[library].append(Claim(function, best, versions, package))
+                if value > versions.get(version, -1.0):
+                    versions[version], packages[version] = value, hit.package or library
+            found[library].append(Claim(function, best, versions, packages))
     return dict(found)
 
 
@@ -120,7 +120,8 @@ def explain(found: Mapping[str, Sequence[Claim]], sizes: Mapping[tuple[str, str]
         taken.update(claim.function for claim in own)
         versions = version_shares(own)
         best = versions[0][0]
-        packages = sorted({claim.package for claim in own})
+        spoken = Counter(claim.packages[best] for claim in own if best in claim.packages)
+        packages = sorted(spoken, key=lambda package: (-spoken[package], package))
         functions = tuple(sorted({claim.function for claim in own}))
         named.append(Library(name, sure, versions, tuple(packages), functions, sizes.get((name, best), 0)))
     return sorted(named, key=lambda library: (-library.sure, -len(library.functions), library.name))

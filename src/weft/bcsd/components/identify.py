@@ -71,11 +71,10 @@ def identify(path: str, index: Path, options: Embedding | None = None, min_block
     counts = library_sizes(index)
     found = search_file(path, None, index, options or Embedding(), HITS, min_blocks)
     answers = list(found.answers)
-    packages = {(library, version): package for library, version, package in counts}
     sizes: Counter[tuple[str, str]] = Counter()
     for (library, version, _), count in counts.items():
         sizes[library, version] += count
-    libraries = explain(claims(answers, packages), sizes)
+    libraries = explain(claims(answers), sizes)
     explained = {place for library in libraries for place in library.functions}
     return Identified(
         path,

@@ -117,7 +117,7 @@ def build(
         if not store.names_libraries:
             what = "made before an index knew libraries"
             raise StoreError(what, where=str(index), hint="name a new folder")
-        done = _recorded(index)
+        done = _still_held(_recorded(index), store)
         files: list[tuple[str, Path]] = [(text, Path(text)) for text in asked if text.endswith(".deb")]
         fetcher = sources.fetch or (Apt(sources.work, sources.apt) if requests else None)
         for request, found in fetcher.fetch(requests) if fetcher is not None and requests else ():
@@ -148,6 +148,19 @@ def _recorded(index: Path) -> dict[str, Any]:
     """The packages that are in an index."""
     place = index / FILE_NAME
     return dict(read_object(place).get("packages", {})) if place.exists() else {}
+
+
+def _still_held(done: dict[str, Any], store: FunctionStore) -> dict[str, Any]:
+    """Those of which the index still has functions, where it had any: ``index rm`` may have taken them out."""
+    if not done:
+        return done
+    table = store.libraries()
+    held = set(zip(*(table[name].to_pylist() for name in ("library", "version", "package")), strict=True))
+    return {
+        key: known
+        for key, known in done.items()
+        if not known["functions"] or (known["library"], known["version"], known["name"]) in held
+    }
 
 
 def _unpack(text: str, path: Path, folder: Path, done: dict[str, Any]) -> Built | _Waiting:

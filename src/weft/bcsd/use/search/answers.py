@@ -35,6 +35,7 @@ class Hit(NamedTuple):
     flags: list[str]
     library: str | None = None
     version: str | None = None
+    package: str | None = None
 
 
 class Answer(NamedTuple):
@@ -107,6 +108,7 @@ class Draft:
             [*row["flags"], *_remarks(self.query, row)],
             row.get("library"),
             row.get("version"),
+            row.get("package"),
         )
 
 

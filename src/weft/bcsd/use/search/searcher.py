@@ -40,7 +40,7 @@ REFERENCE = 512
 #: The largest score of two functions whose bytes differ.
 HIGHEST = 0.9999
 #: Columns of an index that no answer needs.
-_UNREAD = ("binary_sha256", "aliases", "num_edges", "ordinal", "draw", "package", SKETCH)
+_UNREAD = ("binary_sha256", "aliases", "num_edges", "ordinal", "draw", SKETCH)
 #: Those that its surroundings are not told by.
 _BESIDE = {*_UNREAD, *CALLED, *SHOWN} - {"token_digest"}
 _CHUNK = 64
