@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from absa_base_told import agreement, by_folds, keep, taught_by
+from absa_base_told import agreement, by_folds, keep, taught_by, without_fold
 from absa_restaurants import Parts, as_corpus, parts
 
 from weft.absa.config import ModelOptions
@@ -122,8 +122,9 @@ def restaurants(
     others: Sequence[Sentence],
     polarities: Sequence[str],
     under: str = "",
+    longer: float = 1.0,
 ) -> Asker:
-    """Both parts of a training; its checkpoints lie in the folder ``under`` of the output."""
+    """Both parts of a training, so many times as long; its checkpoints lie in the folder ``under`` of the output."""
     options = ModelOptions(aspect_dropout=0.0, max_length=128, **depths(start, arguments.frozen))
     teacher: Any = () if arguments.teacher is None else [taught_by(arguments.teacher, [*own, *others])]
     share = arguments.distillation if teacher else 0.0
@@ -133,8 +134,10 @@ def restaurants(
     if arguments.first:
         # A first look at SemEval's own, so that its categories are known in both parts.
         texts = [*others, *own]
-        first = learn(texts, polarities, arguments, f"{under}first", arguments.first, begin=None, **shared)
-    return learn(own, polarities, arguments, f"{under}second", arguments.epochs, begin=first, **shared)
+        epochs = longer * arguments.first
+        first = learn(texts, polarities, arguments, f"{under}first", epochs, begin=None, **shared)
+    epochs = longer * arguments.epochs
+    return learn(own, polarities, arguments, f"{under}second", epochs, begin=first, **shared)
 
 
 def folded(
@@ -146,6 +149,7 @@ def folded(
 ) -> dict[str, Any]:
     """As many teachers, each asked about the texts that it was not trained on; they are measured alone, too."""
     results: dict[str, Any] = {}
+    many = arguments.folds
 
     def teacher(fold: int, learnt: list[list[Sentence]]) -> Asker:
         print(f"fold {fold}", flush=True)
@@ -153,12 +157,18 @@ def folded(
         if kept.exists():
             asker = load(kept)
         else:
-            asker = restaurants(arguments, start, *learnt, found.train.polarities, f"fold-{fold}/")
+            # As many steps as a teacher of all texts has: with fewer the categories are hardly learnt.
+            longer = many / (many - 1)
+            polarities = found.train.polarities
+            asker = restaurants(arguments, start, *learnt, polarities, f"fold-{fold}/", longer)
             save(kept, asker)
         results[f"fold {fold}"] = tested(asker, found)
         return asker
 
-    answers = by_folds((own, others), arguments.folds, teacher)
+    if arguments.fold is not None:
+        teacher(arguments.fold, without_fold((own, others), many, arguments.fold))
+        return results
+    answers = by_folds((own, others), many, teacher)
     results["unseen train texts"] = agreement(own, answers, found.train.polarities)
     keep(arguments.out, [*own, *others], answers)
     return results
@@ -269,6 +279,11 @@ def main() -> None:
         default=0,
         help="of SemEval: so many teachers, each without its part of the texts",
     )
+    parser.add_argument(
+        "--fold",
+        type=int,
+        help="train this one alone, beside others; the run without this option asks them all",
+    )
     parser.add_argument("--distillation", type=float, default=0.6, help="weight of the teacher's answers")
     parser.add_argument(
         "--first", type=float, default=1.0, help="of SemEval: epochs over the other restaurants"
@@ -293,6 +308,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.folds and (arguments.corpus != "semeval" or arguments.teacher or arguments.folds < 2):
         parser.error("--folds: two or more, of --corpus semeval, without --teacher")
+    if arguments.fold is not None and arguments.fold not in range(arguments.folds):
+        parser.error(f"--fold: one of {arguments.folds} folds, counted from 0")
     arguments.out.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
     begun = time.process_time()

@@ -82,10 +82,15 @@ def by_folds(
     """
     answers = [[np.zeros(0)] * len(part) for part in parts]
     for fold in range(many):
-        asker = teacher(fold, [[s for n, s in enumerate(part) if n % many != fold] for part in parts])
+        asker = teacher(fold, without_fold(parts, many, fold))
         for part, rows in zip(parts, answers, strict=True):
             rows[fold::many] = asker.answer(part[fold::many])
     return [rows for part in answers for rows in part]
+
+
+def without_fold(parts: Sequence[Sequence[Sentence]], many: int, fold: int) -> list[list[Sentence]]:
+    """What is left of each part without a fold."""
+    return [[s for n, s in enumerate(part) if n % many != fold] for part in parts]
 
 
 def keep(folder: Path, sentences: Sequence[Sentence], answers: Sequence[np.ndarray]) -> None:

@@ -200,7 +200,7 @@ def test_mentions_of_one_entity_share_a_word_and_overlapping_ones_are_listed() -
         ("It rained. We left.", ["It rained. ", "We left."]),
         ("Dr. Smith met J. S. Bach. He left.", ["Dr. Smith met J. S. Bach. ", "He left."]),
         ("He paid 3.50 dollars. then left", ["He paid 3.50 dollars. then left"]),
-        ('"Stop!" she said. (Why?) No one knew.', ['"Stop!" ', "she said. ", "(Why?) ", "No one knew."]),
+        ('"Stop!" she said. (Why?) No one knew.', ['"Stop!" she said. ', "(Why?) ", "No one knew."]),
         ("東京。京都。", ["東京。", "京都。"]),
         ("A title\n\nThe text", ["A title\n\n", "The text"]),
         ("One\r\n\r\nTwo", ["One\r\n\r\n", "Two"]),

@@ -152,6 +152,7 @@ class Hit(Told):
     flags: list[str]
     library: str | None = None
     version: str | None = None
+    package: str | None = None
 
 
 class Query(Told):
