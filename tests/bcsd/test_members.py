@@ -150,6 +150,8 @@ def test_every_slice_of_a_fat_file_is_a_file(files, tmp_path):
     whole = {f.name for f in NativeDisassembler().functions(open_image(files / "clang-O2-x86_64.dylib"))}
     assert {f.name for f in NativeDisassembler().functions(open_image(paths[0]))} == whole
     assert open_image(paths[1]).architecture == "aarch64"
+    whole_side, in_fat = (read_side(SideRequest(str(p))) for p in (files / "clang-O2-x86_64.dylib", paths[0]))
+    assert in_fat.base == whole_side.base
     # A Java class has the same magic, and a version where the number of slices stands.
     assert list_members(memoryview(b"\xca\xfe\xba\xbe\0\0\0\x34" + bytes(100)), "x") == []
 

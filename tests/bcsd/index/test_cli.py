@@ -74,7 +74,7 @@ def test_index_and_search(built, copied, machine, files, capsys):
     assert [hit["rank"] for hit in asked["hits"]] == [1, 2, 3]
     assert set(asked["hits"][0]) == {
         *("rank", "score", "confidence", "name", "address", "size"),
-        *("blocks", "binary", "architecture", "flags", "library", "version"),
+        *("blocks", "binary", "architecture", "flags", "library", "version", "package"),
     }
     assert asked["hits"][0]["name"] == "dense"
     assert asked["hits"][0]["address"] == 0x980

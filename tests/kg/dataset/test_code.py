@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from weft.errors import ConfigError, InputError
 from weft.kg.dataset.chunks import cut
 from weft.kg.dataset.code import BuildConfig, build_code, split_of
 from weft.kg.dataset.split import TEST, TRAIN, VALID
-from weft.kg.dataset.tables import read_table
+from weft.kg.dataset.tables import TableWriter, read_table
 from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.read.funnel import Funnel
 from weft.kg.represent.dataset import Dataset, load_dataset
@@ -87,6 +89,33 @@ def test_two_builds_are_equal_byte_for_byte(tree: Path, built: tuple[Path, Funne
     build_code([tree], tmp_path, config)
     for path in built[0].iterdir():
         assert (tmp_path / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_a_build_that_ends_early_leaves_the_data_set_as_it_was(
+    tree: Path, built: tuple[Path, Funnel], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "set"
+    shutil.copytree(built[0], folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TableWriter, "add", stop)
+    with pytest.raises(KeyboardInterrupt):
+        build_code([tree], folder, replace(SMALL, vocab_size=300))
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_what_is_built_over_a_data_set_of_text_is_one_of_code(tree: Path, tmp_path: Path) -> None:
+    for name in ("mentions.parquet", "facts.parquet", "entities.json"):
+        (tmp_path / name).write_bytes(b"old")
+    odd = tmp_path / "code"
+    shutil.copytree(tree, odd)
+    (odd / os.fsdecode(b"caf\xe9.py")).write_text("def brew(cup):\n    return cup\n" * 3)
+    build_code([odd], tmp_path, SMALL)
+    assert not {"mentions.parquet", "facts.parquet", "entities.json"} & {p.name for p in tmp_path.iterdir()}
+    assert "caf\\xe9.py" in read_table(tmp_path, "documents")["path"].to_pylist()
 
 
 def test_broken_files_are_counted_and_listed(tmp_path: Path) -> None:

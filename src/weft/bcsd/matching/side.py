@@ -16,6 +16,7 @@ from weft.bcsd.lift.choose import ImageLifter
 from weft.bcsd.matching.facts import constants, strings
 from weft.bcsd.read import open_image
 from weft.bcsd.read.demangle import demangle
+from weft.bcsd.read.members import content_of, split_member
 from weft.bcsd.table import TableBuilder
 from weft.bcsd.use.extract_files import hash_file
 from weft.bcsd.use.remarks import file_remarks, nothing_found, processor_remarks
@@ -214,5 +215,7 @@ def _base(path: str) -> int:
     """The preferred load address, from the headers alone where the format allows it."""
     import lief
 
-    parsed: Any = lief.parse(path)
+    # A slice or a member is no file of its own to lief.
+    member = split_member(path)[1] is not None
+    parsed: Any = lief.parse(bytes(content_of(path)) if member else path)
     return int(parsed.imagebase) if parsed is not None and hasattr(parsed, "imagebase") else 0

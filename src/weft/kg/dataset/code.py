@@ -16,11 +16,12 @@ from weft.errors import ConfigError, InputError, counted
 from weft.kg.dataset.chunks import Chunk, add_facts, cut, make_chunk
 from weft.kg.dataset.overlap import Overlap
 from weft.kg.dataset.split import TRAIN, part_of
-from weft.kg.dataset.tables import TableWriter
+from weft.kg.dataset.tables import TEXT_TABLES, TableWriter, complete
 from weft.kg.dataset.tokens import CodeTokenizer, Tokens
 from weft.kg.languages import find_language
 from weft.kg.languages.language import Language, ParsedFile, Stubs
 from weft.kg.languages.unit import Fact, Unit
+from weft.kg.read.corpus import plain_name
 from weft.kg.read.funnel import Funnel
 from weft.kg.schema import Schema
 from weft.platform.files import make_folder
@@ -121,8 +122,6 @@ def build_code(
         sample or [document.text for document in documents], config.vocab_size
     )
     make_folder(output)
-    tokenizer.save(output / "tokenizer.json")
-    spoken.schema.save(output / "schema.json")
     stubs = spoken.stubs() if config.stubs else None
     overlap, seen = Overlap(), set[bytes]()
     with TableWriter(output) as writer:
@@ -145,6 +144,7 @@ def build_code(
             per_package[package] += len(chunks)
             writer.add(document.path, document.module, TRAIN, document.text, chunks)
     funnel.counts["chunks"] = writer.chunks
+    complete(output, tokenizer, spoken.schema, TEXT_TABLES)
     funnel.save(output / "build.json", asdict(config))
     return funnel
 
@@ -166,14 +166,15 @@ def read_tree(tree: Path, spoken: Language, config: BuildConfig | None, funnel: 
             funnel.counts["tests and packages skipped"] += 1
             continue
         funnel.counts["files"] += 1
-        module = spoken.module(relative)
+        name = plain_name(relative)
+        module = spoken.module(Path(name))
         split = TRAIN if config is None else split_of(module, config.valid_percent, config.test_percent)
         try:
-            text = spoken.decode(read_bytes(path, SOURCE_BYTES), str(relative))
+            text = spoken.decode(read_bytes(path, SOURCE_BYTES), name)
             if not text.strip():
                 funnel.counts["empty files"] += 1
                 continue
-            yield Document(str(relative), module, split, text)
+            yield Document(name, module, split, text)
         except InputError as error:
             funnel.fail("files that cannot be read", str(error))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -12,6 +12,8 @@ import numpy as np
 
 from weft.errors import InputError, MissingExtraError
 from weft.kg.dataset.chunks import Chunk
+from weft.kg.dataset.tokens import CodeTokenizer
+from weft.kg.schema import Schema
 from weft.platform.files import replaced_files
 
 try:
@@ -72,6 +74,8 @@ TEXT_CHUNKS = CHUNKS.append(pa.field("cases", pa.list_(pa.uint8())))
 TEXT_SCHEMAS = {**SCHEMAS, "chunks": TEXT_CHUNKS, "mentions": MENTIONS, "facts": FACTS}
 """Tables of a data set of text: where each entity is mentioned, and what is known of whole documents."""
 _ROWS = 20_000
+TEXT_TABLES = ("mentions.parquet", "facts.parquet", "entities.json")
+"""Files of a data set of text that one of code has not."""
 
 
 class TableWriter:
@@ -183,3 +187,14 @@ def read_table(folder: Path, name: str) -> pa.Table:
             f"columns {table.schema.names}, not {known[0]}", where=str(path), hint="run `weft kg build` again"
         )
     return table
+
+
+def complete(output: Path, tokenizer: CodeTokenizer, schema: Schema, foreign: Sequence[str]) -> None:
+    """Put vocabulary and relations beside tables that are whole, and take out what only data of another kind has.
+
+    A build that ends before leaves what stood there: never old tokens under a new vocabulary.
+    """
+    tokenizer.save(output / "tokenizer.json")
+    schema.save(output / "schema.json")
+    for name in foreign:
+        (output / name).unlink(missing_ok=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from weft.errors import ConfigError, InputError, counted
 from weft.kg.dataset.given_facts import add_given_facts, seed_facts
 from weft.kg.dataset.split import TRAIN, part_of
-from weft.kg.dataset.tables import TEXT_SCHEMAS, TableWriter
+from weft.kg.dataset.tables import TEXT_SCHEMAS, TableWriter, complete
 from weft.kg.dataset.text_chunks import text_chunks
 from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.dataset.vocabulary import bert_vocabulary, learn_vocabulary
@@ -103,8 +103,6 @@ def build_redocred(
     say(f"{counted(len(documents), 'document')}; making a vocabulary")
     tokenizer = make_vocabulary(documents, parts, config, vocabulary)
     make_folder(output)
-    tokenizer.save(output / "tokenizer.json")
-    schema.save(output / "schema.json")
     with TableWriter(output, TEXT_SCHEMAS) as writer:
         for document, part in zip(documents, parts, strict=True):
             chunks = text_chunks(
@@ -113,6 +111,7 @@ def build_redocred(
             facts = add_given_facts(document, chunks, schema, config.longest_tail, funnel)
             writer.add(document.id, document.id, part, document.text, chunks, facts)
         funnel.counts["chunks"] = writer.chunks
+    complete(output, tokenizer, schema, ["entities.json"])
     funnel.save(output / "build.json", asdict(config))
     return funnel
 
@@ -182,9 +181,6 @@ def build_text(
     say(f"{counted(len(chunks), 'chunk')}; choosing {'its' if len(chunks) == 1 else 'their'} triples")
     inject(chunks, texts, seeds, schema, tokenizer, config.longest_tail, injection, funnel, embed)
     make_folder(output)
-    tokenizer.save(output / "tokenizer.json")
-    schema.save(output / "schema.json")
-    save_entities(seeds.entities, output / "entities.json")
     by_head: dict[int, list[SeedTriple]] = {}
     for triple in seeds.triples:
         by_head.setdefault(triple.head, []).append(triple)
@@ -192,6 +188,8 @@ def build_text(
         for document, part, found in zip(documents, parts, chunked, strict=True):
             writer.add(document.id, document.id, part, document.text, found, seed_facts(found, by_head))
         funnel.counts["chunks"] = writer.chunks
+    complete(output, tokenizer, schema, [])
+    save_entities(seeds.entities, output / "entities.json")
     funnel.save(output / "build.json", {**asdict(config), **asdict(injection), "near": near})
     return funnel
 
