@@ -74,6 +74,17 @@ def test_every_function_knows_its_library_and_version(deb, library, tmp_path, ca
     assert "broken.deb" in printed.err
 
 
+def test_an_archive_without_objects_is_no_failure_and_a_damaged_one_is(deb, library, tmp_path):
+    files = library("-O2") | {
+        "./usr/lib/libpthread.a": b"!<arch>\n",
+        "./usr/lib/libm.a": b"/* GNU ld script\n*/\nGROUP ( /usr/lib/libm-2.36.a )\n",
+        "./usr/lib/libbad.a": b"!<arch>\n" + b"x" * 100,
+    }
+    (one,) = build([str(deb("libtiny-dev", "1.0-1", files))], tmp_path / "index", Sources(tmp_path), OPTIONS)
+    assert (one.status, one.functions) == ("added", 3)
+    assert [str(error.where).rpartition("/")[2] for error in one.failures] == ["libbad.a"]
+
+
 def test_where_every_package_fails_no_new_index_is_left(deb, library, tmp_path, capsys):
     index, broken = tmp_path / "index", [tmp_path / "a.deb", tmp_path / "b.deb"]
     for path in broken:
