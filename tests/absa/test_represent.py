@@ -113,9 +113,9 @@ def test_what_a_web_page_wrote_is_read_as_it_is_shown(tokenizer):
         "&foo": "&",
         "T;": "T",
     }
-    for text in ("a < b & c;", "i <3 it", "p > 2 <paid>"):
+    for text in ("a < b & c;", "i <3 it", "p > 2 <paid>", "if a <b and c> d"):
         assert spelled(text, str.isascii) == (text, None)
-    assert spelled('<p>so <b class="x">bad</b></p>', str.isascii)[0].split() == ["so", "bad"]
+    assert spelled('<p>so <b class="x" id=y>bad</b><br/></p>', str.isascii)[0].split() == ["so", "bad"]
     representation = Representation(tokenizer, ("none", "positive"))
     pieces = representation.pieces("quiet&nbsp;&amp; safe")
     assert pieces.ids == representation.pieces("quiet & safe").ids

@@ -56,6 +56,7 @@ def mentioned(text, target):
         ("the cafe\u0301 was full", "café", "cafe\u0301"),
         ("the Café was full", "cafe\u0301", "Café"),
         ("two cafe\u0301s", "café", "cafe\u0301s"),
+        ("ल\u095cका अच्छा", "ल\u095cका", "ल\u095cका"),
         ("at Ben &amp; Jerry&#39;s", "Ben & Jerry's", "Ben &amp; Jerry&#39;s"),
         ("at Ben & Jerry&rsquo;s", "Ben & Jerry's", "Ben & Jerry&rsquo;s"),
     ],

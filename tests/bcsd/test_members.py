@@ -89,6 +89,10 @@ def test_an_object_of_more_sections_than_a_header_counts_has_code(files):
     content[table + 32 : table + 40] = content[60:62] + bytes(6)
     content[60:62] = bytes(2)
     assert holds_code(memoryview(bytes(content)))
+    # A size of no section, and a count of as many as there are numbers, take no time.
+    content[58:60] = bytes(2)
+    content[table + 32 : table + 40] = b"\xff" * 8
+    assert holds_code(memoryview(bytes(content)))
 
 
 def test_one_file_by_two_spellings_is_one(library, files):

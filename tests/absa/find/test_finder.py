@@ -1,5 +1,6 @@
 """Findings: which terms, in which category, judged how and by which words."""
 
+import time
 from itertools import pairwise
 
 import numpy as np
@@ -85,6 +86,12 @@ def test_a_passage_holds_the_whole_of_its_term():
 def test_where_sentences_begin(text, parts):
     begins = [*sentence_begins(text), len(text)]
     assert [text[a:b] for a, b in pairwise(begins)] == parts
+
+
+def test_a_text_of_dots_takes_time_in_proportion_to_its_length():
+    begun = time.process_time()
+    assert sentence_begins("." * 100_000) == [0]
+    assert time.process_time() - begun < 5
 
 
 def test_a_term_of_two_sentences_is_asked_where_it_stands(tagging):

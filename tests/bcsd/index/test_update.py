@@ -81,6 +81,13 @@ def test_an_archive_is_updated_and_removed_like_a_folder(copied, options, files,
     assert contents(copied, [str(place)]) == []
 
 
+def test_a_file_beside_is_no_member_however_it_is_called(copied, options, files, tmp_path):
+    for name in ("tool", "tool(1)"):
+        shutil.copy(files / "gcc-O2-x86_64.so", tmp_path / name)
+    add([str(tmp_path)], copied, options)
+    assert [file.binary for file in contents(copied, [str(tmp_path / "tool")])] == [str(tmp_path / "tool")]
+
+
 def test_update_without_paths_looks_at_every_file_of_the_index(copied, options, worked):
     changes = update.update([], copied, options)
     assert [change.status for change in changes] == ["unchanged"] * 4

@@ -164,6 +164,7 @@ def test_markdown_of_windows_has_no_front_matter_and_footnotes_no_marks() -> Non
 def test_a_rule_at_the_top_of_markdown_is_no_front_matter() -> None:
     text = "---\n\nAda was born in London.\n\n---\n\nShe wrote.\n"
     assert markdown_text(text) == "Ada was born in London.\n\nShe wrote."
+    assert markdown_text("---\n\ntitle: x\n---\n\nShe wrote.\n") == "She wrote."
     assert markdown_text("---\n# ours\ntitle: x\ntags:\n  - a\n---\nShe wrote.\n") == "She wrote."
 
 

@@ -15,7 +15,8 @@ _EMOJI_MARKS = "\ufe0f\u200d\ufffd"
 _LETTERS = {"ø": "o", "ł": "l", "ß": "ss", "æ": "ae", "œ": "oe", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
 _MARKUP = re.compile(
     r"&(?:(?P<number>#(?:\d{1,7}|x[0-9a-f]{1,6});)|(?P<name>[a-z]\w{1,30};))"
-    r"|(?P<tag></?(?:br|p|div|li|ul|ol|a|b|i|u|em|strong|span|h[1-6])(?:\s[^<>]*)?/?>)",
+    r"|(?P<tag></?(?:br|p|div|li|ul|ol|a|b|i|u|em|strong|span|h[1-6])"
+    r"(?:\s+[\w:-]+=(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s<>\"']+))*\s*/?>)",
     re.IGNORECASE,
 )
 """What pages write for a character, and around words."""

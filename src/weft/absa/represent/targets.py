@@ -35,8 +35,10 @@ def target_positions(text: str, target: str | None, offsets: Sequence[tuple[int,
     """
     if target is None:
         return []
-    exact, other = _target_forms(unicodedata.normalize("NFC", target.strip()))
-    for pattern, flags in ((exact, 0), (exact, re.IGNORECASE), (other, re.IGNORECASE)):
+    forms = dict.fromkeys((target.strip(), unicodedata.normalize("NFC", target.strip())))
+    patterns = [_target_forms(form) for form in forms]
+    tried = [(exact, flags) for flags in (0, re.IGNORECASE) for exact, _ in patterns]
+    for pattern, flags in (*tried, *((other, re.IGNORECASE) for _, other in patterns)):
         spans = [match.span() for match in re.finditer(pattern, text, flags)]
         if spans:
             return [

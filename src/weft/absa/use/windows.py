@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-_SENTENCE_END = re.compile(r"[.!?…]+[\"')\]”’»]*\s+|\n\s*\n\s*|\n[ \t]*(?=[-*•]\s)|(?:<br\s*/?>\s*)+")
+_SENTENCE_END = re.compile(
+    r"(?<![.!?…])[.!?…]+[\"')\]”’»]*\s+|\n\s*\n\s*|\n[ \t]*(?=[-*•]\s)|(?:<br\s*/?>\s*)+"
+)
 _TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St|Mt|vs|e\.g|i\.e)\.\s+$")
 """What ends with a dot and is no end of a sentence."""
 _TITLE_ROOM = 12

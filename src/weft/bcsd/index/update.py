@@ -26,13 +26,13 @@ from weft.bcsd.index.fresh import taken_back
 from weft.bcsd.index.lock import writer_lock
 from weft.bcsd.index.store import FunctionStore, IndexedFile
 from weft.bcsd.lift.choose import lifter_named
+from weft.bcsd.read.members import file_of, lacks, split_member
 from weft.bcsd.read.names import place_of, spelled
 from weft.bcsd.represent.calls import CALLS_VERSION
 from weft.bcsd.represent.inlined import INLINED_VERSION
 from weft.bcsd.use.embed_files import Embedding, embed_each, embedder_of
 from weft.bcsd.use.extract_files import (
     find_binaries,
-    has_left,
     hash_file,
     is_gone,
     sort_out,
@@ -132,8 +132,9 @@ def update(
     with writing(folder, options) as store:
         known = store.files()
         watched = _below(known, paths) if paths else list(known)
-        gone = [path for path in watched if is_gone(_place(path)) or has_left(_place(path))]
-        found = [_place(path) for path in watched if path not in set(gone)]
+        gone = [path for path in watched if is_gone(_place(path)) or lacks(_place(path))]
+        left = set(gone)
+        found = [_place(path) for path in watched if path not in left]
         for path in paths:
             if os.path.isdir(path):
                 found += [os.path.abspath(inside) for inside in _binaries_of(path)]
@@ -335,9 +336,18 @@ def _take_out(store: FunctionStore, files: Sequence[IndexedFile], progress: Prog
 
 def _below(known: dict[str, IndexedFile], paths: Sequence[str]) -> list[str]:
     """The files of the index at or below some paths; below an archive are its members."""
-    places = [spelled(os.path.abspath(path)) for path in paths]
-    begins = tuple(place + end for place in places for end in (os.sep, "("))
-    return [name for name in known if name in places or name.startswith(begins)]
+    places = {spelled(os.path.abspath(path)) for path in paths}
+    begins = tuple(place + os.sep for place in places)
+    return [
+        name
+        for name in known
+        if name in places or name.startswith(begins) or not places.isdisjoint(_holders(name))
+    ]
+
+
+def _holders(name: str) -> set[str]:
+    """The file of a member: by its name, which its file's being gone leaves, or by what lies there."""
+    return {file_of(name), split_member(_place(name))[0]} - {name}
 
 
 def _place(name: str) -> str:

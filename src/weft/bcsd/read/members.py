@@ -31,7 +31,7 @@ _CPUS = {0x01000007: "X86_64", 0x0100000C: "ARM64"}
 _MOST_SLICES = 30
 
 
-_MEMBER = re.compile(r"(.+?\.(?:a|lib))\(.+\)")
+_MEMBER = re.compile(r"(.+?\.(?:a|lib))\(.+\)", re.IGNORECASE)
 _SLICE_NAMES = frozenset(name for names in FAMILIES.values() for name in names)
 
 
@@ -109,6 +109,8 @@ def holds_code(content: memoryview) -> bool:
     order = ">" if head[5] == 2 else "<"
     table = struct.unpack_from(f"{order}{'Q' if wide else 'I'}", head, 40 if wide else 32)[0]
     size, count = struct.unpack_from(f"{order}HH", head, 58 if wide else 46)
+    if size < (64 if wide else 40):
+        return True  # a damaged header: what reads it says so
     if table and not count:
         # More sections than the header counts: the first one's size says how many.
         first = bytes(content[table:][: 64 if wide else 40])
@@ -144,6 +146,18 @@ def content_of(path: str) -> memoryview:
     if found is None:
         raise InputError(f"no member {wanted!r}", where=place)
     return content[found.start : found.start + found.size]
+
+
+def lacks(path: str) -> bool:
+    """Whether a path names a member that its file, which can be read, does not hold."""
+    place, wanted = split_member(path)
+    if wanted is None:
+        return False
+    try:
+        stamp = os.stat(place)
+        return wanted not in _members_by_name(place, stamp.st_ino, stamp.st_mtime_ns, stamp.st_size)
+    except (OSError, InputError):
+        return False
 
 
 @lru_cache(maxsize=4)

@@ -21,7 +21,6 @@ from weft.bcsd.read.members import (
     content_of,
     holds_members,
     map_file,
-    members_of,
     split_member,
 )
 from weft.bcsd.read.open import sniff_format
@@ -159,17 +158,6 @@ def is_gone(path: str) -> bool:
     except OSError:
         return False
     return False
-
-
-def has_left(path: str) -> bool:
-    """Whether a path names a member that its file, which can be read, does not hold."""
-    place, member = split_member(path)
-    if member is None:
-        return False
-    try:
-        return path not in members_of(place)
-    except (OSError, WeftError):
-        return False
 
 
 def with_members(path: str) -> list[str]:

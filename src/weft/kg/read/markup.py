@@ -56,7 +56,7 @@ _WORD_BYTES = 256 << 20
 """Most bytes of a Word document's parts, unpacked."""
 _SAID = 200
 """Most characters of a parser's own error that are repeated."""
-_FRONT_MATTER = re.compile(r"---\n(?:#[^\n]*\n)*(?:---\n|[\w\"'-][^\n:]*:(?:\s|$))")
+_FRONT_MATTER = re.compile(r"---\n(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*(?:---\n|[\w\"'-][^\n:]*:(?:\s|$))")
 """Fields between rules; a text that begins with a rule is none."""
 _REMARKS = 3
 """Most remarks of a parser that an error repeats."""
