@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from random import Random
 
 import pytest
@@ -44,6 +45,12 @@ def test_an_end_of_a_line_is_one_however_it_is_written(end: str) -> None:
 def test_a_sentence_is_not_cut_in_a_name(text: str, second: str | None) -> None:
     starts = sentence_starts(text)
     assert [text[start:].split()[0] for start in starts[1:]] == ([] if second is None else [second])
+
+
+def test_empty_lines_take_time_in_proportion_to_their_number() -> None:
+    begun = time.process_time()
+    assert sentence_starts("One.\n" + "\r\n " * 50_000 + "Two.") == (0, 150_005)
+    assert time.process_time() - begun < 5
 
 
 def test_a_document_in_paragraphs_keeps_its_mentions() -> None:

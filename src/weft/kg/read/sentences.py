@@ -38,8 +38,10 @@ def sentence_starts(text: str) -> tuple[int, ...]:
     A full stop ends no sentence after an abbreviation or initials, and no mark does before a lower-case letter.
     """
     starts = [0]
+    after = 0
     for match in _END.finditer(text):
-        after = match.end()
+        # White space behind an earlier mark was walked already.
+        after = max(after, match.end())
         while after < len(text) and text[after].isspace():
             after += 1
         mark = match[0][0]
