@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from absa_base_told import agreement, by_folds, keep, taught_by, without_fold
+from absa_base_told import TOLD, agreement, by_folds, keep, taught_by, without_fold
 from absa_restaurants import Parts, as_corpus, parts
 
 from weft.absa.config import ModelOptions
@@ -170,7 +170,7 @@ def folded(
         return results
     answers = by_folds((own, others), many, teacher)
     results["unseen train texts"] = agreement(own, answers, found.train.polarities)
-    keep(arguments.out, [*own, *others], answers)
+    keep(arguments.out / TOLD, [*own, *others], answers)
     return results
 
 

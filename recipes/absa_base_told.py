@@ -53,19 +53,19 @@ def questions_of(sentences: Sequence[Sentence]) -> list[tuple[str, Context]]:
 
 def taught_by(path: Path, sentences: Sequence[Sentence]) -> Told:
     """A model's answers, or those of the teachers that have not seen the texts (a folder that ``--folds`` wrote)."""
-    folds = path / TOLD
-    if folds.exists():
-        with np.load(folds) as told:
-            asked, answers = told["asked"].tolist(), told["answers"]
-        if asked != lines_of(sentences):
-            raise SystemExit(f"{folds} is about other texts; train its teachers anew with --folds")
-        return Told(sentences, answers, load(path / FIRST))
-    asker = load(path)
-    kept = path.parent / f"told-{len(sentences)}.npz"
+    if (path / TOLD).exists():
+        return Told(sentences, _read(path / TOLD, sentences), load(path / FIRST))
+    asker, kept = load(path), path.with_name(f"{path.name}-{TOLD}")
     if not kept.exists():
-        np.savez(kept, answers=np.concatenate(asker.answer(sentences)).astype(np.float32))
-    with np.load(kept) as told:
-        return Told(sentences, told["answers"], asker)
+        keep(kept, sentences, asker.answer(sentences))
+    return Told(sentences, _read(kept, sentences), asker)
+
+
+def _read(file: Path, sentences: Sequence[Sentence]) -> np.ndarray:
+    with np.load(file) as told:
+        if told["asked"].tolist() != lines_of(sentences):
+            raise SystemExit(f"{file} is about other texts; take it away, and the teachers are asked anew")
+        return np.asarray(told["answers"])
 
 
 def by_folds(
@@ -93,11 +93,11 @@ def without_fold(parts: Sequence[Sequence[Sentence]], many: int, fold: int) -> l
     return [[s for n, s in enumerate(part) if n % many != fold] for part in parts]
 
 
-def keep(folder: Path, sentences: Sequence[Sentence], answers: Sequence[np.ndarray]) -> None:
-    """Store what the teachers of ``--folds`` said; the file has its name when it is whole."""
-    part = folder / f"part-{TOLD}"
+def keep(file: Path, sentences: Sequence[Sentence], answers: Sequence[np.ndarray]) -> None:
+    """Store what teachers said; the file has its name when it is whole."""
+    part = file.with_name(f"part-{file.name}")
     np.savez(part, answers=np.concatenate(answers).astype(np.float32), asked=np.array(lines_of(sentences)))
-    part.rename(folder / TOLD)
+    part.rename(file)
 
 
 def lines_of(sentences: Sequence[Sentence]) -> list[str]:

@@ -62,7 +62,7 @@ def test_what_folds_said_is_learnt_and_of_other_texts_refused(told, corpus, make
     save(tmp_path / told.FIRST, asker)
     sentences = list(corpus.sentences)
     answers = asker.answer(sentences)
-    told.keep(tmp_path, sentences, answers)
+    told.keep(tmp_path / told.TOLD, sentences, answers)
     assert [file.name for file in tmp_path.glob("*.npz")] == [told.TOLD]
     teacher = told.taught_by(tmp_path, sentences)
     turned = sentences[::-1]
@@ -72,6 +72,12 @@ def test_what_folds_said_is_learnt_and_of_other_texts_refused(told, corpus, make
     )
     with pytest.raises(SystemExit, match="about other texts"):
         told.taught_by(tmp_path, turned)
+    # A model is asked once, and of what it was asked about.
+    alone = told.taught_by(tmp_path / told.FIRST, sentences)
+    torch.testing.assert_close(alone.represent(turned), teacher.represent(turned))
+    assert (tmp_path / told.FIRST).with_name("model-told.npz").exists()
+    with pytest.raises(SystemExit, match="about other texts"):
+        told.taught_by(tmp_path / told.FIRST, turned)
     agreed = told.agreement(sentences, [np.eye(3)[[1, 0]]] * 8, corpus.polarities)
     gold = [p for s in sentences for p in s.polarities]
     right = sum(a == b for a, b in zip(gold, ["positive", "none"] * 8, strict=True)) / len(gold)

@@ -153,7 +153,7 @@ def _csv(
     _require(header, columns, path)
     number = empty = 0
     while True:
-        before = reader.line_num
+        before, lost = reader.line_num, 0
         problem, fields = None, list[str]()
         try:
             fields = next(reader)
@@ -161,7 +161,8 @@ def _csv(
             return
         except csv.Error as error:
             problem = f"not CSV: {error}"
-            if reader.line_num > before + 1:
+            lost = max(0, reader.line_num - before - 1)
+            if lost:
                 problem += (
                     f"; lines {before + 1} to {reader.line_num} are lost, a quote in them is not closed"
                 )
@@ -176,9 +177,8 @@ def _csv(
         if problem is None and len(fields) != len(header):
             problem = f"{counted(len(fields), 'field')}; the header has {len(header)}"
         yield TableRow(number, {} if problem else dict(zip(header, fields, strict=True)), problem)
-        if problem and problem.startswith("not CSV"):
-            # Each line that was lost is taken for a row, so that the rows behind it keep their numbers.
-            number += max(0, reader.line_num - before - 1)
+        # Each line that was lost is taken for a row, so that the rows behind it keep their numbers.
+        number += lost
 
 
 def _separator(line: str, columns: Sequence[str], separators: Sequence[str]) -> str:

@@ -31,13 +31,7 @@ from weft.bcsd.read.names import place_of, spelled
 from weft.bcsd.represent.calls import CALLS_VERSION
 from weft.bcsd.represent.inlined import INLINED_VERSION
 from weft.bcsd.use.embed_files import Embedding, embed_each, embedder_of
-from weft.bcsd.use.extract_files import (
-    find_binaries,
-    hash_file,
-    is_gone,
-    sort_out,
-    with_members,
-)
+from weft.bcsd.use.extract_files import find_binaries, hash_file, is_gone, sort_out, with_members
 from weft.bcsd.use.remarks import NOT_LIFTED, OTHER_EXTRACTOR, OTHER_VERSION
 from weft.errors import InputError, StoreError, WeftError
 from weft.platform.files import make_folder
@@ -103,7 +97,7 @@ def add(paths: Sequence[str], folder: Path, options: Embedding, progress: Progre
     with writing(folder, options, create=lambda: _any_read(changes)) as store:
         for change in changes:
             progress(change)
-        places = list(dict.fromkeys(map(os.path.abspath, files)))
+        places = [os.path.abspath(path) for path in files]
         changes += _embed_into(store, places, in_step(folder, options), progress)
     return changes
 

@@ -14,16 +14,15 @@ from weft.bcsd.index.store import FunctionStore
 from weft.bcsd.index.update import in_step, writing
 from weft.bcsd.libraries.apt import Apt, parse_request
 from weft.bcsd.libraries.debian import Package, read_package, unpack_libraries
-from weft.bcsd.read.members import binaries_of, holds_members, map_file
-from weft.bcsd.read.open import sniff_format
 from weft.bcsd.use.embed_files import Embedding, embed_each
+from weft.bcsd.use.extract_files import code_members
 from weft.errors import StoreError, WeftError
 from weft.platform.files import make_folder, write_json
 from weft.platform.reading import read_object
 
 #: In the folder of an index: the packages that are in it, whole.
-_SCRIPT = b"/* GNU ld script"
 FILE_NAME = "packages.json"
+_SCRIPT = b"/* GNU ld script"
 
 
 class Built(NamedTuple):
@@ -185,15 +184,11 @@ def _unpack(text: str, path: Path, folder: Path, done: dict[str, Any]) -> Built 
 
 def _objects(library: Path) -> list[str]:
     """A library's objects. An archive without any, as glibc's ``libpthread.a``, and a script for ld have none."""
-    try:
-        content = map_file(str(library))
-        if bytes(content[: len(_SCRIPT)]) == _SCRIPT:
-            return []
-        if holds_members(bytes(content[:8])):
-            return binaries_of(content, str(library), lambda head: sniff_format(head) is not None)
-    except (OSError, WeftError):
-        pass  # listed as it is, it will be reported
-    return [str(library)]
+    found = code_members(str(library))
+    if found is not None:
+        return found
+    with library.open("rb") as file:
+        return [] if file.read(len(_SCRIPT)) == _SCRIPT else [str(library)]
 
 
 def _embed(waiting: Sequence[_Waiting], store: FunctionStore, options: Embedding) -> Iterator[Built]:

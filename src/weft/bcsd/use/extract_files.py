@@ -162,15 +162,18 @@ def is_gone(path: str) -> bool:
 
 def with_members(path: str) -> list[str]:
     """A file, or the binaries among its members where it is made of them."""
+    return code_members(path) or [path]
+
+
+def code_members(path: str) -> list[str] | None:
+    """The binaries among a file's members; None where it is not made of members, or nobody can tell."""
     try:
         with open_input(path) as file:
             if not holds_members(file.read(8)):
-                return [path]
-        content = map_file(path)
-        return binaries_of(content, path, lambda head: sniff_format(head) is not None) or [path]
+                return None
+        return binaries_of(map_file(path), path, lambda head: sniff_format(head) is not None)
     except (OSError, WeftError):
-        # Listed as it is, it will be reported.
-        return [path]
+        return None  # as it is, it will be reported
 
 
 def _is_binary(path: str) -> bool:

@@ -16,7 +16,7 @@ from weft.errors import ConfigError, InputError, counted
 from weft.kg.dataset.chunks import Chunk, add_facts, cut, make_chunk
 from weft.kg.dataset.overlap import Overlap
 from weft.kg.dataset.split import TRAIN, part_of
-from weft.kg.dataset.tables import TEXT_TABLES, TableWriter, complete
+from weft.kg.dataset.tables import TEXT_ALONE, TableWriter, complete
 from weft.kg.dataset.tokens import CodeTokenizer, Tokens
 from weft.kg.languages import find_language
 from weft.kg.languages.language import Language, ParsedFile, Stubs
@@ -144,7 +144,7 @@ def build_code(
             per_package[package] += len(chunks)
             writer.add(document.path, document.module, TRAIN, document.text, chunks)
     funnel.counts["chunks"] = writer.chunks
-    complete(output, tokenizer, spoken.schema, TEXT_TABLES)
+    complete(output, tokenizer, spoken.schema, TEXT_ALONE)
     funnel.save(output / "build.json", asdict(config))
     return funnel
 

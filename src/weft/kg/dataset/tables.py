@@ -73,9 +73,9 @@ SCHEMAS = {"documents": DOCUMENTS, "chunks": CHUNKS, "triples": TRIPLES}
 TEXT_CHUNKS = CHUNKS.append(pa.field("cases", pa.list_(pa.uint8())))
 TEXT_SCHEMAS = {**SCHEMAS, "chunks": TEXT_CHUNKS, "mentions": MENTIONS, "facts": FACTS}
 """Tables of a data set of text: where each entity is mentioned, and what is known of whole documents."""
-_ROWS = 20_000
-TEXT_TABLES = ("mentions.parquet", "facts.parquet", "entities.json")
+TEXT_ALONE = (*(f"{name}.parquet" for name in TEXT_SCHEMAS if name not in SCHEMAS), "entities.json")
 """Files of a data set of text that one of code has not."""
+_ROWS = 20_000
 
 
 class TableWriter:
