@@ -296,16 +296,15 @@ class WeftAbsa(nn.Module):
     @torch.no_grad()
     def _read_aspects(self, questions: Questions) -> Tensor:
         """``(aspects, hidden)`` by the frozen stack; in training each is read once."""
-        rows = [
-            tuple(ids[mask].tolist())
-            for ids, mask in zip(questions.aspect_ids, questions.aspect_mask, strict=True)
-        ]
-        fresh = [number for number, row in enumerate(rows) if not self.training or row not in self._told]
+        ids, mask = questions.aspect_ids, questions.aspect_mask
+        if not self.training:
+            return self.read_words(ids, mask)
+        # Copied to the host at once: on a GPU each copy is a wait.
+        padded = torch.where(mask, ids, -1).tolist()
+        rows = [tuple(number for number in row if number >= 0) for row in padded]
+        fresh = [number for number, row in enumerate(rows) if row not in self._told]
         if fresh:
-            ids, mask = questions.aspect_ids[fresh], questions.aspect_mask[fresh]
-            found = self.read_words(ids, mask)
-            if not self.training:
-                return found
+            found = self.read_words(ids[fresh], mask[fresh])
             self._told.update((rows[number], state) for number, state in zip(fresh, found, strict=True))
         return torch.stack([self._told[row] for row in rows])
 
