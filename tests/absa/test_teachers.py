@@ -11,6 +11,7 @@ from weft.absa.learn.loss import Heard, contrast_weights, taught, weighted_loss
 from weft.absa.learn.training import Learning, train
 from weft.absa.records import UNKNOWN, Context, Corpus, Sentence
 from weft.absa.represent.batch import UNLABELLED
+from weft.absa.use.store import load, save
 from weft.errors import ConfigError, InputError
 from weft.train import TrainConfig
 
@@ -50,6 +51,34 @@ def test_a_teacher_is_followed(start, corpus):
         train(corpus, start, options(), settings(), teacher=teacher)
     with pytest.raises(ConfigError, match=r"teachers: 0, distillation: 0\.5"):
         train(corpus, start, options(), settings(), learning=Learning(distillation=0.5))
+
+
+def test_a_teacher_reads_an_aspect_once(start, corpus, tmp_path, monkeypatch):
+    # The frozen stack says of an aspect what it said in the last batch.
+    opened = {"open_aspects": True, "aspect_dropout": 0.0, "frozen_layers": 1, "similarity_layers": 2}
+    save(tmp_path, train(corpus, start, options(**opened), settings(epochs=1)).asker)
+    teacher = load(tmp_path)
+    sentences = list(corpus.sentences)
+    before = teacher.logits(teacher.represent(sentences))
+    read: list[int] = []
+    read_words = teacher.module.read_words
+
+    def counted(ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        read.append(len(ids))
+        return read_words(ids, mask)
+
+    monkeypatch.setattr(teacher.module, "read_words", counted)
+    train(
+        corpus,
+        start,
+        options(**opened),
+        settings(epochs=3),
+        learning=Learning(distillation=1.0),
+        teacher=teacher,
+    )
+    assert sum(read) == len(corpus.aspects)
+    torch.testing.assert_close(teacher.logits(teacher.represent(sentences)), before)
+    assert sum(read) == len(corpus.aspects)
 
 
 def test_several_teachers_teach_their_mean():

@@ -17,6 +17,7 @@ from weft.absa.learn.blank import fit_blank
 from weft.absa.learn.loss import Heard, class_weights, contrast_weights, disagreement
 from weft.absa.learn.similarity import fit_similarity
 from weft.absa.model.build import build_model
+from weft.absa.model.weft_absa import WeftAbsa
 from weft.absa.records import Corpus, Sentence
 from weft.absa.represent.batch import Pairs, Questions, Representation
 from weft.absa.use.asker import Asker
@@ -240,6 +241,8 @@ def course(
 
     for each in teachers:
         each.to(device)
+        if isinstance(each, Asker) and isinstance(each.module, WeftAbsa):
+            each.module.keeps_aspects = True
 
     def finish(_history: History) -> dict[str, float]:
         asker.module.eval()

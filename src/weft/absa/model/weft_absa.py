@@ -84,6 +84,8 @@ class WeftAbsa(nn.Module):
         encoder: A pretrained encoder; a random one of ``config.encoder`` where None.
 
     Attributes:
+        keeps_aspects: Whether what the frozen stack makes of an aspect is kept for the next batch out of training, too:
+            for a model whose weights stay as they are, such as a teacher.
         learning_rate_scales: η, w and b are of order 1 to 10 and start at 0. At the encoder's rate they get to 0.07.
             With ``open_aspects``, where a text is seen a few times only, the target's mark and distance are faster
             too.
@@ -126,6 +128,7 @@ class WeftAbsa(nn.Module):
             part.requires_grad_(False)
         own = self.encoder.layers[first : first + options.term_layers]
         self.terms = TermTagger(shape, [*own]) if options.term_layers else None
+        self.keeps_aspects = False
         self._told: dict[tuple[int, ...], Tensor] = {}
 
     def _frozen(self) -> list[nn.Module]:
@@ -295,9 +298,9 @@ class WeftAbsa(nn.Module):
 
     @torch.no_grad()
     def _read_aspects(self, questions: Questions) -> Tensor:
-        """``(aspects, hidden)`` by the frozen stack; in training each is read once."""
+        """``(aspects, hidden)`` by the frozen stack; in training, or where they are kept, each is read once."""
         ids, mask = questions.aspect_ids, questions.aspect_mask
-        if not self.training:
+        if not self.training and not self.keeps_aspects:
             return self.read_words(ids, mask)
         # Copied to the host at once: on a GPU each copy is a wait.
         padded = torch.where(mask, ids, -1).tolist()
