@@ -15,6 +15,7 @@ from tests.attention.cases import CASES, Case, arguments, operands, tensors
 from weft.attention import Decay, Prefix, Quasi, Terms, attend
 from weft.attention.chunks import CHUNK_BYTES
 from weft.attention.operation import cpu_multiplies_bf16
+from weft.attention.sdpa import without_plans
 from weft.errors import ConfigError, DtypeError, NonFiniteError, ShapeError
 
 PATHS = ("reference", "chunked", "sdpa")
@@ -264,3 +265,14 @@ def test_bad_input_is_named(qkv, name):
     call, error, message = BAD[name]
     with pytest.raises(error, match=message):
         call(*qkv)
+
+
+def test_no_plan_is_made_for_a_shape():
+    # cuDNN makes one for every new shape, and each batch of texts has its own.
+    before = torch.backends.cuda.cudnn_sdp_enabled()
+    with without_plans(torch.device("cuda")):
+        assert not torch.backends.cuda.cudnn_sdp_enabled()
+        assert torch.backends.cuda.math_sdp_enabled()
+    assert torch.backends.cuda.cudnn_sdp_enabled() == before
+    with without_plans(torch.device("cpu")):
+        assert torch.backends.cuda.cudnn_sdp_enabled() == before
