@@ -120,6 +120,26 @@ def test_a_layer_is_the_layer(shape, length, padded):
                 assert torch.equal(again[1, :3], found[1, :3])
 
 
+@pytest.mark.parametrize("length", [5, 24])
+def test_a_row_that_sees_nothing_is_a_number(shape, length):
+    layer = EncoderLayer(shape).eval()
+    hidden = torch.randn(2, length, shape.hidden_size)
+    mask = torch.ones(2, length, dtype=torch.bool)
+    mask[1] = False
+    with torch.no_grad():
+        found, _ = AnsweringLayer(layer, "bf16")(hidden, mask)
+        expected, _ = layer(hidden, mask)
+    assert torch.allclose(found, expected, atol=0.06)
+
+
+@pytest.mark.parametrize("length", [5, 24, 100])
+def test_a_mask_lies_where_its_text_lies(shape, length):
+    layer = AnsweringLayer(EncoderLayer(shape).eval(), "bf16")
+    query, key, value = torch.empty(3, 2, shape.num_attention_heads, length, 8, device="meta")
+    mask = torch.ones(2, length, dtype=torch.bool, device="meta")
+    assert layer._attend(query, key, value, mask).device.type == "meta"
+
+
 @pytest.mark.parametrize("kind", ["weft-absa", "pair"])
 def test_answers_stay_and_the_model_is_left_alone(make, kind):
     asker = make(kind, target_layers=1) if kind == "weft-absa" else make(kind)

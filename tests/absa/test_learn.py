@@ -1,5 +1,6 @@
 """Training: every kind learns a tiny set, listens to what it is asked, stops, resumes, and is taught."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from weft.absa.learn.loss import (
     weighted_loss,
 )
 from weft.absa.learn.setup import DataFiles, Setup, fixed_targets
-from weft.absa.learn.training import Learning, split, train
+from weft.absa.learn.training import Learning, course, split, train
 from weft.absa.read.labelled import Columns
 from weft.absa.read.semeval import TERM_ASPECT
 from weft.absa.records import SEMEVAL_POLARITIES, Context, Corpus, Sentence
@@ -57,6 +58,22 @@ def test_the_same_seed_gives_the_same_model(start, corpus):
     )
     assert first == second
     assert first != train(corpus, start, options(), settings(epochs=2, seed=4)).history.losses
+
+
+def test_each_process_has_its_share(start, corpus, monkeypatch):
+    def plan():
+        _, lessons = course(corpus, start, options(), settings(batch_size=4))
+        assert lessons.batches.rank == lessons.batches.plan.rank
+        return lessons.batches.plan.epoch(0)
+
+    whole = plan()
+    shares = []
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    for rank in range(2):
+        monkeypatch.setenv("RANK", str(rank))
+        shares.append(plan())
+    assert [sorted(first + second) for first, second in zip(*shares, strict=True)] == [*map(sorted, whole)]
+    assert all(len(part) == 2 for share in shares for part in share)
 
 
 def test_early_stopping_and_the_best_weights(start, corpus):
@@ -311,6 +328,28 @@ def test_a_setup_from_file_to_model(bert_directory, labelled_csv, tmp_path):
     assert 0.019 <= asker.config.temperature <= 50.001  # the bounds of the fit
     assert outcome.results["nll"] > 0
     assert outcome.problems == ()
+
+
+def test_a_run_is_taken_up_with_the_same_data_and_loss(bert_directory, labelled_csv, tmp_path):
+    table = Path(shutil.copy(labelled_csv, tmp_path))
+    setup = Setup(
+        data=DataFiles(str(table), columns=Columns(target="target")),
+        out=tmp_path / "out",
+        start=str(bert_directory),
+        model=options(),
+        train=settings(epochs=1),
+    )
+    run_setup(setup)
+    moved = table.rename(tmp_path / "moved.csv")
+    data = replace(setup.data, train=str(moved))
+    # Where the file lies, and how the model is stored, is no part of what was learnt.
+    assert run_setup(replace(setup, data=data, int8=True)).history.losses == []
+    with pytest.raises(ConfigError, match="other settings or data: learning"):
+        run_setup(replace(setup, data=data, learning=Learning(label_smoothing=0.2)))
+    text = moved.read_text(encoding="utf-8")
+    moved.write_text(text.replace("positive", "?").replace("negative", "positive").replace("?", "negative"))
+    with pytest.raises(ConfigError, match="other settings or data: data"):
+        run_setup(replace(setup, data=data))
 
 
 def test_a_setup_that_goes_on_from_a_model(bert_directory, labelled_csv, tmp_path):

@@ -94,6 +94,28 @@ def test_a_broadcast_factor_gets_the_summed_gradient(qkv, shape, mode):
     torch.testing.assert_close(*results, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("shape", [(1, 3, 6, 6), (2, 1, 6, 6), (1, 1, 1, 6)])
+@pytest.mark.parametrize("mode", ["scores", "weights"])
+def test_what_a_broadcast_factor_gets_is_summed_over_chunks(qkv, shape, mode, monkeypatch):
+    # A chunk that holds one entry has the shape of what it adds to.
+    monkeypatch.setattr("weft.attention.chunked.CHUNK_BYTES", {"cpu": 1, "cuda": 1})
+    test_a_broadcast_factor_gets_the_summed_gradient(qkv, shape, mode)
+
+
+@pytest.mark.parametrize("mode", ["scores", "weights"])
+@pytest.mark.parametrize("shape", [(2, 3, 6, 1), (1, 1, 1, 1)])
+def test_a_factor_or_mask_may_be_broadcast_over_the_keys_beside_a_prefix(qkv, shape, mode):
+    factor = torch.rand(shape, dtype=torch.float64).add_(0.1)
+    prefix = Prefix(draw(2, 3, 1, 4, seed=5), draw(2, 3, 1, 4, seed=6))
+    mask = torch.tensor([True, True, False, True, True, True])[None, None, :, None].expand(2, 1, 6, 1)
+    terms = Terms(prefix=prefix, decay=Decay(factor, mode))
+    expected, _ = attend(*qkv, mask=mask, terms=terms, path="reference")
+    torch.testing.assert_close(attend(*qkv, mask=mask, terms=terms)[0], expected, rtol=0, atol=1e-12)
+    alone, _ = attend(*qkv, mask=mask, terms=Terms(prefix=prefix), path="sdpa")
+    expected, _ = attend(*qkv, mask=mask, terms=Terms(prefix=prefix), path="reference")
+    torch.testing.assert_close(alone, expected, rtol=0, atol=1e-12)
+
+
 def test_queries_and_keys_may_differ_in_length(qkv):
     q = qkv[0][:, :, :2]
     outputs = [attend(q, *qkv[1:], path=path)[0] for path in PATHS]

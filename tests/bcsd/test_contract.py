@@ -10,7 +10,15 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from weft.bcsd.learn.contract import Collator, build, contract_batch, embed, load, with_features
+from weft.bcsd.learn.contract import (
+    Collator,
+    build,
+    contract_batch,
+    course,
+    embed,
+    load,
+    with_features,
+)
 from weft.bcsd.learn.sampling import SamplingConfig
 from weft.bcsd.learn.setup import Setup
 from weft.bcsd.learn.training import Learning
@@ -94,6 +102,23 @@ def test_a_run_learns_and_saves_the_model(labelled, arrays, tmp_path) -> None:
     assert set(model.state_dict()) == set(first)
     assert embed(setup.model, model, arrays).shape == (len(arrays), 16)
     assert ("recall" not in outcome.results) == (labelled.filter(pc.field("role") == "valid").num_rows == 0)
+
+
+def test_each_process_has_its_share(labelled, tmp_path, monkeypatch) -> None:
+    sampling = SamplingConfig(groups=4, steps_per_epoch=3, min_blocks=2)
+
+    def plan() -> list[list[int]]:
+        lessons = course(SMALL, labelled, sampling, Learning(), TrainConfig(steps=1), tmp_path)
+        assert lessons.batches.rank == lessons.batches.plan.rank
+        return lessons.batches.plan.epoch(0)
+
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    shares = []
+    for rank in range(2):
+        monkeypatch.setenv("RANK", str(rank))
+        shares.append(plan())
+    assert [len(rows) for share in shares for rows in share] == [4] * 6  # two of four groups, two rows each
+    assert all(set(first).isdisjoint(second) for first, second in zip(*shares, strict=True))
 
 
 def test_kinds_that_are_none() -> None:

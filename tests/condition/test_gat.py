@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
+from torch.overrides import TorchFunctionMode
 
 from weft.condition import AttentionPooling, GATEncoder, GATLayer, IncomingEdges, segment_softmax
 from weft.errors import ConfigError, DtypeError, GraphError, InputError, ShapeError
@@ -339,3 +340,22 @@ def test_types_for_an_untyped_encoder_are_refused() -> None:
     encoder = GATEncoder(INPUT, 8, 4)
     with pytest.raises(InputError, match="edge_type for an encoder built without edge types"):
         encoder(torch.ones(1, INPUT), long([0], [0]), long(0), long(0))
+
+
+def test_pooling_of_many_nodes_goes_on_growing_in_half_precision() -> None:
+    # Parts of 1/3000 vanish beside a sum of .125 in bfloat16, in whose precision a GPU adds.
+    pooling = AttentionPooling(4, 3).bfloat16()
+    added: list[torch.dtype] = []
+
+    class Adds(TorchFunctionMode):
+        def __torch_function__(self, function, types, arguments=(), options=None):
+            if function is torch.Tensor.index_add:
+                added.append(arguments[-1].dtype)
+            return function(*arguments, **(options or {}))
+
+    x = torch.ones(3000, 4, dtype=torch.bfloat16)
+    with Adds():
+        pooled = pooling(x, torch.zeros(3000, dtype=torch.int64), 1)
+    assert set(added) == {torch.float32}
+    assert pooled.dtype == torch.bfloat16
+    torch.testing.assert_close(pooled, pooling.value(x[:1]), rtol=0.02, atol=0.02)

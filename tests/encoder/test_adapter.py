@@ -136,6 +136,8 @@ def test_what_the_interface_cannot_carry_is_refused():
 
     with pytest.raises(ConfigError, match="ReadsHidden in a transformers model"):
         TransformersAdapter(bert(), Stack([prefix(), ReadsHidden()]))
+    with pytest.raises(ConfigError, match="the model is a decoder"):
+        TransformersAdapter(bert("LMHeadModel", is_decoder=True), prefix())
     with pytest.raises(ConfigError, match="model_type is 'distilbert'; it must be one of bert, roberta"):
         TransformersAdapter(
             transformers.DistilBertModel(transformers.DistilBertConfig(dim=16, n_heads=2)), prefix()

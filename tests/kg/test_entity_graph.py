@@ -214,6 +214,22 @@ def test_windows_cover_all_chunks_and_overlap() -> None:
     assert windows([600, 10], 512) == [(0, 1), (1, 2)]
 
 
+def test_each_process_has_its_share(texts: TextDataset, monkeypatch) -> None:
+    def plan() -> list[list[int]]:
+        model = from_scratch(texts, hidden_size=32, layers=2, heads=2, pair_size=32)
+        lessons = course(model, texts, TrainConfig(steps=1, batch_size=4))
+        assert lessons.batches.rank == lessons.batches.plan.rank
+        return lessons.batches.plan.epoch(0)
+
+    whole = plan()
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    shares = []
+    for rank in range(2):
+        monkeypatch.setenv("RANK", str(rank))
+        shares.append(plan())
+    assert [sorted(first + second) for first, second in zip(*shares, strict=True)] == [*map(sorted, whole)]
+
+
 def test_it_learns_and_shuffled_relations_do_not(texts: TextDataset, tmp_path: Path) -> None:
     config = TrainConfig(
         epochs=12, batch_size=4, learning_rate=3e-3, precision="fp32", device="cpu", threads=1

@@ -268,3 +268,19 @@ def test_a_chunk_gives_the_tensors_of_the_design(dataset: Dataset) -> None:
     every, none = dataset.chain(chunk, several_per_head=True)
     assert len(every.triples) == last - first
     assert not none
+
+
+def test_each_process_has_its_share(dataset: Dataset, small: ModelConfig, monkeypatch) -> None:
+    def batches(size: int) -> list[list[int]]:
+        found = Sampler(dataset.corpus, small, SamplingConfig(batch_size=size)).batches()
+        assert found.rank == found.plan.rank
+        return found.plan.epoch(0)
+
+    whole = batches(4)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    shares = []
+    for rank in range(2):
+        monkeypatch.setenv("RANK", str(rank))
+        shares.append(batches(5))  # which two processes share as four
+    assert [sorted(first + second) for first, second in zip(*shares, strict=True)] == [*map(sorted, whole)]
+    assert all(len(part) == 2 for share in shares for part in share)

@@ -272,3 +272,18 @@ def test_the_weights_can_be_had_and_give_the_output():
     torch.testing.assert_close(merged @ module.output_weights, module(query, key, value, mask))
     with pytest.raises(ShapeError):
         module.attention_weights(query, key[:, :, :4])
+
+
+def test_under_autocast_the_gradients_are_those_of_full_precision():
+    torch.manual_seed(0)
+    module = MultiHeadAttention(D_MODEL, HEADS)
+    x = torch.randn(3, 5, D_MODEL)
+    gradients = []
+    for enabled in (False, True):
+        module.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+            loss = module(x, x, x).float().square().sum()
+        loss.backward()
+        gradients.append(torch.cat([p.grad.flatten() for p in module.parameters()]))
+    assert gradients[1].dtype == torch.float32
+    assert torch.cosine_similarity(*gradients, dim=0) > 0.999

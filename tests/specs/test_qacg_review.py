@@ -355,3 +355,28 @@ def test_folding_the_context_layer_is_exact():
     assert {name for name, _ in conditioner.named_parameters()} | set(conditioner.state_dict()) == names
     conditioner.train()
     assert all(layer.folded is None for layer in conditioner.layers)
+
+
+def test_a_fold_is_of_the_weights_that_there_are():
+    """Other weights, and a training that only sets the mode's attribute, undo it."""
+    torch.manual_seed(0)
+    quasi = QuasiConfig.named("qacg", HIDDEN, HEADS, LAYERS, first_layer=0, initializer_range=0.6)
+    conditioner, other = (QuasiContext(quasi).double().eval() for _ in range(2))
+    for module in (conditioner, other):
+        for parameter in module.parameters():
+            torch.nn.init.normal_(parameter, std=0.5)
+    hidden, context = torch.randn(3, 5, HIDDEN).double(), torch.randn(3, HIDDEN).double()
+    head = torch.randn(3, HEADS, 5, WIDTH).double()
+
+    def query(module):
+        state = module.prepare(QuasiStructure(context, torch.tensor([5, 4, 3])))
+        return module.terms(0, hidden, head, head, state).quasi.query
+
+    conditioner.fold()
+    conditioner.load_state_dict(other.state_dict())
+    assert torch.allclose(query(conditioner), query(other), atol=1e-12)
+    conditioner.fold()
+    for layer in conditioner.layers:
+        layer.training = True
+    query(conditioner).square().sum().backward()
+    assert conditioner.layers[0].context_layer.weight.grad.chunk(2, dim=1)[1].any()

@@ -138,3 +138,15 @@ def test_every_process_draws_numbers_of_its_own(tiny, monkeypatch):
     config = tiny.config(steps=1, seed=10)
     fit(tiny.model(), tiny.batches(config), tiny.loss_step, config, quiet=True)
     assert seeds == [13]
+
+
+def test_batches_cut_for_other_processes_are_refused(tiny, monkeypatch):
+    config = tiny.config()
+    batches = tiny.batches(config, World(1, 2))
+    with pytest.raises(ConfigError, match="cut for 2 processes, and 1 train"):
+        fit(tiny.model(), batches, tiny.loss_step, config, quiet=True)
+
+
+@pytest.mark.parametrize(("examples", "shared"), [(7, 6), (8, 8), (1, 2)])
+def test_examples_that_processes_share_alike(examples, shared):
+    assert World(0, 2).shared(examples) == shared

@@ -261,6 +261,74 @@ def test_a_gradient_that_is_not_finite_is_named(tiny):
         train(tiny, loss_step=lambda model, batch: {"loss": (model.head.weight.sum() * 0).sqrt()})
 
 
+def test_without_a_bound_a_gradient_that_is_not_finite_is_named_too(tiny, tmp_path):
+    count = 0
+
+    def loss_step(model, batch):
+        nonlocal count
+        count += 1
+        loss = tiny.loss_step(model, batch)["loss"]
+        # The loss is a number; its gradient, in the last step, is none.
+        return {"loss": loss + (model.head.weight.sum() * 0).sqrt() if count == 8 else loss}
+
+    with pytest.raises(NonFiniteError, match="grad_norm is nan at step 4"):
+        train(tiny, tmp_path, steps=4, max_grad_norm=None, loss_step=loss_step, evaluate=False)
+    assert not list((tmp_path / "checkpoints").glob("*"))
+
+
+def test_the_best_weights_are_those_of_the_step_that_is_best(tiny, tmp_path):
+    # Killed after a better evaluation and before the next checkpoint; done again, that evaluation is worse.
+    kept = {}
+
+    def evaluation(losses):
+        numbers = iter(losses)
+
+        def evaluate(model):
+            kept[len(kept)] = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+            return {"loss": next(numbers)}
+
+        return evaluate
+
+    class KilledError(Exception):
+        pass
+
+    def killed(model, batch):
+        nonlocal count
+        count += 1
+        if count > 2 * 9:
+            raise KilledError
+        return tiny.loss_step(model, batch)
+
+    count = 0
+    plan = {"steps": 12, "eval_every": 4, "save_every": 6, "patience": None}
+    with pytest.raises(KilledError):
+        train(tiny, tmp_path, evaluate=evaluation([1.0, 0.5]), loss_step=killed, **plan)
+    model, history = train(tiny, tmp_path, evaluate=evaluation([2.0, 3.0]), **plan)
+    assert (history.first_step, history.best_step) == (6, 4)
+    assert all(torch.equal(tensor, kept[0][name]) for name, tensor in model.state_dict().items())
+    assert [path.name for path in tmp_path.glob("best-*")] == ["best-00000004.safetensors"]
+
+
+def test_what_a_run_depends_on_is_the_same_when_it_is_taken_up(tiny, tmp_path):
+    def run(**identity):
+        config = tiny.config(steps=4)
+        return fit(
+            tiny.model(),
+            tiny.batches(config),
+            tiny.loss_step,
+            config,
+            directory=tmp_path,
+            quiet=True,
+            identity=identity,
+        )
+
+    assert run(data="1", learning="2").step == 4
+    with pytest.raises(ConfigError, match="started with other settings or data: data"):
+        run(data="3", learning="2")
+    # What an older version did not note is not missed.
+    assert run(data="1", other="5").losses == []
+
+
 def test_another_config_is_refused_and_a_harmless_change_is_not(tiny, tmp_path):
     with pytest.raises(Interrupted):
         train(tiny, tmp_path, loss_step=stop_after(tiny, 9))

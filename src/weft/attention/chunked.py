@@ -176,7 +176,7 @@ def _new_gradient(name: str, tensor: Tensor, inputs: Inputs, plan: Plan) -> Tens
         for part in plan.parts:
             gradient[part.batch, :, extra + part.keys :] = 0.0
         return gradient
-    if name == "factor" and tensor.shape == (*inputs.query.shape[:3], tokens):
+    if name == "factor" and _is_whole(tensor, inputs, tokens):
         gradient = torch.empty_like(tensor, memory_format=torch.contiguous_format)
         for part in plan.parts:
             gradient[part.batch, ..., part.keys :] = 0.0
@@ -213,16 +213,22 @@ def _backward_chunk(
     if maps.factor is not None:
         d_tokens = d_scores[..., length:]
         if "factor" in gradients:
-            _backward_factor(chunk.of(gradients["factor"]), d_tokens, maps)
+            whole = _is_whole(gradients["factor"], inputs, inputs.keys.shape[2] - length)
+            _backward_factor(chunk.of(gradients["factor"]), d_tokens, maps, whole)
         if plan.decay_mode == "scores":
             d_tokens.mul_(maps.factor)
     _backward_product(plan.scale, chunk, d_scores.to(dtype), inputs, "query", "keys", gradients)
 
 
-def _backward_factor(target: Tensor, d_tokens: Tensor, maps: Maps) -> None:
+def _is_whole(factor: Tensor, inputs: Inputs, tokens: int) -> bool:
+    """Whether F is broadcast over nothing: then each entry belongs to one chunk, which may write it."""
+    return factor.shape == (*inputs.query.shape[:3], tokens)
+
+
+def _backward_factor(target: Tensor, d_tokens: Tensor, maps: Maps, whole: bool) -> None:
     """Gradient of F: dS ⊙ S (on scores) or dS / F (on weights), summed over what F was broadcast over."""
     assert maps.factor is not None
-    if target.shape == d_tokens.shape:
+    if whole:
         if maps.scores is None:
             torch.div(d_tokens, maps.factor, out=target)
         else:

@@ -182,8 +182,11 @@ class AttentionPooling(nn.Module):
 
     def forward(self, x: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
         """Pool nodes ``(num_nodes, input_dim)`` into summaries ``(num_graphs, output_dim)``."""
-        weighed = self.value(x) * self.weights(x, batch, num_graphs).to(x.dtype)[:, None]
-        return weighed.new_zeros(num_graphs, weighed.shape[1]).index_add(0, batch, weighed)
+        # In half precision, sums of many small parts would stop growing.
+        wide = torch.promote_types(x.dtype, torch.float32)
+        weighed = self.value(x).to(wide) * self.weights(x, batch, num_graphs).to(wide)[:, None]
+        total = weighed.new_zeros(num_graphs, weighed.shape[1]).index_add(0, batch, weighed)
+        return total.to(x.dtype)
 
 
 class GATEncoder(nn.Module):

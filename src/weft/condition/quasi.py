@@ -332,10 +332,16 @@ class ContextLayer(nn.Module):
             self.folded = None
         return super().train(mode)
 
+    def _load_from_state_dict(self, *arguments: Any, **options: Any) -> None:
+        self.folded = None  # of the weights before
+        super()._load_from_state_dict(*arguments, **options)
+
     def _queries_and_keys(self, hidden: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
         """C·Z_Qᵀ and C·Z_Kᵀ; the half of W_c that meets E_c is applied once per text, not once per token."""
         of_context, of_hidden = self.context_layer.weight.chunk(2, dim=1)
         constant = F.linear(context, of_context, self.context_layer.bias) + context
+        if self.training:
+            self.folded = None  # the mode may have been set by the attribute
         if self.folded is None:
             mixed = F.linear(hidden, of_hidden) + constant.unsqueeze(1)
             return self.context_query(mixed), self.context_key(mixed)

@@ -169,8 +169,11 @@ class _MultiHead(torch.autograd.Function):
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride] - the base is untyped
         ctx: Any, *grad_outputs: Tensor
     ) -> tuple[Tensor | None, ...]:
-        x_q, x_k, x_v, w_q, w_k, w_v, w_o, query, key, value, weights, merged = ctx.saved_tensors
         (d_y,) = grad_outputs
+        # Under autocast the forward multiplied in half precision, and the backward runs outside of it.
+        x_q, x_k, x_v, w_q, w_k, w_v, w_o, query, key, value, weights, merged = (
+            tensor.to(d_y.dtype) for tensor in ctx.saved_tensors
+        )
         d_w_o = _by_weights(merged, d_y)
         d_o = _split(d_y @ w_o.T, ctx.heads)
         d_a = d_o @ value.transpose(-2, -1)

@@ -58,6 +58,10 @@ class TransformersAdapter(nn.Module):
             raise ConfigError(
                 f"model_type is {model.config.model_type!r}; it must be one of {', '.join(_MODELS)}"
             )
+        if getattr(model.config, "is_decoder", False):
+            raise ConfigError(
+                "the model is a decoder, whose tokens must not see those after them; the adapter is for encoders"
+            )
         _check_conditioner(conditioner)
         model.set_attn_implementation(NAME)
         self.model = model

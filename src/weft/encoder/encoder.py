@@ -15,6 +15,7 @@ from weft.condition.conditioner import Conditioner
 from weft.encoder.checks import check_attention_mask, check_hidden, check_ids, check_pattern
 from weft.encoder.config import EncoderConfig
 from weft.encoder.embeddings import Embeddings, TokenEmbeddings
+from weft.encoder.initialisation import initialise
 from weft.encoder.layer import Condition, EncoderLayer, NeedMaps
 from weft.encoder.relative import RelativeBias
 from weft.encoder.rotary import Rotation, rotation
@@ -79,6 +80,8 @@ class Encoder(nn.Module):
             if config.relative_buckets
             else None
         )
+        if self.relative is not None:
+            initialise(self.relative, config.initializer_range)
         self.conditioner = conditioner
 
     def forward(

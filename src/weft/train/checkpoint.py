@@ -13,6 +13,7 @@ import json
 import re
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,14 @@ class Checkpoints:
             group: load_tensors(self.directory / name / f"{group}.safetensors") for group in content["files"]
         }
         return Checkpoint(name, tensors, content["state"])
+
+    def states(self) -> list[dict[str, Any]]:
+        """The states of all checkpoints, oldest first, as they stand there; without those that are none."""
+        found: list[dict[str, Any]] = []
+        for name in self.names():
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                found.append(dict(json.loads((self.directory / name / "state.json").read_bytes())["state"]))
+        return found
 
     def _damage(self, name: str) -> str | None:
         """What is wrong with a checkpoint; None if nothing is."""

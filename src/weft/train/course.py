@@ -18,6 +18,7 @@ from weft.platform.models import within_memory
 from weft.train.batching import BatchSource
 from weft.train.config import TrainConfig
 from weft.train.distributed import World
+from weft.train.identity import identity_of
 from weft.train.loop import Evaluate, LossStep, fit
 from weft.train.run import History
 
@@ -56,7 +57,12 @@ class Course(Generic[Model, Batch]):
     notes: tuple[str, ...] = ()
 
     def run(
-        self, directory: str | Path | None = None, *, resume: bool | str = True, quiet: bool = True
+        self,
+        directory: str | Path | None = None,
+        *,
+        resume: bool | str = True,
+        quiet: bool = True,
+        identity: Mapping[str, str] | None = None,
     ) -> Outcome:
         """Train and finish; see :func:`weft.train.loop.fit` for what is saved, resumed and raised."""
         history = fit(
@@ -68,6 +74,7 @@ class Course(Generic[Model, Batch]):
             directory=directory,
             resume=resume,
             quiet=quiet,
+            identity=identity,
         )
         return Outcome(history, self.finish(history) if World.launched().first else {}, self.problems)
 
@@ -114,7 +121,7 @@ def run_setup(setup: Setup, *, quiet: bool = True, tell: Callable[[str], None] |
         tell: Called with each of the course's notes, before the first step and in the first process alone.
 
     Raises:
-        ConfigError: A size that nobody means.
+        ConfigError: A size that nobody means; a run in that folder that began with other settings or data.
         LimitError: A model that does not fit into this machine's memory.
     """
     _check_sizes(setup)
@@ -123,7 +130,7 @@ def run_setup(setup: Setup, *, quiet: bool = True, tell: Callable[[str], None] |
     if tell is not None and World.launched().first:
         for line in course.notes:
             tell(line)
-    return course.run(setup.out / "run", quiet=quiet)
+    return course.run(setup.out / "run", quiet=quiet, identity=identity_of(setup))
 
 
 def _check_sizes(settings: Any, before: str = "") -> None:

@@ -81,6 +81,10 @@ class World:
         """
         return device_named(name, self.local_rank)
 
+    def shared(self, examples: int) -> int:
+        """The largest number of examples, up to this one, that all processes share alike; one for each at least."""
+        return max(self.size, examples - examples % self.size)
+
     def mean(self, values: Tensor) -> Tensor:
         """The mean over the processes, in every process."""
         if self.size > 1:

@@ -6,6 +6,7 @@ gradients, update, and what is due (log, evaluation, checkpoint, stop).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
 from itertools import islice
@@ -16,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from weft.errors import CheckpointError, ConfigError, InputError, Interrupted
+from weft.errors import CheckpointError, ConfigError, InputError, Interrupted, counted
 from weft.platform.files import make_folder
 from weft.platform.machine import use_threads
 from weft.platform.processes.lock import locked
@@ -45,6 +46,7 @@ def fit(
     directory: str | Path | None = None,
     resume: bool | str = True,
     quiet: bool = False,
+    identity: Mapping[str, str] | None = None,
 ) -> History:
     """Train a model.
 
@@ -69,6 +71,8 @@ def fit(
         resume: Go on from the newest checkpoint in ``directory``, or from the one named; False insists on
             a directory without any.
         quiet: No progress bar.
+        identity: What model, batches and loss depend on, see :func:`weft.train.identity.identity_of`: kept in the
+            checkpoints, and compared where the run is taken up.
 
     Returns:
         The losses of this call's steps and all evaluations.
@@ -76,8 +80,8 @@ def fit(
     Raises:
         NonFiniteError: A loss, gradient norm or metric that is not finite; step and name are given.
         Interrupted: SIGINT or SIGTERM came; the step was finished and, with a directory, saved.
-        ConfigError: A checkpoint made under another config, a metric that ``evaluate`` does not give, a
-            number of processes other than expected.
+        ConfigError: A checkpoint made under another config or with another identity, a metric that ``evaluate``
+            does not give, a number of processes other than expected, batches that are cut for another number.
         CheckpointError: A damaged checkpoint (the one before it is named), a directory in which another process
             trains.
         OutputError: A directory that cannot be written, a full disk.
@@ -91,7 +95,9 @@ def fit(
     seed_everything(config.seed + world.rank)
     model.to(device)
     optimizer = build_optimizer(model, config, device)
-    run = Run(model, optimizer, config, world, device, place, batches_per_epoch=len(batches))
+    run = Run(
+        model, optimizer, config, world, device, place, batches_per_epoch=len(batches), identity=identity
+    )
     run.resume(resume)
     step_module = _over_processes(_LossModule(model, loss_step), world, device)
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
@@ -126,8 +132,8 @@ def fit(
                     (values["loss"] / len(group)).backward()
                 for name, value in values.items():
                     sums[name] = sums.get(name, 0) + value.detach() / len(group)
-            if config.max_grad_norm is not None:
-                sums["grad_norm"] = nn.utils.clip_grad_norm_(parameters, config.max_grad_norm)
+            # The norm is looked at in any case: what is not finite must not get into a checkpoint.
+            sums["grad_norm"] = nn.utils.clip_grad_norm_(parameters, config.max_grad_norm or math.inf)
             optimizer.step()
             run.step += 1
             journal.step(sums, rate)
@@ -215,6 +221,12 @@ def _groups(
 
 
 def _steps_per_epoch(batches: BatchSource[Any], config: TrainConfig, world: World) -> int:
+    cut_for = getattr(getattr(batches, "plan", None), "world_size", world.size)
+    if cut_for != world.size:
+        raise ConfigError(
+            f"the batches are cut for {counted(cut_for, 'process', 'processes')}, and {world.size} train",
+            hint="make the plan with rank=world.rank, world_size=world.size",
+        )
     counts = world.gather(len(batches))
     if len(set(counts)) > 1:
         raise InputError(

@@ -13,9 +13,11 @@ import torch
 from torch import Tensor, nn
 
 from weft.errors import CheckpointError, ConfigError, NonFiniteError
+from weft.platform.files import writing_to
 from weft.train.checkpoint import Checkpoints, load_tensors, save_tensors
 from weft.train.config import TrainConfig
 from weft.train.distributed import World
+from weft.train.identity import differing as differing_names
 from weft.train.snapshot import (
     load_model_tensors,
     load_optimizer_tensors,
@@ -61,8 +63,9 @@ class Run:
         config: How it is trained.
         world: This process among all.
         device: Where it is trained.
-        directory: Of ``checkpoints/`` and ``best.safetensors``; None keeps the best weights in memory.
+        directory: Of ``checkpoints/`` and ``best-STEP.safetensors``; None keeps the best weights in memory.
         batches_per_epoch: A run cannot be taken up with another number.
+        identity: Nor with what differs from this, name by name.
     """
 
     def __init__(
@@ -75,6 +78,7 @@ class Run:
         directory: Path | None,
         *,
         batches_per_epoch: int,
+        identity: Mapping[str, str] | None = None,
     ) -> None:
         self.model = model
         self.optimizer = optimizer
@@ -83,6 +87,7 @@ class Run:
         self.device = device
         self.directory = directory
         self.batches_per_epoch = batches_per_epoch
+        self.identity = dict(identity or {})
         self.checkpoints = None if directory is None else Checkpoints(directory / "checkpoints", config.keep)
         self.step = 0
         self.first_step = 0
@@ -129,6 +134,7 @@ class Run:
             "config": asdict(self.config),
             "batches_per_epoch": self.batches_per_epoch,
             "processes": self.world.size,
+            "identity": self.identity,
             "step": self.step,
             "finished": self.finished,
             "stale": self.stale,
@@ -139,6 +145,7 @@ class Run:
         }
         tensors = {"model": model_tensors(self.model), "optimizer": optimizer_tensors(self.optimizer)}
         self.checkpoints.save(self.step, tensors, state)
+        self._forget_others()
 
     def resume(self, choice: bool | str) -> None:
         """Take the run up from the newest checkpoint (True) or the one named; False allows none to exist.
@@ -176,8 +183,8 @@ class Run:
             return
         if self._best_weights is not None:
             load_model_tensors(self.model, self._best_weights, "best weights")
-        elif self.directory is not None:
-            path = self.directory / "best.safetensors"
+        elif self.directory is not None and self.best_step is not None:
+            path = self._best_at(self.best_step)
             load_model_tensors(self.model, load_tensors(path), str(path))
 
     def history(self, losses: list[float]) -> History:
@@ -195,7 +202,21 @@ class Run:
                 for name, tensor in model_tensors(self.model).items()
             }
         elif self.world.first:
-            save_tensors(self.directory / "best.safetensors", model_tensors(self.model))
+            save_tensors(self._best_at(self.step), model_tensors(self.model))
+
+    def _best_at(self, step: int) -> Path:
+        """Named by its step: a run that is taken up at an earlier checkpoint finds the best one of that time."""
+        assert self.directory is not None
+        return self.directory / f"best-{step:08d}.safetensors"
+
+    def _forget_others(self) -> None:
+        """Remove the best weights that neither this run nor a checkpoint names any more."""
+        assert self.directory is not None and self.checkpoints is not None
+        named = {self.best_step, *(state.get("best_step") for state in self.checkpoints.states())}
+        kept = {self._best_at(step) for step in named if step is not None}
+        with writing_to(self.directory):
+            for path in set(self.directory.glob("best-*.safetensors")) - kept:
+                path.unlink()
 
     def _check(self, state: Mapping[str, Any], where: str) -> None:
         try:
@@ -209,6 +230,13 @@ class Run:
                     where=where,
                     hint="take it up with the same data and processes, or start in another directory",
                 )
+        others = differing_names(self.identity, state.get("identity") or {})
+        if others:
+            raise ConfigError(
+                f"the run was started with other settings or data: {', '.join(others)}",
+                where=where,
+                hint="take it up with the same, or start in another directory",
+            )
         if differing:
             changes = ", ".join(
                 f"{name} {state['config'].get(name)!r} → {getattr(self.config, name)!r}" for name in differing

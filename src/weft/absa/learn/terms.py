@@ -20,6 +20,7 @@ from weft.errors import ConfigError, InputError, with_article
 from weft.train.batching import Batches, LengthBuckets, pad
 from weft.train.config import TrainConfig
 from weft.train.course import Course
+from weft.train.distributed import World
 
 Span = tuple[int, int]
 
@@ -111,12 +112,10 @@ def train_tagger(
     def collate(indices: list[int], _generator: torch.Generator) -> Tagged:
         return _tagged(asker, [texts[index] for index in indices])
 
-    batches = Batches(
-        LengthBuckets([min(n, limit) for n in lengths], config.batch_size, seed=config.seed),
-        collate,
-        seed=config.seed,
-        prefetch=4,
-    )
+    world, seed = World.launched(), config.seed
+    lengths = [min(length, limit) for length in lengths]
+    plan = LengthBuckets(lengths, config.batch_size, seed=seed, rank=world.rank, world_size=world.size)
+    batches = Batches(plan, collate, seed=seed, rank=world.rank, prefetch=4)
 
     def loss(model: nn.Module, batch: Tagged) -> Mapping[str, Tensor]:
         logits = cast(_Tagging, model)(batch.input_ids, batch.attention_mask)

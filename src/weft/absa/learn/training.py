@@ -187,7 +187,8 @@ def course(
             hint="give both a teacher and Learning.distillation, the weight of its answers, or neither",
         )
     orders = [[each.config.polarities.index(name) for name in corpus.polarities] for each in teachers]
-    seed, device = config.seed, World.launched().device(config.device)
+    world = World.launched()
+    seed, device = config.seed, world.device(config.device)
     torch.manual_seed(seed)
     model_config = AbsaConfig(
         encoder=start.encoder.config,
@@ -216,7 +217,8 @@ def course(
         return Lesson(asker.represent(sentences), seen, counts, torch.tensor(rows) if any(alone) else None)
 
     lengths = [_length(asker.representation, sentence) for sentence in corpus.sentences]
-    batches = Batches(LengthBuckets(lengths, config.batch_size, seed=seed), collate, seed=seed, prefetch=4)
+    plan = LengthBuckets(lengths, config.batch_size, seed=seed, rank=world.rank, world_size=world.size)
+    batches = Batches(plan, collate, seed=seed, rank=world.rank, prefetch=4)
 
     def loss_step(model: torch.nn.Module, lesson: Lesson) -> Mapping[str, Tensor]:
         labels = lesson.questions.labels

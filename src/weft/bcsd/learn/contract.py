@@ -29,6 +29,7 @@ from weft.objective.losses import masked_language_modeling_loss, nt_xent_loss
 from weft.objective.masking import MaskVocabulary, mask_tokens
 from weft.train import Batches, Course, History, TrainConfig
 from weft.train.batching import to_device
+from weft.train.distributed import World
 
 KIND = "bcsd-contract"
 
@@ -116,13 +117,17 @@ class Collator:
         }
 
 
-def loss_step(learning: Learning) -> Callable[[BCSModel, Mapping[str, Any]], Mapping[str, Tensor]]:
-    """Loss = MLM + 0.5 · NT-Xent, as the contract weighs them."""
+def loss_step(
+    learning: Learning, world: World | None = None
+) -> Callable[[BCSModel, Mapping[str, Any]], Mapping[str, Tensor]]:
+    """Loss = MLM + 0.5 · NT-Xent, as the contract weighs them; NT-Xent over the batch of all processes."""
+    world = world or World()
 
     def step(model: BCSModel, batch: Mapping[str, Any]) -> dict[str, Tensor]:
         outputs = model(with_features(model, batch))
         mlm = masked_language_modeling_loss(outputs["mlm_logits"], batch["labels"])
-        contrastive = nt_xent_loss(outputs["embeddings"], batch["pair_labels"], learning.temperature)
+        pairs = world.rows(batch["pair_labels"] + world.rank * len(batch["pair_labels"]))
+        contrastive = nt_xent_loss(world.rows(outputs["embeddings"]), pairs, learning.temperature)
         return {"loss": mlm + CONTRASTIVE_WEIGHT * contrastive, "mlm": mlm, "contrastive": contrastive}
 
     return step
@@ -162,8 +167,10 @@ def course(
     """
     model = build(config)
     arrays = FunctionArrays.from_table(functions)
-    plan = GroupPlan(functions, sampling, seed=train.seed)
-    batches = Batches(plan, Collator(arrays, config, learning), seed=train.seed, prefetch=2)
+    world = World.launched()
+    plan = GroupPlan(functions, sampling, seed=train.seed, rank=world.rank, world_size=world.size)
+    collator = Collator(arrays, config, learning)
+    batches = Batches(plan, collator, seed=train.seed, rank=world.rank, prefetch=2)
     evaluate = None if validation is None else Validation(validation, partial(embed, config))
 
     def finish(_history: History) -> dict[str, float]:
@@ -171,7 +178,7 @@ def course(
         save_model(out, model, values, kind=KIND)
         return {} if evaluate is None else {"recall": evaluate(model.eval())["recall"]}
 
-    return Course(model, batches, loss_step(learning), train, evaluate, finish)
+    return Course(model, batches, loss_step(learning, world), train, evaluate, finish)
 
 
 def load(directory: str | Path) -> BCSModel:

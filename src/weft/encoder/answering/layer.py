@@ -72,13 +72,17 @@ class AnsweringLayer(nn.Module):
         """softmax(Q·Kᵀ)·V, ``(batch, heads, seq, D)``: two batched products beat the fused one in between."""
         bias = None
         if key_mask is not None:
-            bias = torch.zeros(key_mask.shape).masked_fill_(~key_mask, float("-inf"))[:, None, None]
+            bias = query.new_zeros(key_mask.shape).masked_fill_(~key_mask, float("-inf"))[:, None, None]
         if not _FEW_KEYS <= query.shape[2] < _MANY_KEYS:
             return F.scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=1.0)
         scores = query @ key.transpose(2, 3)
         if bias is not None:
             scores += bias
-        return torch.softmax(scores, dim=-1) @ value
+        weights = torch.softmax(scores, dim=-1)
+        if key_mask is not None:
+            # A row that sees no key gives 0, as in attend().
+            weights = weights.masked_fill_(~key_mask.any(dim=1)[:, None, None, None], 0.0)
+        return weights @ value
 
 
 def convert_stack(layers: nn.ModuleList, arithmetic: Arithmetic) -> None:

@@ -20,6 +20,7 @@ from weft.kg.represent.entities import EntityBatch, EntityExample, entity_batch
 from weft.kg.represent.passages import TextDataset
 from weft.train import Course, TrainConfig
 from weft.train.batching import Batches, LengthBuckets, to_device
+from weft.train.distributed import World
 
 WITHOUT_GRAPH: Mapping[str, Any] = {"leaves": False, "context": False, "distances": False, "pair_layers": 0}
 """Choices that leave the encoder, the pooling of mentions, types and products: the control."""
@@ -135,10 +136,11 @@ def course(
         raise InputError("no passage with two entities in the training part", where=str(dataset.folder))
     passages = with_frozen_states(model, passages)
     groups = _together(passages, pairs_together)
-    size = min(config.batch_size, len(groups))
+    world, seed = World.launched(), config.seed
+    size = world.shared(min(config.batch_size, len(groups)))
     # Pairs grow with the square of the entities and cost more than tokens: entities first.
     lengths = [max(1000 * len(item.types) + len(item.ids) for item in group) for group in groups]
-    plan = LengthBuckets(lengths, size, seed=config.seed, drop_last=True)
+    plan = LengthBuckets(lengths, size, seed=seed, rank=world.rank, world_size=world.size, drop_last=True)
 
     def collate(indices: list[int], generator: torch.Generator) -> EntityBatch:
         batch = entity_batch([passage for number in indices for passage in groups[number]])
@@ -156,7 +158,7 @@ def course(
     def loss_on_validation(module: EntityGraphModel) -> Mapping[str, float]:
         return {"loss": mean_loss(module, held_out or passages[:size], size, weight)}
 
-    batches = Batches(plan, collate, seed=config.seed)
+    batches = Batches(plan, collate, seed=seed, rank=world.rank)
     loss = partial(entity_loss, unstated=weight)
     return Course(model, batches, loss, config, evaluate or loss_on_validation)
 

@@ -16,6 +16,7 @@ from weft.kg.represent.entities import EntityBatch, EntityExample, entity_batch
 from weft.objective.losses import IGNORED
 from weft.train import History, TrainConfig, fit
 from weft.train.batching import Batches, LengthBuckets
+from weft.train.distributed import World
 
 
 def gold_spans(example: EntityExample) -> list[Span]:
@@ -73,7 +74,8 @@ def train_mentions(
     if not passages:
         raise InputError("no passage with a mention to train on")
     tagger = Tagger(model)
-    plan = LengthBuckets([len(item.ids) for item in passages], config.batch_size, seed=config.seed)
+    world, lengths = World.launched(), [len(item.ids) for item in passages]
+    plan = LengthBuckets(lengths, config.batch_size, seed=config.seed, rank=world.rank, world_size=world.size)
 
     def collate(indices: list[int], generator: torch.Generator) -> tuple[EntityBatch, Tensor]:
         chosen = [passages[number] for number in indices]
@@ -86,7 +88,7 @@ def train_mentions(
 
     return fit(
         tagger,
-        Batches(plan, collate, seed=config.seed),
+        Batches(plan, collate, seed=config.seed, rank=world.rank),
         loss,
         config,
         evaluate=None if evaluate is None else lambda tagger: evaluate(tagger.model),

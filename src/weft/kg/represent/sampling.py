@@ -16,6 +16,7 @@ from weft.kg.represent.dataset import ClueTable, Corpus
 from weft.kg.represent.given import Clues, attach
 from weft.objective.masking import MaskVocabulary, mask_spans
 from weft.train.batching import Batches, LengthBuckets
+from weft.train.distributed import World
 
 _MULTIPLE = 8
 
@@ -119,13 +120,16 @@ class Sampler:
         # Chunks of as many root columns together, those of similar leaves among them: least padding.
         columns = -(-self.root_lengths // _MULTIPLE) * (self.config.leaf_columns + 1)
         lengths = (columns + self.leaf_lengths)[self.order]
+        world, seed = World.launched(), self.config.seed
         plan = LengthBuckets(
             lengths.tolist(),
-            min(self.config.batch_size, len(self.order)),
-            seed=self.config.seed,
+            world.shared(min(self.config.batch_size, len(self.order))),
+            seed=seed,
+            rank=world.rank,
+            world_size=world.size,
             drop_last=True,
         )
-        return Batches(plan, self._collate, seed=self.config.seed)
+        return Batches(plan, self._collate, seed=seed, rank=world.rank)
 
     def _collate(self, indices: list[int], generator: torch.Generator) -> ChainBatch:
         chunks = self.order[torch.tensor(indices)]
