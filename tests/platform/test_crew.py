@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from weft.errors import InputError, Interrupted, LimitError
+from weft.errors import InputError, Interrupted, LimitError, WeftError
 from weft.platform.processes import Limits
 from weft.platform.processes.crew import Crew, Tell
 
@@ -107,3 +107,38 @@ def test_two_workers_work_side_by_side():
         thread.join()
     assert len(set(found)) == 2
     crew.close()
+
+
+def test_who_waits_when_a_crew_closes_is_told_that_it_was_stopped():
+    crew = Crew(work, 2, Limits(240, ROOM))
+    begun = threading.Barrier(3)
+    told: list[WeftError] = []
+
+    def wait_for(item: Any) -> None:
+        try:
+            crew.run(item, lambda news: begun.wait(240))
+        except WeftError as error:
+            told.append(error)
+
+    threads = [threading.Thread(target=wait_for, args=(("child", 0),)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    begun.wait(240)
+    members = list(crew._members)
+    crew.close()
+    for thread in threads:
+        thread.join(240)
+    assert [type(error) for error in told] == [Interrupted] * 2, told
+    assert [member.connection.closed for member in members] == [True] * 2
+    with pytest.raises(Interrupted):
+        crew.run(("count", 0))
+
+
+def test_a_worker_that_nobody_waits_for_is_ended_with_its_pipes():
+    crew = Crew(work, 2, Limits(240, ROOM))
+    pid = crew.run(("count", 0))
+    (member,) = crew._members
+    crew.close()
+    assert not alive(pid)
+    assert (member.connection.closed, member._lifeline.closed) == (True, True)
+    assert crew._members == set()

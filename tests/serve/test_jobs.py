@@ -111,6 +111,25 @@ def test_a_damaged_list_of_jobs_is_told(tmp_path: Path):
         Ledger(tmp_path)
 
 
+@pytest.mark.parametrize("before", [False, True], ids=["new", "there"])
+def test_what_users_send_only_the_owner_of_the_service_reads(tmp_path: Path, before: bool):
+    folder = tmp_path / "data"
+    if before:  # by a service that let others read
+        Ledger(folder).close()
+        for name in ("jobs.sqlite", "jobs.sqlite-wal", "jobs.sqlite-shm"):
+            (folder / name).touch()
+            (folder / name).chmod(0o644)
+    mask = os.umask(0o022)
+    try:
+        ledger = Ledger(folder)
+        ledger.add("ann", "absa.texts", {"texts": ["a secret"]}, [], 9)
+    finally:
+        os.umask(mask)
+    modes = {path.name: oct(path.stat().st_mode & 0o777) for path in folder.iterdir()}
+    assert modes == dict.fromkeys(("jobs.sqlite", "jobs.sqlite-wal", "jobs.sqlite-shm"), "0o600")
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
 async def pieces(*parts: bytes) -> AsyncIterator[bytes]:
     for part in parts:
         yield part
@@ -135,24 +154,69 @@ def test_an_upload_is_for_its_owner_alone_and_goes_with_what_was_made_of_it(tmp_
     assert os.listdir(tmp_path / "uploads") == []
 
 
+def test_files_that_come_at_once_have_one_bound(tmp_path: Path):
+    ledger = Ledger(tmp_path)
+    files = Files(tmp_path / "uploads", ledger, Bounds(kept_bytes=100))
+
+    async def slowly() -> AsyncIterator[bytes]:
+        for _ in range(6):
+            yield b"x" * 10
+            await asyncio.sleep(0)
+
+    async def both() -> list[Any]:
+        coming = [files.take("ann", "a", slowly()), files.take("ann", "b", slowly())]
+        return await asyncio.gather(*coming, files.take("bob", "c", slowly()), return_exceptions=True)
+
+    *anns, bobs = asyncio.run(both())
+    assert any(isinstance(one, Refusal) for one in anns)
+    assert ledger.held("ann") <= 100
+    assert bobs.size == ledger.held("bob") == 60
+    held = ledger.held("ann")
+    asyncio.run(files.take("ann", "d", pieces(b"x" * (100 - held))))
+    assert ledger.held("ann") == 100, "what was refused does not count"
+
+
 def test_the_sweep_takes_what_is_old_and_what_nobody_knows(tmp_path: Path):
     ledger = Ledger(tmp_path)
-    files = Files(tmp_path / "uploads", ledger, Bounds(keep_seconds=0.01, job_seconds=5))
+    files = Files(tmp_path / "uploads", ledger, Bounds(keep_seconds=0.01))
     needed = asyncio.run(files.take("ann", "a", pieces(b"a")))
     old = asyncio.run(files.take("ann", "b", pieces(b"b")))
     ledger.add("ann", "k", {}, [needed.id], 9)
-    stray = tmp_path / "uploads" / "stray"
-    stray.mkdir()
-    os.utime(stray, (1, 1))
+    (tmp_path / "uploads" / "stray").mkdir()
     time.sleep(0.05)
     files.sweep()
     assert os.listdir(tmp_path / "uploads") == [needed.id]
     assert ledger.upload(old.id, "ann") is None
 
 
-def test_names(tmp_path: Path):
-    assert clean_name("a\x1b[31m.so") == "a�[31m.so"
-    assert clean_name("é" * 500) == "é" * 200
+def test_the_sweep_leaves_what_is_still_coming(tmp_path: Path):
+    files = Files(tmp_path / "uploads", Ledger(tmp_path), Bounds())
+
+    async def swept_meanwhile() -> AsyncIterator[bytes]:
+        yield b"abc"
+        for folder in (tmp_path / "uploads").iterdir():
+            os.utime(folder, (1, 1))  # it has been coming for long
+        files.sweep()
+        yield b"def"
+
+    upload = asyncio.run(files.take("ann", "a", swept_meanwhile()))
+    assert files.path(upload).read_bytes() == b"abcdef"
+    assert files._coming == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("a\x1b[31m.so", "a�[31m.so"),
+        ("é" * 500, "é" * 127),
+        ("Ж" * 150 + ".py", "Ж" * 126 + ".py"),
+        ("x" * 300 + ".CSV", "x" * 251 + ".CSV"),
+        ("a." + "b" * 300, "a." + "b" * 253),
+    ],
+)
+def test_a_name_is_what_a_file_system_takes(name: str, kept: str, tmp_path: Path):
+    assert clean_name(name) == kept
+    (tmp_path / kept).touch()
 
 
 def test_an_upload_that_a_job_needs_stays(client: httpx.Client, send: Callable[..., str]):

@@ -115,6 +115,8 @@ async def _refusal(request: Request, error: Exception) -> Response:
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    if isinstance(error.__cause__, Refusal):
+        return error.__cause__.response()  # the gate's, while the framework read the body
     kind = {404: "not-found", 405: "method"}.get(error.status_code, "http")
     headers = {name.lower(): value for name, value in (error.headers or {}).items()}
     if error.status_code == 405:

@@ -76,6 +76,7 @@ class Batches:
             return
         try:
             found = await to_thread.run_sync(self._ask, [request for request, _ in batch])
+            answered = list(zip(batch, found, strict=True))
         except WeftError as error:
             if len(batch) == 1:
                 _settle(batch[0][1], error=error)
@@ -83,15 +84,15 @@ class Batches:
             for one in batch:  # what one of them did wrong is not the others' fault
                 await self._answer([one])
             return
-        except BaseException as error:
+        except Exception as error:  # noqa: BLE001 - it is told to who asked; the others still wait
             for _, future in batch:
                 _settle(future, error=error)
-            raise
-        for (_, future), answer in zip(batch, found, strict=True):
+            return
+        for (_, future), answer in answered:
             _settle(future, answer)
 
 
-def _settle(future: asyncio.Future[bytes], answer: bytes = b"", error: BaseException | None = None) -> None:
+def _settle(future: asyncio.Future[bytes], answer: bytes = b"", error: Exception | None = None) -> None:
     if future.done():
         return
     if error is None:

@@ -13,6 +13,8 @@ from anyio import CapacityLimiter
 from starlette.responses import JSONResponse, Response
 
 from weft.bcsd.index.store import FunctionStore
+from weft.bcsd.index.update import in_step
+from weft.bcsd.use.embed_files import Embedding
 from weft.errors import InputError, StoreError, WeftError
 from weft.platform.processes import Limits
 from weft.platform.processes.crew import Crew
@@ -23,13 +25,16 @@ from weft.serve.guard.tokens import Caller
 from weft.serve.jobs.files import Files
 from weft.serve.jobs.ledger import DONE, ENDED, FAILED, Job, Ledger, Upload
 from weft.serve.jobs.runner import Runner, wait_for
+from weft.serve.lanes import Lane
 from weft.serve.problems import MEDIA, Paths, Refusal, not_here, record
 from weft.serve.settings import Settings
-from weft.serve.tasks.task import REMARKS, File, Served, Task, perform
+from weft.serve.tasks.task import File, Served, Task, perform, remarks_of
 
 _SWEEP = 60.0
 _SEARCHES = 64
 """Searches that share a pass over the index."""
+_QUERIES = 32
+"""Queries in SPARQL that wait: each may take all of its time."""
 
 
 class Desk:
@@ -74,7 +79,9 @@ class Desk:
             _SEARCHES,
         )
         #: SPARQL makes a process for each query: no more at a time than there are workers.
-        self.asking = threading.BoundedSemaphore(settings.workers + 1)
+        self.queries = Lane(settings.workers + 1, _QUERIES)
+        #: Threads that wait for the crews, which answer at once.
+        self.lookups = Lane(settings.workers + 1, bounds.connections)
         #: Threads that only wait for jobs, apart from those that work.
         self.patient = CapacityLimiter(bounds.connections)
         self._jobs = Crew(perform, settings.workers, long)
@@ -126,7 +133,11 @@ class Desk:
 
     def is_extracted(self, file: File) -> bool:
         """Whether a file was read before, so that a question for one of its functions is answered at once."""
-        return any(file.path.parent.glob(f"{REMARKS}*"))
+        index = self.settings.index
+        if index is None:
+            return False
+        lifter = in_step(index, Embedding(model=self.served.bcsd)).lifter
+        return remarks_of(file, lifter).exists()
 
     @cached_property
     def names_libraries(self) -> bool:
@@ -229,7 +240,7 @@ class Desk:
 
         A busy machine may need longer for it than any question may take.
         """
-        with suppress(WeftError):
+        with suppress(WeftError, OSError):
             crew.run(Task(kind, {}, self.served), seconds=self.settings.bounds.job_seconds)
 
     def _sweep(self) -> None:

@@ -15,8 +15,9 @@ from weft.errors import OutputError
 from weft.kg.storage.manifest import read_manifest
 from weft.platform.models import find_model
 from weft.serve.app import create_app
+from weft.serve.guard.gate import App
 from weft.serve.guard.protocol import patient_protocol
-from weft.serve.settings import Settings
+from weft.serve.settings import Bounds, Settings
 
 #: Loaded once into the process that workers are forked from: each of them starts with it.
 _SHARED = [f"weft.serve.tasks.{name}" for name in ("binaries", "graphs", "texts")]
@@ -34,28 +35,30 @@ def serve(settings: Settings) -> None:
     listening = _listen(settings.host, settings.port)
     # What uvicorn would say beside the log, the log says.
     logging.getLogger("uvicorn").addHandler(logging.NullHandler())
-    bounds = settings.bounds
-    config = uvicorn.Config(
-        app,  # pyright: ignore[reportArgumentType] - an ASGI application
-        http=patient_protocol(bounds.patience),
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        limit_concurrency=bounds.connections,
-        timeout_keep_alive=int(max(1, bounds.patience)),
-        timeout_graceful_shutdown=5,
-        proxy_headers=False,
-    )
     for number in (signal.SIGINT, signal.SIGTERM):
         # uvicorn stops at them, and then sends itself what it got: by then there is nothing left to stop.
         signal.signal(number, lambda *_: None)
     desk.start()
     try:
-        _Server(config).run(sockets=[listening])
+        _Server(configured(app, settings.bounds)).run(sockets=[listening])
     finally:
         desk.stop()
+
+
+def configured(app: App, bounds: Bounds) -> uvicorn.Config:
+    """How the service is spoken to."""
+    return uvicorn.Config(
+        app,  # pyright: ignore[reportArgumentType] - an ASGI application
+        http=patient_protocol(bounds.patience, bounds.connections),
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=int(max(1, bounds.patience)),
+        timeout_graceful_shutdown=5,
+        proxy_headers=False,
+    )
 
 
 def _check(settings: Settings) -> None:

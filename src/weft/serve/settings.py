@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from ipaddress import ip_address
+from math import inf
 from pathlib import Path
 
 from weft.errors import ConfigError
@@ -49,10 +50,10 @@ class Bounds:
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} is {getattr(self, name)}; it must be at least 1")
         for name in ("job_seconds", "keep_seconds", "quick_seconds", "query_seconds", "patience"):
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"{name} is {getattr(self, name)}; it must be above 0")
-        if self.rate < 0:
-            raise ConfigError(f"rate is {self.rate}; it must be at least 0")
+            if not 0 < getattr(self, name) < inf:
+                raise ConfigError(f"{name} is {getattr(self, name)}; it must be above 0, and have an end")
+        if not 0 <= self.rate < inf:
+            raise ConfigError(f"rate is {self.rate}; it must be at least 0, and have an end")
 
 
 @dataclass(frozen=True)

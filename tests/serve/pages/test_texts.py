@@ -129,6 +129,46 @@ def check_findings(look: Look) -> None:
     look.done()
 
 
+TORN = {"row": None, "text": "The staff were charming, but nobody knew the menu.", "note": None}
+OPINION = {
+    "target": None,
+    "aspect": "staff",
+    "polarity": "conflict",
+    "target_found": True,
+    "probabilities": {"none": 0.1, "positive": 0.1, "negative": 0.1, "neutral": 0.0, "conflict": 0.7},
+}
+FINDING = {
+    "term": "staff",
+    "start": 4,
+    "stop": 9,
+    "category": None,
+    "polarity": "conflict",
+    "confidence": 0.7,
+    "words": None,
+}
+
+
+def test_praise_and_blame_at_once_has_a_part_of_the_bars(look: Look):
+    page = look.page
+    page.route("**/v1/absa/predict*", lambda route: route.fulfill(json=[{**TORN, **OPINION}] * 2))
+    page.route("**/v1/absa/find*", lambda route: route.fulfill(json=[{**TORN, **FINDING}] * 2))
+    look.open("texts")
+    page.fill("#texts", TORN["text"])
+    page.get_by_role("button", name="Find what they judge").click()
+    page.wait_for_selector("[data-ready='found'] .bars")
+    assert page.locator(".bars span.dim").inner_text() == "0 / 0 / 2 / 0"
+    assert "2 conflict" in page.locator(".bars svg").get_attribute("aria-label")
+    assert page.locator(".bars rect.torn").get_attribute("width") == "100"
+    assert page.locator("[data-ready] tbody td").all_inner_texts()[2:7] == ["2", "0", "0", "2", "0"]
+    page.fill("#aspects", "staff")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.wait_for_selector("[data-ready='asked'] .bars")
+    assert page.locator(".bars span.dim").inner_text() == "0 / 0 / 2 / 0"
+    assert page.locator(".bars rect.torn").get_attribute("width") == "100"
+    assert "conflict" in page.locator(".key").inner_text()
+    look.done()
+
+
 def test_what_texts_judge_is_found_where_no_aspect_is_named(look: Look):
     page = look.open("texts")
     page.fill("#texts", "\n".join(REVIEWS))

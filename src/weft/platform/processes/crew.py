@@ -15,10 +15,10 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
-from queue import LifoQueue
+from queue import Empty, LifoQueue
 from typing import Any
 
-from weft.errors import InputError, Interrupted, LimitError
+from weft.errors import InputError, Interrupted, LimitError, WeftError
 from weft.platform.processes.bounded import Limits, answered
 
 Tell = Callable[[Any], None]
@@ -76,19 +76,28 @@ class Crew:
                 self._drop(member)
                 member = self._hire()
             return member.perform(item, tell, lambda: wanted() and not self._closed, seconds)
+        except WeftError as error:
+            if self._closed and not isinstance(error, Interrupted):
+                raise Interrupted("stopped") from error  # it did not die: close() ended it
+            raise
         finally:
-            if member is not None and not member.process.is_alive():
-                self._drop(member)
-                member = None
-            self._places.put(member)
+            self._give_back(member)
 
     def close(self) -> None:
-        """End all workers, and what they are at."""
+        """End all workers, and what they are at; whoever waits for one is told that it was stopped."""
         with self._lock:
             self._closed = True
             members = list(self._members)
         for member in members:
-            self._drop(member)
+            member.end()
+        # Who waits for a member closes its pipes, in which it may be reading; these are nobody's.
+        free = 0
+        with suppress(Empty):
+            while True:
+                self._drop(self._places.get_nowait())
+                free += 1
+        for _ in range(free):
+            self._places.put(None)
 
     def _hire(self) -> _Member:
         with self._lock:
@@ -97,6 +106,15 @@ class Crew:
             member = _Member(self._perform, self._limits)
             self._members.add(member)
         return member
+
+    def _give_back(self, member: _Member | None) -> None:
+        with self._lock:
+            fit = member is not None and not self._closed and member.process.is_alive()
+            if fit:
+                self._places.put(member)
+        if not fit:
+            self._drop(member)
+            self._places.put(None)
 
     def _drop(self, member: _Member | None) -> None:
         if member is not None:
@@ -157,7 +175,13 @@ class _Member:
         return InputError(f"its worker process died ({name})")
 
     def kill(self) -> None:
-        """End it with all that it started."""
+        """End it, and close its pipes: for who holds it."""
+        self.end()
+        self.connection.close()
+        self._lifeline.close()
+
+    def end(self) -> None:
+        """End it with all that it started; whoever waits for it sees that."""
         pid = self.process.pid
         if pid is not None and self.process.is_alive():
             try:
@@ -165,8 +189,6 @@ class _Member:
             except ProcessLookupError:  # it has not made its group yet
                 self.process.kill()
         self.process.join(timeout=10)
-        self.connection.close()
-        self._lifeline.close()
 
 
 def _serve(connection: Connection, lifeline: Connection, perform: Perform, mebibytes: int) -> None:

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import secrets
-import sys
 import time
-import traceback
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -16,6 +12,7 @@ from typing import Any
 from weft.serve.guard.headers import hardened
 from weft.serve.guard.measures import Measures
 from weft.serve.guard.tokens import LOCAL, READ, Caller, Tokens
+from weft.serve.log import line_of, places, write
 from weft.serve.problems import Refusal
 from weft.serve.settings import Bounds, Settings, is_loopback
 
@@ -27,6 +24,8 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 #: What is answered without a token: it tells nothing but that the service is there, and how to ask it.
 OPEN = ("/healthz", "/favicon.ico")
+#: In the state of a request: whether it came while there were too many connections.
+CROWDED = "crowded"
 _CLIENTS = 4096
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
@@ -53,7 +52,7 @@ class Gate:
         *,
         is_page: Callable[[str], bool],
         limit_of: Callable[[str, str], int],
-        log: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True),  # noqa: T201
+        log: Callable[[str], None] = write,
     ) -> None:
         self._app, self._settings, self._tokens = app, settings, tokens
         self._measures, self._log, self._is_page, self._limit_of = measures, log, is_page, limit_of
@@ -90,7 +89,7 @@ class Gate:
         except (TimeoutError, ConnectionError):
             told["status"] = told["status"] or 499
         except Exception as error:  # noqa: BLE001 - the last place: its kind and where it was go to the log, no content
-            told["fault"] = [type(error).__name__, *_places(error)]
+            told["fault"] = places(error)
         finally:
             self._note(scope, told, began, number)
 
@@ -100,15 +99,18 @@ class Gate:
         Raises:
             Refusal: Nobody who may.
         """
+        if scope["state"].get(CROWDED):
+            raise _crowded(self._settings.bounds.connections)
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         peer = (scope.get("client") or ("unknown",))[0]
         self._check_place(scope, headers)
         caller = LOCAL if self._tokens is None else self._of_token(headers.get("authorization", ""))
+        # What is open lies in memory, and is not counted: behind a proxy all who have no token are one client.
+        if scope["path"] in OPEN or self._is_page(scope["path"]):
+            return caller or Caller("nobody", frozenset())
         self._rates.take(peer if caller is None or caller is LOCAL else f"token {caller.name}")
         if caller is not None:
             return caller
-        if scope["path"] in OPEN or self._is_page(scope["path"]):
-            return Caller("nobody", frozenset())
         raise Refusal(
             401,
             "token",
@@ -131,14 +133,14 @@ class Gate:
         name = name.strip("[]").lower()
         if self._tokens is None and not is_loopback(name):
             raise Refusal(421, "host", "The service has another name", "ask it by 127.0.0.1 or localhost")
-        known = {*self._settings.names, self._settings.host}
+        known = {own.lower() for own in (*self._settings.names, self._settings.host)}
         if self._settings.names and not is_loopback(name) and name not in known:
             raise Refusal(421, "host", "The service has another name", "see --called")
         origin = headers.get("origin")
         if origin is not None and origin.partition("://")[2] != host:
             raise Refusal(403, "origin", "Pages of other sites may not ask", "the Origin is another site's")
         site = headers.get("sec-fetch-site", "none")
-        if scope["method"] not in _SAFE and site not in ("none", "same-origin"):
+        if site not in ("none", "same-origin") and not _is_followed(scope, headers):
             raise Refusal(
                 403, "origin", "Pages of other sites may not ask", "the request comes from another site"
             )
@@ -149,7 +151,6 @@ class Gate:
         caller = scope["state"].get("caller")
         self._measures.request(scope["method"], route, told["status"], seconds)
         line = {
-            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "request": number,
             "method": scope["method"] if scope["method"].isalpha() else "?",
             "route": route,
@@ -160,13 +161,16 @@ class Gate:
         }
         if "fault" in told:
             line["fault"] = told["fault"]
-        self._log(json.dumps(line, separators=(",", ":")))
+        self._log(line_of(line))
 
 
-def _places(error: Exception) -> list[str]:
-    """Where an error came by, without what it was about."""
-    frames = traceback.extract_tb(error.__traceback__)[-6:]
-    return [f"{os.path.basename(frame.filename)}:{frame.lineno}" for frame in frames]
+def _is_followed(scope: Scope, headers: dict[str, str]) -> bool:
+    """Whether a request of another site's page makes nothing work, or is a link that somebody follows."""
+    if scope["method"] not in _SAFE:
+        return False
+    works = scope["path"].startswith("/v1/") or scope["path"] == "/metrics"
+    way, shown = headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest", "document")
+    return not works or (way == "navigate" and shown == "document")  # a frame is no link
 
 
 class Rates:
@@ -231,6 +235,17 @@ class _Body:
             if self._taken > self._most:
                 raise too_large(self._most)
         return message
+
+
+def _crowded(most: int) -> Refusal:
+    return Refusal(
+        503,
+        "busy",
+        "Too many connections",
+        f"there may be {most} at a time",
+        Retry_After="5",
+        Connection="close",
+    )
 
 
 def too_large(most: int) -> Refusal:

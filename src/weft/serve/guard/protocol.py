@@ -8,14 +8,20 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from weft.serve.guard.gate import CROWDED
 from weft.serve.problems import problem
 
 #: Bytes of a head.
 LONGEST_HEAD = 64 << 10
 
 
-def patient_protocol(patience: float) -> type[HttpToolsProtocol]:
-    """HTTP/1.1 that waits only so many seconds for the head of a request, and takes only so much of one."""
+def patient_protocol(patience: float, connections: int) -> type[HttpToolsProtocol]:
+    """HTTP/1.1 that waits only so many seconds for the head of a request, and takes only so much of one.
+
+    Args:
+        patience: Seconds.
+        connections: Above so many it tells the gate, which refuses: uvicorn itself would in words of its own.
+    """
 
     class PatientProtocol(HttpToolsProtocol):
         _watch: asyncio.TimerHandle | None = None
@@ -41,6 +47,7 @@ def patient_protocol(patience: float) -> type[HttpToolsProtocol]:
 
         def on_headers_complete(self) -> None:
             self._head = 0
+            self.scope.setdefault("state", {})[CROWDED] = len(self.connections) > connections
             super().on_headers_complete()
 
         def send_400_response(self, msg: str) -> None:

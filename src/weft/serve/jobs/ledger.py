@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import sqlite3
 import threading
@@ -14,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from weft.errors import StoreError
-from weft.platform.files import make_folder
+from weft.platform.files import make_folder, writing_to
 
 QUEUED, RUNNING, DONE, FAILED, CANCELLED = "queued", "running", "done", "failed", "cancelled"
 STATES = (QUEUED, RUNNING, DONE, FAILED, CANCELLED)
 ENDED = (DONE, FAILED, CANCELLED)
 ATTEMPTS = 25
 """A job that was under way so often when the service died is what kills it; until then it goes after the others."""
+_BASE = "jobs.sqlite"
 _TABLES = """
 CREATE TABLE IF NOT EXISTS jobs (
   id TEXT PRIMARY KEY, owner TEXT NOT NULL, kind TEXT NOT NULL, request TEXT NOT NULL, uploads TEXT NOT NULL,
@@ -100,7 +102,7 @@ class Ledger:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._place = make_folder(folder) / "jobs.sqlite"
+        self._place = _private(folder) / _BASE
         self._lock = threading.Lock()
         try:
             self._base = sqlite3.connect(self._place, check_same_thread=False, isolation_level=None)
@@ -109,7 +111,6 @@ class Ledger:
             self._base.executescript(_TABLES)
         except sqlite3.DatabaseError as error:
             raise self._broken(error) from error
-        self._place.chmod(0o600)
 
     def close(self) -> None:
         """Close it."""
@@ -300,13 +301,36 @@ class Ledger:
             base.execute("BEGIN IMMEDIATE")
             try:
                 yield base
+                base.execute("COMMIT")
             except BaseException:
-                base.execute("ROLLBACK")
+                if base.in_transaction:  # a full disk may have ended it
+                    base.execute("ROLLBACK")
                 raise
-            base.execute("COMMIT")
 
     def _broken(self, error: sqlite3.Error) -> StoreError:
         return StoreError(f"the list of jobs cannot be used: {error}", where=str(self._place))
+
+
+def _private(folder: Path) -> Path:
+    """The folder, and in it the database, for its owner alone; of a folder that was there, only the files are.
+
+    SQLite gives the files that it makes beside the database the mode of the database.
+    """
+    is_new = not folder.exists()
+    make_folder(folder)
+    with writing_to(folder):
+        if is_new:
+            folder.chmod(0o700)
+        os.close(os.open(folder / _BASE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        for name in (_BASE, f"{_BASE}-wal", f"{_BASE}-shm"):
+            if (folder / name).exists():
+                (folder / name).chmod(0o600)
+    return folder
+
+
+def passes(error: StoreError) -> bool:
+    """Whether an error of the ledger may be gone a moment later: the disk is full, or the file is locked."""
+    return isinstance(error.__cause__, sqlite3.OperationalError)
 
 
 def _of_kind(relation: str, kinds: Sequence[str] | None) -> str:

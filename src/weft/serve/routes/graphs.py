@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Container
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl
 
-from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
 from weft.errors import InputError, LimitError
@@ -55,7 +55,7 @@ def _need_store(desk: Desk) -> None:
     "/entities",
     responses=described(Entities, "Those that begin so first, then those that hold it, or come near."),
 )
-def entities(
+async def entities(
     desk: AnyDesk,
     caller: AnyCaller,
     q: Annotated[
@@ -65,11 +65,11 @@ def entities(
 ) -> Response:
     """Entities whose names one has typed a part of."""
     _need_store(desk)
-    return as_json(desk.ask("kg.entities", {"q": q.strip(), "limit": limit}))
+    return as_json(await desk.lookups.run(desk.ask, "kg.entities", {"q": q.strip(), "limit": limit}))
 
 
 @router.get("/facts", responses=described(EntityFacts, "The surest facts."))
-def facts(
+async def facts(
     desk: AnyDesk,
     caller: AnyCaller,
     entity: Annotated[
@@ -81,7 +81,8 @@ def facts(
 ) -> Response:
     """What the store knows of an entity, each fact with the sentences that state it, as `weft kg show` tells it."""
     _need_store(desk)
-    return as_json(desk.ask("kg.facts", {"entity": entity, "limit": limit, "only": only}))
+    asked = {"entity": entity, "limit": limit, "only": only}
+    return as_json(await desk.lookups.run(desk.ask, "kg.facts", asked))
 
 
 @router.post("/extract", responses=waited(ModelFacts, "The facts, by line."))
@@ -101,14 +102,14 @@ async def keep(asked: AskKeep, desk: AnyDesk, caller: AnyWriter, wait: Wait = MO
 
 
 @router.get("/sparql", responses=_ANSWERS, response_class=Response)
-def sparql(
+async def sparql(
     request: Request,
     desk: AnyDesk,
     caller: AnyCaller,
     query: Annotated[str, Query(min_length=1, max_length=100_000, examples=[_ASKS])],
 ) -> Response:
     """Ask the store in SPARQL 1.1, read only; prefixes `e: r: d: weft: rdf: rdfs: xsd:` are known."""
-    return _answer(request, desk, query)
+    return await desk.queries.run(_answer, request, desk, query)
 
 
 @router.post(
@@ -140,7 +141,7 @@ async def sparql_post(request: Request, desk: AnyDesk, caller: AnyCaller) -> Res
         query = _of_form(await request.body())
     else:
         raise Refusal(415, "media", "The body is no query", f"send {_FORM} or {_QUERY}")
-    return await to_thread.run_sync(_answer, request, desk, query)
+    return await desk.queries.run(_answer, request, desk, query)
 
 
 def _of_form(body: bytes) -> str:
@@ -148,12 +149,20 @@ def _of_form(body: bytes) -> str:
         fields = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=20)
     except ValueError as error:
         raise _malformed("the form has too many fields") from error
-    if any(name == "update" for name, _ in fields):
+    names = {name for name, _ in fields}
+    if "update" in names:
         raise Refusal(403, "read-only", "The store is read only", "updates are not taken")
+    _only_graph(names)
     values = [value for name, value in fields if name == "query"]
     if len(values) != 1:
         raise _malformed("the form has not one field named query")
     return values[0]
+
+
+def _only_graph(names: Container[str]) -> None:
+    for name in ("default-graph-uri", "named-graph-uri"):
+        if name in names:
+            raise _malformed(f"there is one graph: leave {name} out")
 
 
 def _malformed(what: str) -> Refusal:
@@ -166,15 +175,13 @@ def _answer(request: Request, desk: Desk, query: str) -> Response:
 
     _need_store(desk)
     assert desk.settings.store is not None  # _need_store()
-    for name in ("default-graph-uri", "named-graph-uri"):
-        if name in request.query_params:
-            raise _malformed(f"there is one graph: leave {name} out")
+    _only_graph(request.query_params)
     if not query.strip():
         raise InputError("an empty query", where="query")
     accepted = _accepted(request.headers.get("accept", ""))
     bounds = desk.settings.bounds
     try:
-        with desk.asking, locate_index(desk.settings.store) as place:
+        with locate_index(desk.settings.store) as place:
             found = answer(place, query, bounds.query_seconds, bounds.mebibytes)
     except LimitError as error:
         raise LimitError(error.what, where=error.where, hint="ask for less") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from typing import Any
 
@@ -26,8 +26,9 @@ _MEDIA = {
 _WIDE = "public, max-age=3600"
 
 
+# What lies in memory is asynchronous: it waits for no thread.
 @router.get("/healthz", response_model=Health)
-def health() -> Any:
+async def health() -> Any:
     """Whether the service works; open to all."""
     return {"status": "ok", "version": __version__}
 
@@ -78,11 +79,11 @@ def page_files() -> dict[str, tuple[bytes, str]]:
 PAGES = page_files()
 
 
-def _page(address: str) -> Callable[[], Response]:
+def _page(address: str) -> Callable[[], Awaitable[Response]]:
     content, media = PAGES[address]
     kept = {"cache-control": "no-cache" if "html" in media else _WIDE}
 
-    def page() -> Response:
+    async def page() -> Response:
         return Response(content, media_type=media, headers=kept)
 
     return page

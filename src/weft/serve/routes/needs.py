@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from weft.serve.desk import Desk, as_json
 from weft.serve.guard.gate import allowed
-from weft.serve.guard.tokens import WRITE, Caller
+from weft.serve.guard.tokens import READ, WRITE, Caller
 from weft.serve.jobs.ledger import Job
 from weft.serve.problems import MEDIA
 from weft.serve.shapes.base import JobRecord
@@ -25,7 +25,7 @@ _WHY = {
     413: "Larger, longer or more than the bounds allow.",
     421: "The service has another name.",
     422: "The input cannot be used.",
-    429: "Too many requests, or too many jobs.",
+    429: "Too many requests, or too many jobs or queries that wait.",
     503: "The index or the store cannot be read, or too many connections.",
 }
 PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -51,6 +51,13 @@ async def writer_of(request: Request) -> Caller:
     return allowed(request.state.caller, WRITE)
 
 
+async def sender_of(request: Request) -> Caller:
+    """Who asks, and may send files and look at jobs of its own: both scopes need that."""
+    caller = request.state.caller
+    return allowed(caller, WRITE if WRITE in caller.scopes else READ)
+
+
+AnySender = Annotated[Caller, Depends(sender_of)]
 AnyWriter = Annotated[Caller, Depends(writer_of)]
 AnyDesk = Annotated[Desk, Depends(desk_of)]
 AnyCaller = Annotated[Caller, Depends(caller_of)]

@@ -15,7 +15,7 @@ from weft.serve.desk import Desk, as_json
 from weft.serve.guard.tokens import Caller
 from weft.serve.jobs.ledger import ENDED, Job, Upload
 from weft.serve.problems import Refusal
-from weft.serve.routes.needs import PROBLEMS, AnyCaller, AnyDesk, job_record
+from weft.serve.routes.needs import PROBLEMS, AnyDesk, AnySender, job_record
 from weft.serve.shapes.base import JobRecord, Jobs, UploadRecord, Uploads
 
 router = APIRouter(prefix="/v1", tags=["Files and jobs"], responses=PROBLEMS)
@@ -44,7 +44,7 @@ def upload_record(desk: Desk, upload: Upload) -> dict[str, Any]:
 async def send(
     request: Request,
     desk: AnyDesk,
-    caller: AnyCaller,
+    caller: AnySender,
     name: Annotated[
         str, Query(min_length=1, max_length=400, description="What you call it.", examples=["a.so"])
     ],
@@ -55,19 +55,19 @@ async def send(
 
 
 @router.get("/uploads", response_model=Uploads)
-def uploads(desk: AnyDesk, caller: AnyCaller) -> Any:
+def uploads(desk: AnyDesk, caller: AnySender) -> Any:
     """Your files, the newest first."""
     return {"uploads": [upload_record(desk, upload) for upload in desk.ledger.uploads(caller.name)]}
 
 
 @router.get("/uploads/{name}", response_model=UploadRecord)
-def upload(name: Name, desk: AnyDesk, caller: AnyCaller) -> Any:
+def upload(name: Name, desk: AnyDesk, caller: AnySender) -> Any:
     """One of your files."""
     return upload_record(desk, desk.upload(caller, name))
 
 
 @router.delete("/uploads/{name}", status_code=204, response_class=Response)
-def remove_upload(name: Name, desk: AnyDesk, caller: AnyCaller) -> Response:
+def remove_upload(name: Name, desk: AnyDesk, caller: AnySender) -> Response:
     """Remove one of your files; not while a job needs it."""
     desk.upload(caller, name)
     if desk.ledger.in_use(name):
@@ -79,19 +79,19 @@ def remove_upload(name: Name, desk: AnyDesk, caller: AnyCaller) -> Response:
 
 
 @router.get("/jobs", response_model=Jobs)
-def jobs(desk: AnyDesk, caller: AnyCaller, limit: Annotated[int, Query(ge=1, le=1000)] = 50) -> Any:
+def jobs(desk: AnyDesk, caller: AnySender, limit: Annotated[int, Query(ge=1, le=1000)] = 50) -> Any:
     """Your jobs, the newest first."""
     return {"jobs": [job_record(desk, job) for job in desk.ledger.jobs(caller.name, limit)]}
 
 
 @router.get("/jobs/{name}", response_model=JobRecord)
-def job(name: Name, desk: AnyDesk, caller: AnyCaller) -> Any:
+def job(name: Name, desk: AnyDesk, caller: AnySender) -> Any:
     """One of your jobs."""
     return job_record(desk, desk.job(caller, name))
 
 
 @router.delete("/jobs/{name}", status_code=204, response_class=Response)
-def cancel(name: Name, desk: AnyDesk, caller: AnyCaller) -> Response:
+def cancel(name: Name, desk: AnyDesk, caller: AnySender) -> Response:
     """Cancel a job; one that has ended is forgotten, with its result."""
     found = desk.job(caller, name)
     if not desk.cancel(found):
@@ -109,19 +109,19 @@ def cancel(name: Name, desk: AnyDesk, caller: AnyCaller) -> Response:
         }
     },
 )
-def result(name: Name, desk: AnyDesk, caller: AnyCaller) -> Response:
+def result(name: Name, desk: AnyDesk, caller: AnySender) -> Response:
     """What a job gave; why it failed, where it did."""
     return as_json(desk.result(desk.job(caller, name)))
 
 
-def own_job(name: Name, desk: AnyDesk, caller: AnyCaller) -> Job:
+def own_job(name: Name, desk: AnyDesk, caller: AnySender) -> Job:
     """The job that an address names; refused before an answer begins."""
     return desk.job(caller, name)
 
 
 @router.get("/jobs/{name}/events", response_class=EventSourceResponse)
 async def events(
-    desk: AnyDesk, caller: AnyCaller, begun: Annotated[Job, Depends(own_job)]
+    desk: AnyDesk, caller: AnySender, begun: Annotated[Job, Depends(own_job)]
 ) -> AsyncIterator[ServerSentEvent]:
     """The job each time that it changes, as server-sent events, until it has ended.
 

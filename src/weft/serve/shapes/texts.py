@@ -46,14 +46,11 @@ class AskPredict(Asked):
 
     @model_validator(mode="after")
     def _consistent(self) -> AskPredict:
-        if bool(self.texts) == (self.file is not None):
-            raise ValueError("give texts, or the file that holds them")
+        _texts_or_file(self, "format", "text_column", "target_column", "aspect_column")
         if self.finds:
             for name in ("targets", "target_column", "threshold", "abstain"):
                 if getattr(self, name):
                     raise ValueError(f"{name} is about an aspect that is asked: give aspects")
-        elif not self.aspects and self.file is None:
-            raise ValueError("aspect_column is of a file: give aspects")
         questions = len(self.texts) * len(self.aspects) * max(1, len(self.targets))
         if questions > _MOST:
             raise ValueError(f"{questions} questions; one request may have {_MOST}: send the texts as a file")
@@ -82,9 +79,17 @@ class AskFind(Asked):
 
     @model_validator(mode="after")
     def _consistent(self) -> AskFind:
-        if bool(self.texts) == (self.file is not None):
-            raise ValueError("give texts, or the file that holds them")
+        _texts_or_file(self, "format", "text_column")
         return self
+
+
+def _texts_or_file(asked: AskPredict | AskFind, *of_file: str) -> None:
+    """Refuse both or none of them, and of texts what is said about a file."""
+    if bool(asked.texts) == (asked.file is not None):
+        raise ValueError("give texts, or the file that holds them")
+    for name in of_file:
+        if asked.file is None and getattr(asked, name) != type(asked).model_fields[name].default:
+            raise ValueError(f"{name} is about a file: leave it out, or send the texts as a file")
 
 
 class Finding(Told):

@@ -43,9 +43,9 @@ from weft.errors import InputError, StoreError, WeftError
 from weft.platform.files import write_json
 from weft.platform.processes import Limits, run_bounded
 from weft.platform.processes.crew import Tell
-from weft.serve.tasks.task import REMARKS, File, Parts, Served, Task
+from weft.serve.tasks.task import File, Parts, Served, Task, remarks_of
 
-_EXTRACTED, _REMARKS = "functions-{}.parquet", REMARKS + "{}.json"
+_EXTRACTED = "functions-{}.parquet"
 _EMBEDDED_AT_ONCE = 512
 #: Bytes that a worker may have for each row of an index that it keeps in memory: one row takes 2 to 3 KiB, and twice
 #: that while the table is put together.
@@ -196,7 +196,7 @@ def _room(task: Task) -> _Room:
 
 def extracted(file: File, lifter: str, limits: Limits) -> list[str]:
     """Read a file into a table beside it, in a bounded process, unless that was done before; its remarks."""
-    told = file.path.with_name(_REMARKS.format(lifter))
+    told = remarks_of(file, lifter)
     if not told.exists():
         table = str(file.path.with_name(_EXTRACTED.format(lifter)))
         job = Job(str(file.path), table, "auto", 0, lifter)

@@ -37,8 +37,6 @@ KINDS = {
     "kg.warm": ("graphs", "warm"),
     "absa.warm": ("texts", "warm"),
 }
-#: What the file of remarks begins with, which stands beside an upload whose functions were read.
-REMARKS = "remarks-"
 
 
 @dataclass(frozen=True)
@@ -58,6 +56,11 @@ class File(NamedTuple):
 
     path: Path
     name: str
+
+
+def remarks_of(file: File, lifter: str) -> Path:
+    """Where the remarks lie on a file whose functions were read with a lifter: once they do, it was read."""
+    return file.path.with_name(f"remarks-{lifter}.json")
 
 
 @dataclass(frozen=True)

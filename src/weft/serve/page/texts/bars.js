@@ -1,8 +1,9 @@
 // Bars of opinions: one for each name, parted by polarity.
 import { h } from "/parts.js";
 
-export const CLASSES = ["positive", "neutral", "negative", "none"];
-const TONES = { positive: "good", neutral: "mid", negative: "bad", none: "nil", unsure: "nil" };
+export const JUDGED = ["positive", "neutral", "conflict", "negative"];
+export const CLASSES = [...JUDGED, "none"];
+const TONES = { positive: "good", neutral: "mid", conflict: "torn", negative: "bad", none: "nil" };
 
 export const count = (records) => CLASSES.map((polarity) => records.filter((record) => (record.polarity === "unsure" ? "none" : record.polarity) === polarity).length);
 
@@ -18,7 +19,7 @@ export function bars(rows, whole = null, classes = CLASSES) {
         left += width;
         return part;
       }));
-    return [shown ?? h("span", {}, name), bar, h("span", { class: "dim" }, counts.slice(0, 3).join(" / "))];
+    return [shown ?? h("span", {}, name), bar, h("span", { class: "dim" }, counts.slice(0, JUDGED.length).join(" / "))];
   });
   return h("div", {},
     h("p", { class: "key" }, classes.map((polarity) => h("span", {}, h("i", { class: TONES[polarity], svg: false }), polarity === "none" ? "no opinion" : polarity))),

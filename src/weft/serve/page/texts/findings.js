@@ -1,7 +1,7 @@
 // What texts judge without being asked: a bar for each aspect, a table of terms, and the sentences behind both.
 import { counted, csv, download, exportRow, h, keep, state } from "/parts.js";
 import { table } from "/table.js";
-import { bars, count } from "/texts/bars.js";
+import { JUDGED, bars, count } from "/texts/bars.js";
 
 const BARS = 40;
 const SENTENCES = 100;
@@ -26,7 +26,7 @@ export function findings(records, texts, problems = []) {
       show: (row) => h("button", { class: "plain", type: "button", "aria-label": `the sentences about ${row.term}`, onclick: () => show(row.term, row.own, `t:${row.term}`) }, row.term) },
     { id: "aspect", title: "Aspect", value: (row) => row.category, text: (row) => row.category, show: (row) => row.category },
     { id: "count", title: "Judged", number: true, value: (row) => row.own.length, show: (row) => row.own.length.toLocaleString("en") },
-    ...["positive", "neutral", "negative"].map((name, index) => ({ id: name, title: name[0].toUpperCase() + name.slice(1), number: true, value: (row) => row.counts[index], show: (row) => row.counts[index].toLocaleString("en") })),
+    ...JUDGED.map((name, index) => ({ id: name, title: name[0].toUpperCase() + name.slice(1), number: true, value: (row) => row.counts[index], show: (row) => row.counts[index].toLocaleString("en") })),
     { id: "words", title: "Words", value: (row) => wordsOf(row.own).join(" "), text: (row) => wordsOf(row.own).join(" "), show: (row) => wordsOf(row.own).slice(0, 4).join(", ") },
   ], { label: "terms", prefix: "", first: "count", words: "Filter by term" });
   const wanted = state().get.get("show") ?? "";
@@ -36,7 +36,7 @@ export function findings(records, texts, problems = []) {
   return [
     h("h2", {}, `${counted(records.length, "judgement")} about ${counted(byAspect.length, "aspect")} in ${counted(texts, "text")}`),
     unused,
-    bars(rows, byAspect[0][1].length, ["positive", "neutral", "negative"]),
+    bars(rows, byAspect[0][1].length, JUDGED),
     byAspect.length > BARS ? h("p", { class: "dim" }, `and ${counted(byAspect.length - BARS, "rarer aspect")}, in the table below`) : "",
     exportRow({
       csv: () => download("findings.csv", "text/csv", csv([kept, ...records.map((record) => kept.map((name) => record[name]))])),
