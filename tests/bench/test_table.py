@@ -31,6 +31,16 @@ def test_json_has_the_documented_keys():
     }  # fmt: skip
 
 
+def test_what_is_not_finite_is_null_and_neither_met_nor_missed():
+    for row in (
+        Row("a", "b", "-", "s", 0.0, 0.0, target=1.0),
+        Row("a", "b", "-", "s", math.inf, 2.0, target=1.0),
+    ):
+        record = json.loads(json.dumps(row.record(), allow_nan=False))
+        assert (record["ratio"], record["ok"], row.ok) == (None, None, None)
+    assert Row("a", "b", "-", "s", math.nan, 2.0).record()["ours"] is None
+
+
 def test_the_table_shows_what_is_missed_and_what_is_met():
     missed = Row("speed", "of light", "fp32", "ms", 3.0, 2.0, target=1.0)
     met = Row("files", "a second", "fp32", "files/s", 3.0, 2.0, better="higher", target=1.0)

@@ -159,6 +159,36 @@ def test_models_as_json():
     assert isinstance(json.loads(done.stdout), list)
 
 
+def test_a_card_as_json(capsys):
+    assert cli.main(["models", "--json"]) == 0
+    records = json.loads(capsys.readouterr().out)
+    assert cli.main(["models", "bcsd-small", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    card = found.pop("card")
+    assert found in records
+    assert cli.main(["models", "bcsd-small"]) == 0
+    assert capsys.readouterr().out == card + "\n"
+
+
+@pytest.mark.parametrize("tool", ["absa", "bcsd", "kg"])
+def test_fields_as_json(tool, capsys):
+    assert cli.main([tool, "train", "--fields"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert cli.main([tool, "train", "--fields", "--json"]) == 0
+    fields = json.loads(capsys.readouterr().out)
+    assert [line.split()[0] for line in lines] == [field["name"] for field in fields]
+    assert all(field.keys() == {"name", "type", "meaning"} for field in fields)
+
+
+def test_a_model_of_text_takes_no_threads(tmp_path, capsys):
+    (tmp_path / "a.txt").write_text("The Inn rises in Switzerland.")
+    command = ["kg", "extract", str(tmp_path / "a.txt"), "-o", str(tmp_path / "store"), "--workers", "1"]
+    assert cli.main([*command, "--threads", "2"]) == 2
+    assert "--threads 2 is for a model of code" in capsys.readouterr().err
+    assert not (tmp_path / "store").exists()
+    assert cli.main([*command, "--threads", "1"]) == 0
+
+
 def test_models_of_an_unknown_name():
     done = weft("models", "bert-enormous")
     assert done.returncode == 4

@@ -209,6 +209,20 @@ def test_a_pipe_is_written_to_directly(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
+@pytest.mark.parametrize("name", [b"n\xe9.parquet", b"f\xe9/n.parquet"])
+def test_a_name_that_is_no_text_where_a_library_needs_one(tmp_path: Path, name: bytes) -> None:
+    place = tmp_path / os.fsdecode(name)
+    place.parent.mkdir(exist_ok=True)
+    before = names(place.parent)
+    told = "its name, or a folder's above, is not UTF-8"
+    with pytest.raises(OutputError, match=told), files.replaced(place) as part:
+        str(part).encode()
+    with pytest.raises(UnicodeEncodeError):
+        files.write_text(place, "a text that is none: \udce9")
+    assert names(place.parent) == before
+    files.write_text(place, "any other is written")
+
+
 def test_a_body_that_leaves_no_file_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("old")
     with files.replaced(tmp_path / "f") as part:

@@ -13,10 +13,23 @@ def test_a_device_has_one_name_everywhere():
     assert device_named("auto").type in ("cpu", "cuda")
     with pytest.raises(ConfigError, match="device is 'abacus'; no such device"):
         device_named("abacus")
+    with pytest.raises(ConfigError, match="device is 'meta', which computes nothing"):
+        device_named("meta")
     with pytest.raises(ConfigError, match="which is cuda:99 here; torch sees"):
         device_named("cuda", 99)
     with pytest.raises(ConfigError, match="device is 'cuda:98', which is cuda:98 here"):
         device_named("cuda:98")
+
+
+@pytest.mark.parametrize("name", ["mps", "xpu", "xla", "hpu", "vulkan", "mtia:3"])
+def test_a_device_that_is_not_here_is_refused_by_its_name(name):
+    try:
+        torch.empty(1, device=name)
+    except (RuntimeError, AssertionError, ImportError):
+        with pytest.raises(ConfigError, match=f"device is '{name}'; no such device"):
+            device_named(name)
+    else:
+        assert device_named(name) == torch.device(name)
 
 
 @pytest.mark.parametrize("count", [0, -1, 1025, 10**9])

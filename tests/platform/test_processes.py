@@ -1,5 +1,6 @@
 """Bounded processes: whatever one item does, the others get their answer, in order."""
 
+import math
 import multiprocessing
 import os
 import resource
@@ -7,13 +8,16 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from weft.errors import InputError, LimitError, MissingExtraError
 from weft.platform.processes import Limits, run_bounded, run_here, run_loaded
+from weft.platform.processes.bounded import uninterrupted
 
 
 def misbehave(item):
@@ -163,6 +167,99 @@ def test_an_interrupt_ends_the_processes_at_once(tmp_path):
     for child in children:
         with pytest.raises(ProcessLookupError):
             os.kill(child, 0)
+
+
+@pytest.mark.parametrize("kind", ["sleeps", "lets no other thread run"])
+def test_a_run_that_is_ended_takes_its_processes_with_it(tmp_path, kind):
+    script = tmp_path / "ended.py"
+    script.write_text(
+        "import itertools, os, sys, time\n"
+        "from weft.platform.processes import Limits, run_bounded\n"
+        "def work(kind):\n"
+        "    os.write(1, b'begun\\n')\n"
+        "    time.sleep(600) if kind == 'sleeps' else all(itertools.repeat(True, 1 << 36))\n"
+        "if __name__ == '__main__':\n"
+        "    list(run_bounded(work, sys.argv[1:], workers=1, limits=Limits()))\n"
+    )
+    command = [sys.executable, str(script), kind]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as run:
+        assert run.stdout is not None
+        assert run.stdout.readline() == "begun\n"
+        run.terminate()
+        try:
+            # The output ends when all who could write to it are gone.
+            assert run.communicate(timeout=60) == ("", None)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(run.pid, signal.SIGKILL)
+    assert run.returncode == -signal.SIGTERM
+
+
+def test_an_interrupt_while_processes_start_is_no_traceback(tmp_path):
+    (tmp_path / "slow.py").write_text(
+        "import os, time\n"
+        "def work(item):\n"
+        "    time.sleep(600)\n"
+        "os.write(1, b'%d\\n' % os.getpid())\n"
+        "time.sleep(1.5)\n"
+    )
+    script = tmp_path / "starts.py"
+    script.write_text(
+        "import signal, sys\n"
+        "from weft.platform.processes import Limits, run_loaded\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "try:\n"
+        "    list(run_loaded(print, [1], workers=1, limits=Limits(), preload='slow'))\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted', flush=True)\n"
+    )
+    paths = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
+    with subprocess.Popen(
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+    ) as run:
+        assert run.stdout is not None
+        assert int(run.stdout.readline()) != run.pid
+        os.killpg(run.pid, signal.SIGINT)
+        said, errors = run.communicate(timeout=60)
+    assert (said, errors, run.returncode) == ("interrupted\n", "", 0)
+
+
+def test_an_interrupt_waits_until_a_process_has_started():
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    with uninterrupted():
+        assert signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+
+
+@pytest.mark.parametrize("seconds", [math.inf, 1e12])
+def test_a_limit_of_time_may_be_as_good_as_none(seconds):
+    (outcome,) = run_bounded(misbehave, ["a"], workers=1, limits=Limits(seconds=seconds))
+    assert outcome.value == "A"
+
+
+def break_down(items):
+    os._exit(3)
+
+
+class Named(NamedTuple):
+    """An item that says what it is called, though it is a tuple."""
+
+    path: str
+    options: int
+
+    def __str__(self):
+        return self.path
+
+
+def test_several_things_in_one_item_are_told_by_what_they_are_called():
+    items = [(Path("a.so"),), (Named("b.so", 1), Named("c.so", 2)), Named("d.so", 3)]
+    outcomes = run_bounded(break_down, items, workers=1, limits=Limits())
+    assert [outcome.error and outcome.error.where for outcome in outcomes] == ["a.so", "b.so, c.so", "d.so"]
 
 
 def load_counted():

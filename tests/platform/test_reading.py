@@ -57,6 +57,9 @@ def test_utf8(tmp_path: Path) -> None:
         reading.read_text(place)
     with pytest.raises(InputError, match="is not UTF-8"):
         list(reading.lines(place))
+    place.write_bytes(b"\xef\xbb\xbfab\n\xff\n")
+    with pytest.raises(InputError, match="line 2: is not UTF-8: byte 0xff"):
+        reading.read_text(place)
 
 
 def test_json_values() -> None:
@@ -103,6 +106,8 @@ def test_yaml_values() -> None:
     text = "a: &x {b: 1, c: 2.5}\nd: {<<: *x, e: ~}\nf: 2026-11-22\ng: '9'\n" + bomb(3)
     assert reading.parse_yaml(text, "x")["d"] == {"b": 1, "c": 2.5, "e": None}
     assert reading.parse_yaml("", "x") is None
+    nested = "a: {b: {c: &c {<<: {d: 1}, d: 2}}}\ne: {<<: *c, d: 3}\n1: f\n'1': g"
+    assert reading.parse_yaml(nested, "x") == {"a": {"b": {"c": {"d": 2}}}, "e": {"d": 3}, 1: "f", "1": "g"}
     assert reading.parse_yaml("a: '" + "9" * 5000 + "'", "x") == {"a": "9" * 5000}
 
 
@@ -118,6 +123,11 @@ def test_yaml_values() -> None:
         ("a: 2026-99-99", "is not YAML: month must be in 1..12"),
         ("a: !!python/object/apply:os.system [true]", "could not determine a constructor"),
         ("a: [1", "x, line 2, column 1: is not YAML"),
+        ("a:\n  b: 1\nc: 2\na:\n  d: 3", "x, line 4, column 1: is not YAML: the key 'a' stands twice"),
+        ("- {b: 1, c: 2, 'b': 3}", "x, line 1, column 16: is not YAML: the key 'b' stands twice"),
+        ('a: !!int ""', "x: is not YAML: a value that is not of its tag"),
+        ("a: !!bool foo", "x: is not YAML: a value that is not of its tag"),
+        ("a: !!timestamp foo", "x: is not YAML: a value that is not of its tag"),
         ("? [a]\n: 1", "found unhashable key"),
         ("a: \x00", "is not YAML"),
         ("*a", "undefined alias"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -37,11 +38,15 @@ class Row:
 
     @property
     def ok(self) -> bool | None:
-        """Whether the target is met; None where none is set."""
-        if self.target is None:
+        """Whether the target is met; None where none is set, or nothing was measured to hold against it."""
+        if self.target is None or not math.isfinite(self.ratio):
             return None
         return self.ratio <= self.target if self.better == "lower" else self.ratio >= self.target
 
     def record(self) -> dict[str, object]:
-        """The row as a JSON object."""
-        return {**asdict(self), "ratio": self.ratio, "ok": self.ok}
+        """The row as a JSON object; what is no number, or without end, is None, for JSON has no word for it."""
+        record = {**asdict(self), "ratio": self.ratio, "ok": self.ok}
+        return {
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in record.items()
+        }

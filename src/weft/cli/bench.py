@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.cli.options import Parser, add_json, add_out, add_quiet, add_threads
@@ -94,7 +95,7 @@ def run(argv: list[str]) -> int:
     arguments = parser().parse_args(argv)
     import torch
 
-    from weft.errors import ConfigError, MissingExtraError
+    from weft.errors import ConfigError, MissingExtraError, PartialFailure, WeftError, counted
     from weft.platform.files import check_output, write_json
     from weft.platform.machine import use_threads
     from weft.platform.memory import keep_freed_memory
@@ -106,6 +107,9 @@ def run(argv: list[str]) -> int:
         check_output(arguments.out)
     names = list(BENCHES) if "all" in arguments.name else list(dict.fromkeys(arguments.name))
     rows: list[Row] = []
+    failed: list[str] = []
+    out: Path | None = arguments.out
+    again = out if out is not None and _takes_it_again(out) else None
     for name in names:
         try:
             measured = list(import_module(f"weft.bench.{BENCHES[name][0]}").rows(arguments.quick))
@@ -114,15 +118,35 @@ def run(argv: list[str]) -> int:
                 raise
             print(f"weft bench {name}: left out: {error}", file=sys.stderr)
             continue
+        except WeftError as error:
+            if "all" not in arguments.name:
+                raise
+            print(f"weft bench {name}: {error}", file=sys.stderr)
+            failed.append(name)
+            continue
         rows += measured
+        if again is not None:
+            # A benchmark may take hours, and the next may end it all.
+            write_json(again, [row.record() for row in rows])
         if not arguments.quiet and not arguments.json:
             print(f"weft bench {name} (torch {torch.__version__}, {torch.get_num_threads()} threads)")
             print(listing(measured))
     if arguments.json:
         print(json.dumps([row.record() for row in rows]))
-    if arguments.out is not None:
-        write_json(arguments.out, [row.record() for row in rows])
+    if out is not None and not (again and rows):
+        write_json(out, [row.record() for row in rows])
+    if failed:
+        raise PartialFailure(
+            f"{counted(len(failed), 'benchmark')} could not be measured: {', '.join(failed)}"
+        )
     return 1 if any(row.ok is False for row in rows) else 0
+
+
+def _takes_it_again(out: Path) -> bool:
+    """Whether what is written replaces what was: in a pipe, one list would follow the other."""
+    from weft.platform.streams import open_file
+
+    return open_file(out) is None and (out.is_file() or not out.exists())
 
 
 def listing(rows: Sequence[Row]) -> str:

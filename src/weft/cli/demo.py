@@ -33,9 +33,9 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run ``weft demo``."""
     arguments = parser().parse_args(argv)
-    from rich.console import Console
+    from weft.cli.console import PipedConsole
 
-    console = Console(width=None if sys.stdout.isatty() else 110)
+    console = PipedConsole(width=None if sys.stdout.isatty() else 110)
     for name in arguments.name or DEMOS:
         import_module(f"weft.demo.{name}").show(console)
     if not arguments.name:

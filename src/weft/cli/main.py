@@ -9,11 +9,11 @@ import traceback
 from collections.abc import Sequence
 
 from weft import __version__
-from weft.cli.commands import find, usage
+from weft.cli.commands import Command, find, usage
 from weft.errors import ConfigError, Interrupted, LimitError, WeftError
-from weft.platform.files import cannot_write
 from weft.platform.memory import collect_seldom, keep_freed_memory, lacks_memory
 from weft.platform.reading import cannot_read
+from weft.platform.unwritable import cannot_write
 
 UNFORESEEN = 70
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
@@ -23,27 +23,26 @@ _LONGEST = 300
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if arguments[:1] == ["--version"]:
-        print(f"weft {__version__}")
-        return 0
     name = "weft"
+    for closed, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, closed) is None:  # by whoever started us: `weft … >&-`
+            setattr(sys, closed, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - as long as the process
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         # An argument may hold bytes that are no text, and a terminal may know few letters.
         reconfigure(errors="backslashreplace")
     try:
+        if arguments[:1] == ["--version"]:
+            return _said(f"weft {__version__}")
         path, command, rest = find(arguments)
         name = " ".join(["weft", *path])
         if command.commands:
-            print(usage(path, command))
-            return 0 if rest else ConfigError.exit_code
+            return _said(usage(path, command), 0 if rest else ConfigError.exit_code)
         # In a process of ours; benchmarks ask for it themselves, for other forms gain by it as well.
         if argv is None and path != ("bench",):
             keep_freed_memory()
             collect_seldom()
-        code = command.run(rest)
-        sys.stdout.flush()
-        return code
+        return _ran(command, rest)
     except WeftError as error:
         print(f"{name}: {error}", file=sys.stderr)
         return error.exit_code
@@ -76,6 +75,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         if type(error).__name__ != "PanicException":
             raise
         return _unforeseen(name, error)
+
+
+def _said(text: str, code: int = 0) -> int:
+    """Print something, and hear now, not at the end of the process, that it cannot be printed."""
+    print(text)
+    sys.stdout.flush()
+    return code
+
+
+def _ran(command: Command, arguments: Sequence[str]) -> int:
+    try:
+        code = command.run(arguments)
+    except SystemExit as ended:  # argparse has printed a command's own help
+        if ended.code:
+            raise
+        code = 0
+    sys.stdout.flush()
+    return code
 
 
 def _unforeseen(name: str, error: BaseException) -> int:

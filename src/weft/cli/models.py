@@ -21,7 +21,9 @@ def run(argv: list[str]) -> int:
     """Run ``weft models``."""
     arguments = parser().parse_args(argv)
     if arguments.name is not None:
-        print(model_card(arguments.name))
+        card = model_card(arguments.name)
+        records = [record for record in describe_models() if record["name"] == arguments.name]
+        print(json.dumps({**records[0], "card": card}, indent=1) if arguments.json else card)
     elif arguments.json:
         print(json.dumps(describe_models(), indent=1))
     else:

@@ -63,18 +63,20 @@ def add_out(parser: Parser, metavar: str, what: str, *, default: str | None = No
     parser.add_argument("-o", "--out", type=Path, required=default is None, metavar=metavar, help=told)
 
 
-def add_machine(parser: Parser, device: str | None = "auto") -> None:
+def add_machine(
+    parser: Parser, device: str | None = "auto", threads: str = "threads of the CPU (all)"
+) -> None:
     """Where it runs and what it says."""
     parser.add_argument(
         "--device", default=device, metavar="DEVICE", help="auto, cpu, cuda, cuda:1, … (auto)"
     )
-    add_threads(parser)
+    add_threads(parser, threads)
     add_quiet(parser)
 
 
-def add_threads(parser: Parser) -> None:
+def add_threads(parser: Parser, what: str = "threads of the CPU (all)") -> None:
     """How much of the processor."""
-    parser.add_argument("--threads", type=int, metavar="N", help="threads of the CPU (all)")
+    parser.add_argument("--threads", type=int, metavar="N", help=what)
 
 
 def add_model(parser: Parser, default: str | None, told: str = "baselines alone") -> None:

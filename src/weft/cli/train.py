@@ -37,7 +37,13 @@ def run(argv: list[str], tool: str) -> int:
 
     kind = import_module(f"weft.{tool}.learn.setup").Setup
     if arguments.fields:
-        for name, what, meaning in listing(kind):
+        listed = list(listing(kind))
+        if arguments.json:
+            print(
+                json.dumps([dict(zip(("name", "type", "meaning"), field, strict=True)) for field in listed])
+            )
+            return 0
+        for name, what, meaning in listed:
             print(f"{name:<36} {what:<36} {meaning}")
         return 0
     if arguments.config is None:

@@ -5,7 +5,7 @@ lock on. Then it is forced to the disk and renamed. The lock ends with the proce
 leftovers of a killed run from the work of a living one: it removes the first and leaves the second alone.
 
 Every failure is one :class:`~weft.errors.OutputError`, and what stood at the place before still stands there.
-A place that is no file, such as a pipe or ``/dev/stdout``, is written to directly.
+A place that is no file, such as a pipe, is written to directly; an open file, such as ``/dev/stdout``, is added to.
 """
 
 from __future__ import annotations
@@ -24,31 +24,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
-from weft.errors import OutputError
+from weft.platform.streams import added_to, open_file
+from weft.platform.unwritable import cannot_encode, cannot_write
 
 _SUFFIX, _OLD = ".part", ".old"
 _LONGEST = 200
 """Bytes of a name that the hidden folder's name keeps; a file system holds 255."""
-_HINTS = {
-    errno.ENOSPC: "free some space, or name another place",
-    errno.EDQUOT: "free some space, or name another place",
-    errno.EFBIG: "a file may not be this large here: name another place",
-    errno.EACCES: "name a place that you may write to",
-    errno.EPERM: "name a place that you may write to",
-    errno.EROFS: "name a place that can be written",
-    errno.ENOENT: "make its folder first",
-    errno.ENOTDIR: "what should be its folder is a file",
-    errno.EISDIR: "it is a folder: name a file",
-    errno.EEXIST: "name a new one, or remove it first",
-    errno.ENAMETOOLONG: "name a shorter one",
-}
-
-
-def cannot_write(error: OSError, path: str | Path) -> OutputError:
-    """The one error of a place that cannot be written, from what the system said."""
-    reason = os.strerror(error.errno) if error.errno else str(error).splitlines()[0]
-    hint = _HINTS.get(error.errno) if error.errno else None
-    return OutputError(f"cannot be written: {reason}", where=str(path), hint=hint)
 
 
 @contextmanager
@@ -66,6 +47,10 @@ def writing_to(path: str | Path) -> Iterator[None]:
         if error.filename is not None and not _within(str(error.filename), path):
             raise  # something else that the body opened
         raise cannot_write(error, path) from error
+    except UnicodeEncodeError as error:
+        if not error.object.startswith(_hidden(path)):
+            raise  # a text, not the name that a library was given
+        raise cannot_encode(path) from error
 
 
 def check_output(path: str | Path) -> None:
@@ -79,6 +64,8 @@ def check_output(path: str | Path) -> None:
         mode = _mode(path)
         if mode is not None and stat.S_ISDIR(mode):
             raise OSError(errno.EISDIR, "")
+        if open_file(path) is not None:
+            return
         regular = mode is None or stat.S_ISREG(mode)
         place = os.path.dirname(os.path.realpath(path)) if regular else path
         if not stat.S_ISDIR(os.stat(place).st_mode) and regular:
@@ -120,6 +107,10 @@ def replaced(path: str | Path) -> Iterator[Path]:
         mode = _mode(path)
         if mode is not None and stat.S_ISDIR(mode):
             raise OSError(errno.EISDIR, "")
+        if (handle := open_file(path)) is not None:
+            with added_to(handle, Path(path).name) as written:
+                yield written
+            return
         if mode is not None and not stat.S_ISREG(mode):
             yield Path(path)
             return
@@ -200,7 +191,7 @@ def scratch(beside: str | Path | None) -> Iterator[Path]:
         OutputError: It cannot be made there, or the body could not write.
     """
     mode = None if beside is None else _mode(beside)
-    if beside is None or not (mode is None or stat.S_ISREG(mode)):
+    if beside is None or open_file(beside) is not None or not (mode is None or stat.S_ISREG(mode)):
         with tempfile.TemporaryDirectory(prefix="weft-") as folder:
             yield Path(folder)
     else:
@@ -387,8 +378,13 @@ def _within(found: str, path: str | Path) -> bool:
     place, name = Path(os.path.realpath(path)), Path(os.path.realpath(found))
     if place.is_relative_to(name) or name.is_relative_to(place):
         return True
-    hidden = str(place.parent / f".{_stem(place)}.")
-    return str(name).startswith(hidden)
+    return str(name).startswith(_hidden(path))
+
+
+def _hidden(path: str | Path) -> str:
+    """How the paths of a place's hidden folders begin."""
+    target = Path(os.path.realpath(path))
+    return str(target.with_name(f".{_stem(target)}."))
 
 
 def _sync(path: Path) -> None:

@@ -30,8 +30,12 @@ def device_named(name: str, place: int = 0) -> torch.device:
         name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
         device = torch.device(name)
-    except RuntimeError as error:
+        if device.type not in ("cpu", "cuda"):
+            torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, ImportError) as error:
         raise ConfigError(f"device is {asked!r}; no such device", hint="auto, cpu or cuda") from error
+    if device.type == "meta":
+        raise ConfigError("device is 'meta', which computes nothing", hint="auto, cpu or cuda")
     if device.type != "cuda":
         return device
     index = place if device.index is None else device.index

@@ -117,9 +117,10 @@ def decode(content: bytes, where: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
+        # The codec counts from behind the mark, in bytes of its own.
+        line = error.object.count(b"\n", 0, error.start) + 1
         raise InputError(
-            f"is not UTF-8: byte 0x{content[error.start]:02x}",
+            f"is not UTF-8: byte 0x{error.object[error.start]:02x}",
             where=f"{where}, line {line}",
             hint="convert it",
         ) from error
@@ -178,15 +179,15 @@ def parse_yaml(text: str, where: str) -> Any:
     """A text of YAML, plain values only.
 
     Raises:
-        InputError: It is no YAML, asks for an object, is nested too deeply, has aliases that contain themselves
-            or grow beyond all bounds, or holds a number of too many digits.
+        InputError: It is no YAML, asks for an object, is nested too deeply, has a key twice, has aliases that contain
+            themselves or grow beyond all bounds, or holds a number of too many digits.
     """
     import yaml  # here, not above: `weft --help` reads none
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         _check_events(yaml.parse(text, Loader=loader), where)
-        return yaml.load(text, Loader=loader)
+        return _loaded(loader(text))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = where if mark is None else f"{where}, line {mark.line + 1}, column {mark.column + 1}"
@@ -198,6 +199,9 @@ def parse_yaml(text: str, where: str) -> Any:
         if isinstance(error, InputError):
             raise
         raise InputError(f"is not YAML: {str(error).splitlines()[0]}", where=where) from error
+    except (LookupError, AttributeError) as error:
+        # What PyYAML makes of `!!int ""`, `!!bool foo`, `!!timestamp foo`.
+        raise InputError("is not YAML: a value that is not of its tag", where=where) from error
 
 
 def lines(path: str | Path, limit: int = LINE_CHARACTERS, **options: Any) -> Iterator[str]:
@@ -264,6 +268,42 @@ def _number(kind: type[int] | type[float], text: str) -> Any:
     if len(text) > DIGITS:
         raise _TooLongError(f"holds a number of {len(text):,} characters; {DIGITS} are read")
     return kind(text)
+
+
+def _loaded(loader: Any) -> Any:
+    """What a loader of YAML holds, as ``yaml.load`` reads it, but of a key that stands twice neither value is lost."""
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        _check_keys(node)
+        return loader.construct_document(node)
+    finally:
+        loader.dispose()
+
+
+def _check_keys(root: Any) -> None:
+    import yaml
+
+    waiting, seen = [root], {id(root)}
+    while waiting:
+        node = waiting.pop()
+        inner = node.value if isinstance(node, yaml.SequenceNode) else []
+        if isinstance(node, yaml.MappingNode):
+            keys = set[tuple[str, str]]()
+            for key, value in node.value:
+                inner += [key, value]
+                if not isinstance(key, yaml.ScalarNode) or key.tag == "tag:yaml.org,2002:merge":
+                    continue
+                if (key.tag, key.value) in keys:
+                    raise yaml.MarkedYAMLError(
+                        None, None, f"the key {key.value!r} stands twice", key.start_mark
+                    )
+                keys.add((key.tag, key.value))
+        for child in inner:
+            if id(child) not in seen:
+                seen.add(id(child))
+                waiting.append(child)
 
 
 def _check_events(events: Iterable[Any], where: str) -> None:

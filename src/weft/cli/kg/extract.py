@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import sys
@@ -27,7 +28,7 @@ from weft.cli.options import (
     limits_of,
     share,
 )
-from weft.errors import PartialFailure, counted
+from weft.errors import ConfigError, PartialFailure, counted
 
 if TYPE_CHECKING:
     from weft.kg.extraction.corpus import Report
@@ -97,7 +98,7 @@ def parser() -> Parser:
     )
     add_endpoint(result)
     add_json(result)
-    add_machine(result)
+    add_machine(result, threads="threads of the CPU in each process, for a model of code (1)")
     return result
 
 
@@ -106,6 +107,7 @@ def run(argv: list[str]) -> int:
     arguments = parser().parse_args(argv)
     at_least(1, threads=arguments.threads)
     share(near=arguments.near, least_confidence=arguments.least_confidence)
+    _check_threads(arguments)
     from weft.kg.extraction.extract import Extraction, extract
     from weft.kg.storage.graph import Graph
 
@@ -157,6 +159,20 @@ def run(argv: list[str]) -> int:
     if report.failed:
         raise PartialFailure(f"{counted(len(report.failed), 'document')} could not be read")
     return 0
+
+
+def _check_threads(arguments: argparse.Namespace) -> None:
+    if (arguments.threads or 1) == 1:
+        return
+    from weft.kg.extraction.model import model_for, reads_text
+    from weft.platform.models import find_model
+
+    if reads_text(find_model("kg", arguments.model or model_for(arguments.corpus))):
+        raise ConfigError(
+            f"--threads {arguments.threads} is for a model of code; one of text reads on a single thread, so that the "
+            "same text gives the same facts",
+            hint="--workers has several processes read",
+        )
 
 
 def _print(report: Report, places: int, kept: int) -> None:

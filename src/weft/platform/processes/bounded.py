@@ -6,7 +6,9 @@ item is reported, and the rest goes on.
 
 from __future__ import annotations
 
+import fcntl
 import multiprocessing
+import os
 import pickle
 import resource
 import signal
@@ -16,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection, wait
 from threading import Lock
 from types import ModuleType
@@ -32,6 +34,8 @@ _MIB = 1 << 20
 _AHEAD = 64
 #: Imported first by the process that makes the others.
 _FIRST = "weft.platform.sparing"
+#: Seconds of the longest sleep; the system takes no endless one.
+_NAP = 3600.0
 _starting = Lock()
 
 
@@ -169,7 +173,7 @@ def _script_left_alone(module: str) -> Iterator[None]:
     Otherwise each process would import the script as its main module, and a script without a guard start processes of
     its own.
     """
-    with _starting:
+    with _starting, uninterrupted():
         script = sys.modules["__main__"]
         if module != "__main__":
             sys.modules["__main__"] = ModuleType("__main__")
@@ -179,12 +183,23 @@ def _script_left_alone(module: str) -> Iterator[None]:
             sys.modules["__main__"] = script
 
 
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Start a process that Ctrl-C does not reach, from its first moment on; the starting thread gets it afterwards."""
+    resource_tracker.ensure_running()  # first, for it lets interrupts through when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _await(crew: list[_Worker]) -> None:
     """Sleep until a worker has something to say, has died, or has reached its time limit."""
     busy = [worker for worker in crew if worker.number is not None]
     handles: list[Any] = [worker.connection for worker in busy] + [worker.process.sentinel for worker in busy]
     patience = min((worker.deadline - time.monotonic() for worker in busy), default=0.0)
-    wait(handles, timeout=max(0.0, patience) + 0.01)
+    wait(handles, timeout=min(max(0.0, patience), _NAP) + 0.01)
 
 
 class _Worker:
@@ -192,10 +207,14 @@ class _Worker:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([_FIRST, preload])
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, load, limits.mebibytes), daemon=True)
+        watched, self._lifeline = context.Pipe(duplex=False)
+        self.process = context.Process(
+            target=_serve, args=(theirs, watched, load, limits.mebibytes), daemon=True
+        )
         with _script_left_alone(preload):
             self.process.start()
         theirs.close()
+        watched.close()
         self.limits = limits
         self.number: int | None = None
         self.item: Any = None
@@ -234,7 +253,7 @@ class _Worker:
             value, error = answer
         elif seconds >= self.limits.seconds:
             self.kill()
-            error = LimitError(f"took more than {self.limits.seconds:g} s", where=str(item))
+            error = LimitError(f"took more than {self.limits.seconds:g} s", where=_told(item))
         else:
             return None
         number, self.number, self.item = self.number, None, None
@@ -245,18 +264,38 @@ class _Worker:
         code = self.process.exitcode or 0
         self.kill()
         name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        return InputError(f"its worker process died ({name})", where=str(item))
+        return InputError(f"its worker process died ({name})", where=_told(item))
 
     def kill(self) -> None:
         self.gone = True
         self.process.kill()
         self.process.join()
         self.connection.close()
+        self._lifeline.close()
 
 
-def _serve(connection: Connection, load: Callable[[], Callable[[Any], Any]], mebibytes: int | None) -> None:
+def _end_with_the_run(lifeline: Connection) -> None:
+    """Let the system end this process as soon as the run is gone, which holds the pipe's other end.
+
+    By a signal, not by a thread that waits: a parser in C may keep all threads from running.
+    """
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    handle = lifeline.fileno()
+    fcntl.fcntl(handle, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(handle, fcntl.F_SETFL, fcntl.fcntl(handle, fcntl.F_GETFL) | os.O_ASYNC)
+    if lifeline.poll():  # gone before that
+        sys.exit()
+
+
+def _serve(
+    connection: Connection,
+    lifeline: Connection,
+    load: Callable[[], Callable[[Any], Any]],
+    mebibytes: int | None,
+) -> None:
     """The worker's side: take an item, send back ``(value, error)``; where nothing can be loaded, the error alone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _end_with_the_run(lifeline)
     if mebibytes is not None:
         _, most = resource.getrlimit(resource.RLIMIT_AS)
         space = mebibytes * _MIB if most == resource.RLIM_INFINITY else min(mebibytes * _MIB, most)
@@ -274,6 +313,11 @@ def _serve(connection: Connection, load: Callable[[], Callable[[Any], Any]], meb
         except BrokenPipeError:
             # Whoever asked is gone.
             return
+
+
+def _told(item: object) -> str:
+    """An item as messages name it: one that is several at once by what they are called."""
+    return ", ".join(map(str, item)) if type(item) is tuple else str(item)
 
 
 def answered(work: Callable[[Any], Any], item: object, memory: str) -> bytes:
@@ -296,6 +340,8 @@ def _attempt(
     except WeftError as failure:
         return None, failure
     except MemoryError:
-        return None, LimitError(f"needs more than {memory}", where=str(item))
+        return None, LimitError(f"needs more than {memory}", where=_told(item))
     except Exception as failure:  # noqa: BLE001 - an untrusted file may break a parser in any way; the run goes on
-        return None, InputError(f"cannot be analysed ({type(failure).__name__}: {failure})", where=str(item))
+        return None, InputError(
+            f"cannot be analysed ({type(failure).__name__}: {failure})", where=_told(item)
+        )

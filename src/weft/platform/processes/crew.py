@@ -19,7 +19,7 @@ from queue import Empty, LifoQueue
 from typing import Any
 
 from weft.errors import InputError, Interrupted, LimitError, WeftError
-from weft.platform.processes.bounded import Limits, answered
+from weft.platform.processes.bounded import Limits, answered, uninterrupted
 
 Tell = Callable[[Any], None]
 """Takes how far an item is, as often as there is news."""
@@ -132,7 +132,8 @@ class _Member:
         self.connection, theirs = context.Pipe()
         watched, self._lifeline = context.Pipe(duplex=False)
         self.process = context.Process(target=_serve, args=(theirs, watched, perform, limits.mebibytes))
-        self.process.start()
+        with uninterrupted():
+            self.process.start()
         theirs.close()
         watched.close()
 

@@ -9,6 +9,7 @@ import os
 import random
 import shutil
 import struct
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.bcsd.use.extract_files import build_table, find_binaries
+from weft.bench.checkout import CHECKOUT
 from weft.bench.table import Row
 from weft.errors import InputError, WeftError
 from weft.platform.processes import Limits, run_bounded
@@ -252,7 +254,7 @@ _CROSS = (
     *("powerpc64le-linux-gnu", "riscv64-linux-gnu", "i686-linux-gnu"),
 )
 _SMALL = ("libBrokenLocale.so.1", "libutil.so.1", "Scrt1.o", "libBrokenLocale.a")
-_MADE = Path("tests/bcsd/files")
+_MADE = CHECKOUT / "tests/bcsd/files"
 
 
 def other_files(folder: Path) -> list[Path]:
@@ -321,7 +323,8 @@ def other_rows(count: int, workers: int = 1) -> list[Row]:
 
 def _rows(what: str, campaign: Campaign) -> list[Row]:
     for reason, times in campaign.reasons.most_common(12):
-        print(f"{times:6}  {reason}")  # noqa: T201 - the classes of failures belong to the measurement
+        # The classes of failures belong to the measurement, and are no row of it.
+        print(f"{times:6}  {reason}", file=sys.stderr)  # noqa: T201
     variant = f"{campaign.files} mutants, {campaign.read} read{what}"
     files = float(campaign.files)
     return [

@@ -16,6 +16,7 @@ from pathlib import Path
 from weft.bcsd.dataset.config import DatasetConfig, Package
 from weft.bcsd.dataset.source import fetch, run
 from weft.bench.bcsd.extraction.known import Coverage, coverage
+from weft.bench.checkout import CHECKOUT
 from weft.bench.table import Row
 from weft.platform.files import make_folder
 from weft.platform.settings import read_settings
@@ -36,7 +37,7 @@ PROCESSORS: dict[str, tuple[str, tuple[str, ...]]] = {
 #: Packages that the search was written with, and packages that nobody looked at: only these are a measure.
 LOOKED_AT = ("zlib", "bzip2", "lz4", "lua")
 HELD_OUT = ("libyaml", "mujs", "libpng")
-_CONFIG = Path("examples/bcsd/dataset.yaml")
+_CONFIG = CHECKOUT / "examples/bcsd/dataset.yaml"
 _LIBRARY = ("-fPIC", "-shared", "-fvisibility=hidden")
 #: What a library lacks of a program (``main``) may stay open.
 _PROGRAM = ("-fno-pic", "-no-pie", "-Wl,--unresolved-symbols=ignore-all")

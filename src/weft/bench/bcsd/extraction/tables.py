@@ -23,10 +23,11 @@ from weft.bcsd.dataset.source import run
 from weft.bcsd.disassemble.interface import EdgeKind
 from weft.bcsd.disassemble.native import NativeDisassembler
 from weft.bcsd.read import open_image
+from weft.bench.checkout import CHECKOUT
 from weft.bench.table import Row
 from weft.platform.settings import read_settings
 
-_CONFIG = Path("examples/bcsd/dataset.yaml")
+_CONFIG = CHECKOUT / "examples/bcsd/dataset.yaml"
 #: MIPS has a dollar where the others have a dot.
 _LOCAL_LABEL = re.compile(r"(?:\.L|\$L(?=\d))(\w+)")
 _KEPT_LABEL = re.compile(r"L\d+x\w+$")

@@ -76,10 +76,11 @@ def run(argv: list[str]) -> int:
 
 
 def _print(graph: Graph, entity: str | None, facts: list[Fact], places: int) -> None:
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+    from weft.cli.console import PipedConsole
+
+    console = PipedConsole(width=None if sys.stdout.isatty() else 120, highlight=False)
     count = graph.count(entity)
     if entity is None:
         sizes = counted(count, "fact"), counted(len(graph.entities), "entity", "entities")
