@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import signal
@@ -17,7 +18,7 @@ import httpx
 import pytest
 
 from tests.serve.conftest import FILES, Service, serving
-from weft.errors import InputError, StoreError
+from weft.errors import InputError, OutputError, StoreError
 from weft.serve.jobs.files import Files, clean_name
 from weft.serve.jobs.ledger import ATTEMPTS, CANCELLED, DONE, FAILED, QUEUED, RUNNING, Ledger
 from weft.serve.jobs.runner import SHORT
@@ -133,6 +134,17 @@ def test_what_users_send_only_the_owner_of_the_service_reads(tmp_path: Path, bef
 async def pieces(*parts: bytes) -> AsyncIterator[bytes]:
     for part in parts:
         yield part
+
+
+def test_a_disk_without_room_for_a_folder_is_told_as_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    files = Files(tmp_path / "uploads", Ledger(tmp_path), Bounds())
+
+    def full(path: Path, *_: Any, **options: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr(Path, "mkdir", full)
+    with pytest.raises(OutputError, match="No space left"):
+        asyncio.run(files.take("ann", "a", pieces(b"a")))
 
 
 def test_an_upload_is_for_its_owner_alone_and_goes_with_what_was_made_of_it(tmp_path: Path):
