@@ -76,9 +76,7 @@ def test_the_readmes_commands_run(line: str, tmp_path: Path, monkeypatch: pytest
     arguments = shlex.split(line.replace("FILE…", str(binary)).replace("FOLDER", str(binary)))[1:]
     if arguments[0] == "bench":
         # The claim takes minutes; that the command is there takes none.
-        with pytest.raises(SystemExit) as ended:
-            main([*arguments, "--help"])
-        assert ended.value.code == 0
+        assert main([*arguments, "--help"]) == 0
         return
     if arguments == ["demo"]:
         arguments += ["attention", "absa", "kg"]  # the others have tests of their own

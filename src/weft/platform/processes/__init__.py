@@ -8,6 +8,7 @@ from weft.platform.processes.bounded import (
     run_bounded,
     run_here,
     run_loaded,
+    told,
 )
 
-__all__ = ["Limits", "Outcome", "answered", "get_ready", "run_bounded", "run_here", "run_loaded"]
+__all__ = ["Limits", "Outcome", "answered", "get_ready", "run_bounded", "run_here", "run_loaded", "told"]

@@ -253,7 +253,7 @@ class _Worker:
             value, error = answer
         elif seconds >= self.limits.seconds:
             self.kill()
-            error = LimitError(f"took more than {self.limits.seconds:g} s", where=_told(item))
+            error = LimitError(f"took more than {self.limits.seconds:g} s", where=told(item))
         else:
             return None
         number, self.number, self.item = self.number, None, None
@@ -264,7 +264,7 @@ class _Worker:
         code = self.process.exitcode or 0
         self.kill()
         name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        return InputError(f"its worker process died ({name})", where=_told(item))
+        return InputError(f"its worker process died ({name})", where=told(item))
 
     def kill(self) -> None:
         self.gone = True
@@ -315,7 +315,7 @@ def _serve(
             return
 
 
-def _told(item: object) -> str:
+def told(item: object) -> str:
     """An item as messages name it: one that is several at once by what they are called."""
     return ", ".join(map(str, item)) if type(item) is tuple else str(item)
 
@@ -340,8 +340,6 @@ def _attempt(
     except WeftError as failure:
         return None, failure
     except MemoryError:
-        return None, LimitError(f"needs more than {memory}", where=_told(item))
+        return None, LimitError(f"needs more than {memory}", where=told(item))
     except Exception as failure:  # noqa: BLE001 - an untrusted file may break a parser in any way; the run goes on
-        return None, InputError(
-            f"cannot be analysed ({type(failure).__name__}: {failure})", where=_told(item)
-        )
+        return None, InputError(f"cannot be analysed ({type(failure).__name__}: {failure})", where=told(item))

@@ -86,8 +86,6 @@ class Files:
                 await to_thread.run_sync(self._write, owner, file, bytes(waiting))
                 if not coming.size:
                     raise InputError("the file is empty", where=shown)
-                # Here, so that the writer's own way to the disk, in the loop of all requests, is short.
-                await to_thread.run_sync(_sync, file)
             os.chmod(self._place(number, shown), 0o600)
             upload = Upload(number, owner, shown, coming.size, digest.hexdigest(), time.time())
             await to_thread.run_sync(self._keep, upload)
@@ -137,11 +135,6 @@ class Files:
     def _place(self, number: str, name: str) -> Path:
         ending = PurePosixPath(name).suffix.lower()
         return self._folder / number / f"content{ending if ending in _ENDINGS else ''}"
-
-
-def _sync(file: IO[bytes]) -> None:
-    file.flush()
-    os.fsync(file.fileno())
 
 
 def clean_name(name: str) -> str:

@@ -21,7 +21,7 @@ from weft.kg.storage.manifest import read_manifest
 from weft.kg.storage.query.diagnosis import diagnose, dots_escaped, words
 from weft.kg.storage.rdf import PREFIXES, ntriples
 from weft.platform.files import make_folder, replaced_folder, writing_to
-from weft.platform.processes import Limits, run_bounded
+from weft.platform.processes import Limits, run_bounded, told
 
 try:
     import pyoxigraph as ox
@@ -131,13 +131,13 @@ def answer(place: Path, query: str, seconds: float, mebibytes: int = 4096) -> An
     outcome = next(run_bounded(_answer, [item], workers=1, limits=Limits(seconds, mebibytes)))
     if outcome.error is None and outcome.value is not None:
         return outcome.value
-    if isinstance(outcome.error, LimitError) and outcome.error.where == str(item):
+    if isinstance(outcome.error, LimitError) and outcome.error.where == told(item):
         raise LimitError(
             f"the answer {outcome.error.what}",
             where="query",
             hint="ask for less, or give it more with --timeout",
         )
-    if isinstance(outcome.error, InputError) and outcome.error.where == str(item):
+    if isinstance(outcome.error, InputError) and outcome.error.where == told(item):
         raise InputError("the query engine broke on it", where="query", hint="ask for it in simpler terms")
     raise outcome.error or InputError("no answer", where="query")
 
