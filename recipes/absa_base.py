@@ -31,9 +31,9 @@ from absa_base_told import TOLD, agreement, by_folds, keep, taught_by, without_f
 from absa_restaurants import Parts, as_corpus, parts
 
 from weft.absa.config import ModelOptions
-from weft.absa.evaluate.metrics import Scored, macro_f1, micro_prf, semeval_metrics, strict_accuracy
+from weft.absa.evaluate.metrics import micro_prf, semeval_metrics
 from weft.absa.evaluate.report import controls, score, scored, summary
-from weft.absa.evaluate.threshold import GRID
+from weft.absa.evaluate.threshold import GRID, choose_threshold
 from weft.absa.learn.augment import Augmentation, Augmenter, rename
 from weft.absa.learn.training import Learning, split, train
 from weft.absa.read.sentihood import ALL_ASPECTS, FREQUENT_ASPECTS, TARGETS, read_sentihood
@@ -248,7 +248,7 @@ def sentihood(arguments: argparse.Namespace, start: Pretrained) -> dict[str, Any
     results: dict[str, Any] = {}
     judged = {"dev": arguments.threshold, "dev at .5": 0.5}
     if arguments.choose:
-        judged["chosen"] = max(GRID, key=lambda at: worth(scored(dev, probabilities, at)))
+        judged["chosen"] = choose_threshold(scored(dev, probabilities))
     for name, threshold in judged.items():
         result = scored(dev, probabilities, threshold)
         seen = controls(result, dev)
@@ -260,11 +260,6 @@ def sentihood(arguments: argparse.Namespace, start: Pretrained) -> dict[str, Any
             "both_targets": seen.both_targets,
         }
     return results
-
-
-def worth(result: Scored) -> float:
-    """What SentiHood's threshold is chosen for: strict accuracy and macro-F1, as much of the one as of the other."""
-    return strict_accuracy(result) + macro_f1(result)
 
 
 def main() -> None:

@@ -78,7 +78,7 @@ class Checkpoints:
                 group: _write_tensors(part / f"{group}.safetensors", tensors[group]) for group in tensors
             }
             content = {"format": _FORMAT, "step": step, "files": digests, "state": dict(state)}
-            (part / "state.json").write_text(json.dumps({"sha256": _digest(content), **content}))
+            (part / "state.json").write_text(json.dumps({"sha256": digest_of_json(content), **content}))
         reached = [other for other in self.names() if _step_of(other) <= step]
         # Later ones are of a future that was given up when the run was taken up before them.
         with files.writing_to(self.directory):
@@ -128,7 +128,7 @@ class Checkpoints:
         try:
             content = json.loads((place / "state.json").read_bytes())
             claimed = content.pop("sha256")
-            if claimed != _digest(content):
+            if claimed != digest_of_json(content):
                 return "state.json does not match its digest"
             if content["format"] != _FORMAT:
                 return f"format {content['format']}, this version reads {_FORMAT}"
@@ -174,7 +174,8 @@ def _write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
     return write_safetensors(path, own)
 
 
-def _digest(content: Mapping[str, Any]) -> str:
+def digest_of_json(content: Any) -> str:
+    """SHA-256 of a value as JSON, whatever the order of its keys."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
+
+from weft.train.checkpoint import digest_of_json
 
 _OTHERWISE = frozenset({"out", "train", "half", "int8", "tune", "decide"})
 """Fields of a setup that no step depends on: ``train`` is compared by itself, the last ones are about what is saved."""
@@ -25,7 +26,7 @@ def identity_of(setup: Any) -> dict[str, str]:
         setup: A dataclass with ``out``, which is left out wherever it lies.
     """
     names = [each.name for each in fields(setup) if each.name not in _OTHERWISE]
-    return {name: _digest(_described(getattr(setup, name), setup.out)) for name in names}
+    return {name: digest_of_json(_described(getattr(setup, name), setup.out)) for name in names}
 
 
 def differing(mine: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
@@ -76,7 +77,3 @@ def _of_file(path: Path) -> list[Any]:
             file.seek(-_WHOLE // 2, 2)
             content.update(file.read())
     return [size, content.hexdigest()]
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]

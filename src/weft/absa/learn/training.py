@@ -247,6 +247,9 @@ def course(
             each.module.keeps_aspects = True
 
     def finish(_history: History) -> dict[str, float]:
+        for each in teachers:
+            if isinstance(each, Asker) and isinstance(each.module, WeftAbsa):
+                each.module.keeps_aspects = False
         asker.module.eval()
         fit_similarity(asker, corpus)
         # Where sentences are drawn, the corpus's own are stand-ins without answers.
