@@ -14,7 +14,7 @@ from weft.train import TrainConfig
     ("changes", "message"),
     [
         ({"epochs": None}, "give exactly one"),
-        ({"steps": 3}, "give exactly one"),
+        ({"steps": 3}, r"give exactly one .*set that one to null"),
         ({"epochs": 0}, r"epochs is 0; it must be an integer of at least 1"),
         ({"epochs": 1.5}, "epochs is 1.5"),
         ({"batch_size": True}, "batch_size is True"),

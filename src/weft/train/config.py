@@ -86,7 +86,8 @@ class TrainConfig:
     def __post_init__(self) -> None:
         if (self.epochs is None) == (self.steps is None):
             raise ConfigError(
-                f"TrainConfig.epochs is {self.epochs} and TrainConfig.steps is {self.steps}; give exactly one"
+                f"TrainConfig.epochs is {self.epochs} and TrainConfig.steps is {self.steps}; give exactly one",
+                hint="a tool has one of them by itself: set that one to null beside the other",
             )
         for name in _COUNTS:
             value = getattr(self, name)
