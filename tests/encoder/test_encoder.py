@@ -397,13 +397,6 @@ def test_both_parts_of_a_layer_drop_out():
 
 
 def test_a_new_relative_bias_starts_as_small_as_all_else():
-    config = EncoderConfig(
-        vocab_size=9,
-        hidden_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=16,
-        intermediate_size=8,
-        relative_buckets=32,
-    )
+    config = small(hidden_size=32, num_attention_heads=16, relative_buckets=32)
     spread = Encoder(config).relative.bias.weight.std()
     assert 0.8 * config.initializer_range < spread < 1.2 * config.initializer_range
