@@ -10,12 +10,14 @@ from weft.absa.model.build import build_model
 from weft.absa.records import Context, Sentence
 from weft.absa.use.answering import for_answers
 from weft.absa.use.asker import Asker
+from weft.attention.operation import cpu_multiplies_bf16
 from weft.encoder.answering import product as products
 from weft.encoder.answering.layer import AnsweringLayer
 from weft.encoder.answering.product import (
     BLOCK,
     Bf16Product,
     BlockedLinear,
+    FeedForward,
     Int8Product,
     blocks,
     cpu_multiplies_int8,
@@ -65,6 +67,48 @@ def test_eight_bits_as_the_equations_say(after_gelu):
 def test_a_row_of_zeros_gives_the_bias():
     layer = Int8Product(torch.randn(4, 8), torch.arange(4.0))
     assert torch.equal(layer(torch.zeros(2, 8)), torch.arange(4.0).expand(2, -1))
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_bfloat16_is_the_product_and_its_gelu(monkeypatch, packed):
+    if not packed:
+        monkeypatch.setattr(products, "cpu_multiplies_bf16", lambda: False)
+    weight, bias, rows = torch.randn(64, 32), torch.randn(64), torch.randn(128, 32)
+    expected = rows @ weight.T + bias
+    plain, gelu = Bf16Product(weight, bias), Bf16Product(weight, bias, then_gelu=True)
+    if not packed:
+        assert plain.packed is None
+    # Sums of 32 products whose factors are rounded to 8 bits of mantissa, and one more rounding.
+    assert (plain(rows).float() - expected).abs().max() < 0.15
+    assert (gelu(rows).float() - torch.nn.functional.gelu(expected)).abs().max() < 0.15
+    assert plain(rows).dtype == gelu(rows.bfloat16()).dtype == torch.bfloat16
+
+
+def test_a_feed_forward_is_what_lies_between_two_products():
+    first, second = torch.nn.Linear(32, 64), torch.nn.Linear(64, 32)
+    rows = torch.randn(128, 32)
+    with torch.no_grad():
+        expected = second(torch.nn.functional.gelu(first(rows)))
+        for arithmetic in arithmetics():
+            found = FeedForward(first, second, arithmetic)(rows)
+            assert found.dtype == torch.float32
+            assert 0 < (found - expected).abs().max() < 0.02
+
+
+@pytest.mark.parametrize(
+    ("has", "fastest"),
+    [
+        (("amx_bf16", "amx_int8", "avx512_vnni", "avx512_bf16"), "bf16"),
+        (("avx512_vnni", "avx512_bf16"), "int8"),
+        (("avx512_vnni",), "int8"),
+        (("avx512_bf16",), "bf16"),
+        (("avx2",), None),
+    ],
+)
+def test_the_fastest_is_what_the_processor_has(monkeypatch, has, fastest):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: dict.fromkeys(has, True), raising=False)
+    monkeypatch.setattr(products, "cpu_multiplies_bf16", cpu_multiplies_bf16.__wrapped__)
+    assert products.fastest_on_cpu() == fastest
 
 
 @exact_int8

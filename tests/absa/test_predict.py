@@ -7,8 +7,7 @@ from weft.absa.read.table import TableRow
 from weft.absa.records import Context, Problems, Sentence
 from weft.absa.use.decide import decide
 from weft.absa.use.predict import Asked, flat, records, stream
-from weft.attention.operation import cpu_multiplies_bf16
-from weft.encoder.answering.product import cpu_multiplies_int8
+from weft.encoder.answering.product import fastest_on_cpu
 from weft.errors import ConfigError, InputError
 
 TEXT = "LOCATION1 is cheap but not very safe"
@@ -52,8 +51,9 @@ def test_bfloat16_moves_the_answers_a_little(make):
     assert np.array_equal(np.concatenate(asker.calibrated(1.0).answer(sentences)), rounded)
     assert np.array_equal(np.concatenate(asker.compute_in("fp32").answer(sentences)), plain)
     chosen = np.concatenate(asker.compute_in("auto").answer(sentences))
-    fastest = "int8" if cpu_multiplies_int8() else "bf16" if cpu_multiplies_bf16() else "fp32"
-    assert np.array_equal(chosen, np.concatenate(asker.compute_in(fastest).answer(sentences)))
+    assert np.array_equal(
+        chosen, np.concatenate(asker.compute_in(fastest_on_cpu() or "fp32").answer(sentences))
+    )
 
 
 def test_the_same_text_is_read_once(make, monkeypatch):

@@ -148,8 +148,7 @@ def test_eight_bits_only_on_a_processor(monkeypatch: pytest.MonkeyPatch) -> None
     assert arithmetic_of("auto", torch.device("meta")) == "bf16"
     with pytest.raises(ConfigError, match="products of eight bits: not on meta"):
         arithmetic_of("int8", torch.device("meta"))
-    monkeypatch.setattr(precisions, "cpu_multiplies_int8", lambda: False)
-    monkeypatch.setattr(precisions, "cpu_multiplies_bf16", lambda: False)
+    monkeypatch.setattr(precisions, "fastest_on_cpu", lambda: None)
     assert arithmetic_of("auto", torch.device("cpu")) is None
 
 

@@ -26,7 +26,7 @@ from weft.absa.use.sureness import shares
 from weft.absa.use.windows import Heard, cut_windows
 from weft.attention.operation import cpu_multiplies_bf16
 from weft.encoder.answering.precision import Precision
-from weft.encoder.answering.product import cpu_multiplies_int8
+from weft.encoder.answering.product import fastest_on_cpu
 from weft.errors import ConfigError, InputError, with_article
 
 Floats = NDArray[np.float64]
@@ -111,7 +111,7 @@ class Asker:
         plain = fused and self.device.type == "cpu"
         if precision == "auto":
             bf16 = "bf16" if self.device.type != "cpu" or cpu_multiplies_bf16() else "fp32"
-            precision = "int8" if plain and cpu_multiplies_int8() else bf16
+            precision = (fastest_on_cpu() or "fp32") if plain else bf16
         self._answering, self._autocast = module, precision == "bf16" and not plain
         if precision == "int8" and not plain:
             raise ConfigError(

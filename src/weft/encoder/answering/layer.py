@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 from typing import cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from weft.encoder.answering.product import Arithmetic, BlockedLinear, blocks, by_blocks, product
+from weft.encoder.answering.product import (
+    Arithmetic,
+    BlockedLinear,
+    FeedForward,
+    blocks,
+    by_blocks,
+    product,
+)
 from weft.encoder.layer import EncoderLayer
 
 # A softmax over fewer keys than a vector register holds is computed one by one.
@@ -21,7 +27,7 @@ _MANY_KEYS = 64
 class AnsweringLayer(nn.Module):
     """An encoder layer in ``eval`` mode without conditioner, its products in another arithmetic.
 
-    What treats every token for itself is the layer's own, in blocks of rows. Its attention has the equations of
+    What treats every token for itself runs in blocks of rows. Its attention has the equations of
     :class:`weft.encoder.layer.SelfAttention`, but query, key and value come from one product, and D^-½ is part
     of the query's weights.
 
@@ -40,12 +46,8 @@ class AnsweringLayer(nn.Module):
         weights[0], biases[0] = weights[0] * scale, biases[0] * scale
         self.query_key_value = product(torch.cat(weights), torch.cat(biases), arithmetic)
         self.merge = product(attention.output.weight, attention.output.bias, arithmetic)
-        self.layer = copy.copy(layer)
-        self.layer._modules = dict(layer._modules)
-        del self.layer.attention
-        for name, after_gelu in (("intermediate", False), ("output", True)):
-            part = getattr(layer, name)
-            setattr(self.layer, name, product(part.weight, part.bias, arithmetic, after_gelu=after_gelu))
+        self.feed_forward = FeedForward(layer.intermediate, layer.output, arithmetic)
+        self.attention_norm, self.output_norm = layer.attention_norm, layer.output_norm
 
     def forward(
         self, hidden: Tensor, key_mask: Tensor | None = None, mask: None = None, **_none: object
@@ -60,13 +62,21 @@ class AnsweringLayer(nn.Module):
         batch, length, size = hidden.shape
         rows = hidden.reshape(-1, size)
         split = by_blocks(self.query_key_value, rows).view(batch, length, 3, self.heads, -1)
-        query, key, value = split.permute(2, 0, 3, 1, 4)
+        # One pass lays them as the batched products read them and makes float32 of them.
+        query, key, value = rows.new_empty(3, batch, self.heads, length, split.shape[-1]).copy_(
+            split.permute(2, 0, 3, 1, 4)
+        )
         merged = self._attend(query, key, value, key_mask).transpose(1, 2).reshape(-1, size)
         found = [
-            self.layer.after_attention(block, self.merge(attended))
+            self._after_attention(block, self.merge(attended).float())
             for block, attended in zip(blocks(rows), blocks(merged), strict=True)
         ]
         return torch.cat(found)[: len(rows)].view(batch, length, size), None
+
+    def _after_attention(self, hidden: Tensor, attended: Tensor) -> Tensor:
+        """As :meth:`weft.encoder.layer.EncoderLayer.after_attention` in ``eval`` mode, ``(rows, hidden)``."""
+        hidden = self.attention_norm(hidden + attended)
+        return self.output_norm(hidden + self.feed_forward(hidden))
 
     def _attend(self, query: Tensor, key: Tensor, value: Tensor, key_mask: Tensor | None) -> Tensor:
         """softmax(Q·Kᵀ)·V, ``(batch, heads, seq, D)``: two batched products beat the fused one in between."""

@@ -6,8 +6,7 @@ from typing import Literal, TypeAlias
 
 import torch
 
-from weft.attention.operation import cpu_multiplies_bf16
-from weft.encoder.answering.product import Arithmetic, cpu_multiplies_int8
+from weft.encoder.answering.product import Arithmetic, fastest_on_cpu
 from weft.errors import ConfigError
 
 Precision: TypeAlias = Literal["fp32", "bf16", "int8", "auto"]
@@ -17,8 +16,8 @@ def arithmetic_of(precision: Precision, device: torch.device) -> Arithmetic | No
     """What a precision means on a device; None for float32.
 
     Args:
-        precision: ``"auto"`` is eight bits where a CPU multiplies them exactly, else bfloat16 where there is
-            hardware for it, else float32.
+        precision: ``"auto"`` is the fastest there is: bfloat16 where the CPU has tiles (AMX) for it, else eight bits
+            where it multiplies them exactly, else bfloat16 where there is hardware for it, else float32.
         device: Where the model is.
 
     Raises:
@@ -28,7 +27,5 @@ def arithmetic_of(precision: Precision, device: torch.device) -> Arithmetic | No
     if precision == "int8" and not on_cpu:
         raise ConfigError(f"products of eight bits: not on {device.type}", hint="use fp32 or bf16")
     if precision == "auto":
-        if on_cpu and cpu_multiplies_int8():
-            return "int8"
-        return "bf16" if not on_cpu or cpu_multiplies_bf16() else None
+        return fastest_on_cpu() if on_cpu else "bf16"
     return None if precision == "fp32" else precision

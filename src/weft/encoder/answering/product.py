@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from weft.attention.operation import cpu_multiplies_bf16
 from weft.errors import ConfigError
 
 Arithmetic: TypeAlias = Literal["bf16", "int8"]
@@ -26,8 +27,23 @@ def cpu_multiplies_int8() -> bool:
     return has and torch.backends.mkldnn.is_available()
 
 
+def fastest_on_cpu() -> Arithmetic | None:
+    """The fastest arithmetic of this CPU; None where float32 is.
+
+    Tiles (AMX) multiply bfloat16 so fast that rounding to eight bits, row by row, takes longer than it spares.
+    """
+    if (
+        getattr(torch.cpu, "get_capabilities", dict)().get("amx_bf16")
+        and torch.backends.mkldnn.is_available()
+    ):
+        return "bf16"
+    if cpu_multiplies_int8():
+        return "int8"
+    return "bf16" if cpu_multiplies_bf16() else None
+
+
 class Int8Product(nn.Module):
-    """y = W·x + b with both factors in eight bits.
+    """y = W·x + b with both factors in eight bits, or the GELU of it.
 
     ::
 
@@ -43,9 +59,12 @@ class Int8Product(nn.Module):
         bias: ``(out,)``, b.
         after_gelu: Whether x comes out of a GELU, so x > −0.17: then x ≈ r·u − 0.17 with
             r = (max_k x_ik + 0.17) / 255 uses all of the eight bits, and b takes −0.17·Σ_k W_nk.
+        then_gelu: Give GELU(y).
     """
 
-    def __init__(self, weight: Tensor, bias: Tensor, *, after_gelu: bool = False) -> None:
+    def __init__(
+        self, weight: Tensor, bias: Tensor, *, after_gelu: bool = False, then_gelu: bool = False
+    ) -> None:
         super().__init__()
         weight = weight.detach().float()
         scale = (weight.abs().amax(dim=1) / 127).clamp(min=torch.finfo(torch.float32).tiny)
@@ -53,7 +72,7 @@ class Int8Product(nn.Module):
         bias = bias.detach().float()
         if after_gelu:
             bias = bias - _LEAST_GELU * (rounded * scale[:, None]).sum(dim=1)
-        self.after_gelu = after_gelu
+        self.after_gelu, self.then_gelu = after_gelu, then_gelu
         self.bias, self.scale = bias.clone(), scale
         self.zero = torch.zeros(len(weight), dtype=torch.int64)
         self.packed = torch.ops.onednn.qlinear_prepack(rounded.to(torch.int8), [BLOCK, weight.shape[1]])
@@ -76,28 +95,42 @@ class Int8Product(nn.Module):
             *(None, 1.0, 0, torch.float32, "none", [], ""),
         )
         # In place: fresh memory would cost as much as the sum itself.
-        return torch.addcmul(self.bias, product, row_scale, out=product)
+        found = torch.addcmul(self.bias, product, row_scale, out=product)
+        return F.gelu(found) if self.then_gelu else found
 
 
 class Bf16Product(nn.Module):
-    """y = W·x + b with both factors rounded to bfloat16; the weights once, here.
+    """y = W·x + b with both factors rounded to bfloat16, or the GELU of it; the weights once, here.
+
+    On a CPU with products of bfloat16 the weights lie as oneDNN wants them, and it takes the GELU of its own sums,
+    which are float32.
 
     Args:
         weight: ``(out, in)``.
         bias: ``(out,)``.
+        then_gelu: Give GELU(y).
     """
 
-    def __init__(self, weight: Tensor, bias: Tensor) -> None:
+    def __init__(self, weight: Tensor, bias: Tensor, *, then_gelu: bool = False) -> None:
         super().__init__()
         self.weight, self.bias = weight.detach().bfloat16(), bias.detach().bfloat16()
+        self.then_gelu = then_gelu
+        self.packed = None
+        if weight.device.type == "cpu" and cpu_multiplies_bf16() and torch.backends.mkldnn.is_available():
+            self.packed = torch.ops.mkldnn._reorder_linear_weight(self.weight, BLOCK)
 
     def forward(self, rows: Tensor) -> Tensor:
-        """``(rows, in)`` to ``(rows, out)``, float32."""
-        return F.linear(rows.bfloat16(), self.weight, self.bias).float()
+        """``(rows, in)`` to ``(rows, out)``, bfloat16: the next product rounds to it anyway."""
+        rows = rows.bfloat16()
+        if self.packed is not None:
+            then = ("gelu", [], "none") if self.then_gelu else ("none", [], "")
+            return torch.ops.mkldnn._linear_pointwise(rows, self.packed, self.bias, *then)
+        found = F.linear(rows, self.weight, self.bias)
+        return F.gelu(found) if self.then_gelu else found
 
 
 def product(
-    weight: Tensor, bias: Tensor, arithmetic: Arithmetic, *, after_gelu: bool = False
+    weight: Tensor, bias: Tensor, arithmetic: Arithmetic, *, after_gelu: bool = False, then_gelu: bool = False
 ) -> Int8Product | Bf16Product:
     """The product in this arithmetic.
 
@@ -105,10 +138,29 @@ def product(
         ConfigError: Eight bits on a processor that does not multiply them exactly.
     """
     if arithmetic == "bf16":
-        return Bf16Product(weight, bias)
+        return Bf16Product(weight, bias, then_gelu=then_gelu)
     if not cpu_multiplies_int8():
         raise ConfigError("this processor has no exact products of eight bits", hint="use fp32 or bf16")
-    return Int8Product(weight, bias, after_gelu=after_gelu)
+    return Int8Product(weight, bias, after_gelu=after_gelu, then_gelu=then_gelu)
+
+
+class FeedForward(nn.Module):
+    """y = W₂·GELU(W₁·x + b₁) + b₂; what lies between the two products is as exact as the second takes it.
+
+    Args:
+        first: W₁ and b₁.
+        second: W₂ and b₂.
+        arithmetic: How they multiply.
+    """
+
+    def __init__(self, first: nn.Linear, second: nn.Linear, arithmetic: Arithmetic) -> None:
+        super().__init__()
+        self.first = product(first.weight, first.bias, arithmetic, then_gelu=True)
+        self.second = product(second.weight, second.bias, arithmetic, after_gelu=True)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """``(rows, hidden)`` to the same, float32."""
+        return self.second(self.first(rows)).float()
 
 
 def blocks(rows: Tensor) -> list[Tensor]:
@@ -143,5 +195,5 @@ class BlockedLinear(nn.Module):
         self.product = product(linear.weight, linear.bias, arithmetic, after_gelu=after_gelu)
 
     def forward(self, x: Tensor) -> Tensor:
-        """``(…, in)`` to ``(…, out)``."""
-        return by_blocks(self.product, x.flatten(0, -2)).unflatten(0, x.shape[:-1])
+        """``(…, in)`` to ``(…, out)``, float32."""
+        return by_blocks(self.product, x.flatten(0, -2)).float().unflatten(0, x.shape[:-1])
