@@ -27,65 +27,22 @@ from absa_any_long import FILES, SHORT_TEXTS, read_long
 from absa_any_made import Maker
 from absa_any_marked import read_marked
 from absa_any_plain import Plain
+from absa_any_sources import DOMAINS, held_out, reviews_of
 from absa_any_told import Teller, is_told, read_both, read_things, read_told
+from kept import identity
 
-from weft.absa.read.mams import read_mams
-from weft.absa.read.quadruples import read_acos, read_mabsa
-from weft.absa.read.reviews import POLARITIES, Review, Reviews, questions
+from weft.absa.read.quadruples import read_mabsa
+from weft.absa.read.reviews import POLARITIES, Review, questions
 from weft.absa.read.sentihood import ALL_ASPECTS, read_sentihood
-from weft.absa.read.three_lines import read_three_lines
 from weft.absa.records import Corpus, Sentence
 
-COLLECTION = {
-    "apps": "kaggle",
-    "courses": "mooc",
-    "televisions": "television",
-    "t-shirts": "tshirt",
-    "tweets": "twitter",
-}
-DOMAINS = ("restaurants", "laptops", *COLLECTION, "places")
-"""What ``--without`` names; ``places`` is SentiHood."""
 MEASURED = ("coursera", "food", "hotel", "laptop", "phone", "restaurant", "sight")
 Making = Callable[[Random], Sentence]
-LONG = 220
-"""Characters of a text that is too long to train on: it would pad its batch."""
 QUESTIONS = Path(__file__).parents[1] / "examples/absa/questions.csv"
 
 
-def sources(data: Path) -> list[Reviews]:
-    """Every source that may be trained on, whole."""
-    mams, others = data / "absa/mams", data / "absa/absadatasets"
-    return [
-        read_mams(mams / "ATSA-train.xml"),
-        read_mams(mams / "ACSA-train.xml"),
-        read_acos(others / "acos-laptop_quad_train.tsv.jsonl", "laptops"),
-        read_acos(others / "acos-rest16_quad_train.tsv.jsonl", "restaurants"),
-        *(read_three_lines(others / f"{file}-train.seg", domain) for domain, file in COLLECTION.items()),
-    ]
-
-
-def reviews_of(
-    data: Path, without: set[str], share: float, tweets: float, seed: int
-) -> tuple[list[Review], list[Review]]:
-    """The reviews to train on, and those left over: none whose text is measured on, a part of the tweets."""
-    measured = {plain(r.text) for p in (data / "absa/mabsa").glob("*-dev.txt") for r in read_mabsa(p).reviews}
-    random = Random(seed)
-    found: list[Review] = []
-    left: list[Review] = []
-    for source in sources(data):
-        for line in source.problems.lines():
-            print(line, flush=True)
-        usable = [r for r in source.reviews if r.domain not in without and len(r.text) < LONG]
-        kept = [r for r in usable if plain(r.text) not in measured]
-        part = share * (tweets if source.reviews[0].domain == "tweets" else 1)
-        random.shuffle(kept)
-        found += kept[: round(part * len(kept))]
-        left += kept[round(part * len(kept)) :]
-    return found, left
-
-
 def calibrated(asker: Any, data: Path, left: list[Review], without: set[str]) -> Any:
-    """The model at the temperature of MAMS's held-out categories and of laptops that it was not trained on.
+    """The model at the temperature of MAMS's categories and of laptops, of texts that it was not trained on.
 
     ``left`` has no review of a domain that is left out; a model without restaurants and laptops stays as it is.
     """
@@ -96,7 +53,7 @@ def calibrated(asker: Any, data: Path, left: list[Review], without: set[str]) ->
 
     parts: list[Corpus] = []
     if "restaurants" not in without:
-        parts += [questions(read_mams(data / "absa/mams/ACSA-val.xml").reviews, 8, 250)]
+        parts += [questions(held_out(data), 8, 250)]
     laptops = [review for review in left if review.domain == "laptops"]
     parts += [questions(laptops, 10, 250)] if laptops else []
     if not parts:
@@ -104,11 +61,6 @@ def calibrated(asker: Any, data: Path, left: list[Review], without: set[str]) ->
     answers = np.concatenate([np.concatenate(asker.answer(part.sentences)) for part in parts])
     gold = np.concatenate([np.array(part.gold()) for part in parts])
     return asker.calibrated(fit_temperature(logits_of(answers), gold).value * asker.config.temperature)
-
-
-def plain(text: str) -> str:
-    """The letters and digits of a text: two sources may space and quote it otherwise."""
-    return "".join(character for character in text.lower() if character.isalnum())
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -135,8 +87,11 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     made = round(arguments.made * (len(reviews) + len(places)))
     pairs = round(arguments.pairs * len(reviews))
     out = set(arguments.without_kind)
-    told, both = ([one for one in part if one.kind not in out] for part in (read_told(), read_both()))
-    teller = Teller(trained_on(told), arguments.both * trained_on(both), aspects, names)
+    # Who is trained on is counted over all kinds: those that choose stay the same whatever is left out.
+    told, both = (
+        [one for one in trained_on(part) if one.kind not in out] for part in (read_told(), read_both())
+    )
+    teller = Teller(told, arguments.both * both, aspects, names)
     made_of = {kind: listed for kind, listed in names.items() if kind not in out}
     maker = by_turns(Maker(aspects, made_of), Kinds(without=out), arguments.kinds)
     maker = by_turns(maker, Plain(), arguments.plain)
@@ -196,6 +151,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         untaught=is_told if arguments.told_by_labels else None,
         begin=begin,
         directory=arguments.out / "run",
+        identity=identity(arguments),
     )
     seconds = time.process_time() - begun
     asker = calibrated(trained.asker, arguments.data, left, set(arguments.without))

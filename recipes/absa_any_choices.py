@@ -4,8 +4,9 @@
 
 Parts: ``choices.csv`` and ``choices-further.csv``, questions about things that no training sentence speaks of (cars,
 films, banks, …); a fortieth of the told sentences, a twentieth of those about two things, a tenth of the short texts;
-categories of MAMS's validation part; T-shirts, whole and two in one text; a tenth of the whole reviews. The sum is that
-of accuracy and macro-F1 over all of them; beside it stands that of the sentences alone.
+categories of those of MAMS's validation texts that no source trains on; T-shirts, whole and two in one text; a tenth of
+the whole reviews. The sum is that of accuracy and macro-F1 over all of them; beside it stands that of the sentences
+alone.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from absa_any_lessons import Lessons
 from absa_any_lists import LISTS, read_aspects, read_names
 from absa_any_long import FILES, SHORT_TEXTS, read_long
 from absa_any_made import Maker
+from absa_any_sources import held_out
 from absa_any_told import Teller, read_both, read_told
 
 from weft.absa.evaluate.opinions import opinions_report, under
 from weft.absa.read.labelled import Columns, read_labelled
-from weft.absa.read.mams import read_mams
 from weft.absa.read.reviews import POLARITIES, questions
 from weft.absa.read.three_lines import read_three_lines
 from weft.absa.records import UNKNOWN, Corpus, Sentence
@@ -66,7 +67,7 @@ def parts(data: Path) -> dict[str, Corpus]:
     teller, random = Teller(told, both, aspects, names), Random(1)
     found["told"] = Corpus(labelled(teller.one(one, random) for one in told), POLARITIES)
     found["both"] = Corpus(labelled(teller.two(one, random) for one in both for _ in range(2)), POLARITIES)
-    found["mams"] = questions(read_mams(data / "absa/mams/ACSA-val.xml").reviews, 8, 80)
+    found["mams"] = questions(held_out(data), 8, 80)
     shirts = read_three_lines(data / "absa/absadatasets/tshirt-train.seg", "t-shirts").reviews[:120]
     lessons = Lessons(shirts, [], 0, 30, aspects, names, Maker(aspects, names))
     rows = range(len(lessons.sentences))

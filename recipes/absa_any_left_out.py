@@ -5,7 +5,7 @@
 Every run begins with MiniLM and takes ``--steps`` batches with the settings of ``absa-any``'s own trainings. A domain
 that is left out is left out whole: its reviews, and the made and told sentences about such things. The pair model
 (``pair``) reads text and "target - aspect" as a sentence pair, on the same batches. No run is chosen by anything; every
-threshold is .5. ``OUT/NAME SEED/measures.json`` for each run; a call that was stopped goes on where it stood.
+threshold is .5. ``OUT/NAME SEED/measures.jsonl`` for each run; a call that was stopped goes on where it stood.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 
 import absa_any
 import numpy as np
+from kept import kept_records, settings_of
 
 from weft.absa.evaluate.metrics import aspect_auc
 from weft.absa.evaluate.opinions import opinions_report, under
@@ -27,6 +28,7 @@ from weft.absa.read.labelled import Columns, read_labelled
 from weft.absa.read.reviews import POLARITIES
 from weft.absa.read.sentihood import FREQUENT_ASPECTS, read_sentihood
 from weft.absa.use.store import load
+from weft.platform.files import append_text
 
 SETTINGS = (
     *("--share", "0.4", "--places", "1", "--made", "0.35", "--kinds", "0.6", "--pairs", "0.3", "--told", "2"),
@@ -93,17 +95,16 @@ def measured(asker: Any, data: Path) -> dict[str, Any]:
 def measures(name: str, seed: int, arguments: argparse.Namespace) -> dict[str, Any]:
     """A run's figures; it is trained where it is not yet."""
     folder = arguments.out / f"{name} {seed}"
-    path = folder / "measures.json"
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        results = folder / "results.json"
-        if results.exists():
-            found = json.loads(results.read_text(encoding="utf-8"))
-        else:
-            found = absa_any.run(absa_any.parsed(given(name, seed, arguments)))
-        found |= measured(load(folder / "model").compute_in("bf16"), arguments.data)
-        path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    return json.loads(path.read_text(encoding="utf-8"))
+    path, asked = folder / "measures.jsonl", given(name, seed, arguments)
+    settings = settings_of(absa_any.parsed(asked), ("data",))
+    for record in kept_records(path, settings):
+        return record
+    folder.mkdir(parents=True, exist_ok=True)
+    # A training that has ended is read from its last checkpoint, which is refused under other settings.
+    found = absa_any.run(absa_any.parsed(asked))
+    found |= measured(load(folder / "model").compute_in("bf16"), arguments.data)
+    append_text(path, json.dumps({"settings": settings, **found}) + "\n")
+    return found
 
 
 def cell(rows: Sequence[dict[str, Any]], part: str, names: Sequence[str] = SHOWN) -> str:

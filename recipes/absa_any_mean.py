@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 
 import torch
 
@@ -41,6 +42,7 @@ def main() -> None:
                 weight[here] = torch.lerp(weights[name][there], weight[here], arguments.share)
             elif weight.is_floating_point():
                 weight.copy_(torch.lerp(weights[name], weight, arguments.share))
+    second.config = replace(second.config, outside=first.config.outside)
     save(arguments.out, second, int8=True)
 
 

@@ -27,8 +27,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from absa_base_told import TOLD, agreement, by_folds, keep, taught_by, without_fold
+from absa_base_told import TOLD, agreement, by_folds, folds, keep, taught_by, weights_of, without_fold
 from absa_restaurants import Parts, as_corpus, parts
+from kept import identity, kept_records, settings_of
 
 from weft.absa.config import ModelOptions
 from weft.absa.evaluate.metrics import micro_prf, semeval_metrics
@@ -42,6 +43,7 @@ from weft.absa.represent.vocabulary import prune_vocabulary
 from weft.absa.use.asker import Asker
 from weft.absa.use.store import load, save
 from weft.encoder.checkpoint.pretrained import Pretrained, load_pretrained
+from weft.platform.files import append_text
 from weft.train.config import TrainConfig
 
 ASKED, OTHER = "target place", "other place"
@@ -86,6 +88,7 @@ def learn(
         begin=begin,
         teacher=teacher,
         directory=arguments.out / name,
+        identity=identity(arguments, ("data", "fold")),
     )
     return trained.asker
 
@@ -153,15 +156,16 @@ def folded(
 
     def teacher(fold: int, learnt: list[list[Sentence]]) -> Asker:
         print(f"fold {fold}", flush=True)
-        kept = arguments.out / f"fold-{fold}/model"
-        if kept.exists():
-            asker = load(kept)
+        place, settings = arguments.out / f"fold-{fold}", settings_of(arguments, ("data", "fold"))
+        if kept_records(place / "kept.jsonl", settings):
+            asker = load(place / "model")
         else:
             # As many steps as a teacher of all texts has: with fewer the categories are hardly learnt.
             longer = many / (many - 1)
             polarities = found.train.polarities
             asker = restaurants(arguments, start, *learnt, polarities, f"fold-{fold}/", longer)
-            save(kept, asker)
+            save(place / "model", asker)
+            append_text(place / "kept.jsonl", json.dumps({"settings": settings}) + "\n")
         results[f"fold {fold}"] = tested(asker, found)
         return asker
 
@@ -170,7 +174,7 @@ def folded(
         return results
     answers = by_folds((own, others), many, teacher)
     results["unseen train texts"] = agreement(own, answers, found.train.polarities)
-    keep(arguments.out / TOLD, [*own, *others], answers)
+    keep(arguments.out / TOLD, [*own, *others], answers, weights_of(folds(arguments.out)))
     return results
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from torch import Tensor
 from weft.absa.records import Context, Sentence
 from weft.absa.use.asker import Asker
 from weft.absa.use.store import load
+from weft.train.checkpoint import digest_of_json
 
 TOLD = "told.npz"
 """What the teachers of ``--folds`` said: the answers, and whose each is."""
@@ -54,18 +56,35 @@ def questions_of(sentences: Sequence[Sentence]) -> list[tuple[str, Context]]:
 def taught_by(path: Path, sentences: Sequence[Sentence]) -> Told:
     """A model's answers, or those of the teachers that have not seen the texts (a folder that ``--folds`` wrote)."""
     if (path / TOLD).exists():
-        return Told(sentences, _read(path / TOLD, sentences), load(path / FIRST))
+        return Told(sentences, _read(path / TOLD, sentences, weights_of(folds(path))), load(path / FIRST))
     asker, kept = load(path), path.with_name(f"{path.name}-{TOLD}")
     if not kept.exists():
-        keep(kept, sentences, asker.answer(sentences))
-    return Told(sentences, _read(kept, sentences), asker)
+        keep(kept, sentences, asker.answer(sentences), weights_of([path]))
+    return Told(sentences, _read(kept, sentences, weights_of([path])), asker)
 
 
-def _read(file: Path, sentences: Sequence[Sentence]) -> np.ndarray:
+def _read(file: Path, sentences: Sequence[Sentence], weights: str) -> np.ndarray:
     with np.load(file) as told:
         if told["asked"].tolist() != lines_of(sentences):
             raise SystemExit(f"{file} is about other texts; take it away, and the teachers are asked anew")
+        if "weights" not in told or str(told["weights"]) != weights:
+            raise SystemExit(f"{file} is by other teachers; take it away, and these are asked")
         return np.asarray(told["answers"])
+
+
+def folds(path: Path) -> list[Path]:
+    """The models of the folds, in their order."""
+    return sorted(path.glob("fold-*/model"))
+
+
+def weights_of(models: Sequence[Path]) -> str:
+    """A digest of the weights of some models."""
+    return digest_of_json([_sha256(model / "model.safetensors") for model in models])
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def by_folds(
@@ -93,16 +112,17 @@ def without_fold(parts: Sequence[Sequence[Sentence]], many: int, fold: int) -> l
     return [[s for n, s in enumerate(part) if n % many != fold] for part in parts]
 
 
-def keep(file: Path, sentences: Sequence[Sentence], answers: Sequence[np.ndarray]) -> None:
-    """Store what teachers said; the file has its name when it is whole."""
+def keep(file: Path, sentences: Sequence[Sentence], answers: Sequence[np.ndarray], weights: str) -> None:
+    """Store what teachers of these weights said; the file has its name when it is whole."""
     part = file.with_name(f"part-{file.name}")
-    np.savez(part, answers=np.concatenate(answers).astype(np.float32), asked=np.array(lines_of(sentences)))
+    rows = np.concatenate(answers).astype(np.float32)
+    np.savez(part, answers=rows, asked=np.array(lines_of(sentences)), weights=np.array(weights))
     part.rename(file)
 
 
 def lines_of(sentences: Sequence[Sentence]) -> list[str]:
-    """Every question as one line."""
-    return [f"{where} {context.target} {context.aspect}" for where, context in questions_of(sentences)]
+    """Every question as one line, with its text."""
+    return [f"{s.where} {c.target} {c.aspect} {s.text}" for s in sentences for c in s.contexts]
 
 
 def agreement(

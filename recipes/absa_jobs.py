@@ -107,14 +107,14 @@ def screening() -> list[Job]:
         changed(base, "balance=0.3", learning={"class_balance": 0.3}),
         changed(base, "epochs=28", train={"epochs": 28}),
         changed(base, "layer_decay=0.65", train={"layer_decay": 0.65}),
-        changed(replace(PAIR, held="holdout"), "pair"),
-        changed(replace(PAIR, held="holdout"), "pair rate=2e-4", train={"learning_rate": 2e-4}),
+        changed(replace(PAIR, held="holdout"), "holdout pair"),
+        changed(replace(PAIR, held="holdout"), "holdout pair rate=2e-4", train={"learning_rate": 2e-4}),
     ]
 
 
 def table(absa: Job) -> list[Job]:
     """Everything that the results table needs, the most important first."""
-    absa = replace(absa, name="weft-absa", held="report")
+    absa = replace(absa, name="table weft-absa", held="report")
     plain = {"augmentation": {"concatenate": 0.0, "swap": 0.0}}
     qacg = Job("qacg", frequent=True, options={"kind": "qacg"}, train=QUASI)
     official = Job(
@@ -129,7 +129,7 @@ def table(absa: Job) -> list[Job]:
         for job in (qacg, official, equal)
         for seed in range(3)
     ]
-    jobs += [changed(absa, f"without {aspect}", left_out=(aspect,)) for aspect in ASPECTS]
+    jobs += [changed(absa, f"table without {aspect}", left_out=(aspect,)) for aspect in ASPECTS]
     semeval = replace(
         absa,
         name="semeval weft-absa",
@@ -144,7 +144,9 @@ def table(absa: Job) -> list[Job]:
         changed(
             absa, "distilled from pair", frequent=True, learning={"distillation": 0.5}, teacher=("pair/0",)
         ),
-        changed(absa, "distilled from itself", learning={"distillation": 0.5}, teacher=("weft-absa/1",)),
+        changed(
+            absa, "distilled from itself", learning={"distillation": 0.5}, teacher=("table weft-absa/1",)
+        ),
     ]
     for seed in range(3):
         jobs += [

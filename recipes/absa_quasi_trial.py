@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from kept import identity, kept_records, settings_of
 from summary import SENTIHOOD
 
 from weft.absa.config import ModelOptions
@@ -60,8 +61,8 @@ class Trial:
         self.seeds = {kind: min(KINDS[kind][1], arguments.seeds) for kind in KINDS}
         self.start = prune_vocabulary(load_pretrained(arguments.start))
         self.path = arguments.out / "trial.jsonl"
-        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
-        records = [json.loads(line) for line in lines]
+        self.settings = settings_of(arguments, ("data", "rate", "kind", "seeds"))
+        records = kept_records(self.path, self.settings)
         self.done = {(r["kind"], r["rate"], r["seed"], r["part"]): r for r in records}
 
     def asked(self, kind: str, rate: float, seed: int, part: str) -> dict[str, Any]:
@@ -73,7 +74,11 @@ class Trial:
             trained = time.process_time() - begun
             found = report(asker, self.dev if part == "dev" else self.holdout)
             record = dict(zip(("kind", "rate", "seed", "part"), key, strict=True))
-            record |= {"training_seconds": round(trained), **{name: found[name] for name in MEASURES}}
+            record |= {
+                "settings": self.settings,
+                "training_seconds": round(trained),
+                **{name: found[name] for name in MEASURES},
+            }
             append_text(self.path, json.dumps(record) + "\n")
             shown = {name: round(found[name], 4) for name in MEASURES}
             print(*key, round(trained), "s", json.dumps(shown), flush=True)
@@ -105,6 +110,7 @@ class Trial:
                 learning=Learning(blank_texts=0),
                 targets=TARGETS,
                 directory=self.arguments.out / "runs" / model.name,
+                identity=identity(self.arguments, ("data", "rate", "kind", "seeds")),
             )
             save(model, trained.asker)
         return load(model).compute_in("bf16")

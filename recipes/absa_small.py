@@ -50,7 +50,7 @@ def work(tasks: Any, done: Any, data: Path, start: Path, out: Path, quick: bool)
     begun = prune_vocabulary(load_pretrained(start))
     while (job := tasks.get()) is not None:
         started, processor = time.monotonic(), time.process_time()
-        record: dict[str, Any] = {"job": asdict(job)}
+        record: dict[str, Any] = {"job": asdict(job), "quick": quick}
         try:
             record |= run(job, begun, data, out, quick)
         except Interrupted:
@@ -77,6 +77,7 @@ def run(job: Job, start: Any, data: Path, out: Path, quick: bool) -> dict[str, A
     from weft.absa.use.store import load, save
     from weft.attention.operation import cpu_multiplies_bf16
     from weft.train.config import TrainConfig
+    from weft.train.identity import digests
 
     corpus, held = corpora(job, data, quick)
     learning = dict(job.learning)
@@ -98,6 +99,7 @@ def run(job: Job, start: Any, data: Path, out: Path, quick: bool) -> dict[str, A
         # On a CPU an evaluation costs a fifth of an epoch, and it decides nothing: the last weights count.
         dev=held if device == "cuda" else None,
         directory=out / "runs" / job.key,
+        identity=digests({"job": asdict(job), "quick": quick}, out),
         teacher=[load(out / "models" / name) for name in job.teacher],
         begin=None if job.begin is None else load(out / "models" / job.begin),
         targets=TARGETS if job.corpus == "sentihood" else (),
@@ -152,14 +154,18 @@ def corpora(job: Job, data: Path, quick: bool) -> tuple[Any, Any]:
 
 
 def execute(jobs: list[Job], deadline: float, workers: int, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Run the jobs that fit, side by side; returns the final results by job."""
+    """Run the jobs that fit, side by side; returns the final results by job.
+
+    Raises:
+        SystemExit: A worker that died.
+    """
     context = multiprocessing.get_context("spawn")
     tasks, done = context.Queue(), context.Queue()
     places = (tasks, done, arguments.data, arguments.start, arguments.out, arguments.quick)
     pool = [context.Process(target=work, args=places, daemon=True) for _ in range(min(workers, len(jobs)))]
     for process in pool:
         process.start()
-    finished = results(arguments.out / "results.jsonl")
+    finished = results(arguments.out / "results.jsonl", jobs, arguments.quick)
     waiting, running = [job for job in jobs if not finished.get(job.key)], 0
     longest = 0.0
     begun: dict[str, float] = {}
@@ -178,6 +184,10 @@ def execute(jobs: list[Job], deadline: float, workers: int, arguments: argparse.
         try:
             key, record = done.get(timeout=2)
         except queue.Empty:
+            if dead := [process.exitcode for process in pool if not process.is_alive()]:
+                sys.exit(
+                    f"a worker ended with {dead[0]} (of memory?); what is finished is kept: call it again"
+                )
             continue
         append_text(arguments.out / "results.jsonl", json.dumps(record) + "\n")
         running -= 1
@@ -191,21 +201,38 @@ def execute(jobs: list[Job], deadline: float, workers: int, arguments: argparse.
         print(f"{key} {seconds} s {json.dumps(shown)}", flush=True)
     for process in pool:
         process.terminate()
+    for job in waiting:
+        print(f"{job.key} was not begun: it waits for {needs(job)} or for time", flush=True)
     return finished
 
 
-def results(path: Path) -> dict[str, Any]:
-    """The final results of earlier runs, by job: a run that was cut short goes on where it stopped."""
+def results(path: Path, jobs: list[Job], quick: bool) -> dict[str, Any]:
+    """The final results of earlier runs, by job: a run that was cut short goes on where it stopped.
+
+    A record counts for a job of ``jobs`` where it is of the same job, setting by setting; those of other plans may be
+    what a job begins with.
+    """
     if not path.exists():
         return {}
-    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return {f"{record['job']['name']}/{record['job']['seed']}": record.get("final") for record in records}
+    asked = {job.key: json.loads(json.dumps(asdict(job))) for job in jobs}
+    found: dict[str, Any] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        key = f"{record['job']['name']}/{record['job']['seed']}"
+        if record.get("quick", False) == quick and asked.get(key, record["job"]) == record["job"]:
+            found[key] = record.get("final")
+    return found
+
+
+def needs(job: Job) -> list[str]:
+    """The jobs whose models this one begins with or learns from."""
+    return [name for name in (*job.teacher, job.begin) if name is not None]
 
 
 def ready(waiting: list[Job], finished: dict[str, Any]) -> Job | None:
     """The first waiting job whose teacher and beginning, if it has any, are trained."""
     for job in waiting:
-        if all(finished.get(needed) for needed in (*job.teacher, job.begin) if needed is not None):
+        if all(finished.get(needed) for needed in needs(job)):
             return job
     return None
 
@@ -218,12 +245,12 @@ def share(job: Job, jobs: list[Job]) -> float:
 
 def best_setting(finished: dict[str, Any]) -> Job:
     """The screened setting with the smallest calibrated negative log-likelihood on the holdout."""
-    scores = {key: final["nll"] for key, final in finished.items() if final and not key.startswith("pair")}
-    if not scores:
+    tried = [job for job in screening() if job.options.get("kind") != "pair" and finished.get(job.key)]
+    if not tried:
         return ABSA
-    name = min(scores, key=scores.__getitem__).rsplit("/", 1)[0]
-    print(f"chosen on the holdout: {name} ({scores[name + '/0']:.4f})", flush=True)
-    return next(job for job in screening() if job.name == name)
+    best = min(tried, key=lambda job: finished[job.key]["nll"])
+    print(f"chosen on the holdout: {best.name} ({finished[best.key]['nll']:.4f})", flush=True)
+    return best
 
 
 def main() -> int:
@@ -248,16 +275,27 @@ def main() -> int:
     arguments.out.mkdir(parents=True, exist_ok=True)
     setting = changed(ABSA, ABSA.name, **(arguments.settings or {}))
     chosen = [name for name in (arguments.only or "").split(";") if name]
+    missing = 0
+
+    def done(jobs: list[Job], until: float) -> dict[str, Any]:
+        nonlocal missing
+        asked = wanted(jobs, chosen)
+        finished = execute(asked, until, arguments.workers, arguments)
+        missing += sum(not finished.get(job.key) for job in asked)
+        return finished
+
     if arguments.plan in ("screen", "all"):
         last = deadline if arguments.plan == "screen" else begun + 0.4 * (deadline - begun)
-        setting = best_setting(execute(wanted(screening(), chosen), last, arguments.workers, arguments))
+        setting = best_setting(done(screening(), last))
     if arguments.plan in ("table", "all"):
-        execute(wanted(table(setting), chosen), deadline, arguments.workers, arguments)
+        done(table(setting), deadline)
     for plan in (shipped, longer, equal, holdout, semeval):
         if arguments.plan == plan.__name__:
-            execute(wanted(plan(setting), chosen), deadline, arguments.workers, arguments)
+            done(plan(setting), deadline)
     print(f"{time.monotonic() - begun:.0f} s; results in {arguments.out / 'results.jsonl'}", flush=True)
-    return 0
+    if missing:
+        print(f"jobs without a result: {missing}", flush=True)
+    return 1 if missing else 0
 
 
 def wanted(jobs: list[Job], names: list[str]) -> list[Job]:

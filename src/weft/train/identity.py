@@ -26,7 +26,17 @@ def identity_of(setup: Any) -> dict[str, str]:
         setup: A dataclass with ``out``, which is left out wherever it lies.
     """
     names = [each.name for each in fields(setup) if each.name not in _OTHERWISE]
-    return {name: digest_of_json(_described(getattr(setup, name), setup.out)) for name in names}
+    return digests({name: getattr(setup, name) for name in names}, setup.out)
+
+
+def digests(values: Mapping[str, Any], out: Path) -> dict[str, str]:
+    """A digest of each value, by its name: for a training that is described by other means than a dataclass.
+
+    Args:
+        values: Numbers, words, paths, dataclasses, and lists and mappings of these.
+        out: A folder that is left out of what folders hold.
+    """
+    return {name: digest_of_json(_described(value, out)) for name, value in values.items()}
 
 
 def differing(mine: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:

@@ -93,9 +93,20 @@ def with_tagger(asker: Asker, layers: int) -> Asker:
 
 
 def train_tagger(
-    asker: Asker, texts: Sequence[Marked], config: TrainConfig, directory: Path | None = None
+    asker: Asker,
+    texts: Sequence[Marked],
+    config: TrainConfig,
+    directory: Path | None = None,
+    identity: Mapping[str, str] | None = None,
 ) -> None:
     """Train the tagger of a model in place; all else stays as it is.
+
+    Args:
+        asker: The model.
+        texts: What it learns from.
+        config: How to train.
+        directory: Of checkpoints and log; None keeps nothing on disk.
+        identity: See :func:`weft.train.loop.fit`.
 
     Raises:
         ConfigError: The model has no tagger.
@@ -121,7 +132,7 @@ def train_tagger(
         logits = cast(_Tagging, model)(batch.input_ids, batch.attention_mask)
         return {"loss": tag_loss(logits, batch.tags, batch.complete)}
 
-    Course(_Tagging(module), batches, loss, config).run(directory)
+    Course(_Tagging(module), batches, loss, config).run(directory, identity=identity)
 
 
 class _Tagging(nn.Module):

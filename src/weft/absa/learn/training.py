@@ -105,6 +105,7 @@ def train(
     *,
     directory: Path | None = None,
     quiet: bool = True,
+    identity: Mapping[str, str] | None = None,
     **choices: Any,
 ) -> Trained:
     """Train a model.
@@ -116,11 +117,12 @@ def train(
         config: How to train.
         directory: Of checkpoints and log; None keeps nothing on disk.
         quiet: No progress bar.
+        identity: See :func:`weft.train.loop.fit`: a run of that directory with another one is not gone on with.
         choices: As for :func:`course`: ``learning``, ``dev``, ``teacher``, ``begin``, ``targets``, ``draw``,
             ``untaught``.
     """
     asker, lessons = course(corpus, start, options, config, **choices)
-    return Trained(asker, lessons.run(directory, quiet=quiet).history)
+    return Trained(asker, lessons.run(directory, quiet=quiet, identity=identity).history)
 
 
 def course(
