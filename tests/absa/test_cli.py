@@ -482,5 +482,5 @@ def test_reading_a_table_needs_no_extra(trained, tmp_path):
         [sys.executable, "-c", code, str(trained)], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("pip install 'weft[absa]'") == 2
+    assert done.stderr.count("pip install '.[absa]'") == 2
     assert (tmp_path / "out.csv").read_text().startswith("row,text,")

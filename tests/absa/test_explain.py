@@ -25,7 +25,10 @@ KINDS = ("weft-absa", "pair", "qacg", "qacg-official", "cg")
 def test_every_word_is_attributed(make, kind, method):
     asker = make(kind)
     if method == "quasi" and not kind.startswith("qacg"):
-        with pytest.raises(ConfigError, match="no quasi-attention"):
+        with pytest.raises(
+            ConfigError,
+            match=r"no quasi-attention \(use one of occlusion, search, gradient, integrated, attention\)",
+        ):
             explain(asker, TEXT, ("LOCATION1", "price"), method=method)
         return
     found = explain(asker, TEXT, ("LOCATION1", "price"), method=method)

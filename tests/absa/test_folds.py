@@ -62,7 +62,8 @@ def test_what_folds_said_is_learnt_and_of_other_texts_refused(told, corpus, make
     save(tmp_path / told.FIRST, asker)
     sentences = list(corpus.sentences)
     answers = asker.answer(sentences)
-    told.keep(tmp_path / told.TOLD, sentences, answers)
+    weights = told.weights_of(told.folds(tmp_path))
+    told.keep(tmp_path / told.TOLD, sentences, answers, weights)
     assert [file.name for file in tmp_path.glob("*.npz")] == [told.TOLD]
     teacher = told.taught_by(tmp_path, sentences)
     turned = sentences[::-1]
@@ -82,3 +83,19 @@ def test_what_folds_said_is_learnt_and_of_other_texts_refused(told, corpus, make
     gold = [p for s in sentences for p in s.polarities]
     right = sum(a == b for a, b in zip(gold, ["positive", "none"] * 8, strict=True)) / len(gold)
     assert agreed == {"accuracy": right, "mean probability of the label": right}
+
+
+def test_answers_of_other_teachers_are_refused(told, corpus, make, tmp_path):
+    """A teacher that was trained anew into the same folder is not taken for the one that was asked."""
+    sentences = list(corpus.sentences)
+    torch.manual_seed(0)
+    save(tmp_path / "model", make(aspects=("price", "safety")))
+    told.taught_by(tmp_path / "model", sentences)
+    asker = make(aspects=("price", "safety"))
+    with torch.no_grad():
+        asker.module.head.classifier.bias.add_(1)
+    save(tmp_path / "model", asker)
+    with pytest.raises(SystemExit, match=r"model-told.npz is by other teachers"):
+        told.taught_by(tmp_path / "model", sentences)
+    (tmp_path / "model-told.npz").unlink()
+    told.taught_by(tmp_path / "model", sentences)

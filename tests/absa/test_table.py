@@ -173,6 +173,9 @@ def test_formats():
     assert format_of("A.CSV") == "csv"
     with pytest.raises(ConfigError, match="by its suffix"):
         format_of("a.docx")
+    for place in ("a.txt", "/dev/stdout"):
+        with pytest.raises(ConfigError, match=r"known are \.csv, \.jsonl, \.ndjson, \.parquet, \.tsv\)"):
+            TableWriter(place, ["text"])
     with pytest.raises(ConfigError, match="cannot write records"):
         TableWriter("a.txt", ["text"])
     with pytest.raises(ConfigError, match="standard input"):

@@ -1,0 +1,113 @@
+"""What the recipes of ``absa`` choose by is neither trained on nor measured; what they kept is of the same settings."""
+
+import importlib
+import json
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from weft.absa.read.quadruples import read_mabsa
+from weft.absa.read.reviews import Review
+
+ROOT = Path(__file__).parents[2]
+NAMES = ("absa_any_sources", "absa_any_terms", "absa_jobs", "absa_small", "kept")
+
+
+@pytest.fixture(scope="module")
+def recipe():
+    sys.path.insert(0, str(ROOT / "recipes"))
+    try:
+        yield {name: importlib.import_module(name) for name in NAMES}
+    finally:
+        sys.path.remove(str(ROOT / "recipes"))
+        for name in NAMES:
+            sys.modules.pop(name, None)
+
+
+def letters(reviews, plain):
+    return {plain(review.text) for review in reviews}
+
+
+def test_what_chooses_is_neither_trained_on_nor_measured(recipe, data):
+    sources = recipe["absa_any_sources"]
+    trained = letters((r for source in sources.sources(data) for r in source.reviews), sources.plain)
+    paths = (data / "absa/mabsa").glob("*-dev.txt")
+    measured = letters((r for path in paths for r in read_mabsa(path).reviews), sources.plain)
+    assert len(measured) > 1000
+    held = sources.held_out(data)
+    assert len(held) == 71
+    assert letters(held, sources.plain).isdisjoint(trained | measured)
+    parts = recipe["absa_any_terms"].choosing(data, {"t-shirts"})
+    assert list(parts) == ["t-shirts", "mams", "laptops", "restaurants", "written"]
+    for name, reviews in parts.items():
+        assert len(reviews) > 100
+        assert letters(reviews, sources.plain).isdisjoint(measured), name
+    # Shirts are a part only where no tagger was trained on them.
+    assert "t-shirts" not in recipe["absa_any_terms"].choosing(data, set())
+
+
+def test_texts_are_compared_by_their_letters(recipe, monkeypatch):
+    sources = recipe["absa_any_sources"]
+    monkeypatch.setattr(sources, "measured_texts", lambda _: frozenset({sources.plain("It 's fine .")}))
+    kept = sources.not_measured([Review("it's fine.", (), "x"), Review("it is fine.", (), "x")], Path())
+    assert [review.text for review in kept] == ["it is fine."]
+
+
+def test_no_two_plans_give_two_jobs_one_name(recipe):
+    """Where two plans share a name, a result of one would count for the other."""
+    jobs = recipe["absa_jobs"]
+    plans = (jobs.screening(), jobs.table(jobs.ABSA), jobs.shipped(jobs.ABSA), jobs.longer(jobs.ABSA))
+    plans = (*plans, jobs.equal(jobs.ABSA), jobs.semeval(jobs.ABSA), jobs.holdout(jobs.ABSA))
+    by_key: dict[str, object] = {}
+    for plan in plans:
+        for job in plan:
+            assert by_key.setdefault(job.key, job) == job, job.key
+
+
+def test_a_result_counts_for_the_same_job_alone(recipe, tmp_path):
+    small, jobs = recipe["absa_small"], recipe["absa_jobs"]
+    first, other = jobs.screening()[:2]
+    path = tmp_path / "results.jsonl"
+    records = [
+        {"job": small.asdict(first), "quick": False, "final": {"nll": 0.3}},
+        {"job": small.asdict(other), "quick": True, "final": {"nll": 0.1}},
+    ]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    assert set(small.results(path, [first, other], False)) == {first.key}
+    longer = jobs.changed(first, first.name, train={"epochs": 99})
+    assert small.results(path, [longer], False) == {}
+    assert small.best_setting(small.results(path, [first, other], False)) == first
+    assert small.best_setting({}) is jobs.ABSA
+    # A pair model's likelihood chooses no setting of the other kind.
+    pair = next(job for job in jobs.screening() if job.name == "holdout pair")
+    assert small.best_setting({first.key: {"nll": 0.3}, pair.key: {"nll": 0.1}}) == first
+
+
+def test_what_was_kept_is_of_the_same_settings(recipe, tmp_path):
+    kept = recipe["kept"]
+    given = Namespace(out=tmp_path, threads=1, steps=4, start=tmp_path / "m", run=print)
+    settings = kept.settings_of(given)
+    assert settings == {"steps": 4, "start": str(tmp_path / "m")}
+    path = tmp_path / "results.jsonl"
+    assert kept.kept_records(path, settings) == []
+    path.write_text(json.dumps({"settings": settings, "found": 1}) + "\n", encoding="utf-8")
+    assert [record["found"] for record in kept.kept_records(path, settings)] == [1]
+    with pytest.raises(SystemExit, match=r"results.jsonl line 1: measured with steps 4, not 5; name another"):
+        kept.kept_records(path, {**settings, "steps": 5})
+    path.write_text(json.dumps({"found": 1}) + "\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"line 1: it does not say under which settings"):
+        kept.kept_records(path, settings)
+
+
+def test_a_model_that_settings_name_counts_by_what_it_holds(recipe, tmp_path):
+    kept, model = recipe["kept"], tmp_path / "model"
+    model.mkdir()
+    (model / "config.json").write_text("{}", encoding="utf-8")
+    given = Namespace(out=tmp_path / "out", threads=1, run=print, data=ROOT, begin=str(model))
+    first = kept.identity(given)
+    assert set(first) == {"begin"}
+    assert kept.identity(Namespace(**{**vars(given), "threads": 2, "out": tmp_path / "other"})) == first
+    (model / "config.json").write_text("[]", encoding="utf-8")
+    assert kept.identity(given) != first
