@@ -96,8 +96,7 @@ class Lessons:
         several: float = 0.0,
         joined: int = 0,
     ) -> None:
-        self.unlabelled = unlabelled
-        self.aspects, self.names = aspects, names
+        self.unlabelled, self.aspects, self.names = unlabelled, aspects, names
         self.general = next(i for i, aspect in enumerate(aspects) if aspect.names[0] == GENERAL)
         self._found: dict[tuple[str, str, bool], int | None] = {}
         self.known = [self._know(review) for review in reviews]
