@@ -5,7 +5,8 @@
 TRAINING and HELD are corpora of `kg_code_types.py build`, HELD that of the packages of the fit; MODEL is one that never
 saw a clue. Each control goes on from it for as many steps of the same batches, with as many columns for leaves, and is
 then asked for all types of HELD as it was taught; the one taught on shuffled leaves is asked with the right ones too.
-FOLDER/results.jsonl gets a line for each; those that it already holds are not done again. `summary.py` makes a table.
+FOLDER/results.jsonl gets a line for each; those that it already holds are not done again, and a file that was measured
+with other settings is refused. `summary.py` makes a table.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import torch
+from kept import kept_records, settings_of
 from kg_code_types import SCHEMA, read, seen, taught
 from torch import Tensor
 
@@ -28,6 +29,7 @@ from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.represent.dataset import ClueTable, Corpus
 from weft.kg.represent.given import Clues
 from weft.platform.files import append_text
+from weft.train.identity import digests
 
 CONTROLS = {
     "no clues": "none",
@@ -113,26 +115,29 @@ def padded(rows: list[Tensor]) -> tuple[Tensor, Tensor]:
     return there, index
 
 
-def measured(name: str, seed: int, arguments: argparse.Namespace) -> Iterator[dict[str, object]]:
-    """Train and ask one control; a line for each manner of asking."""
+def measured(name: str, seed: int, arguments: argparse.Namespace) -> list[dict[str, object]]:
+    """Train and ask one control; a record for each manner of asking."""
     tokenizer = CodeTokenizer.load(arguments.start / "tokenizer.json")
     show, begin = CONTROLS[name], time.monotonic()
     corpus = seen(read(arguments.corpus), show, tokenizer)
     folder = arguments.out / f"{show}-{seed}"
-    model = taught(corpus, arguments.start, show, arguments.steps, seed, folder / "run")
+    decides = digests({"corpus": arguments.corpus, "start": arguments.start, "show": show}, arguments.out)
+    model = taught(corpus, arguments.start, show, arguments.steps, seed, folder / "run", decides)
     seconds = time.monotonic() - begin
     held = seen(read(arguments.held), show, tokenizer)
     manners = {name: show == "shuffled"}
     if show == "shuffled":
         manners[f"{name} in training only"] = False
-    for manner, shuffle in manners.items():
-        yield {
+    return [
+        {
             "control": manner,
             "seed": seed,
             "steps": arguments.steps,
             "train_seconds": round(seconds, 1),
             "views": answered(model, held, shuffle, arguments.chunks),
         }
+        for manner, shuffle in manners.items()
+    ]
 
 
 def main(argv: list[str]) -> int:
@@ -148,13 +153,15 @@ def main(argv: list[str]) -> int:
     arguments = parser.parse_args(argv)
     arguments.out.mkdir(parents=True, exist_ok=True)
     results = arguments.out / "results.jsonl"
-    lines = results.read_text().splitlines() if results.exists() else []
-    done = {(record["control"], record["seed"]) for record in map(json.loads, lines)}
+    settings = settings_of(arguments, without=("seeds",))
+    done = {(record["control"], record["seed"]) for record in kept_records(results, settings)}
     for seed in range(arguments.seeds):
         for name in CONTROLS:
             if (name, seed) not in done:
-                for record in measured(name, seed, arguments):
-                    append_text(results, json.dumps(record) + "\n")
+                records = [{**record, "settings": settings} for record in measured(name, seed, arguments)]
+                # At once: a control that is there is there with every manner of asking.
+                append_text(results, "".join(json.dumps(record) + "\n" for record in records))
+                for record in records:
                     print(json.dumps(record), flush=True)
     return 0
 

@@ -7,8 +7,9 @@
 The first takes the annotations of every package away, cuts its functions into chunks, and keeps with each chunk the
 types that were annotated, two facts that the syntax states, and the clues of the whole tree. The second goes on from a
 model: `--show leaves` hangs the clues from their heads as leaves, `none` shows nothing, `shuffled` deals them out anew
-among the heads of a batch, `words` writes them behind the text. What is measured with is never read: the packages of
-`weft/bench/kg/unseen.py` are left out by name, and functions that copy theirs by their tokens.
+among the heads of a batch, `words` writes them behind the text. What is measured or fitted with is never read: the
+packages of `weft/bench/kg/unseen.py` are left out by the names they are imported by, and functions that copy theirs by
+their tokens.
 """
 
 from __future__ import annotations
@@ -19,16 +20,17 @@ import hashlib
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import torch
+from kept import identity
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from weft.bench.kg.annotate import annotated_types, package_sources
-from weft.bench.kg.unseen import FITTED, MEASURED, package, stripped
+from weft.bench.kg.unseen import FITTED, FITTED_TOO, MEASURED, package, stripped
 from weft.errors import InputError
 from weft.kg.dataset.chunks import Chunk
 from weft.kg.dataset.code import BuildConfig, unit_chunks
@@ -40,6 +42,7 @@ from weft.kg.learn.code import course
 from weft.kg.model.leafy_chain import LeafyChainModel, LossWeights
 from weft.kg.represent.dataset import ClueTable, Corpus
 from weft.kg.represent.sampling import SamplingConfig
+from weft.platform.files import replaced
 from weft.train import TrainConfig
 
 K = 7
@@ -166,10 +169,12 @@ def build(arguments: argparse.Namespace) -> None:
     generator = random.Random(arguments.seed)
     folders = [package(name) for name in FITTED]
     if not arguments.fitted:
-        for name in (*FITTED, *MEASURED):
+        kept_apart = (*FITTED, *FITTED_TOO, *MEASURED)
+        for name in kept_apart:
             for _ in examples(package(name), tokenizer, overlap, True, None):
                 pass
-        left_out = {*FITTED, *MEASURED, *arguments.leave_out, "bs4"}
+        left_out = {*kept_apart, *arguments.leave_out}
+        left_out |= {imported for name in kept_apart for imported in import_names(package(name))}
         folders = [
             folder
             for folder in sorted(arguments.packages.iterdir())
@@ -181,7 +186,14 @@ def build(arguments: argparse.Namespace) -> None:
         found += generator.sample(chunks, min(arguments.chunks, len(chunks)))
         print(folder.name, len(chunks), flush=True)
     corpus = corpus_of(found, tokenizer, generator)
-    save_file(dict(_tensors(corpus)), arguments.out)
+    with replaced(arguments.out) as part:
+        save_file(dict(_tensors(corpus)), part)
+
+
+def import_names(folder: Path) -> set[str]:
+    """The names by which a distribution is imported, from the folder that it alone was installed into."""
+    modules = {path.stem for path in folder.glob("*.py")}
+    return modules | {path.parent.name for path in folder.glob("*/*") if path.parent.name.isidentifier()}
 
 
 def _tensors(corpus: Corpus) -> Iterator[tuple[str, Tensor]]:
@@ -250,7 +262,13 @@ def train(arguments: argparse.Namespace) -> None:
     tokenizer = CodeTokenizer.load(arguments.start / "tokenizer.json")
     corpus = seen(read(arguments.corpus), arguments.show, tokenizer)
     model = taught(
-        corpus, arguments.start, arguments.show, arguments.steps, arguments.seed, arguments.out / "run"
+        corpus,
+        arguments.start,
+        arguments.show,
+        arguments.steps,
+        arguments.seed,
+        arguments.out / "run",
+        identity(arguments),
     )
     model.save(arguments.out / "model", tokenizer, bits=8)
 
@@ -263,9 +281,15 @@ def seen(corpus: Corpus, show: str, tokenizer: CodeTokenizer) -> Corpus:
 
 
 def taught(
-    corpus: Corpus, start: Path, show: str, steps: int, seed: int, run: Path | None = None
+    corpus: Corpus,
+    start: Path,
+    show: str,
+    steps: int,
+    seed: int,
+    run: Path | None = None,
+    decides: Mapping[str, str] | None = None,
 ) -> LeafyChainModel:
-    """The model of a folder, trained further."""
+    """The model of a folder, trained further; ``decides`` is what the run is taken up with, beside its config."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     model = started(start, show)
@@ -294,7 +318,7 @@ def taught(
         keep=1,
         restore_best=False,
     )
-    course(model, corpus, sampling, config, weights=LossWeights(sbo=0.0)).run(run)
+    course(model, corpus, sampling, config, weights=LossWeights(sbo=0.0)).run(run, identity=decides)
     return model
 
 

@@ -5,8 +5,8 @@
 Each is one change of `weft-kg` with H-GAT as published; the residual that `weft-kg` has by now is one of them.
 Every configuration trains for the same number of steps of the same batches at the same size, on the chunks of
 the split tree, with the settings of `kg_python_small.py`; the first seed of all comes before the second of any.
-FOLDER/results.jsonl gets one line for each; those that it already holds are not done again. `summary.py` makes
-a table of them.
+FOLDER/results.jsonl gets one line for each; those that it already holds are not done again, and a file that was
+measured with other settings is refused. `summary.py` makes a table of them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from kept import kept_records, settings_of
 from kg_python_small import training_chunks
 
 from weft.kg.evaluate.scores import evaluate
@@ -134,14 +135,14 @@ def main(argv: list[str]) -> int:
     torch.set_num_threads(1)
     arguments.out.mkdir(parents=True, exist_ok=True)
     results = arguments.out / "results.jsonl"
-    lines = results.read_text().splitlines() if results.exists() else []
-    done = {(record["control"], record["seed"]) for record in map(json.loads, lines)}
+    settings = settings_of(arguments, without=("controls", "seeds", "keep"))
+    done = {(record["control"], record["seed"]) for record in kept_records(results, settings)}
     dataset = load_dataset(arguments.data)
     for seed in range(arguments.seeds):
         for name in arguments.controls:
             if (name, seed) in done:
                 continue
-            record = measure(dataset, name, seed, arguments)
+            record = {**measure(dataset, name, seed, arguments), "settings": settings}
             append_text(results, json.dumps(record) + "\n")
             shown = {
                 view: (score["precision_at_1"], score["hit_at_10"]) for view, score in record["views"].items()

@@ -5,7 +5,8 @@
 DATASET is what `weft kg build` made. Training has two parts: first all trees, each chunk of the extra ones
 once; then the split tree alone, whose held-out modules the model is judged by, for as many steps as the
 first part's speed leaves time for. The plan is kept in FOLDER/plan.json; a run that was cut off goes on
-where it stopped. FOLDER/model holds the newest weights in half precision, FOLDER/results.jsonl every result.
+where it stopped, with the same settings alone. FOLDER/model holds the newest weights in half precision,
+FOLDER/results.jsonl every result.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
+from kept import settings_of
+from kg_kept import identity_on
 from torch import Tensor
 
 from weft.kg.evaluate.baselines import baseline_scores
@@ -85,10 +89,28 @@ def schedule(part: int, steps: int, arguments: argparse.Namespace) -> TrainConfi
     )
 
 
+def planned(path: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """The plan of a run that was cut off, or a new one.
+
+    Raises:
+        SystemExit: The run was begun with other settings.
+    """
+    settings = settings_of(arguments, without=("limit",))
+    if not path.exists():
+        return {"settings": settings, "end": time.time() + 60 * arguments.minutes}
+    plan = json.loads(path.read_text(encoding="utf-8"))
+    theirs = plan.get("settings", {})
+    names = sorted(name for name in {**settings, **theirs} if settings.get(name) != theirs.get(name))
+    if names:
+        told = ", ".join(f"{name} {theirs.get(name)!r}, not {settings.get(name)!r}" for name in names)
+        raise SystemExit(f"{path}: begun with {told}; name another --out")
+    return plan
+
+
 def train(dataset: Dataset, arguments: argparse.Namespace, results: Path) -> LeafyChainModel:
     """Both parts; the second has as many steps as the first's speed leaves time for."""
     corpus, kept = dataset.corpus, arguments.out / "plan.json"
-    plan = json.loads(kept.read_text()) if kept.exists() else {"end": time.time() + 60 * arguments.minutes}
+    plan, decides = planned(kept, arguments), identity_on(arguments, ("limit",))
     torch.manual_seed(arguments.seed)
     choices = {"dropout": 0.0, "relation_dropout": 0.1, "fusion": arguments.fusion}
     model = LeafyChainModel(named_config("weft-kg", dataset, **SIZES, **choices))
@@ -108,7 +130,7 @@ def train(dataset: Dataset, arguments: argparse.Namespace, results: Path) -> Lea
 
         drawn, plan_of_rate = sampling(arguments, part), schedule(part, steps, arguments)
         lessons = course(model, corpus, drawn, plan_of_rate, chunks=chunks, on_evaluation=keep)
-        history = lessons.run(arguments.out / name).history
+        history = lessons.run(arguments.out / name, identity=decides).history
         if part == 0 and "second" not in plan:
             speed = max(len(history.losses), 1) / (time.time() - begin)
             # A margin, for the machine may be busier later.

@@ -5,8 +5,9 @@
 
 Rows: a model that starts from a BERT directory with the graph, without it, and with the distances of the chain
 alone; one from scratch with the graph and without; and one whose facts have random relations. SPLIT is
-examples/kg/redocred_split.json. OUT/results.jsonl gets one line a run, OUT/NAME the model. Roots are encoded
-once for all runs, by the layers that stay as they are.
+examples/kg/redocred_split.json. OUT/results.jsonl gets one line a run, OUT/NAME the model; runs that it already holds
+are not done again, and a file that was measured with other settings is refused. Roots are encoded once for all runs, by
+the layers that stay as they are. `seconds` is null of a run that was cut off and went on.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from kept import kept_records, settings_of
+from kg_kept import identity_on
 
 from weft.kg.evaluate.texts import ask_texts, baseline_text_scores, calibrate_texts, score_texts
 from weft.kg.learn.text import (
@@ -36,6 +39,8 @@ from weft.train import TrainConfig
 from weft.train.snapshot import seed_everything
 
 SHARED = 5
+SELECTING = ("rows", "seeds")
+"""Options that say which runs there are, not what one is."""
 STILL = {"moving_roots": False, "pair_layers": 0, "encoder_rate": 0.15}
 
 
@@ -68,8 +73,10 @@ ROWS = (
 )
 
 
-def train(row: Row, dataset: TextDataset, arguments: argparse.Namespace, seed: int) -> EntityGraphModel:
-    """Train one model; a run that was cut off goes on where it stopped."""
+def train(
+    row: Row, dataset: TextDataset, arguments: argparse.Namespace, seed: int
+) -> tuple[EntityGraphModel, bool]:
+    """Train one model, and whether from its first step on: a run that was cut off goes on where it stopped."""
     seed_everything(seed)
     if row.pretrained:
         model = from_pretrained(dataset, arguments.start, shared_layers=SHARED, **row.choices)
@@ -88,8 +95,9 @@ def train(row: Row, dataset: TextDataset, arguments: argparse.Namespace, seed: i
         threads=arguments.threads,
     )
     directory = arguments.out / f"{row.name}-{seed}" / "run"
-    course(model, dataset, config, shuffle_relations=row.shuffled).run(directory)
-    return model
+    decides = identity_on(arguments, SELECTING, row=row)
+    lessons = course(model, dataset, config, shuffle_relations=row.shuffled)
+    return model, lessons.run(directory, identity=decides).history.first_step == 0
 
 
 def main(argv: list[str]) -> int:
@@ -108,31 +116,40 @@ def main(argv: list[str]) -> int:
     arguments = parser.parse_args(argv)
     torch.set_num_threads(arguments.threads)
     arguments.out.mkdir(parents=True, exist_ok=True)
-    dataset = fewer(load_text_dataset(arguments.data), arguments.documents)
     results = arguments.out / "results.jsonl"
+    settings = settings_of(arguments, without=SELECTING)
+    done = {(record["name"], record.get("seed")) for record in kept_records(results, settings)}
+    dataset = fewer(load_text_dataset(arguments.data), arguments.documents)
     for name, score in baseline_text_scores(dataset, "test").items():
-        write(results, name=name, test=score.record())
+        if (name, None) not in done:
+            write(results, name=name, test=score.record(), settings=settings)
+    rows = [row for row in ROWS if row.name in arguments.rows]
+    runs = [(row, seed) for seed in arguments.seeds for row in rows if (row.name, seed) not in done]
+    if not runs:
+        return 0
     started = replace(dataset, passages=tuple(encoded(dataset, arguments.start)))
-    for seed in arguments.seeds:
-        for row in (row for row in ROWS if row.name in arguments.rows):
-            begin, data = time.process_time(), started if row.pretrained else dataset
-            model = train(row, data, arguments, seed)
-            spent = time.process_time() - begin
-            with torch.autocast("cpu", torch.bfloat16):
-                asked = ask_texts(model, data, "test")
-            confidence = calibrate_texts(data, asked.valid)
-            write(
-                results,
-                name=row.name,
-                seed=seed,
-                documents=len(dataset.documents_of("train")),
-                seconds=round(spent, 1),
-                test=score_texts(data, asked, confidence).record(),
-            )
-            folder = arguments.out / f"{row.name}-{seed}"
-            model.save(folder, dataset.tokenizer.tokenizer, dtype=torch.float16)
-            dataset.schema.save(folder / "schema.json")
-            confidence.save(folder)
+    for row, seed in runs:
+        begin, data = time.process_time(), started if row.pretrained else dataset
+        model, whole = train(row, data, arguments, seed)
+        spent = time.process_time() - begin
+        with torch.autocast("cpu", torch.bfloat16):
+            asked = ask_texts(model, data, "test")
+        confidence = calibrate_texts(data, asked.valid)
+        folder = arguments.out / f"{row.name}-{seed}"
+        model.save(folder, dataset.tokenizer.tokenizer, dtype=torch.float16)
+        dataset.schema.save(folder / "schema.json")
+        confidence.save(folder)
+        # After the model: a run with a line is not done again.
+        write(
+            results,
+            name=row.name,
+            seed=seed,
+            documents=len(dataset.documents_of("train")),
+            epochs=arguments.epochs,
+            seconds=round(spent, 1) if whole else None,
+            test=score_texts(data, asked, confidence).record(),
+            settings=settings,
+        )
     return 0
 
 

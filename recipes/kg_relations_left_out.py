@@ -24,6 +24,7 @@ from random import Random
 
 import numpy as np
 import torch
+from kg_kept import identity_on
 from kg_text_pieces import as_found
 from kg_text_small import settings, started, typed_schema, with_documents
 
@@ -87,7 +88,8 @@ def trained(
     model.mentions.requires_grad_(False)
     seed_everything(arguments.seed)
     config = replace(settings(arguments), epochs=arguments.epochs, weight_decay=0.05, warmup=0.08)
-    course(model, dataset, config).run(arguments.out / name)
+    decides = identity_on(arguments, relations=dataset.schema.names)
+    course(model, dataset, config).run(arguments.out / name, identity=decides)
     return EntityExtractor(model.eval(), dataset.tokenizer, typed_schema(dataset), None)
 
 

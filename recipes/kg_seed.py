@@ -8,7 +8,8 @@ and is then asked, for every entity of a held-out document and each of the commo
 the chunk the masked leaves hold. Entities are given. Controls: no seed, and the same seed with the tails of each
 relation dealt out anew among its heads. All runs have the same number of steps. OUT/results.jsonl gets a line for each:
 correct facts that the seed lacks, among the 100, 200 and 400 surest and at the threshold with the highest F1 on the
-validation documents, and average precision, there and on the held-out ones.
+validation documents, and average precision, there and on the held-out ones. Runs that it already holds are not done
+again, and a file that was measured with other settings is refused.
 
 With --made N the corpus is N made texts of one to three plain sentences (`kg_text_made.py`), and other such texts are
 held out: of the same sentences, with other names.
@@ -27,6 +28,7 @@ from pathlib import Path
 from random import Random
 
 import torch
+from kept import identity, kept_records, settings_of
 from kg_text_small import plain_texts
 
 from weft.kg.dataset.text import TextBuildConfig, build_redocred, build_text
@@ -41,7 +43,7 @@ from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.redocred import read_redocred, redocred_schema
-from weft.kg.represent.dataset import load_dataset
+from weft.kg.represent.dataset import Corpus, load_dataset
 from weft.kg.represent.passages import Fact, load_text_dataset
 from weft.kg.represent.sampling import SamplingConfig
 from weft.kg.represent.standing import AskedChunk, standing_in
@@ -49,9 +51,17 @@ from weft.kg.schema import Schema
 from weft.platform.files import append_text, write_text
 from weft.platform.reading import read_object
 from weft.train import TrainConfig
+from weft.train.identity import digests
 from weft.train.snapshot import seed_everything
 
 RANKS = (100, 200, 400)
+SELECTING = ("kinds", "sizes", "shuffled", "alphas", "seeds")
+"""Options that say which runs there are, not what one is."""
+_OF_TRIPLES = (
+    *("chunk", "relation", "head_word", "head_start", "head_length"),
+    *("tail_ids", "tail_length", "tail_word", "query", "origin"),
+)
+"""Fields of a corpus with a row for each triple."""
 
 
 @dataclass(frozen=True)
@@ -105,10 +115,10 @@ def main(argv: list[str]) -> int:
     torch.set_num_threads(1)
     out: Path = arguments.out
     out.mkdir(parents=True, exist_ok=True)
-    prepared = prepare(arguments)
     results = out / "results.jsonl"
-    known = results.read_text().splitlines() if results.is_file() else []
-    done = {json.loads(line)["name"] for line in known}
+    settings = settings_of(arguments, without=SELECTING)
+    done = {record["name"] for record in kept_records(results, settings)}
+    prepared = prepare(arguments)
     runs = [
         Run(size, shuffled, alpha, seed, kind)
         for seed in arguments.seeds
@@ -123,6 +133,7 @@ def main(argv: list[str]) -> int:
         spent = time.process_time() - begin
         record = score(model, prepared, triples)
         record = {"name": run.name, **vars(run), "injected": injected, "seconds": round(spent), **record}
+        record["settings"] = settings
         append_text(results, json.dumps(record) + "\n")
         print(json.dumps(record), flush=True)
     return 0
@@ -172,8 +183,7 @@ def prepare(arguments: argparse.Namespace) -> Prepared:
         for part in ("train", "valid", "test")
     )
     if arguments.made:
-        if not (out / "gold" / "build.json").is_file():
-            build_redocred([arguments.data], out / "gold", split=parts)
+        build_redocred([arguments.data], out / "gold", split=parts)
         texts = plain_texts(load_text_dataset(out / "gold"), arguments.made + sum(arguments.documents))
         training, rest = texts[: arguments.made], texts[arguments.made :]
         valid, test = rest[: arguments.documents[0]], rest[arguments.documents[0] :]
@@ -251,26 +261,29 @@ def draw(prepared: Prepared, run: Run) -> list[tuple[str, str, str]]:
 def train(
     run: Run, arguments: argparse.Namespace, prepared: Prepared
 ) -> tuple[list[tuple[str, str, str]], int, LeafyChainModel]:
-    """Draw, build, train."""
+    """Draw, build, train; also how many triples stand in the leaves of chunks."""
     folder: Path = arguments.out / run.name
     folder.mkdir(parents=True, exist_ok=True)
     triples = draw(prepared, run)
-    # Without a seed the corpus is the same and no leaf hangs anywhere: one triple is drawn to name the schema.
+    # Without a seed the corpus is the same and no leaf hangs anywhere: one triple is drawn, for a build wants some,
+    # and taken away again.
     stated = triples or draw(prepared, Run(1, False, run.alpha, run.seed, run.kind))
     rows = [json.dumps({"head": head, "relation": name, "tail": tail}) for head, name, tail in stated]
     write_text(folder / "seed.jsonl", "\n".join(rows) + "\n")
-    funnel = build_text(
+    build_text(
         [arguments.out / "corpus.jsonl"],
         folder / "data",
         prepared.schema,
         [folder / "seed.jsonl"],
         TextBuildConfig(valid_percent=0, test_percent=0),
-        injection=InjectionConfig(alpha=run.alpha if triples else 0.0),
+        injection=InjectionConfig(alpha=run.alpha),
         near=None,
         vocabulary=prepared.vocabulary,
     )
-    injected = funnel.counts["triples"] if triples else 0
     dataset = load_dataset(folder / "data")
+    if not triples:
+        dataset = replace(dataset, corpus=bare(dataset.corpus))
+    injected = int(dataset.corpus.first_triple[-1])
     seed_everything(run.seed)
     if arguments.start is None:
         model = LeafyChainModel(named_config(run.kind, dataset, 128, 2, 4))
@@ -299,8 +312,19 @@ def train(
         mnm_share=0.5 if triples else 0.0,
         oversampling=3 if triples else 1,
     )
-    course(model, dataset.corpus, sampling, config).run(folder / "run")
+    decides = identity(arguments, without=(*SELECTING, "documents")) | digests({"of": run}, arguments.out)
+    course(model, dataset.corpus, sampling, config).run(folder / "run", identity=decides)
     return triples, injected, model
+
+
+def bare(corpus: Corpus) -> Corpus:
+    """The corpus with no triple in any chunk; one empty row stays: a batch looks up the first where there is none."""
+    none = {name: getattr(corpus, name) for name in _OF_TRIPLES}
+    return replace(
+        corpus,
+        first_triple=torch.zeros_like(corpus.first_triple),
+        **{name: value.new_zeros(1, *value.shape[1:]) for name, value in none.items()},
+    )
 
 
 def score(

@@ -10,7 +10,9 @@ about the held-out documents, entities given. Controls: no seed; the tails of ea
 heads (``shuffled``); each tail another entity of its type in the same document (``moved``): as many facts in the same
 places, of the same types, and wrong. All runs have the same number of steps. OUT/results.jsonl gets a line for each:
 correct facts that the seed lacks, among the 100, 200 and 400 surest and at the threshold with the highest F1 on the
-validation documents, average precision, and how many the model states by itself.
+validation documents, average precision, and how many the model states by itself. Runs that it already holds are not
+done again, and a file that was measured with other settings is refused; another --part is asked of the same
+models, `seconds` null.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from pathlib import Path
 from random import Random
 
 import torch
+from kept import kept_records, settings_of
+from kg_kept import identity_on
 from kg_redocred import SHARED, STILL, encoded
 from kg_seed import RANKS, average_precision
 
@@ -38,6 +42,8 @@ from weft.platform.files import append_text
 from weft.train import TrainConfig
 from weft.train.snapshot import seed_everything
 
+SELECTING = ("sizes", "controls", "unweighed", "unstated", "seeds", "part")
+"""Options that say which runs there are and what they are asked, not what one is."""
 LEAST = -30.0
 """Of guesses: all that can be among the surest."""
 Named = tuple[str, int, str]
@@ -88,19 +94,25 @@ def main(argv: list[str]) -> int:
     arguments = parser.parse_args(argv)
     torch.set_num_threads(1)
     arguments.out.mkdir(parents=True, exist_ok=True)
+    results = arguments.out / "results.jsonl"
+    settings = settings_of(arguments, without=SELECTING)
+    done = {(record["name"], record["part"]) for record in kept_records(results, settings)}
     dataset = load_text_dataset(arguments.data)
     dataset = replace(dataset, passages=tuple(encoded(dataset, arguments.start)))
-    results = arguments.out / "results.jsonl"
-    known = results.read_text().splitlines() if results.is_file() else []
-    done = {json.loads(line)["name"] for line in known}
-    for run in (run for run in _runs(arguments) if run.name not in done):
+    for run in (run for run in _runs(arguments) if (run.name, arguments.part) not in done):
         begin = time.process_time()
         seed, told = with_seed(dataset, run)
-        model = train(run, arguments, told)
+        model, whole = train(run, arguments, told)
         spent = time.process_time() - begin
-        record = {"name": run.name, **vars(run), "part": arguments.part, "seconds": round(spent)}
+        record = {
+            "name": run.name,
+            **vars(run),
+            "part": arguments.part,
+            "seconds": round(spent) if whole else None,
+        }
         stated = sum(len(told.facts[number]) for number in told.documents_of("train"))
         record |= {"stated_in_training": stated, **score(model, dataset, seed, arguments.part)}
+        record["settings"] = settings
         append_text(results, json.dumps(record) + "\n")
         print(json.dumps(record), flush=True)
     return 0
@@ -179,16 +191,17 @@ def _stating(passage: EntityExample, facts: Iterable[Fact]) -> EntityExample:
     return replace(passage, facts=torch.tensor(inside, dtype=torch.int64).view(-1, 3))
 
 
-def train(run: Run, arguments: argparse.Namespace, dataset: TextDataset) -> EntityGraphModel:
-    """Train one model; a run that was cut off goes on where it stopped."""
+def train(run: Run, arguments: argparse.Namespace, dataset: TextDataset) -> tuple[EntityGraphModel, bool]:
+    """Train one model, and whether from its first step on: a run that was cut off goes on where it stopped."""
     seed_everything(run.seed)
     model = from_pretrained(dataset, arguments.start, shared_layers=SHARED, **STILL)
     config = TrainConfig(
         steps=arguments.steps, batch_size=4, learning_rate=1.5e-3, weight_decay=0.05, warmup=0.08, schedule="linear",
         precision="bf16", restore_best=False, eval_every=10**6, save_every=10**6, seed=run.seed, threads=1,
     )  # fmt: skip
-    course(model, dataset, config, unstated=run.unstated).run(arguments.out / run.name)
-    return model
+    decides = identity_on(arguments, SELECTING, run=run)
+    lessons = course(model, dataset, config, unstated=run.unstated)
+    return model, lessons.run(arguments.out / run.name, identity=decides).history.first_step == 0
 
 
 def score(model: EntityGraphModel, dataset: TextDataset, seed: Set[Named], part: str) -> dict[str, object]:

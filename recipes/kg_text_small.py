@@ -30,6 +30,7 @@ from pathlib import Path
 from random import Random
 
 import torch
+from kg_kept import identity_on
 from kg_text_made import HERE, Maker, Scene, read_scenes
 from kg_text_pieces import as_found, long_texts
 from kg_text_teacher import bare_passages, given_probabilities, learn_tags, soft_tags
@@ -60,6 +61,10 @@ PAIRS_TOGETHER, COINED = 24, 0.5
 PLAIN_FOR_MENTIONS = 1500
 BITS = 6
 _LEAST_SHARE = 0.02
+_OF_TEACHER = ("data", "teacher", "sentences", "written", "seed")
+_OF_MENTIONS = (*_OF_TEACHER, "start", "pair_size", "mention_epochs")
+_OF_RELATIONS_ALONE = ("corpus", "split", "made", "plain", "long", "relation_epochs")
+"""Options that what finds mentions does not depend on."""
 
 Weights = dict[str, torch.Tensor]
 
@@ -170,21 +175,22 @@ def mentions_learnt(
     Before it they learn given tags, and those that a teacher gives the sentences of FewRel.
     """
     shared, tags = settings(arguments), number_of_tags(len(dataset.types) - 1)
+    known = identity_on(arguments)
+    of_teacher, of_mentions = ({name: known[name] for name in names} for names in (_OF_TEACHER, _OF_MENTIONS))
     labelled = tagged(with_documents(dataset, made))
     sentences = bare_passages(dataset, list(read_fewrel(arguments.sentences, Funnel())))
-    soft = soft_tags(
-        arguments.teacher, dataset, labelled, sentences, replace(shared, epochs=TEACHER_EPOCHS), arguments.out
-    )
+    teaching = replace(shared, epochs=TEACHER_EPOCHS)
+    soft = soft_tags(arguments.teacher, dataset, labelled, sentences, teaching, arguments.out, of_teacher)
     model = started(arguments, dataset, tuned=False)
     assert model.mentions is not None
     reader = model.mentions
     both = [*given_probabilities(labelled, tags), *soft]
-    learn_tags(Tagger(model), [*labelled, *sentences], both, shared, arguments.out / "mentions")
+    learn_tags(Tagger(model), [*labelled, *sentences], both, shared, arguments.out / "mentions", of_mentions)
     before = {name: value.clone() for name, value in reader.state_dict().items()}
     labelled = tagged(with_documents(dataset, [*made, *plain[:PLAIN_FOR_MENTIONS]]))
     again = replace(shared, epochs=1, learning_rate=7.5e-4)
     given = given_probabilities(labelled, tags)
-    learn_tags(Tagger(model), labelled, given, again, arguments.out / "mentions-plain")
+    learn_tags(Tagger(model), labelled, given, again, arguments.out / "mentions-plain", of_mentions)
     return before, dict(reader.state_dict())
 
 
@@ -198,7 +204,8 @@ def learn_on(
     config = replace(settings(arguments), learning_rate=7.5e-4)
     labelled = tagged(with_documents(dataset, more))
     given = given_probabilities(labelled, number_of_tags(len(dataset.types) - 1))
-    learn_tags(Tagger(model), labelled, given, config, arguments.out / "mentions-on")
+    decides = identity_on(arguments, _OF_RELATIONS_ALONE)
+    learn_tags(Tagger(model), labelled, given, config, arguments.out / "mentions-on", decides)
 
 
 def tagged(dataset: TextDataset) -> list[EntityExample]:
@@ -295,7 +302,8 @@ def main(argv: list[str]) -> int:
             weight_decay=0.05,
             warmup=0.08,
         )
-        course(model, everything, config, pairs_together=PAIRS_TOGETHER).run(arguments.out / "relations")
+        lessons = course(model, everything, config, pairs_together=PAIRS_TOGETHER)
+        lessons.run(arguments.out / "relations", identity=identity_on(arguments))
         schema = typed_schema(with_documents(dataset, [*made, *written]))
     else:
         schema = Schema.load(begin / "schema.json")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
@@ -27,13 +28,17 @@ from weft.kg.read.documents import TextDocument
 from weft.kg.represent.document import document_passages
 from weft.kg.represent.entities import EntityBatch, EntityExample, entity_batch
 from weft.kg.represent.passages import TextDataset
+from weft.platform.files import replaced
 from weft.train import TrainConfig, fit
 from weft.train.batching import Batches, LengthBuckets
+from weft.train.identity import differing
 
 LAYERS = 10
 """Of the teacher's twelve that it uses."""
 TOGETHER = 256
 """Tokens of short texts that count as one text in a batch."""
+TAGS_OF = ("data", "teacher", "sentences")
+"""What the tags of sentences were made of, by the names of the recipe's options."""
 _BATCH = 16
 _EDGES = {"[CLS]": "<s>", "[SEP]": "</s>"}
 """What MPNet calls the tokens around a text."""
@@ -138,10 +143,13 @@ def learn_tags(
     targets: Sequence[Tensor],
     config: TrainConfig,
     directory: Path,
+    identity: Mapping[str, str] | None = None,
 ) -> None:
     """Train on probabilities of tags: cross-entropy with them, short texts together so that batches have like sizes.
 
     loss = −Σ_tokens Σ_t q_t log p_t / tokens
+
+    ``identity`` is what the run is taken up with beside its config, see :func:`weft.train.loop.fit`.
     """
     groups = _grouped([len(item.ids) for item in passages])
     plan = LengthBuckets(
@@ -162,7 +170,8 @@ def learn_tags(
         batch, wanted = data
         return {"loss": -(wanted * tagger(batch).log_softmax(dim=-1)).sum() / wanted.sum()}
 
-    fit(tagger, Batches(plan, collate, seed=config.seed), loss, config, directory=directory, quiet=True)
+    batches = Batches(plan, collate, seed=config.seed)
+    fit(tagger, batches, loss, config, directory=directory, quiet=True, identity=identity)
 
 
 def soft_tags(
@@ -172,8 +181,11 @@ def soft_tags(
     sentences: Sequence[EntityExample],
     config: TrainConfig,
     directory: Path,
+    identity: Mapping[str, str],
 ) -> list[Tensor]:
     """What a teacher that learnt from labelled texts says of sentences; kept in a file, read again where it is there.
+
+    The file holds what it was made of. A later training takes it up whatever its seed and its further texts.
 
     Args:
         start: Of the teacher.
@@ -182,17 +194,39 @@ def soft_tags(
         sentences: To tag.
         config: How the teacher is trained.
         directory: Of its checkpoints and of what it says.
+        identity: What the teacher's training is taken up with beside its config; of it, :data:`TAGS_OF` is what the
+            file is taken up with.
+
+    Raises:
+        SystemExit: The file was made of others, or does not say of which.
     """
     kept = directory / "tags.safetensors"
     lengths = [len(item.ids) for item in sentences]
-    if not kept.is_file():
+    mine = {name: identity[name] for name in TAGS_OF}
+    if kept.is_file():
+        _check_kept(kept, mine)
+    else:
         tags = number_of_tags(len(dataset.types) - 1)
         teacher = Teacher(start, dataset.tokenizer, tags)
-        learn_tags(teacher, labelled, given_probabilities(labelled, tags), config, directory / "teacher")
+        learn_tags(
+            teacher, labelled, given_probabilities(labelled, tags), config, directory / "teacher", identity
+        )
         score = teacher_score(teacher, dataset.passages_of("valid"), dataset.types[1:])
         print(json.dumps({"teacher": _figures(score)}), flush=True)
-        save_file({"tags": torch.cat(tag_probabilities(teacher, sentences))}, str(kept))
+        said = torch.cat(tag_probabilities(teacher, sentences))
+        with replaced(kept) as part:
+            save_file({"tags": said}, part, metadata=mine)
     return list(load_file(str(kept))["tags"].split(lengths))
+
+
+def _check_kept(kept: Path, mine: Mapping[str, str]) -> None:
+    with safe_open(kept, "pt") as file:
+        theirs = file.metadata() or {}
+    if not mine.keys() <= theirs.keys():
+        raise SystemExit(f"{kept}: it does not say what it was made of; remove it, or name another --out")
+    others = differing(mine, theirs)
+    if others:
+        raise SystemExit(f"{kept}: made of another {', '.join(others)}; remove it, or name another --out")
 
 
 def _figures(score: MentionScore) -> Mapping[str, float]:
