@@ -103,21 +103,11 @@ def model(name: str, threads: int, precision: str) -> Answers:
     return answer
 
 
-def main() -> None:
-    """Parse, measure, print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--model", action="append", default=[])
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--part", action="append", default=[], help="only this part; may be repeated")
-    parser.add_argument("--precision", default="fp32", help="fp32, bf16, int8 or auto")
-    parser.add_argument("--threads", type=int, default=1)
-    arguments = parser.parse_args()
-    systems: dict[str, Answers] = {"all none": all_none, "VADER": vader()}
-    systems |= {name: model(name, arguments.threads, arguments.precision) for name in arguments.model}
+def parts_of(data: Path) -> dict[str, Corpus]:
+    """What is measured on, by name: unseen domains, and own questions by set and kind."""
     parts: dict[str, Corpus] = {}
     for domain in DOMAINS:
-        reviews = read_mabsa(arguments.data / f"absa/mabsa/{domain}-dev.txt").reviews
+        reviews = read_mabsa(data / f"absa/mabsa/{domain}-dev.txt").reviews
         parts[domain] = questions(reviews, 10, 250)
     for mark, name in QUESTIONS.items():
         path = EXAMPLES / name
@@ -132,7 +122,26 @@ def main() -> None:
                 known = (*MAIN, HALVES[mark])
                 parts[f"{kind}{mark}, main"] = own.subset([i for i in picked if of[i] in MAIN])
                 parts[f"{kind}{mark}, others"] = own.subset([i for i in picked if of[i] not in known])
+    return parts
+
+
+def main() -> None:
+    """Parse, measure, print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--model", action="append", default=[])
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--part", action="append", default=[], help="only this part; may be repeated")
+    parser.add_argument("--precision", default="fp32", help="fp32, bf16, int8 or auto")
+    parser.add_argument("--threads", type=int, default=1)
+    arguments = parser.parse_args()
+    parts = parts_of(arguments.data)
+    for name in arguments.part:
+        if name not in parts:
+            parser.error(f"--part: no part {name!r}; there are {', '.join(map(repr, parts))}")
     parts = {name: corpus for name, corpus in parts.items() if name in (arguments.part or parts)}
+    systems: dict[str, Answers] = {"all none": all_none, "VADER": vader()}
+    systems |= {name: model(name, arguments.threads, arguments.precision) for name in arguments.model}
     rows: list[dict[str, object]] = []
     shown = ("found", "precision", "accuracy", "macro_f1", "aspect_auc", "sentiment", "all_right", "ece")
     print(f"{'':40}" + "".join(f"{name:>11}" for name in shown))

@@ -163,7 +163,10 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--work", type=Path, default=Path("bcsd-diff"), help="where packages are kept")
-    parser.add_argument("--only", nargs="*", default=[], help="source packages")
+    sources = dict.fromkeys(case.source for case in cases())
+    parser.add_argument(
+        "--only", nargs="*", default=[], choices=sources, metavar="PACKAGE", help="source packages"
+    )
     parser.add_argument("--json", type=Path, help="write every figure there")
     arguments = parser.parse_args()
     wanted = [case for case in cases() if not arguments.only or case.source in arguments.only]

@@ -24,6 +24,7 @@ import argparse
 import json
 import random
 import subprocess
+import sys
 import tempfile
 import time
 import zlib
@@ -38,6 +39,8 @@ from weft.platform.files import write_json
 from weft.platform.reading import read_object
 
 _SYMBOLS, _LEAST, _PROGRAMS = 8, 20, 20
+#: Programs in a row that may come to nothing before it is given up, and libraries that one may take.
+_FAILURES, _MOST = 20, 3
 #: Of a version that stays unknown: the index does not hold the library.
 ABSENT = ""
 
@@ -101,7 +104,11 @@ def symbols(archives: tuple[str, ...]) -> list[str]:
 def programs(
     index: Path, work: Path, part: str, count: int, seed: int, folder: Path, bare: bool = False
 ) -> Iterator[Program]:
-    """Link programs; bare ones without the compiler's own libraries."""
+    """Link programs; bare ones without the compiler's own libraries.
+
+    Raises:
+        SystemExit: The part has too few libraries, or nothing can be linked.
+    """
     draw = random.Random(f"{part} {seed}")
     inside, outside = held(index, work)
     versions: dict[str, list[Held]] = defaultdict(list)
@@ -111,19 +118,32 @@ def programs(
     in_index = {package["name"] for package in read_object(index / "packages.json")["packages"].values()}
     beside = [one for one in outside if one.library.split("_")[0] not in in_index]
     names = sorted(versions)
-    made = 0
+    if len(names) < _MOST:
+        sys.exit(
+            f"{index}: {len(names)} libraries of at least {_LEAST} functions in the part {part!r}; {_MOST} are "
+            "needed: add libraries to the index"
+        )
+    made = failures = 0
     while made < count:
-        chosen = [draw.choice(versions[name]) for name in draw.sample(names, draw.choice((2, 3)))]
+        chosen = [draw.choice(versions[name]) for name in draw.sample(names, draw.choice((2, _MOST)))]
         other = draw.choice(beside) if beside else None
         program = _link(folder / f"program{made}", chosen, other, draw, bare)
-        if program is not None:
-            made += 1
+        if isinstance(program, Program):
+            made, failures = made + 1, 0
             yield program
+            continue
+        failures += 1
+        if failures == _FAILURES:
+            sys.exit(
+                f"{folder}: {failures} programs in a row could not be linked; the last one: {program}"
+                + ("" if bare else " (programs without a static C library: --bare)")
+            )
 
 
 def _link(
     path: Path, chosen: list[Held], other: Held | None, draw: random.Random, bare: bool
-) -> Program | None:
+) -> Program | str:
+    """A program, or why there is none."""
     wanted: list[str] = []
     archives: list[str] = []
     for one in [*chosen, *([other] if other is not None else [])]:
@@ -142,14 +162,19 @@ def _link(
     done = subprocess.run(
         [*command, "-Wl,--start-group", *archives, "-Wl,--end-group", *([] if bare else ["-lm"])],
         capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
     )
     if done.returncode:
-        return None
+        return done.stderr.strip() or f"{command[0]} ended with {done.returncode}"
     text = linked.read_text(errors="replace").split("Memory Configuration")[0]
     there = {
         one.library: one.version for one in chosen if any(f"{archive}(" in text for archive in one.archives)
     }
-    return Program(path, there, (other.library,) if other is not None else ()) if there else None
+    if not there:
+        return "the linker took nothing of " + ", ".join(one.library for one in chosen)
+    return Program(path, there, (other.library,) if other is not None else ())
 
 
 def judge(program: Program, found: Identified) -> dict[str, Any]:

@@ -4,7 +4,8 @@
 
 Prints two Markdown tables: every line of the two documents with the figure they give, measured in fp32
 and bf16; and the paths of `attend` against each other. Times are medians over CUDA events after warm-up;
-memory is the allocator's peak above what was allocated before. Without a GPU it says so and exits with 2.
+memory is the allocator's peak above what was allocated before: gradients count, the parameters and what the optimiser
+keeps of them do not. Whether a figure is met is said of times alone. Without a GPU it says so and exits with 2.
 """
 
 from __future__ import annotations
@@ -34,10 +35,13 @@ DTYPES = {"fp32": None, "bf16": torch.bfloat16}
 Row = dict[str, object]
 
 
-def measure(run: Callable[[], object], repeats: int) -> tuple[float, float]:
-    """Median milliseconds and peak extra MiB."""
+def measure(
+    run: Callable[[], object], repeats: int, free: Callable[[], object] = lambda: None
+) -> tuple[float, float]:
+    """Median milliseconds and peak extra MiB; ``free`` lets go of what the warm-up left and a run makes anew."""
     for _ in range(5):
         run()
+    free()
     torch.cuda.synchronize()
     torch.cuda.empty_cache()
     before = torch.cuda.memory_allocated()
@@ -113,6 +117,7 @@ def contract(name: str, repeats: int) -> Iterator[Row]:
         optimizer.zero_grad(set_to_none=True)
         loss().backward()
 
+    free = partial(optimizer.zero_grad, set_to_none=True)
     model.eval()
     lines = [
         (
@@ -128,9 +133,9 @@ def contract(name: str, repeats: int) -> Iterator[Row]:
         yield row("contract", what, name, ms, mib, *measure(run, repeats))
     model.train()
     forward_ms, _ = measure(loss, repeats)
-    both_ms, both_mib = measure(forward_backward, repeats)
+    both_ms, both_mib = measure(forward_backward, repeats, free)
     yield row("contract", "backward pass", name, 150, 4096, both_ms - forward_ms, both_mib)
-    yield row("contract", "full training step", name, 250, 4096, *measure(step, repeats))
+    yield row("contract", "full training step", name, 250, 4096, *measure(step, repeats, free))
 
 
 def encoder_document(name: str, repeats: int) -> Iterator[Row]:
@@ -173,7 +178,8 @@ def encoder_document(name: str, repeats: int) -> Iterator[Row]:
     yield row("encoder", "inference, batch of 32", name, 20, 500, ms, mib)
     yield throughput("inference tokens/s, batch of 32", name, 5000, 32 * 128 / ms * 1e3)
     model.train()
-    ms, mib = measure(train(call(32)), repeats)
+    free = partial(optimizer.zero_grad, set_to_none=True)
+    ms, mib = measure(train(call(32)), repeats, free)
     yield row("encoder", "training, batch of 32 (forward + backward)", name, 40, 500, ms, mib)
     yield throughput("training tokens/s, batch of 32", name, 25000, 32 * 128 / ms * 1e3)
 
@@ -228,7 +234,7 @@ def forward_backward(
 
 
 def row(table: str, what: str, name: str, ms: float, mib: float | None, got_ms: float, got_mib: float) -> Row:
-    """One line beside its document's figures."""
+    """One line beside its document's figures; that of memory is shown and not judged."""
     return {
         "table": table,
         "what": what,
@@ -237,7 +243,7 @@ def row(table: str, what: str, name: str, ms: float, mib: float | None, got_ms: 
         "document ms": ms,
         "MiB": got_mib,
         "document MiB": mib,
-        "ok": got_ms < ms,
+        "ms ok": got_ms < ms,
     }
 
 

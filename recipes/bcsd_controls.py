@@ -5,7 +5,8 @@
 Every configuration trains for the same number of steps on the same groups at the same size; the first seed of
 all comes before the second of any. FOLDER/results.jsonl gets one line for each, with Recall@1 by plain cosine
 on the test packages, for all queries and for those of more than 128 instructions; those that it already holds
-are not done again, and a run that was cut off goes on where it stopped.
+are not done again, and a run that was cut off goes on where it stopped. A file, or a run, of other settings or data
+is refused. `summary.py` makes tables of them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import torch
+from kept import identity, kept_records, settings_of
 
 from weft.bcsd.evaluate.report import Vectors
 from weft.bcsd.evaluate.tasks import COLUMNS, HEADLINE, Labels
@@ -36,6 +38,7 @@ from weft.bcsd.use.embedder import Embedder
 from weft.objective.metrics import ranks
 from weft.platform.files import append_text
 from weft.train import TrainConfig
+from weft.train.identity import digests
 
 CONTROLS: dict[str, dict[str, Any]] = {
     "full": {},
@@ -59,6 +62,8 @@ CONTROLS: dict[str, dict[str, Any]] = {
     "decay over block distances": {"block_decay": "weights"},
 }
 LONG = 128
+SELECTING = ("controls", "seeds")
+"""Options that say which runs there are, not what one is."""
 
 
 def measure(
@@ -88,7 +93,8 @@ def measure(
     place = arguments.out / f"{list(CONTROLS).index(name)}-{seed}"
     training = functions.filter(pc.field("role") == "train")
     sampling = SamplingConfig(groups=arguments.groups)
-    history = course(model, training, sampling, learning, config).run(place).history
+    decides = identity(arguments, SELECTING) | digests({"control": CONTROLS[name]}, arguments.out)
+    history = course(model, training, sampling, learning, config).run(place, identity=decides).history
     return {
         "control": name,
         "seed": seed,
@@ -99,6 +105,7 @@ def measure(
         "steps_timed": len(history.losses),
         "processor_seconds": round(time.process_time() - begin),
         "recall_1": score(functions, Embedder(model, lexical)),
+        "settings": settings_of(arguments, SELECTING),
     }
 
 
@@ -130,8 +137,8 @@ def main(argv: list[str]) -> int:
     torch.set_num_threads(1)
     arguments.out.mkdir(parents=True, exist_ok=True)
     results = arguments.out / "results.jsonl"
-    lines = results.read_text().splitlines() if results.exists() else []
-    done = {(record["control"], record["seed"]) for record in map(json.loads, lines)}
+    known = kept_records(results, settings_of(arguments, SELECTING))
+    done = {(record["control"], record["seed"]) for record in known}
     functions = read_table(arguments.data, list(COLUMNS))
     lexical = fit_lexical(functions.filter(pc.field("role") == "train"))
     for seed in range(arguments.seeds):

@@ -15,12 +15,14 @@ rightly, and which of them have more than 128 instructions,
 What is trained reads the graph alone (``graph alone``), or the graph and a learned table of the set of operations that
 begins as the bag (``learned bag``), or it is bcsd-small with another graph in its prefix and beside it (``prefix``):
 then it takes the place of the shipped model in the score. The parts that read the graph begin anew in all of these, the
-others where bcsd-small ended. What was trained is kept in FOLDER: ``--role test`` trains nothing.
+others where bcsd-small ended. What was trained is kept in FOLDER: ``--role test`` trains nothing; the other options are
+those of the training. A file, or a run, of other settings or data is refused.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import sys
 import time
@@ -33,6 +35,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import torch
+from kept import identity, kept_records, settings_of
 from numpy.typing import NDArray
 
 from weft.bcsd.evaluate.report import Vectors
@@ -48,10 +51,10 @@ from weft.bcsd.table import read_table
 from weft.bcsd.use.embedder import Embedder
 from weft.bcsd.use.score import without_hubs
 from weft.bcsd.use.store import load, save
-from weft.errors import InputError
 from weft.objective.metrics import ranks
-from weft.platform.files import append_text
+from weft.platform.files import append_text, binary_writer
 from weft.train import TrainConfig
+from weft.train.identity import digests
 
 ALONE = {"branches": "graph", "prefix": "none", "token_set": False, "intermediate_size": 256}
 BESIDE = ALONE | {"operation_set": 1 << 15}
@@ -73,6 +76,8 @@ SHIPPED = "bcsd-small"
 #: Shares of the trained cosine beside the shipped score.
 WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2)
 LONG = 128
+SELECTING = ("controls", "seeds", "role")
+"""Options that say which runs there are and what they are asked, not what one is."""
 #: Parts of the model that begin anew where the others begin as they were shipped.
 FRESH = ("graph.", "operations.", "block_", "from_graph.", "encoder.conditioner.")
 
@@ -127,7 +132,17 @@ def train(
     begin = time.process_time()
     place = arguments.out / "runs" / f"{list(CONTROLS).index(name)}-{seed}"
     sampling = SamplingConfig(groups=arguments.groups)
-    history = course(model, data.functions, sampling, learning, config, graphs=graphs).run(place).history
+    # The graphs are made of the data set, and are too many to be read through.
+    decides = identity(arguments, (*SELECTING, "data", "graphs", "headline")) | digests(
+        {
+            "control": CONTROLS[name],
+            "training": arguments.training or arguments.data,
+            "begun": begun.version,
+        },
+        arguments.out,
+    )
+    lessons = course(model, data.functions, sampling, learning, config, graphs=graphs)
+    history = lessons.run(place, identity=decides).history
     save(place / "model", model, begun.lexical, begun.weights)
     return model, {
         "steps": arguments.steps,
@@ -145,11 +160,12 @@ class Judge:
     Args:
         data: Rows of that role.
         role: ``valid`` or ``test``.
-        place: Where the shipped model's embeddings are kept.
+        folder: Where the shipped model's embeddings are kept, by its version and by what they are of.
+        digest: Of the data set.
         settings: What is asked.
     """
 
-    def __init__(self, data: Data, role: str, place: Path, settings: Sequence[str]) -> None:
+    def __init__(self, data: Data, role: str, folder: Path, digest: str, settings: Sequence[str]) -> None:
         self.data = data
         labels = Labels(data.functions)
         self.tasks: list[Task] = [labels.task(name, role) for name in settings if labels.holds(name)]
@@ -162,13 +178,14 @@ class Judge:
         taken = data.functions.take(pa.array(self.rows))
         self.graphs = data.graphs.take(self.rows)
         self.arrays = FunctionArrays.from_table(taken, self.graphs)
+        rows = hashlib.sha256(digest.encode() + np.asarray(self.rows, np.int64).tobytes()).hexdigest()[:16]
+        place = folder / f"{SHIPPED}-{self.embedder.version}-{role}-{rows}.npy"
         if place.exists():
             self.shipped = np.load(place, allow_pickle=False)
         else:
             self.shipped = self.embedder.embed(self.arrays)
-            np.save(place, self.shipped, allow_pickle=False)
-        if len(self.shipped) != len(self.rows):
-            raise InputError("embeddings of another data set", where=str(place))
+            with binary_writer(place) as file:
+                np.save(file, self.shipped, allow_pickle=False)
 
     def scores(self, task: Task, embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
         """The score that is shipped, before the correction for hubs, with these embeddings."""
@@ -265,12 +282,13 @@ def main(argv: list[str]) -> int:
     torch.set_num_threads(1)
     arguments.out.mkdir(parents=True, exist_ok=True)
     results = arguments.out / "results.jsonl"
-    lines = results.read_text().splitlines() if results.exists() else []
-    done = {(r["control"], r["seed"], r["role"]) for r in map(json.loads, lines)}
+    settings = settings_of(arguments, SELECTING)
+    done = {(r["control"], r["seed"], r["role"]) for r in kept_records(results, settings)}
     judge = Judge(
         Data(arguments.data, arguments.graphs, (arguments.role,), 5),
         arguments.role,
-        arguments.out / f"{SHIPPED}-{arguments.role}.npy",
+        arguments.out,
+        digests({"data": arguments.data}, arguments.out)["data"],
         HEADLINE if arguments.headline else tuple(SETTINGS),
     )
     training = None
@@ -290,6 +308,7 @@ def main(argv: list[str]) -> int:
                 model, seed, shuffle="shuffle" in CONTROLS[name], instead=name.startswith("prefix")
             )
             record = {"control": name, "seed": seed, "role": arguments.role, "trained": trained, "hits": hits}
+            record["settings"] = settings
             append_text(results, json.dumps(record) + "\n")
             print(show(record), flush=True)
     return 0

@@ -1,4 +1,4 @@
-"""Check the documentation: every relative link leads somewhere, every table states its command."""
+"""Check the documentation: every relative link leads somewhere."""
 
 import re
 import sys

@@ -76,7 +76,10 @@ def _against_pairs(ours: Asker, pair: Asker, aspects: tuple[str, ...], target: f
     sentences = [Sentence(text, contexts) for text in _texts(16)]
     times = medians(lambda: ours.answer(sentences), lambda: pair.answer(sentences), repeats, warmup=1)
     one_pass, pair_passes = (len(sentences) * 1e3 / milliseconds for milliseconds in times)
-    variant = f"{len(contexts)} contexts (2 targets), {len(sentences)} texts"
+    threads = torch.get_num_threads()
+    variant = (
+        f"{len(contexts)} contexts (2 targets), {len(sentences)} texts, {threads} threads, processor time"
+    )
     return Row(
         "absa: one pass / pair passes", variant, "fp32", "texts/s", one_pass, pair_passes, "higher", target
     )
@@ -135,7 +138,7 @@ def _against_transformers(ours: Asker, precision: Precision, target: float | Non
         torch.set_num_threads(threads)
         ours.compute_in("fp32")
     rate, baseline = (512e3 / milliseconds for milliseconds in times)
-    variant = "64 texts × 8 aspects of a target, 1 thread"
+    variant = "64 texts × 8 aspects of a target, 1 thread, processor time"
     return Row(
         "absa / transformers pair", variant, precision, "questions/s", rate, baseline, "higher", target
     )

@@ -1,7 +1,8 @@
 """`weft bench bcsd-million`: searching an index of 1,000,000 functions, and how long the command takes for one answer.
 
 The functions are made of those of this machine's own libraries (:mod:`weft.bench.bcsd.made`). The first run makes the
-index in the folder that ``WEFT_BCSD_WORK`` names, and keeps it there; without it there are no rows.
+index in the folder that ``WEFT_BCSD_WORK`` names, and keeps it there under the model's version; without it there are
+no rows. The index stands there whole or not at all: a run that was stopped leaves nothing to go on with.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ from weft.bench.bcsd.index import latencies, recall_of_neighbours
 from weft.bench.bcsd.made import made_index
 from weft.bench.table import Row
 from weft.errors import InputError
-from weft.platform.files import write_bytes
+from weft.platform.files import replaced_folder
 
 ROWS = 1_000_000
+_BASE = "base.parquet"
 _LIBRARIES = "*-linux-gnu/lib*.so.*"
 _SIZES = range(200_000, 1_200_000)
 _FILES, _ASKED, _STARTS = 10, 100, 5
@@ -41,7 +43,8 @@ def rows(quick: bool) -> list[Row]:
     named = os.environ.get("WEFT_BCSD_WORK")
     if not named:
         return []
-    folder = Path(named) / f"made-{total}"
+    version = embedder_of(Embedding().model, Embedding().precision).version
+    folder = Path(named) / f"made-{total}-{version}"
     base = _made(folder, total)
     return [*_searches(folder / "index", base, total), *_starts(folder / "index", total)]
 
@@ -63,13 +66,11 @@ def libraries() -> list[Path]:
 
 
 def _made(folder: Path, total: int) -> pa.Table:
-    table = folder / "base.parquet"
-    if not table.exists():
-        base = made_index(folder / "index", libraries(), total, Embedding())
-        sink = pa.BufferOutputStream()
-        pq.write_table(base, sink)
-        write_bytes(table, sink.getvalue().to_pybytes())
-    return pq.read_table(table)
+    """What may be asked for; the index is made, with it, where the folder is not there."""
+    if not folder.exists():
+        with replaced_folder(folder) as new:
+            pq.write_table(made_index(new / "index", libraries(), total, Embedding()), new / _BASE)
+    return pq.read_table(folder / _BASE)
 
 
 def _searches(index: Path, base: pa.Table, total: int) -> list[Row]:

@@ -8,15 +8,16 @@ are left out.
 from __future__ import annotations
 
 import os
-import resource
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from weft.bcsd.disassemble.native import NativeDisassembler
 from weft.bcsd.read import open_image
 from weft.bcsd.use.extract_files import build_table
+from weft.bench.spent import busy_seconds, peak_mebibytes
 from weft.bench.table import Row
 from weft.errors import WeftError
 from weft.platform.processes import Limits, run_bounded
@@ -151,56 +152,82 @@ def has_symbol_table(path: Path) -> bool:
     return binary is not None and any(section.name == ".symtab" for section in binary.sections)
 
 
-def scaling_rows(files: list[str]) -> list[Row]:
-    """The same files with one worker and with two: by the clock, and by the busiest process's processor time.
+class Used(NamedTuple):
+    """What one file cost, measured in the worker that took it apart.
 
-    On a machine that does other work the clock says little. The processor time of the busiest process is what
-    the clock would say if every process had a core of its own.
+    Args:
+        process: The worker.
+        before: Processor seconds of it and of the process that lifts for it when it began.
+        after: When it ended.
+        mebibytes: Peak memory of the two by then.
+        functions: Rows of the file.
     """
+
+    process: int
+    before: float
+    after: float
+    mebibytes: float
+    functions: int
+
+
+def scaling_rows(files: list[str]) -> list[Row]:
+    """The same files with one worker and with two: by the clock, and by the busiest worker's processor time.
+
+    On a machine that does other work the clock says little. The processor time of the busiest worker is what the clock
+    would say if every worker had a core of its own: with that of the process that lifts for it, since one of the two
+    waits for the other. What was lifted before is not looked up, and both passes find the files in memory.
+    """
+    for path in files:
+        Path(path).read_bytes()
     seconds: list[float] = []
     busiest: list[float] = []
     for workers in (1, 2):
         begun, spent = time.monotonic(), time.process_time()
         by_process: dict[int, float] = {}
-        for outcome in run_bounded(_extract_timed, files, workers=workers, limits=Limits()):
+        for outcome in run_bounded(extracted, files, workers=workers, limits=Limits()):
             if outcome.value is not None:
-                by_process[outcome.value[0]] = outcome.value[1]
+                by_process[outcome.value.process] = outcome.value.after
         seconds.append(time.monotonic() - begun)
         busiest.append(max([*by_process.values(), time.process_time() - spent]))
-    variant = f"{len(files)} files, two workers against one"
+    variant = f"{len(files)} files, two workers against one, lifting included"
     return [
         Row("extraction speed-up", f"{variant}, {kind}", "-", "s", one, two, better="higher", target=1.7)
-        for kind, (one, two) in (("clock", seconds), ("busiest process", busiest))
+        for kind, (one, two) in (("clock", seconds), ("busiest worker", busiest))
     ]
 
 
-def _extract_timed(path: str) -> tuple[int, float]:
-    """One file in a worker: its process, and the processor time that it has used by now."""
-    builder, _ = build_table(path)
+def extracted(path: str) -> Used:
+    """One file in a worker, with all that a row holds, lifted anew."""
+    before = busy_seconds()
+    builder, counts = build_table(path, cache=False)
     for _ in builder.tables():
         pass
-    return os.getpid(), time.process_time()
+    return Used(os.getpid(), before, busy_seconds(), peak_mebibytes(), counts.functions)
 
 
 def size_rows(paths: list[Path]) -> list[Row]:
-    """Seconds of processor time per MB of code, small file against large one, and the memory of the large one."""
+    """Seconds of processor time per MB of code, small file against large one, and the memory that each takes.
+
+    Each file has a process of its own, and that process one that lifts for it: both count.
+
+    Raises:
+        WeftError: A file cannot be taken apart within the bounds of a command.
+    """
     rows: list[Row] = []
     rates: list[float] = []
     for path in paths:
-        begun = time.process_time()
-        builder, counts = build_table(str(path))
-        for _ in builder.tables():
-            pass
-        spent = time.process_time() - begun
-        megabytes = open_image(path).code_size / 1e6
-        rates.append(spent / megabytes)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        variant = (
-            f"{path.name}: {path.stat().st_size / 1e6:.0f} MB, {counts.functions} functions, {spent:.1f} s"
-        )
-        rows.append(Row("extraction, peak memory", variant, "-", "MiB", peak, 2048.0, target=1.0))
+        (outcome,) = run_bounded(extracted, [str(path)], workers=1, limits=Limits())
+        if outcome.error is not None:
+            raise outcome.error
+        used = outcome.value
+        assert used is not None  # one of the two is there
+        spent = used.after - used.before
+        rates.append(spent / (open_image(path).code_size / 1e6))
+        size = f"{path.stat().st_size / 1e6:.0f} MB, {used.functions} functions"
+        variant = f"{path.name}: {size}, {spent:.1f} s, lifting included"
+        rows.append(Row("extraction, peak memory", variant, "-", "MiB", used.mebibytes, 2048.0, target=1.0))
     if len(rates) > 1:
-        variant = f"{paths[-1].name} against {paths[0].name}, per MB of code"
+        variant = f"{paths[-1].name} against {paths[0].name}, per MB of code, lifting included"
         rows.append(Row("extraction, time per size", variant, "-", "s/MB", rates[-1], rates[0], target=1.5))
     return rows
 

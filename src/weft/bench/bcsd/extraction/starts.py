@@ -7,6 +7,7 @@ is not installed are left out.
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import sys
@@ -18,6 +19,7 @@ from weft.bcsd.dataset.source import fetch, run
 from weft.bench.bcsd.extraction.known import Coverage, coverage
 from weft.bench.checkout import CHECKOUT
 from weft.bench.table import Row
+from weft.errors import WeftError
 from weft.platform.files import make_folder
 from weft.platform.settings import read_settings
 
@@ -56,7 +58,7 @@ def rows(quick: bool) -> Iterator[Row]:
 def measured(processor: str, label: str, names: Sequence[str]) -> Iterator[Row]:
     """The rows of some packages for one processor."""
     work = Path(os.environ.get("WEFT_BCSD_WORK", "bcsd-data")).resolve()
-    packages = {package.name: package for package in read_settings(DatasetConfig, _CONFIG).packages}
+    packages = _packages()
     total = Coverage()
     for name in names:
         for whole, bare in compiled(packages[name], *PROCESSORS[processor], work):
@@ -66,6 +68,10 @@ def measured(processor: str, label: str, names: Sequence[str]) -> Iterator[Row]:
     found, named = float(total.found), float(total.named)
     yield Row("functions found", variant, "-", "functions", found, named, "higher", 0.97)
     yield Row("functions found: extra", variant, "-", "functions", total.extra, everything, target=0.03)
+
+
+def _packages() -> dict[str, Package]:
+    return {package.name: package for package in read_settings(DatasetConfig, _CONFIG).packages}
 
 
 def compiled(package: Package, prefix: str, flags: Sequence[str], work: Path) -> Iterator[tuple[Path, Path]]:
@@ -96,7 +102,26 @@ def compiled(package: Package, prefix: str, flags: Sequence[str], work: Path) ->
         yield whole, bare
 
 
+def main(argv: list[str]) -> int:
+    """Print the rows of one processor: ``python -m weft.bench.bcsd.extraction.starts "ARM, Thumb-2" libyaml mujs``."""
+    parser = argparse.ArgumentParser(
+        prog="python -m weft.bench.bcsd.extraction.starts",
+        description="Functions found in stripped files of some packages, for one processor.",
+    )
+    parser.add_argument("processor", metavar="PROCESSOR", choices=PROCESSORS)
+    parser.add_argument("packages", metavar="PACKAGE", nargs="+", choices=sorted(_packages()))
+    arguments = parser.parse_args(argv)
+    compiler = f"{PROCESSORS[arguments.processor][0]}gcc"
+    if shutil.which(compiler) is None:
+        parser.error(f"{arguments.processor} needs {compiler}, which is not installed")
+    try:
+        for row in measured(arguments.processor, " ".join(arguments.packages), arguments.packages):
+            print(f"{row.name}: {row.variant}: {row.ours:.0f} of {row.baseline:.0f}, {row.ratio:.3f}")  # noqa: T201
+    except WeftError as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)  # noqa: T201
+        return error.exit_code
+    return 0
+
+
 if __name__ == "__main__":
-    # python -m weft.bench.bcsd.extraction.starts "ARM, Thumb-2" libyaml mujs
-    for _row in measured(sys.argv[1], " ".join(sys.argv[2:]), sys.argv[2:]):
-        print(f"{_row.name}: {_row.variant}: {_row.ours:.0f} of {_row.baseline:.0f}, {_row.ratio:.3f}")  # noqa: T201
+    sys.exit(main(sys.argv[1:]))
