@@ -100,15 +100,23 @@ class CheckpointError(WeftError):
 
 
 class MissingExtraError(WeftError, ImportError):
-    """An optional dependency is absent: the message holds the install line."""
+    """An optional dependency is absent: the message holds the install line.
+
+    Args:
+        package: What is not installed.
+        extra: The extra of weft that brings it.
+        hint: The way out where no extra brings it, as of a program of the system.
+    """
 
     exit_code = 5
 
-    def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"{package} is not installed", hint=f"pip install 'weft[{extra}]'")
-        self._arguments = (package, extra)
+    def __init__(self, package: str, extra: str = "", hint: str | None = None) -> None:
+        super().__init__(
+            f"{package} is not installed", hint=hint or f"pip install '.[{extra}]' in the checkout"
+        )
+        self._arguments = (package, extra, hint)
 
-    def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str]]:
+    def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str, str | None]]:
         return type(self), self._arguments
 
 

@@ -1,6 +1,7 @@
 """Many small files in one go: the same answers as one by one, and a bad one harms no other."""
 
 import os
+import time
 
 import pyarrow.parquet as pq
 import pytest
@@ -37,7 +38,7 @@ def test_members_of_one_archive_go_together(library, tmp_path, monkeypatch):
 
 def test_a_table_of_an_archive_holds_every_member(library, tmp_path):
     whole, alone = tmp_path / "whole.parquet", tmp_path / "alone.parquet"
-    reports = extract([str(library)], whole, Extraction(lifter="none"))
+    reports = extract([str(library)], str(whole), Extraction(lifter="none"))
     members = [f"{library}(m{number}.o)" for number in range(5)]
     assert [report.path for report in reports] == members
     assert [report.error is None for report in reports] == [True, True, False, True, True]
@@ -47,6 +48,13 @@ def test_a_table_of_an_archive_holds_every_member(library, tmp_path):
     extract([members[3]], alone, Extraction(lifter="none"))
     third = [name == members[3] for name in table.column("binary").to_pylist()]
     assert table.filter(third) == pq.read_table(alone)
+
+
+def test_the_seconds_of_a_job_are_told_whether_it_is_alone_or_not():
+    for batch in ([0.02], [0.02, 0.03]):
+        outcomes = each_of(time.sleep, batch)
+        assert [outcome.item for outcome in outcomes] == batch
+        assert all(outcome.seconds >= outcome.item for outcome in outcomes)
 
 
 def _fragile(batch):

@@ -11,7 +11,7 @@ from weft.bcsd.disassemble.interface import Block, Edge, EdgeKind, Function
 from weft.bcsd.draw import DRAWN_BLOCKS, to_dot, to_svg
 from weft.bcsd.read.elf import printable
 from weft.bcsd.select import find_function, parse_selector
-from weft.errors import ConfigError, InputError
+from weft.errors import InputError, MissingExtraError
 
 
 def test_selectors_split_after_the_file(tmp_path):
@@ -114,7 +114,7 @@ def test_svg_is_drawn(functions_of):
 
 def test_without_dot_or_with_too_many_blocks_it_says_so(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(ConfigError, match=r"`dot` is not installed \(apt install graphviz"):
+    with pytest.raises(MissingExtraError, match=r"`dot` is not installed \(apt install graphviz"):
         to_svg(drawn(2))
     with pytest.raises(InputError, match="too many to draw"):
         to_svg(drawn(DRAWN_BLOCKS + 1))

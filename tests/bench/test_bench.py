@@ -60,7 +60,7 @@ def test_of_all_what_cannot_be_measured_is_told_and_the_others_go_on(
     assert json.loads(out.read_text()) == json.loads(said)
     assert errors.splitlines() == [
         "weft bench lacking_1: data/packages: is not there",
-        "weft bench bare_2: left out: angr is not installed (pip install 'weft[angr]')",
+        "weft bench bare_2: left out: angr is not installed (pip install '.[angr]' in the checkout)",
         "weft bench: 1 benchmark could not be measured: lacking_1",
     ]
 

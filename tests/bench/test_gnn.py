@@ -30,7 +30,7 @@ def test_graphs_look_like_control_flow() -> None:
 
 
 def test_every_row_has_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("torch_geometric", reason="PyG is the baseline: pip install 'weft[dev]'")
+    pytest.importorskip("torch_geometric", reason="PyG is the baseline: pip install '.[dev]'")
     monkeypatch.setattr(gnn, "GRAPHS", 2)
     monkeypatch.setattr(gnn, "medians", lambda ours, baseline, repeats: (ours() is None, 1.0))
     rows = list(gnn.rows(quick=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import resource
 import subprocess
@@ -26,6 +27,27 @@ def test_help_names_every_command_and_imports_no_torch():
     assert done.returncode == 0
     for name in commands.ROOT.commands:
         assert f"\n  {name} " in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["kg", "extract", ".", "-o", "store", "--target-precision", "2"],
+        ["kg", "moves", "dataset"],
+        ["demo", "nothing"],
+        ["bcsd", "match", "a"],
+        ["absa", "predict", "text", "--no-such-flag"],
+    ],
+    ids=" ".join,
+)
+def test_usage_errors_import_no_torch(arguments: list[str]):
+    code = "import sys; from weft.cli.main import main; print(main(sys.argv[1:]), 'torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "2 False\n"
+    assert done.stderr.count("\n") == 1
+    assert "[]" not in done.stderr
 
 
 def test_help_answers_quickly():
@@ -139,7 +161,12 @@ def test_an_argument_that_is_no_text():
 def test_an_error_says_where_what_and_the_way_out():
     error = errors.InputError("no column 'text'", where="reviews.csv", hint="name it with --text-column")
     assert str(error) == "reviews.csv: no column 'text' (name it with --text-column)"
-    assert str(errors.MissingExtraError("lief", "bcsd")) == "lief is not installed (pip install 'weft[bcsd]')"
+    assert (
+        str(errors.MissingExtraError("lief", "bcsd"))
+        == "lief is not installed (pip install '.[bcsd]' in the checkout)"
+    )
+    other = errors.MissingExtraError("`dot`", hint="apt install graphviz")
+    assert str(other) == str(copy.copy(other)) == "`dot` is not installed (apt install graphviz)"
 
 
 def test_ctrl_c_is_said(monkeypatch, capsys):

@@ -112,7 +112,7 @@ def test_isolated_nodes_and_no_edges_at_all_give_the_bias() -> None:
 
 
 def pyg_twin(layer: GATLayer, add_self_loops: bool, num_types: int | None = None) -> nn.Module:
-    geometric = pytest.importorskip("torch_geometric.nn", reason="PyG is the oracle: pip install 'weft[dev]'")
+    geometric = pytest.importorskip("torch_geometric.nn", reason="PyG is the oracle: pip install '.[dev]'")
     twin = geometric.GATConv(
         layer.linear.in_features,
         layer.head_dim,

@@ -7,7 +7,9 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib import import_module
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -97,6 +99,38 @@ def test_the_documented_exit_codes_are_the_classes_own():
     assert len(rows) >= 8
     for code, name in rows:
         assert getattr(errors, name).exit_code == int(code)
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_what_a_pages_python_imports_is_there(page: Path):
+    for module, names in re.findall(
+        r"^from (weft\S*) import ([\w, ]+)", page.read_text(encoding="utf-8"), re.MULTILINE
+    ):
+        for name in names.split(","):
+            there = import_module(module)
+            assert hasattr(there, name.strip()) or find_spec(f"{module}.{name.strip()}"), (
+                f"{module} has no {name}"
+            )
+
+
+def test_extracting_and_matching_by_example_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    for name, build in (("libz.so.1", "gcc-O2"), ("old.so", "gcc-O2"), ("new.so", "clang-O2")):
+        binary = ROOT / "tests" / "bcsd" / "files" / f"{build}-x86_64.so"
+        (tmp_path / name).write_bytes(binary.read_bytes())
+    text = (ROOT / "docs" / "bcsd-api.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[:2]
+    assert [word for block in blocks for word in re.findall(r"import.* (extract|match)\b", block)] == [
+        "extract",
+        "match",
+    ]
+    for block in blocks:
+        exec(compile(block, "bcsd-api.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "num_blocks" in printed
+    assert "factorial factorial" in printed
 
 
 @pytest.mark.parametrize("folder", ["benchmarks", "recipes", "scripts"])

@@ -12,6 +12,7 @@ from tests.kg.conftest import MODULE, write_tree
 
 from weft.cli.main import main
 from weft.kg.dataset.tokens import CodeTokenizer
+from weft.kg.extraction.facts import Extractor
 
 NAMES = [f"module_{letter}" for letter in "abcdefghijklmnop"]
 SETTINGS = """\
@@ -107,6 +108,10 @@ def test_train_eval_facts(
     printed = capsys.readouterr().out
     assert "grow  raises" in printed
     assert "the syntax tree judges 1" in printed
+    assert main([*facts, "--relation", "raises", "--limit", "1", "--quiet"]) == 0
+    assert capsys.readouterr().out == printed[: printed.index("1 fact;")]
+    read = Extractor.load(str(trained)).facts(str(source))
+    assert [(fact.head, fact.tail) for fact in read] == [(fact["head"], fact["tail"]) for fact in found]
 
 
 @pytest.mark.parametrize("kind", ["graphmert", "graphmert-official"])

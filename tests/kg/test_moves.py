@@ -56,3 +56,5 @@ def test_the_command(built, dataset: Dataset, named, tmp_path, capsys) -> None:
     assert told["triples"][0]["relation"] in capsys.readouterr().out
     assert main([*arguments[:-1], "99999"]) == 3
     assert "no chunk 99999" in capsys.readouterr().err
+    assert main(arguments[:3]) == 2
+    assert "required: --model" in capsys.readouterr().err

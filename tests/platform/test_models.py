@@ -90,7 +90,9 @@ def test_every_shipped_model_has_a_card_and_a_size():
     assert {record["name"] for record in describe_models()} == set(shipped_models())
     for record in describe_models():
         assert record["megabytes"] > 0
-        assert record["summary"]
+        assert record["summary"].endswith(".")
+        assert "\n" not in record["summary"]
+        assert ". " not in record["summary"]
         assert record["name"] in model_card(record["name"])
     with pytest.raises(CheckpointError, match="did you mean absa-small"):
         model_card("absa-smal")

@@ -55,7 +55,7 @@ ENDS = {
     "return too much": (LimitError, "return too much: needs more than 2048 MiB"),
     "return a lambda": (InputError, "return a lambda: cannot be analysed"),
     "refuse": (InputError, "item: not wanted"),
-    "lack": (MissingExtraError, "angr is not installed (pip install 'weft[angr]')"),
+    "lack": (MissingExtraError, "angr is not installed (pip install '.[angr]' in the checkout)"),
     "break": (InputError, "break: cannot be analysed (RuntimeError: a parser's own fault)"),
 }
 

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 from weft.bcsd.disassemble.interface import EdgeKind, Function
-from weft.errors import ConfigError, InputError, LimitError
+from weft.errors import InputError, LimitError, MissingExtraError
 
 #: Blocks beyond which a drawing helps nobody and takes minutes.
 DRAWN_BLOCKS = 400
@@ -52,8 +52,8 @@ def to_svg(function: Function) -> str:
     """The graph as SVG.
 
     Raises:
-        ConfigError: ``dot`` is not installed.
         InputError: The function has more than :data:`DRAWN_BLOCKS` blocks.
+        MissingExtraError: ``dot`` is not installed.
         LimitError: The layout took over a minute.
     """
     if len(function.blocks) > DRAWN_BLOCKS:
@@ -64,9 +64,7 @@ def to_svg(function: Function) -> str:
         )
     program = shutil.which("dot")
     if program is None:
-        raise ConfigError(
-            "graphviz' program `dot` is not installed", hint="apt install graphviz, or use --dot"
-        )
+        raise MissingExtraError("graphviz' program `dot`", hint="apt install graphviz, or use --dot")
     try:
         done = subprocess.run(
             [program, "-Tsvg"],

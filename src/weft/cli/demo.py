@@ -26,7 +26,7 @@ def parser() -> Parser:
         f"See weft at work; without a NAME, everything in turn.\n\ndemonstrations:\n{names}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    result.add_argument("name", nargs="*", choices=[*DEMOS, []], metavar="NAME", help="which")
+    result.add_argument("name", nargs="*", choices=[*DEMOS], metavar="NAME", help="which")
     return result
 
 

@@ -216,13 +216,14 @@ def within_memory() -> Iterator[None]:
 
 
 def describe_models() -> list[dict[str, Any]]:
-    """For each shipped model its name, size in megabytes, and what its card says first."""
+    """For each shipped model its name, size in megabytes, and the first sentence of its card."""
     found: list[dict[str, Any]] = []
     for name, folder in shipped_models().items():
-        card = model_card(name).splitlines()
-        prose = (line for line in card if line.strip() and not line.startswith(("#", "---", "|")))
+        paragraphs = (" ".join(part.split()) for part in model_card(name).split("\n\n"))
+        prose = next((part for part in paragraphs if part and not part.startswith(("#", "---", "|"))), "")
+        summary = re.split(r"(?<=[.!?]) ", prose, maxsplit=1)[0]
         size = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
-        found.append({"name": name, "megabytes": round(size / 1e6, 1), "summary": next(prose, "")})
+        found.append({"name": name, "megabytes": round(size / 1e6, 1), "summary": summary})
     return found
 
 

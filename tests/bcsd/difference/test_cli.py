@@ -41,6 +41,8 @@ def test_json_and_page_at_once(versions, lexical_model, tmp_path, capsys):
     assert (first["status"], first["new"]["name"]) == ("changed", "the_bound")
     assert first["kinds"]["bound check added"] == 1
     assert page.read_text().count("<details>") == 13
+    assert diff(*versions, "--model", lexical_model, "--quiet") == 0
+    assert "20 and 20 functions" not in capsys.readouterr().out
 
 
 def test_the_table_says_what_changed(difference_of):
@@ -50,6 +52,12 @@ def test_the_table_says_what_changed(difference_of):
     assert any("the_string" in row and '"value is %d" → "value is %u"' in row for row in rows)
     assert any(row.startswith("renamed") and "name_before → name_after" in row for row in rows)
     assert rows[-1] == "20 and 20 functions: 13 changed, 1 added, 1 removed, 1 renamed, 5 unchanged"
+    assert describe(difference_of("old-x86_64", "new-x86_64"), summary=False).splitlines() == [
+        head,
+        *rows[:-1],
+    ]
+    same = difference_of("old-x86_64", "old-x86_64")
+    assert describe(same, summary=False) == describe(same) != ""
     short = describe(difference_of("old-x86_64", "new-x86_64"), limit=3).splitlines()
     assert len(short) == 6
     assert short[-2].startswith("… 13 more")

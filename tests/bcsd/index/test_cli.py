@@ -46,6 +46,7 @@ def test_embed_writes_a_table_and_lists_what_failed(files, machine, tmp_path, ca
     captured = capsys.readouterr()
     document = json.loads(captured.out)
     assert [file["binary"] for file in document["files"]] == [str(folder / "good.so")]
+    assert document["files"][0]["seconds"] > 0
     assert document["failures"][0]["exit_code"] == 3
     assert f"failed: {folder / 'bad.so'}: " in captured.err
     table = pq.read_table(output)
@@ -88,6 +89,18 @@ def test_index_and_search(built, copied, machine, files, capsys):
     assert "1 removed" in capsys.readouterr().out
     assert weft("search", query, "--index", copied, *machine) == 0
     assert "dense" in capsys.readouterr().out
+
+
+def test_quiet_leaves_the_count_of_what_has_no_hit_out_where_there_is_more(built, machine, files, capsys):
+    asked = ("search", files / "gcc-O2-x86_64-stripped.so", "--index", built / "index", *machine)
+    assert weft(*asked, "--json") == 0
+    found = json.loads(capsys.readouterr().out)["queries"]
+    best = sorted(max(hit["confidence"] for hit in query["hits"]) for query in found)
+    assert best[0] < best[-1]
+    count = "no hit that is at least"
+    for least, quiet, told in ((best[-1], ("--quiet",), 0), (1, ("--quiet",), 1)):
+        assert weft(*asked, "--at-least", least, *quiet) == 0
+        assert capsys.readouterr().out.count(count) == told
 
 
 def test_what_an_index_of_another_version_is_searched_without_is_said(built, copied, machine, files, capsys):

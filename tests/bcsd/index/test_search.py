@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from weft.bcsd.components.identify import identify
 from weft.bcsd.disassemble.native import EXTRACTOR_VERSION
 from weft.bcsd.index import update
 from weft.bcsd.index.description import read_description
@@ -23,8 +24,19 @@ from weft.bcsd.use.embed_one import embed_one
 from weft.bcsd.use.embedded import embeddings_of, lexical_of
 from weft.bcsd.use.score import ScoreWeights, hybrid
 from weft.bcsd.use.search.answers import sure_enough
-from weft.bcsd.use.search.searcher import HIGHEST, Searcher
+from weft.bcsd.use.search.searcher import HIGHEST, Searcher, search_file
 from weft.errors import InputError, WeftError
+
+
+def test_a_path_may_be_a_text_or_a_path(built, options):
+    file, index = built / "in" / "gcc-O2-x86_64.so", built / "index"
+    found = [
+        [answer.hits for answer in search_file(*given, options, count=2).answers]
+        for given in ((str(file), "dense", str(index)), (file, "dense", index))
+    ]
+    assert found[0] == found[1]
+    assert found[0][0][0].name == "dense"
+    assert identify(file, str(index), options).path == str(file)
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,19 @@ def test_the_table_names_what_was_found_and_what_is_left():
     assert "zlib" in text
     assert "1:1.2-1" in text
     assert "3 of 5 functions are explained; the other 2 have 32 bytes" in text
-    assert describe(Identified("app", "", "v", FUNCTIONS, (), (0,), 7)).startswith("no library of the index")
+    quiet = describe(FOUND, summary=False)
+    assert text.startswith(quiet)
+    assert "explained" not in quiet
+    none = Identified("app", "", "v", FUNCTIONS, (), (0,), 7)
+    assert describe(none, summary=False) == describe(none)
+    assert describe(none).startswith("no library of the index")
+
+
+def test_quiet_leaves_the_summary_out(monkeypatch, capsys):
+    monkeypatch.setattr("weft.bcsd.components.identify.identify", lambda *_: FOUND)
+    for quiet, told in ((["--quiet"], 0), ([], 1)):
+        assert main(["bcsd", "identify", "app", "--index", "libs", *quiet]) == 0
+        assert capsys.readouterr().out.count("are explained") == told
 
 
 @pytest.mark.slow

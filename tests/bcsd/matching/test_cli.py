@@ -54,6 +54,9 @@ def test_text_and_csv(pair_of_files, lexical_model, capsys):
     assert head.split() == ["sure", "score", "A", "B", "evidence", "remarks"]
     # Nothing is cut where the output is no terminal.
     assert any(row.split()[3] == "fail_with" for row in rows)
+    assert weft(*pair_of_files, "--model", lexical_model, "--floor", 0, "--quiet") == 0
+    captured = capsys.readouterr()
+    assert (captured.out.splitlines(), captured.err) == ([head, *rows[:-1]], "")
     assert weft(*pair_of_files, "--model", lexical_model, "--csv", "--quiet", "--min-blocks", 5) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,11 @@ def test_what_cannot_be_answered_is_said(store: Path, capsys: pytest.CaptureFixt
     )
     assert main(["kg", "ask", str(store), "Where was Karin Ek born?", "--json"]) == 0
     assert '"answers": []' in capsys.readouterr().out
+    assert main(["kg", "ask", str(store), "Who is the spouse of Karin Ek?", "--json"]) == 0
+    asked = json.loads(capsys.readouterr().out)["asked"]
+    assert sorted(set(asked)) == sorted(asked)
+    for question in ("Who flies Kestrel Line?", "Who founded Nobody Knows?"):
+        assert main(["kg", "ask", str(store), question, "--json"]) == 3
 
 
 def test_every_phrase_finds_its_own_relation() -> None:

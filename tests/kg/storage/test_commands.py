@@ -298,6 +298,7 @@ def test_what_is_one_is_told_as_one(store: Path, tmp_path: Path, out: pytest.Cap
         (["rm", "STORE", "on"], 3, "no document 'on'; nothing was taken out"),
         (["rm", "NOTHING", "one"], 3, "no such store"),
         (["extract", "NOTHING", "-o", "OUT"], 3, "no such file or folder"),
+        (["extract", "NOTHING", "-o", "STORE"], 3, "no such file or folder"),
         (["extract", "EMPTY", "-o", "OUT"], 3, "holds no file"),
         (["extract", "FOLDER", "-o", "FOLDER"], 6, "not a knowledge graph store, and not empty (letter.py)"),
         (["extract", "FOLDER", "-o", "OUT", "--model", "no-such"], 4, "no such model"),

@@ -239,9 +239,8 @@ def _seen(model: AnyModel, batch: Questions | Pairs, method: Method) -> Tensor:
     maps = model(batch, need_maps=True).maps[-1]  # pyright: ignore[reportArgumentType] - as above
     if method == "quasi":
         if maps.quasi is None or maps.gate is None:
-            raise ConfigError(
-                "this model has no quasi-attention", hint="use occlusion, attention, gradient or integrated"
-            )
+            others = ", ".join(name for name in get_args(Method) if name not in ("quasi", "random"))
+            raise ConfigError("this model has no quasi-attention", hint=f"use one of {others}")
         signed = maps.quasi * maps.gate
         return signed[0, :, 0].mean(dim=0)
     assert maps.weights is not None  # asked for

@@ -51,17 +51,26 @@ class TableRow:
     problem: str | None = None
 
 
-def format_of(path: str) -> Format:
+def format_of(path: str, *, to_write: bool = False) -> Format:
     """The format that a file's name says.
 
+    Args:
+        path: The file.
+        to_write: Whether it is to be written: plain lines have no room for records.
+
     Raises:
-        ConfigError: The suffix is not known.
+        ConfigError: The suffix is not known, or such a file is not written.
     """
     suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        known = ", ".join(sorted(SUFFIXES))
+    formats: dict[str, Format] = {
+        end: form for end, form in SUFFIXES.items() if not (to_write and form == "lines")
+    }
+    if suffix not in formats:
+        known = ", ".join(sorted(formats))
+        if suffix in SUFFIXES:
+            raise ConfigError(f"cannot write records to {path!r}", hint=f"known are {known}")
         raise ConfigError(f"cannot tell the format of {path!r} by its suffix", hint=f"known are {known}")
-    return SUFFIXES[suffix]
+    return formats[suffix]
 
 
 def read_rows(path: str, columns: Sequence[str], form: Format | None = None) -> Iterator[TableRow]:
@@ -266,9 +275,7 @@ class TableWriter:
         self._types = dict(types or {})
         self._path = path
         self._delimiter = "\t" if (path or "").lower().endswith(".tsv") else ","
-        self._form: Format = "jsonl" if path is None else format_of(path)
-        if self._form == "lines":
-            raise ConfigError(f"cannot write records to {path!r}", hint="use .csv, .jsonl or .parquet")
+        self._form: Format = "jsonl" if path is None else format_of(path, to_write=True)
         self._stack = ExitStack()
         self._stream: IO[str] | None = None
         self._parquet: Any = None

@@ -53,7 +53,9 @@ class Identified:
     remarks: tuple[str, ...] = ()
 
 
-def identify(path: str, index: Path, options: Embedding | None = None, min_blocks: int = SMALL) -> Identified:
+def identify(
+    path: str | Path, index: str | Path, options: Embedding | None = None, min_blocks: int = SMALL
+) -> Identified:
     """Find the libraries that a program was linked from.
 
     Args:
@@ -68,6 +70,7 @@ def identify(path: str, index: Path, options: Embedding | None = None, min_block
         CheckpointError: The model cannot be loaded.
         StoreError: The folder is no index, names no libraries, was made with another model, or is damaged.
     """
+    path, index = str(path), Path(index)
     counts = library_sizes(index)
     found = search_file(path, None, index, options or Embedding(), HITS, min_blocks)
     answers = list(found.answers)

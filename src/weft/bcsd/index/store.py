@@ -109,7 +109,7 @@ class FunctionStore:
         """Open the table for writing; make it where there has never been a version of it.
 
         Raises:
-            StoreError: It is damaged, or cannot be written.
+            OutputError: It cannot be written. A damaged one is a StoreError.
             MissingExtraError: LanceDB is not installed.
         """
         if any(_versions(folder)):
@@ -145,7 +145,7 @@ class FunctionStore:
             gone: The files among them that have rows already, which go.
 
         Raises:
-            StoreError: They cannot be written; the table is as before.
+            OutputError: They cannot be written; the table is as before. A damaged table is a StoreError.
         """
         stored = to_store(rows)
         # An index that was made before functions were lifted, libraries named, or lists packed, has no columns for it.
@@ -183,7 +183,7 @@ class FunctionStore:
         """Take out all rows of these files, in one commit.
 
         Raises:
-            StoreError: They cannot be removed; the table is as before.
+            OutputError: The table cannot be written; it is as before. A damaged table is a StoreError.
         """
         if condition := _in("binary", binaries):
             with as_store_error(self.folder, "written"):
@@ -196,7 +196,7 @@ class FunctionStore:
             exact_rows: A table with more rows than this gets one.
 
         Raises:
-            StoreError: It cannot be written; no row is lost.
+            OutputError: It cannot be written; no row is lost. A damaged table is a StoreError.
         """
         rows, wanted = len(self), _lists(len(self))
         with as_store_error(self.folder, "written"):

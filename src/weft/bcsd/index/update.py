@@ -90,7 +90,8 @@ def add(paths: Sequence[str], folder: Path, options: Embedding, progress: Progre
     Raises:
         InputError: A path that cannot be worked on at all.
         CheckpointError: The model cannot be loaded.
-        StoreError: The index cannot be used, another process writes to it, or the disk is full.
+        StoreError: The index cannot be used, or another process writes to it.
+        OutputError: The disk is full, or the place may not be written to.
     """
     files, empty = sort_out(paths)
     changes = [Change(os.path.abspath(path), "failed", 0, error) for path, error in empty.items()]
@@ -122,6 +123,7 @@ def update(
         InputError: A path that neither exists nor is in the index.
         CheckpointError: The model cannot be loaded.
         StoreError: As for :func:`add`.
+        OutputError: As for :func:`add`.
     """
     with writing(folder, options) as store:
         known = store.files()
@@ -147,6 +149,7 @@ def remove(paths: Sequence[str], folder: Path, progress: Progress = silent) -> l
     Raises:
         InputError: The index holds none of a path.
         StoreError: As for :func:`add`.
+        OutputError: As for :func:`add`.
     """
     read_description(folder)
     with writer_lock(folder):
@@ -186,7 +189,8 @@ def writing(
             the place is left as it was. None: there must be one.
 
     Raises:
-        StoreError: It cannot be used, another process writes to it, or the disk is full.
+        StoreError: It cannot be used, or another process writes to it.
+        OutputError: The disk is full, or the place may not be written to.
     """
     if create is None:
         read_description(folder)

@@ -101,8 +101,8 @@ def build(
     Raises:
         InputError: A name that is none, no apt here, or no lists of packages.
         CheckpointError: The model cannot be loaded.
-        StoreError: The index cannot be used, another process writes to it, or the disk is full.
-        OutputError: The work folder cannot be written.
+        StoreError: The index cannot be used, or another process writes to it.
+        OutputError: The index or the work folder cannot be written, as where the disk is full.
     """
     asked = list(dict.fromkeys(packages))
     named = [text for text in asked if not text.endswith(".deb")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import TypeVar
@@ -45,7 +46,9 @@ def each_of(work: Callable[[Job], Value], batch: Sequence[Job]) -> list[Outcome[
         WeftError: The batch is one job, which failed; or a job needs more than there is, which it may have by itself.
     """
     if len(batch) == 1:
-        return [Outcome(batch[0], work(batch[0]), None, 0.0)]
+        begun = time.monotonic()
+        value = work(batch[0])
+        return [Outcome(batch[0], value, None, time.monotonic() - begun)]
     done: list[Outcome[Job, Value]] = []
     for outcome in run_here(work, batch):
         if isinstance(outcome.error, LimitError):

@@ -280,7 +280,7 @@ def embed_files(
     Raises:
         InputError: A path that cannot be worked on at all.
         CheckpointError: The model cannot be loaded.
-        StoreError: The output cannot be written.
+        OutputError: The output cannot be written.
         MissingExtraError: A cluster is asked for, and Ray is not installed.
         ConfigError: No cluster at that address.
     """

@@ -296,7 +296,7 @@ def _write(job: Job, builders: Sequence[TableBuilder]) -> None:
 
 def extract(
     paths: Sequence[str],
-    output: Path | None,
+    output: str | Path | None,
     options: Extraction,
     progress: Callable[[FileReport], None] = lambda report: None,
 ) -> list[FileReport]:
@@ -316,6 +316,7 @@ def extract(
         InputError: A path that cannot be worked on at all.
         OutputError: The output cannot be written.
     """
+    output = None if output is None else Path(output)
     files, empty = sort_out(paths)
     # Tells at once, not once per file, that an extra is missing.
     name = choose_disassembler(options.disassembler).name
@@ -357,10 +358,9 @@ def _parts(
     """Read each finished part, a row group at a time, and remove it."""
     for outcome in outcomes:
         first = outcome.item[0]
-        alone = outcome.value is None or len(outcome.item) == 1
         for job, done in zip(outcome.item, outcome.value or [None], strict=True):
             error = outcome.error if done is None else done.error
-            seconds = outcome.seconds if done is None or alone else done.seconds
+            seconds = outcome.seconds if done is None else done.seconds
             report = FileReport(job.path, None if done is None else done.value, error, seconds)
             reports.append(report)
             progress(report)

@@ -91,17 +91,20 @@ def run(argv: list[str]) -> int:
 
         print(side_by_side(difference, arguments.function))
     else:
-        print(describe(difference, arguments.limit))
+        print(describe(difference, arguments.limit, summary=not arguments.quiet))
     return 0
 
 
-def describe(difference: Difference, limit: int = _SHOWN, width: int | None = None) -> str:
+def describe(
+    difference: Difference, limit: int = _SHOWN, width: int | None = None, *, summary: bool = True
+) -> str:
     """What changed, for a person.
 
     Args:
         difference: What was found.
         limit: Functions that are listed.
         width: Characters of a line; see :func:`weft.cli.table.table`.
+        summary: Whether the last line counts them; it does where nothing changed, for there is no other.
     """
     from weft.bcsd.difference.compare import Status
 
@@ -127,6 +130,8 @@ def describe(difference: Difference, limit: int = _SHOWN, width: int | None = No
     )
     if len(told) > limit:
         lines.append(f"… {len(told) - limit} more: --limit, --json or --html list them all")
+    if rows and not summary:
+        return "\n".join(lines)
     counted = ", ".join(f"{difference.count(status)} {status}" for status in Status)
     lines.append(f"{len(difference.old)} and {len(difference.new)} functions: {counted}")
     return "\n".join(lines)

@@ -110,7 +110,8 @@ def run(argv: list[str]) -> int:
     elif arguments.csv:
         print(matching_csv(matching), end="")
     else:
-        print(describe(matching, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        print(describe(matching, width, summary=not arguments.quiet))
     return 0
 
 
@@ -129,12 +130,13 @@ def check(arguments: argparse.Namespace) -> None:
             check_output(path)
 
 
-def describe(matching: Matching, width: int | None = None) -> str:
+def describe(matching: Matching, width: int | None = None, *, summary: bool = True) -> str:
     """The surest matches for a person, and what was left over.
 
     Args:
         matching: What was found.
         width: Characters of a line; names are cut to fit. None: nothing is cut.
+        summary: Whether the last line counts them.
     """
     from weft.bcsd.matching.record import match_records
 
@@ -152,6 +154,8 @@ def describe(matching: Matching, width: int | None = None) -> str:
     lines = [table((">sure", ">score", "A", "B", "evidence", "remarks"), rows, width)]
     if len(records) > _SHOWN:
         lines.append(f"… {len(records) - _SHOWN} more: --json, --csv or --html list them all")
+    if not summary:
+        return "\n".join(lines)
     lines.append(
         f"{len(records)} matches of {len(matching.a)} and {len(matching.b)} functions; "
         f"{len(matching.unmatched_a())} of A and {len(matching.unmatched_b())} of B are unmatched; "

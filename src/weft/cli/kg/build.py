@@ -32,7 +32,7 @@ def parser() -> Parser:
         nargs="+",
         type=Path,
         metavar="CORPUS",
-        help="trees of Python; text: folders, .txt, .jsonl; Re-DocRED files",
+        help="trees of Python; text (plain, Markdown, HTML, PDF, Word, mail, JSONL), files or folders; Re-DocRED files",
     )
     add_out(result, "DATASET", "folder of the data set")
     result.add_argument(

@@ -106,7 +106,11 @@ def run(argv: list[str]) -> int:
     """Run ``weft kg extract``; exit code 9 where documents could not be read."""
     arguments = parser().parse_args(argv)
     at_least(1, threads=arguments.threads)
-    share(near=arguments.near, least_confidence=arguments.least_confidence)
+    share(
+        near=arguments.near,
+        least_confidence=arguments.least_confidence,
+        target_precision=arguments.target_precision,
+    )
     _check_threads(arguments)
     from weft.kg.extraction.extract import Extraction, extract
     from weft.kg.storage.graph import Graph

@@ -102,7 +102,8 @@ def run(argv: list[str]) -> int:
         print(json.dumps([fact.record() for fact in shown], ensure_ascii=False))
         return 0
     print(listing(shown))
-    print(f"{counted(len(asked), 'fact')}; the syntax tree judges {len(judged)} and agrees with {right}")
+    if not arguments.quiet:
+        print(f"{counted(len(asked), 'fact')}; the syntax tree judges {len(judged)} and agrees with {right}")
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from weft.cli.options import Parser, add_json, add_machine, add_model, device_of
+from weft.cli.options import Parser, add_json, add_machine, device_of
 from weft.cli.table import table
 from weft.errors import InputError
 
@@ -15,7 +15,12 @@ def parser() -> Parser:
     result = Parser("kg moves", "Print how far each triple's leaves move the tokens of a chunk.")
     result.add_argument("dataset", type=Path, metavar="DATASET", help="a folder of weft kg build")
     result.add_argument("--chunk", type=int, default=0, metavar="N", help="which chunk (0)")
-    add_model(result, None)
+    result.add_argument(
+        "--model",
+        required=True,
+        metavar="NAME|DIR",
+        help="a shipped model or a folder, of the data set's vocabulary",
+    )
     add_json(result)
     add_machine(result)
     return result

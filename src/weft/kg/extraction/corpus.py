@@ -123,7 +123,7 @@ class Report:
     Args:
         read: Documents with facts.
         empty: Documents without a fact.
-        unchanged: Documents that the store held already.
+        unchanged: Documents that the store held already, but for those that could not be read.
         replaced: Documents that the store held in another state, among those read now.
         facts: Places with facts, added now.
         failed: Documents that could not be read, now or before, and why.
@@ -208,7 +208,8 @@ def extract_corpus(
         say: Called after each document.
 
     Raises:
-        StoreError: No store can be made or written there, or another process writes to it.
+        StoreError: It is no store, is damaged or has another schema, or another process writes to it.
+        OutputError: The store cannot be written.
         InputError: Two documents of one name.
         WeftError: The model cannot be loaded in a process, or the cluster failed.
     """
@@ -283,9 +284,10 @@ def _changed(
         if row is None or (row.sha256, row.model, row.context) != (source.digest, version, source.context):
             yield source
             continue
-        report.unchanged += 1
         if row.status == "failed":
             report.failed.append((row.document, row.message))
+        else:
+            report.unchanged += 1
 
 
 @dataclass(frozen=True)

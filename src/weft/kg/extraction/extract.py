@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from weft.encoder.answering.precision import Precision
-from weft.errors import ConfigError
+from weft.errors import ConfigError, InputError
 from weft.kg.combine.endpoint import Endpoint
 from weft.kg.extraction.cluster import ClusterReadings
 from weft.kg.extraction.code import CodeCorpus, CodeLoader
@@ -94,10 +94,13 @@ def extract(
     Raises:
         InputError: No such corpus, or nothing in it that the model reads.
         CheckpointError: No such model, or a damaged one.
-        StoreError: No store can be made or written there.
+        StoreError: It is no store, is damaged or has another schema, or another process writes to it.
+        OutputError: The store cannot be written.
         ConfigError: An option that the model's kind does not take, or an impossible one.
         WeftError: A process died.
     """
+    if not Path(corpus).exists():  # before a store is made, or refused for the relations of another model
+        raise InputError("no such file or folder", where=str(corpus))
     options = replace(options, device=str(device_named(options.device)))
     name = options.name or plain_name(Path(corpus).resolve().name)
     met = Met()

@@ -104,13 +104,13 @@ class Extractor:
     combiner: Combiner | None = None
 
     @staticmethod
-    def load(folder: Path, device: torch.device | str = "cpu") -> Extractor:
+    def load(folder: str | Path, device: torch.device | str = "cpu") -> Extractor:
         """Read a model's folder.
 
         Raises:
             CheckpointError: It is damaged, its vocabulary or relations do not fit, or it is a model of text.
         """
-        check_reads_code(folder)
+        check_reads_code(folder := Path(folder))
         model = LeafyChainModel.load(folder).to(device).eval()
         tokenizer = CodeTokenizer.load(folder / "tokenizer.json")
         if tokenizer.vocab_size != model.config.encoder.vocab_size:
@@ -139,7 +139,7 @@ class Extractor:
         combiner = Combiner(endpoint, self.tokenizer, self.model.config.leaves, endpoint.model)
         return replace(self, combiner=combiner)
 
-    def facts(self, path: Path, *, beams: int = 4, batch_size: int = 16) -> list[ModelFact]:
+    def facts(self, path: str | Path, *, beams: int = 4, batch_size: int = 16) -> list[ModelFact]:
         """Ask for every (head, relation) of which the syntax speaks, and for all types.
 
         A model that reads clues is shown those of the package that the file stands in.
@@ -152,7 +152,7 @@ class Extractor:
         Raises:
             InputError: The file cannot be read, is no source of the model's language, or holds nothing.
         """
-        text = self.language.decode(read_bytes(path, SOURCE_BYTES), str(path))
+        text = self.language.decode(read_bytes(path := Path(path), SOURCE_BYTES), str(path))
         open_: list[Open] = []
         if self.model.config.clues:
             file, tree = self.language.parse(text, str(path)), around(path.resolve(), self.language)

@@ -299,9 +299,9 @@ class Found(NamedTuple):
 
 
 def search_file(
-    path: str,
+    path: str | Path,
     function: str | None,
-    index: Path,
+    index: str | Path,
     options: Embedding,
     count: int = 10,
     min_blocks: int = SMALL,
@@ -322,6 +322,7 @@ def search_file(
         CheckpointError: The model cannot be loaded.
         StoreError: There is no index, it was made with another model, or it is damaged.
     """
+    path, index = str(path), Path(index)
     asked, options = options, in_step(index, options)
     directory = find(options.model)
     weights = score_weights(directory)

@@ -47,12 +47,12 @@ def run(argv: list[str]) -> int:
     elif arguments.json:
         print(json.dumps(identified_record(found)))
     else:
-        print(describe(found))
+        print(describe(found, summary=not arguments.quiet))
     return 0
 
 
-def describe(found: Identified) -> str:
-    """For a person."""
+def describe(found: Identified, *, summary: bool = True) -> str:
+    """For a person; ``summary`` is the line below the libraries, or alone where there are none."""
     rows = [
         (
             library.name,
@@ -72,4 +72,6 @@ def describe(found: Identified) -> str:
         f"{explained} of {len(found.functions)} functions are explained; the other {len(found.unexplained)} "
         f"have {size:,} bytes. The index knows {found.known} libraries and versions."
     )
+    if rows and not summary:
+        return table(heads, rows)
     return "\n".join([table(heads, rows), told] if rows else [f"no library of the index was found. {told}"])

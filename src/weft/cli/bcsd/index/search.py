@@ -90,13 +90,14 @@ def run(argv: list[str]) -> int:
     elif arguments.csv:
         write_csv(answers, sys.stdout)
     else:
-        hidden = 0
+        shown = hidden = 0
         for answer, readable in with_readable(answers):
             if answer.hits or not arguments.at_least:
                 print(describe(answer, readable))
+                shown += 1
             else:
                 hidden += 1
-        if hidden:
+        if hidden and not (arguments.quiet and shown):
             print(f"{hidden} functions have no hit that is at least {arguments.at_least:g} sure")
     return 0
 

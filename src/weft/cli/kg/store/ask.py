@@ -53,7 +53,7 @@ def run(argv: list[str]) -> int:
     found = answer(graph, arguments.question, arguments.at_least)
     facts = found.facts[: arguments.limit]
     if arguments.json:
-        record = {"entity": found.entity, "asked": [name for name, _ in found.asked]}
+        record = {"entity": found.entity, "asked": list(dict.fromkeys(name for name, _ in found.asked))}
         answers = [{"answer": found.name(fact), **fact_record(graph, fact.row)} for fact in facts]
         print(json.dumps({**record, "answers": answers}, ensure_ascii=False))
         return 0
