@@ -153,9 +153,9 @@ def test_a_stream_names_bad_rows_and_goes_on(make):
     ]
 
 
-@pytest.mark.parametrize(("of_a_text", "taken"), [(1, 4), (3, 10), (100, 32)])
-def test_a_stream_reads_no_further_than_it_must(make, of_a_text, taken):
-    """Four texts, in however many rows each of them stands, and eight times as many rows at most."""
+@pytest.mark.parametrize(("of_a_text", "taken", "known"), [(1, 4, 8), (3, 10, 19), (100, 32, 64)])
+def test_a_stream_reads_no_further_than_it_must(make, of_a_text, taken, known):
+    """Four texts, in however many rows each of them stands, eight times as many rows at most; and the next four."""
     read = []
 
     def endless():
@@ -168,8 +168,24 @@ def test_a_stream_reads_no_further_than_it_must(make, of_a_text, taken):
     chunks = stream(make(), endless(), Asked(("price",)), Problems(), chunk=4)
     found = next(chunks)
     assert [record["row"] for record in found] == list(range(1, taken + 1))
-    assert len(read) == taken
+    assert len(read) == known
     chunks.close()
+
+
+def test_records_are_made_while_the_next_texts_are_answered(make, monkeypatch):
+    """In order, each once; an error of either side is raised, and nothing hangs."""
+    asker, given = make(), rows([f"quiet {number}" for number in range(10)])
+    alone = [record for chunk in stream(asker, given, Asked(("price",)), Problems()) for record in chunk]
+    parts = list(
+        stream(asker, rows([f"quiet {n}" for n in range(10)]), Asked(("price",)), Problems(), chunk=3)
+    )
+    assert [len(part) for part in parts] == [3, 3, 3, 1]
+    found = [record for part in parts for record in part]
+    assert [record["row"] for record in found] == [record["row"] for record in alone]
+    assert [record["polarity"] for record in found] == [record["polarity"] for record in alone]
+    monkeypatch.setattr(asker, "mentions", lambda *_: (_ for _ in ()).throw(ValueError("broken")))
+    with pytest.raises(ValueError, match="broken"):
+        list(stream(asker, rows(["quiet"] * 4), Asked(("price",)), Problems(), chunk=1))
 
 
 def test_many_problems_are_counted_and_few_kept(make):

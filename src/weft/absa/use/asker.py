@@ -285,7 +285,8 @@ class Asker:
             most = min(_CPU_TOKENS, max(_LEAST_TOKENS, share))
         batch: list[int] = []
         contexts = tokens = 0
-        for i in sorted(range(len(windows)), key=lengths.__getitem__):
+        # The longest first: at the end, where a thread may have nothing left to do, passes are short.
+        for i in sorted(range(len(windows)), key=lengths.__getitem__, reverse=True):
             batch.append(i)
             contexts += len(windows[i].contexts)
             tokens += sizes[i]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -162,25 +163,34 @@ def stream(
         source: The table's name, for messages.
         threshold: See :func:`records`.
         abstain: See :func:`records`.
-        chunk: Texts that are in memory at once; at most eight times as many rows.
+        chunk: Texts of a chunk, at most eight times as many rows; two chunks are in memory at once.
     """
-    for taken in _chunks(rows, chunk, asked.text_column):
-        sentences: list[Sentence] = []
-        numbers: list[int] = []
-        for row in taken:
-            where = f"{source} row {row.number}".strip()
-            try:
-                sentence = asked.sentence(row, where)
-            except InputError as error:
-                problems.add(where, error.what)
-                continue
-            sentences.append(sentence)
-            numbers += [row.number] * len(sentence.contexts)
-        if sentences:
-            found = records(asker, sentences, threshold, abstain)
-            yield [{"row": number, **record} for number, record in zip(numbers, found, strict=True)]
-        else:
-            yield []
+
+    def told(sentences: list[Sentence], numbers: list[int], answers: list[Heard]) -> list[dict[str, Any]]:
+        found = records(asker, sentences, threshold, abstain, answers)
+        return [{"row": number, **record} for number, record in zip(numbers, found, strict=True)]
+
+    # The records of a chunk are made in a thread of their own, while the next one is answered.
+    with ThreadPoolExecutor(1) as beside:
+        waiting: Future[list[dict[str, Any]]] | None = None
+        for taken in _chunks(rows, chunk, asked.text_column):
+            sentences: list[Sentence] = []
+            numbers: list[int] = []
+            for row in taken:
+                where = f"{source} row {row.number}".strip()
+                try:
+                    sentence = asked.sentence(row, where)
+                except InputError as error:
+                    problems.add(where, error.what)
+                    continue
+                sentences.append(sentence)
+                numbers += [row.number] * len(sentence.contexts)
+            answers = asker.hear(sentences) if sentences else []
+            if waiting is not None:
+                yield waiting.result()
+            waiting = beside.submit(told, sentences, numbers, answers)
+        if waiting is not None:
+            yield waiting.result()
 
 
 def _chunks(rows: Iterable[TableRow], texts: int, column: str) -> Iterator[list[TableRow]]:

@@ -66,10 +66,11 @@ class AnsweringLayer(nn.Module):
         query, key, value = rows.new_empty(3, batch, self.heads, length, split.shape[-1]).copy_(
             split.permute(2, 0, 3, 1, 4)
         )
-        merged = self._attend(query, key, value, key_mask).transpose(1, 2).reshape(-1, size)
+        attended = self._attend(query, key, value, key_mask).transpose(1, 2)
+        merged = attended.new_empty(attended.shape, dtype=self.merge.takes).copy_(attended).view(-1, size)
         found = [
-            self._after_attention(block, self.merge(attended).float())
-            for block, attended in zip(blocks(rows), blocks(merged), strict=True)
+            self._after_attention(block, self.merge(part).float())
+            for block, part in zip(blocks(rows), blocks(merged), strict=True)
         ]
         return torch.cat(found)[: len(rows)].view(batch, length, size), None
 

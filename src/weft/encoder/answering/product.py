@@ -62,6 +62,8 @@ class Int8Product(nn.Module):
         then_gelu: Give GELU(y).
     """
 
+    takes = torch.float32
+
     def __init__(
         self, weight: Tensor, bias: Tensor, *, after_gelu: bool = False, then_gelu: bool = False
     ) -> None:
@@ -110,6 +112,8 @@ class Bf16Product(nn.Module):
         bias: ``(out,)``.
         then_gelu: Give GELU(y).
     """
+
+    takes = torch.bfloat16
 
     def __init__(self, weight: Tensor, bias: Tensor, *, then_gelu: bool = False) -> None:
         super().__init__()
