@@ -151,13 +151,14 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         untaught=is_told if arguments.told_by_labels else None,
         begin=begin,
         directory=arguments.out / "run",
-        identity=identity(arguments),
+        identity=identity(arguments, ("data", "precision")),
     )
-    seconds = time.process_time() - begun
+    # Of a run that was cut off they would be those of its last part.
+    seconds = None if trained.history.first_step else round(time.process_time() - begun)
     asker = calibrated(trained.asker, arguments.data, left, set(arguments.without))
     save(arguments.out / "model", asker, int8=True)
     asker = load(arguments.out / "model").compute_in(arguments.precision)
-    results = {"processor_seconds": round(seconds), **measure(asker, arguments.data)}
+    results = {"processor_seconds": seconds, **measure(asker, arguments.data)}
     (arguments.out / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     return results
 

@@ -155,8 +155,9 @@ def tables(runs: dict[str, list[dict[str, Any]]]) -> None:
         print(f"\n| {part} set | {' | '.join(COLUMNS)} | seconds |")
         print("|---" * (len(COLUMNS) + 2) + "|")
         for name, rows in runs.items():
-            seconds = np.mean([row["processor_seconds"] for row in rows])
-            print(f"| {name}, {len(rows)} | {' | '.join(questions_row(rows, part))} | {seconds:.0f} |")
+            known = [row["processor_seconds"] for row in rows if row["processor_seconds"] is not None]
+            seconds = f"{np.mean(known):.0f}" if known else "–"
+            print(f"| {name}, {len(rows)} | {' | '.join(questions_row(rows, part))} | {seconds} |")
 
 
 def main() -> None:

@@ -78,8 +78,16 @@ def not_measured(reviews: Iterable[Review], data: Path) -> list[Review]:
     return [review for review in reviews if plain(review.text) not in measured_texts(data)]
 
 
+@cache
+def _trained_texts(data: Path) -> frozenset[str]:
+    return frozenset(plain(review.text) for source in sources(data) for review in source.reviews)
+
+
+def unseen(reviews: Iterable[Review], data: Path) -> list[Review]:
+    """The reviews whose text is in no source that is trained on, and not in M-ABSA dev."""
+    return [r for r in not_measured(reviews, data) if plain(r.text) not in _trained_texts(data)]
+
+
 def held_out(data: Path) -> list[Review]:
-    """Reviews with categories that MAMS holds out, and that no source trains on or M-ABSA measures on."""
-    trained = {plain(review.text) for source in sources(data) for review in source.reviews}
-    reviews = read_mams(data / "absa/mams/ACSA-val.xml").reviews
-    return not_measured((review for review in reviews if plain(review.text) not in trained), data)
+    """Reviews with categories that MAMS holds out, of those :func:`unseen`."""
+    return unseen(read_mams(data / "absa/mams/ACSA-val.xml").reviews, data)

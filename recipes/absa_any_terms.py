@@ -21,7 +21,7 @@ from typing import Any
 from absa_any import MEASURED
 from absa_any_kinds import Kinds
 from absa_any_marked import read_marked
-from absa_any_sources import COLLECTION, DOMAINS, LONG, measured_texts, not_measured, plain
+from absa_any_sources import COLLECTION, DOMAINS, LONG, measured_texts, plain, unseen
 from kept import identity
 
 from weft.absa.read.mams import read_mams
@@ -84,14 +84,13 @@ def choosing(data: Path, without: set[str]) -> dict[str, list[Review]]:
     """Reviews that choose: neither trained on nor measured. T-shirts are among them where they were left out."""
     others = data / "absa/absadatasets"
     shirts = read_three_lines(others / "tshirt-train.seg", "t-shirts").reviews[:300]
+    # ACOS' own laptops are M-ABSA's, every one.
+    laptops = read_three_lines(others / "laptop14-train.seg", "laptops").reviews
     return {
         **({"t-shirts": list(shirts)} if "t-shirts" in without else {}),
-        "mams": not_measured(read_mams(data / "absa/mams/ATSA-val.xml").reviews[:300], data),
-        # ACOS' own laptops are M-ABSA's, every one.
-        "laptops": not_measured(
-            read_three_lines(others / "laptop14-train.seg", "laptops").reviews[:300], data
-        ),
-        "restaurants": not_measured(read_acos(others / "acos-rest16_quad_dev.tsv.jsonl", "").reviews, data),
+        "mams": unseen(read_mams(data / "absa/mams/ATSA-val.xml").reviews, data),
+        "laptops": unseen(laptops, data)[:300],
+        "restaurants": unseen(read_acos(others / "acos-rest16_quad_dev.tsv.jsonl", "").reviews, data),
         "written": [one.review() for one in read_marked() if one.chooses],
     }
 
@@ -167,7 +166,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     temperature, threshold = asker.config.temperature, asker.config.threshold
     asker = with_tagger(asker, arguments.layers).calibrated(temperature, threshold)
     if arguments.tagger is None:
-        train_tagger(asker, found, config, arguments.out / "run", identity(arguments))
+        train_tagger(asker, found, config, arguments.out / "run", identity(arguments, ("data", "outside")))
     else:
         take_tagger(asker, load(arguments.tagger))
     chosen = choose_outside(asker, choosing(arguments.data, without)) if arguments.outside else {}

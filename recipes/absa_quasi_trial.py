@@ -87,7 +87,8 @@ class Trial:
 
     def _trained(self, kind: str, rate: float, seed: int) -> Any:
         model = self.arguments.out / "models" / f"{kind} {rate:g} {seed}"
-        if not model.exists():
+        kept = model.with_name(f"{model.name}.jsonl")
+        if not kept_records(kept, self.settings):
             config = TrainConfig(
                 steps=self.arguments.steps,
                 batch_size=5,
@@ -113,6 +114,7 @@ class Trial:
                 identity=identity(self.arguments, ("data", "rate", "kind", "seeds")),
             )
             save(model, trained.asker)
+            append_text(kept, json.dumps({"settings": self.settings}) + "\n")
         return load(model).compute_in("bf16")
 
     def run(self) -> None:

@@ -33,6 +33,7 @@ from typing import Any
 from absa_jobs import ABSA, Job, changed, equal, holdout, longer, screening, semeval, shipped, table
 
 from weft.platform.files import append_text
+from weft.train.identity import digests
 
 PLANS = ("screen", "table", "all", "holdout", "semeval", "shipped", "longer", "equal")
 
@@ -48,11 +49,12 @@ def work(tasks: Any, done: Any, data: Path, start: Path, out: Path, quick: bool)
     torch.set_num_threads(1)
     torch.backends.cuda.matmul.allow_tf32 = True
     begun = prune_vocabulary(load_pretrained(start))
+    beside = {"quick": quick, "start": start_digest(start)}
     while (job := tasks.get()) is not None:
         started, processor = time.monotonic(), time.process_time()
-        record: dict[str, Any] = {"job": asdict(job), "quick": quick}
+        record: dict[str, Any] = {"job": asdict(job), **beside}
         try:
-            record |= run(job, begun, data, out, quick)
+            record |= run(job, begun, data, out, beside)
         except Interrupted:
             return  # its checkpoint lets the next call go on
         except Exception:  # noqa: BLE001 - one job that fails must not take the others with it
@@ -62,8 +64,8 @@ def work(tasks: Any, done: Any, data: Path, start: Path, out: Path, quick: bool)
         done.put((job.key, record))
 
 
-def run(job: Job, start: Any, data: Path, out: Path, quick: bool) -> dict[str, Any]:
-    """Train and evaluate one job."""
+def run(job: Job, start: Any, data: Path, out: Path, beside: dict[str, Any]) -> dict[str, Any]:
+    """Train and evaluate one job; ``beside`` is what its result depends on, too."""
     import torch
 
     from weft.absa.config import ModelOptions
@@ -77,8 +79,8 @@ def run(job: Job, start: Any, data: Path, out: Path, quick: bool) -> dict[str, A
     from weft.absa.use.store import load, save
     from weft.attention.operation import cpu_multiplies_bf16
     from weft.train.config import TrainConfig
-    from weft.train.identity import digests
 
+    quick = beside["quick"]
     corpus, held = corpora(job, data, quick)
     learning = dict(job.learning)
     augmentation = dict(learning.pop("augmentation", {}))
@@ -99,7 +101,7 @@ def run(job: Job, start: Any, data: Path, out: Path, quick: bool) -> dict[str, A
         # On a CPU an evaluation costs a fifth of an epoch, and it decides nothing: the last weights count.
         dev=held if device == "cuda" else None,
         directory=out / "runs" / job.key,
-        identity=digests({"job": asdict(job), "quick": quick}, out),
+        identity=digests({"job": asdict(job), **beside}, out),
         teacher=[load(out / "models" / name) for name in job.teacher],
         begin=None if job.begin is None else load(out / "models" / job.begin),
         targets=TARGETS if job.corpus == "sentihood" else (),
@@ -165,7 +167,8 @@ def execute(jobs: list[Job], deadline: float, workers: int, arguments: argparse.
     pool = [context.Process(target=work, args=places, daemon=True) for _ in range(min(workers, len(jobs)))]
     for process in pool:
         process.start()
-    finished = results(arguments.out / "results.jsonl", jobs, arguments.quick)
+    beside = {"quick": arguments.quick, "start": start_digest(arguments.start)}
+    finished = results(arguments.out / "results.jsonl", jobs, beside)
     waiting, running = [job for job in jobs if not finished.get(job.key)], 0
     longest = 0.0
     begun: dict[str, float] = {}
@@ -206,11 +209,16 @@ def execute(jobs: list[Job], deadline: float, workers: int, arguments: argparse.
     return finished
 
 
-def results(path: Path, jobs: list[Job], quick: bool) -> dict[str, Any]:
+def start_digest(start: Path) -> str:
+    """Of what the start holds."""
+    return digests({"start": start}, Path())["start"]
+
+
+def results(path: Path, jobs: list[Job], beside: dict[str, Any]) -> dict[str, Any]:
     """The final results of earlier runs, by job: a run that was cut short goes on where it stopped.
 
-    A record counts for a job of ``jobs`` where it is of the same job, setting by setting; those of other plans may be
-    what a job begins with.
+    A record counts for a job of ``jobs`` where it is of the same job, setting by setting, from the same start and as
+    ``--quick`` or not; those of other plans may be what a job begins with.
     """
     if not path.exists():
         return {}
@@ -219,7 +227,8 @@ def results(path: Path, jobs: list[Job], quick: bool) -> dict[str, Any]:
     for line in path.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
         key = f"{record['job']['name']}/{record['job']['seed']}"
-        if record.get("quick", False) == quick and asked.get(key, record["job"]) == record["job"]:
+        same = all(record.get(name) == value for name, value in beside.items())
+        if same and asked.get(key, record["job"]) == record["job"]:
             found[key] = record.get("final")
     return found
 

@@ -110,16 +110,19 @@ def measure(
 
 
 def score(functions: pa.Table, embedder: Embedder) -> dict[str, dict[str, list[float]]]:
-    """Hits (1 or 0) of every query of each setting, and of the long ones alone."""
+    """Hits (1 or 0) of every query of each setting, which source function each is of, and both of the long ones."""
     labels = Labels(functions)
     tasks = [labels.task(setting, "test") for setting in HEADLINE]
+    number = np.unique(labels.group.astype(str), return_inverse=True)[1]
     vectors = Vectors(functions, tasks, embedder, embedder.lexical)
     found: dict[str, dict[str, list[float]]] = {}
     for task in tasks:
         queries, base = vectors.learned(task)
         hits = (ranks(queries @ base.T, task.right).realistic == 1).astype(float)
         long = labels.instructions[task.queries] > LONG
+        of = number[task.queries]
         found[task.setting] = {"all": hits.tolist(), "long": hits[long].tolist()}
+        found[task.setting] |= {"group": of.tolist(), "group, long": of[long].tolist()}
     return found
 
 

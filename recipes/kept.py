@@ -19,9 +19,20 @@ _NEVER = ("out", "threads", "run")
 
 
 def settings_of(arguments: argparse.Namespace, without: Sequence[str] = ()) -> dict[str, Any]:
-    """The options that results depend on, as JSON keeps them; ``without`` names further ones that they do not."""
+    """The options that results depend on, as JSON keeps them; ``without`` names further ones that they do not.
+
+    A file, or a model's folder, stands there by a digest of what it holds, another folder by its place.
+    """
     left = {name: value for name, value in vars(arguments).items() if name not in (*_NEVER, *without)}
-    return json.loads(json.dumps(left, default=str))
+    return json.loads(json.dumps({name: _kept(value) for name, value in left.items()}, default=str))
+
+
+def _kept(value: Any) -> Any:
+    if not isinstance(value, Path):
+        return value
+    if value.is_file() or (value / "config.json").is_file():
+        return digests({"": value}, Path())[""]
+    return str(value.resolve())
 
 
 def identity(arguments: argparse.Namespace, without: Sequence[str] = ("data",)) -> dict[str, str]:

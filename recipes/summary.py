@@ -86,7 +86,8 @@ def bcsd(record: Mapping[str, Any]) -> Measures:
     settings = record["recall_1"]
     found: Measures = {name: statistics.fmean(hits["all"]) for name, hits in settings.items()}
     for name, part in (("mean", "all"), ("mean, long", "long")):
-        found[name] = statistics.fmean(statistics.fmean(hits[part]) for hits in settings.values())
+        means = [statistics.fmean(hits[part]) for hits in settings.values() if hits[part]]
+        found[name] = statistics.fmean(means) if means else None
     return found | {"processor seconds": record["processor_seconds"]}
 
 
@@ -112,7 +113,7 @@ def collect(lines: Sequence[str]) -> Found:
             found.setdefault(record["name"], {})[record.get("seed")] = facts(record)
         elif "control" in record:
             found.setdefault(record["control"], {})[record["seed"]] = kg(record)
-        elif record.get("final"):
+        elif record.get("final") and not record.get("quick"):
             job = record["job"]
             if not job["left_out"]:
                 found.setdefault(job["name"], {})[job["seed"]] = absa(record)
@@ -122,6 +123,10 @@ def collect(lines: Sequence[str]) -> Found:
                 auc = 100 * record["final"][LEFT_OUT + aspect]
                 found.setdefault(name, {})[job["seed"]] = {"aspect_auc": auc}
     return found
+
+
+GROUPS = {"all": "group", "long": "group, long"}
+"""Whose query each hit of a part is."""
 
 
 def differences(lines: Sequence[str], names: Sequence[str]) -> str:
@@ -143,13 +148,19 @@ def differences(lines: Sequence[str], names: Sequence[str]) -> str:
 
 
 def _difference(pairs: Sequence[tuple[Any, Any]], part: str) -> str:
-    """Of pairs of a seed: the mean difference of recall@1, and its interval."""
+    """Of pairs of a seed: the mean difference of recall@1 over the queries of all settings, and its interval.
 
-    def of_all(settings: Mapping[str, Any]) -> list[float]:
-        return [hit for setting in settings.values() for hit in setting[part]]
+    A function is asked for in several settings: its queries are drawn together.
+    """
 
-    apart = np.mean([np.subtract(of_all(whole), of_all(other)) for whole, other in pairs], axis=0)
-    interval = bootstrap_interval(apart)
+    def of_all(settings: Mapping[str, Any], name: str) -> list[float]:
+        return [hit for setting in settings.values() for hit in setting[name]]
+
+    apart = np.mean([np.subtract(of_all(whole, part), of_all(other, part)) for whole, other in pairs], axis=0)
+    if not len(apart):
+        return "–"
+    told = all(GROUPS[part] in setting for setting in pairs[0][0].values())  # not in records of before
+    interval = bootstrap_interval(apart, groups=of_all(pairs[0][0], GROUPS[part]) if told else None)
     low, high = map(_share, (interval.low, interval.high))
     return f"{'+' if round(interval.estimate, 3) > 0 else ''}{_share(interval.estimate)} ({low} to {high})"
 
@@ -194,7 +205,9 @@ def _form(column: str) -> Callable[[float], str]:
 
 def _share(value: float) -> str:
     # Without a sign where it rounds to nothing.
-    return f"{round(value, 3) + 0.0:.3f}".replace("-", "−").replace("0.", ".", 1)
+    told = f"{round(value, 3) + 0.0:.3f}".replace("-", "−")
+    sign, digits = ("−", told[1:]) if told.startswith("−") else ("", told)
+    return sign + digits.removeprefix("0")
 
 
 def main(argv: list[str]) -> int:

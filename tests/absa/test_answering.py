@@ -76,8 +76,7 @@ def test_bfloat16_is_the_product_and_its_gelu(monkeypatch, packed):
     weight, bias, rows = torch.randn(64, 32), torch.randn(64), torch.randn(128, 32)
     expected = rows @ weight.T + bias
     plain, gelu = Bf16Product(weight, bias), Bf16Product(weight, bias, then_gelu=True)
-    if not packed:
-        assert plain.packed is None
+    assert plain.packed == (packed and cpu_multiplies_bf16() and torch.backends.mkldnn.is_available())
     # Sums of 32 products whose factors are rounded to 8 bits of mantissa, and one more rounding.
     assert (plain(rows).float() - expected).abs().max() < 0.15
     assert (gelu(rows).float() - torch.nn.functional.gelu(expected)).abs().max() < 0.15
@@ -107,6 +106,7 @@ def test_a_feed_forward_is_what_lies_between_two_products():
 )
 def test_the_fastest_is_what_the_processor_has(monkeypatch, has, fastest):
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: dict.fromkeys(has, True), raising=False)
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
     monkeypatch.setattr(products, "cpu_multiplies_bf16", cpu_multiplies_bf16.__wrapped__)
     assert products.fastest_on_cpu() == fastest
 

@@ -1,5 +1,7 @@
 """Asking: shapes, thresholds, streams, and everything that a text can be."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -173,19 +175,52 @@ def test_a_stream_reads_no_further_than_it_must(make, of_a_text, taken, known):
 
 
 def test_records_are_made_while_the_next_texts_are_answered(make, monkeypatch):
-    """In order, each once; an error of either side is raised, and nothing hangs."""
-    asker, given = make(), rows([f"quiet {number}" for number in range(10)])
-    alone = [record for chunk in stream(asker, given, Asked(("price",)), Problems()) for record in chunk]
-    parts = list(
-        stream(asker, rows([f"quiet {n}" for n in range(10)]), Asked(("price",)), Problems(), chunk=3)
-    )
-    assert [len(part) for part in parts] == [3, 3, 3, 1]
+    """Those of the first text wait until the second one is asked: in one thread they would wait for ever."""
+    asker, second = make(), threading.Event()
+    alone = [
+        record for part in stream(asker, rows("abcde"), Asked(("price",)), Problems()) for record in part
+    ]
+    hear, mentions = asker.hear, asker.mentions
+
+    def heard(sentences):
+        if sentences[0].text == "b":
+            second.set()
+        return hear(sentences)
+
+    def mentioned(text, target):
+        assert second.wait(60)
+        return mentions(text, target)
+
+    monkeypatch.setattr(asker, "hear", heard)
+    monkeypatch.setattr(asker, "mentions", mentioned)
+    parts = list(stream(asker, rows("abcde"), Asked(("price",)), Problems(), chunk=1))
+    assert [len(part) for part in parts] == [1] * 5
     found = [record for part in parts for record in part]
-    assert [record["row"] for record in found] == [record["row"] for record in alone]
-    assert [record["polarity"] for record in found] == [record["polarity"] for record in alone]
-    monkeypatch.setattr(asker, "mentions", lambda *_: (_ for _ in ()).throw(ValueError("broken")))
-    with pytest.raises(ValueError, match="broken"):
-        list(stream(asker, rows(["quiet"] * 4), Asked(("price",)), Problems(), chunk=1))
+    assert [(r["row"], r["text"], r["polarity"]) for r in found] == [
+        (r["row"], r["text"], r["polarity"]) for r in alone
+    ]
+
+
+def test_what_was_answered_before_a_fault_is_given(make, monkeypatch):
+    asker = make()
+    hear, mentions = asker.hear, asker.mentions
+
+    def failing(work, text):
+        def fails(given, *more):
+            if text in (given, getattr(given[0], "text", None)):
+                raise ValueError("broken")
+            return work(given, *more)
+
+        return fails
+
+    for name, work in (("hear", hear), ("mentions", mentions)):
+        with monkeypatch.context() as patched:
+            patched.setattr(asker, name, failing(work, "c"))
+            found = []
+            parts = stream(asker, rows("abcd"), Asked(("price",)), Problems(), chunk=1)
+            with pytest.raises(ValueError, match="broken"):
+                found.extend(record["text"] for part in parts for record in part)
+            assert found == ["a", "b"]
 
 
 def test_many_problems_are_counted_and_few_kept(make):

@@ -163,16 +163,14 @@ def stream(
         source: The table's name, for messages.
         threshold: See :func:`records`.
         abstain: See :func:`records`.
-        chunk: Texts of a chunk, at most eight times as many rows; two chunks are in memory at once.
+        chunk: Texts of a chunk, at most eight times as many rows; three chunks are in memory at once.
     """
 
     def told(sentences: list[Sentence], numbers: list[int], answers: list[Heard]) -> list[dict[str, Any]]:
         found = records(asker, sentences, threshold, abstain, answers)
         return [{"row": number, **record} for number, record in zip(numbers, found, strict=True)]
 
-    # The records of a chunk are made in a thread of their own, while the next one is answered.
-    with ThreadPoolExecutor(1) as beside:
-        waiting: Future[list[dict[str, Any]]] | None = None
+    def heard() -> Iterator[tuple[list[Sentence], list[int], list[Heard]]]:
         for taken in _chunks(rows, chunk, asked.text_column):
             sentences: list[Sentence] = []
             numbers: list[int] = []
@@ -185,10 +183,22 @@ def stream(
                     continue
                 sentences.append(sentence)
                 numbers += [row.number] * len(sentence.contexts)
-            answers = asker.hear(sentences) if sentences else []
+            yield sentences, numbers, asker.hear(sentences) if sentences else []
+
+    # The records of a chunk are made in a thread of their own, while the next one is answered.
+    with ThreadPoolExecutor(1) as beside:
+        waiting: Future[list[dict[str, Any]]] | None = None
+        try:
+            for answered in heard():
+                if waiting is not None:
+                    done, waiting = waiting, None
+                    yield done.result()
+                waiting = beside.submit(told, *answered)
+        except Exception:
+            # What was answered before the fault is given, and then the fault.
             if waiting is not None:
                 yield waiting.result()
-            waiting = beside.submit(told, sentences, numbers, answers)
+            raise
         if waiting is not None:
             yield waiting.result()
 

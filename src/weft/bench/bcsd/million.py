@@ -27,7 +27,7 @@ from weft.bench.bcsd.index import latencies, recall_of_neighbours
 from weft.bench.bcsd.made import made_index
 from weft.bench.table import Row
 from weft.errors import InputError
-from weft.platform.files import replaced_folder
+from weft.platform.files import make_folder, replaced_folder
 
 ROWS = 1_000_000
 _BASE = "base.parquet"
@@ -68,6 +68,7 @@ def libraries() -> list[Path]:
 def _made(folder: Path, total: int) -> pa.Table:
     """What may be asked for; the index is made, with it, where the folder is not there."""
     if not folder.exists():
+        make_folder(folder.parent)
         with replaced_folder(folder) as new:
             pq.write_table(made_index(new / "index", libraries(), total, Embedding()), new / _BASE)
     return pq.read_table(folder / _BASE)

@@ -136,7 +136,7 @@ def describe(matching: Matching, width: int | None = None, *, summary: bool = Tr
     Args:
         matching: What was found.
         width: Characters of a line; names are cut to fit. None: nothing is cut.
-        summary: Whether the last line counts them.
+        summary: Whether the last line counts them; it does where there are none, for there is no other.
     """
     from weft.bcsd.matching.record import match_records
 
@@ -154,7 +154,7 @@ def describe(matching: Matching, width: int | None = None, *, summary: bool = Tr
     lines = [table((">sure", ">score", "A", "B", "evidence", "remarks"), rows, width)]
     if len(records) > _SHOWN:
         lines.append(f"… {len(records) - _SHOWN} more: --json, --csv or --html list them all")
-    if not summary:
+    if records and not summary:
         return "\n".join(lines)
     lines.append(
         f"{len(records)} matches of {len(matching.a)} and {len(matching.b)} functions; "

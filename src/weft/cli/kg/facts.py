@@ -102,7 +102,7 @@ def run(argv: list[str]) -> int:
         print(json.dumps([fact.record() for fact in shown], ensure_ascii=False))
         return 0
     print(listing(shown))
-    if not arguments.quiet:
+    if not (arguments.quiet and shown):
         print(f"{counted(len(asked), 'fact')}; the syntax tree judges {len(judged)} and agrees with {right}")
     return 0
 

@@ -119,16 +119,18 @@ class Bf16Product(nn.Module):
         super().__init__()
         self.weight, self.bias = weight.detach().bfloat16(), bias.detach().bfloat16()
         self.then_gelu = then_gelu
-        self.packed = None
-        if weight.device.type == "cpu" and cpu_multiplies_bf16() and torch.backends.mkldnn.is_available():
-            self.packed = torch.ops.mkldnn._reorder_linear_weight(self.weight, BLOCK)
+        self.packed = (
+            weight.device.type == "cpu" and cpu_multiplies_bf16() and torch.backends.mkldnn.is_available()
+        )
+        if self.packed:
+            self.weight = torch.ops.mkldnn._reorder_linear_weight(self.weight, BLOCK)
 
     def forward(self, rows: Tensor) -> Tensor:
         """``(rows, in)`` to ``(rows, out)``, bfloat16: the next product rounds to it anyway."""
         rows = rows.bfloat16()
-        if self.packed is not None:
+        if self.packed:
             then = ("gelu", [], "none") if self.then_gelu else ("none", [], "")
-            return torch.ops.mkldnn._linear_pointwise(rows, self.packed, self.bias, *then)
+            return torch.ops.mkldnn._linear_pointwise(rows, self.weight, self.bias, *then)
         found = F.linear(rows, self.weight, self.bias)
         return F.gelu(found) if self.then_gelu else found
 
