@@ -120,7 +120,7 @@ def test_disassemblers_by_name(monkeypatch):
 
     for name in ("angr", "smda"):
         monkeypatch.setitem(sys.modules, name, None)
-        with pytest.raises(MissingExtraError, match=rf"pip install 'weft\[{name}\]'"):
+        with pytest.raises(MissingExtraError, match=rf"pip install '\.\[{name}\]'"):
             choose_disassembler(name)
 
 

@@ -48,5 +48,5 @@ def test_every_row_has_its_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_missing_pyg_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch_geometric.nn", None)
     monkeypatch.setitem(sys.modules, "torch_geometric", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'weft\[dev\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[dev\]'"):
         next(gnn.rows(quick=True))

@@ -18,6 +18,7 @@ BOMB = "\n".join(
     + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
 )
 FILES = {
+    "fine.py": "def f():\n    return 1\n",
     "bomb.yaml": BOMB,
     "deep.yaml": "[" * 100_000,
     "digits.yaml": "train:\n  steps: " + "9" * 5_000,

@@ -154,5 +154,5 @@ def test_without_transformers_it_says_what_to_install(monkeypatch):
 
     model = bert()
     monkeypatch.setattr(builtins, "__import__", absent)
-    with pytest.raises(MissingExtraError, match=r"pip install 'weft\[transformers\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[transformers\]'"):
         TransformersAdapter(model, prefix())

@@ -66,7 +66,7 @@ def test_without_ray_the_way_to_it_is_said(monkeypatch):
         raise ModuleNotFoundError(name)
 
     monkeypatch.setattr(cluster, "import_module", absent)
-    with pytest.raises(MissingExtraError, match=r"pip install 'weft\[scale\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[scale\]'"):
         Cluster("local")
 
 

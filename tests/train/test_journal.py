@@ -24,7 +24,7 @@ def test_the_log_holds_means_rates_and_evaluations(tiny, tmp_path):
 def test_tensorboard_is_optional(tiny, tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(__import__("sys").modules, "torch.utils.tensorboard", None)
-        with pytest.raises(MissingExtraError, match=r"pip install 'weft\[tensorboard\]'"):
+        with pytest.raises(MissingExtraError, match=r"pip install '\.\[tensorboard\]'"):
             train(tiny, tmp_path, steps=1, tensorboard=True)
 
 

@@ -27,7 +27,7 @@ def test_without_data_there_are_no_rows(monkeypatch):
 )
 def test_a_peer_that_is_missing_names_the_extra(monkeypatch, module, made):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'weft\[peers\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[peers\]'"):
         made()
 
 
