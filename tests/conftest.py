@@ -8,8 +8,12 @@ from __future__ import annotations
 import multiprocessing
 import os
 import random
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from multiprocessing import forkserver
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -91,3 +95,17 @@ def data() -> Path:
     if not folder or not Path(folder).is_dir():
         pytest.skip("WEFT_DATA names no folder of real data")
     return Path(folder)
+
+
+@pytest.fixture(scope="module")
+def recipe() -> Iterator[Callable[[str], ModuleType]]:
+    """Imports a recipe by its name; none is left to the next file of tests."""
+    folder = str(Path(__file__).parents[1] / "recipes")
+    sys.path.insert(0, folder)
+    try:
+        yield import_module
+    finally:
+        sys.path.remove(folder)
+        for name, module in list(sys.modules.items()):
+            if Path(getattr(module, "__file__", None) or "").parent == Path(folder):
+                del sys.modules[name]

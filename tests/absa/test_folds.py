@@ -1,9 +1,5 @@
 """Teachers that have not seen what they teach: ``--folds`` of ``recipes/absa_base.py``."""
 
-import importlib
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -11,17 +7,10 @@ import torch
 from weft.absa.records import Sentence
 from weft.absa.use.store import save
 
-ROOT = Path(__file__).parents[2]
-
 
 @pytest.fixture(scope="module")
-def told():
-    sys.path.insert(0, str(ROOT / "recipes"))
-    try:
-        yield importlib.import_module("absa_base_told")
-    finally:
-        sys.path.remove(str(ROOT / "recipes"))
-        sys.modules.pop("absa_base_told", None)
+def told(recipe):
+    return recipe("absa_base_told")
 
 
 class Knows:

@@ -1,9 +1,7 @@
 """What ``recipes/absa_any.py`` trains on: made sentences, drawn questions, nothing of what is measured on."""
 
 import csv
-import importlib.util
 import re
-import sys
 from argparse import Namespace
 from pathlib import Path
 from random import Random
@@ -15,18 +13,6 @@ from weft.absa.read.reviews import Opinion, Review
 from weft.absa.read.sentihood import ALL_ASPECTS, read_sentihood
 
 ROOT = Path(__file__).parents[2]
-NAMES = (
-    "absa_any_lists",
-    "absa_any_pairs",
-    "absa_any_made",
-    "absa_any_kinds",
-    "absa_any_told",
-    "absa_any_long",
-    "absa_any_lessons",
-    "absa_any_marked",
-    "absa_any",
-    "absa_any_left_out",
-)
 REVIEWS = [
     Review(
         "the waiter was rude and the soup cold",
@@ -41,28 +27,17 @@ REVIEWS = [
 
 
 @pytest.fixture(scope="module")
-def recipe():
-    sys.path.insert(0, str(ROOT / "recipes"))
-    try:
-        yield {name: importlib.import_module(name) for name in NAMES}
-    finally:
-        sys.path.remove(str(ROOT / "recipes"))
-        for name in NAMES:
-            sys.modules.pop(name, None)
-
-
-@pytest.fixture(scope="module")
 def lists(recipe):
-    module = recipe["absa_any_lists"]
+    module = recipe("absa_any_lists")
     return module.read_aspects(), module.read_names()
 
 
 @pytest.fixture(scope="module")
 def lessons(recipe, lists):
     aspects, names = lists
-    maker = recipe["absa_any_made"].Maker(aspects, names)
+    maker = recipe("absa_any_made").Maker(aspects, names)
     places = read_sentihood(ROOT / "examples/absa/sentihood.json", ALL_ASPECTS).sentences
-    return recipe["absa_any_lessons"].Lessons(REVIEWS, places, 30, 0, aspects, names, maker)
+    return recipe("absa_any_lessons").Lessons(REVIEWS, places, 30, 0, aspects, names, maker)
 
 
 def test_the_lists_are_whole(lists):
@@ -76,7 +51,7 @@ def test_the_lists_are_whole(lists):
 
 
 def test_sentences_of_many_kinds_say_what_they_are_put_together_from(recipe):
-    kinds, random = recipe["absa_any_kinds"].Kinds(), Random(5)
+    kinds, random = recipe("absa_any_kinds").Kinds(), Random(5)
     choosing = set()
     for path in (ROOT / "recipes/absa_any").glob("choices*.csv"):
         with path.open(encoding="utf-8", newline="") as file:
@@ -107,7 +82,7 @@ def test_sentences_of_many_kinds_say_what_they_are_put_together_from(recipe):
 
 def test_made_sentences_hold_what_they_say(recipe, lists):
     aspects, names = lists
-    maker, random = recipe["absa_any_made"].Maker(aspects, names), Random(3)
+    maker, random = recipe("absa_any_made").Maker(aspects, names), Random(3)
     seen = set()
     for _ in range(300):
         sentence = maker(random)
@@ -139,13 +114,13 @@ def test_made_sentences_share_no_five_words_with_the_questions(lists):
 def test_told_sentences_share_no_four_words_with_the_questions_that_measure(recipe, name):
     with (ROOT / "examples/absa" / name).open(encoding="utf-8", newline="") as file:
         asked = {gram for row in csv.DictReader(file) for gram in grams(row["text"], 4)}
-    module = recipe["absa_any_told"]
+    module = recipe("absa_any_told")
     for told in (*module.read_told(), *module.read_both()):
         assert asked.isdisjoint(grams(told.text, 4)), told.text
 
 
 def test_told_sentences_are_asked_what_they_say_and_never_what_they_may_say(recipe, lists):
-    module, random = recipe["absa_any_told"], Random(2)
+    module, random = recipe("absa_any_told"), Random(2)
     told, both = module.read_told(), module.read_both()
     teller = module.Teller(told, both, *lists)
     for one in told:
@@ -172,7 +147,7 @@ def test_told_sentences_are_asked_what_they_say_and_never_what_they_may_say(reci
 
 
 def test_what_a_reader_may_see_either_way_is_not_learnt_and_not_asked_as_wrong(recipe, lists):
-    module, random = recipe["absa_any_told"], Random(4)
+    module, random = recipe("absa_any_told"), Random(4)
     open_one = module.Told(
         "hotel", "The sheets had seen better days.", ({"bed": "negative", "cleanliness": "?"},)
     )
@@ -188,7 +163,7 @@ def test_what_a_reader_may_see_either_way_is_not_learnt_and_not_asked_as_wrong(r
 
 
 def test_praise_and_blame_of_one_aspect_of_one_thing_are_a_conflict(recipe, lists):
-    module, random = recipe["absa_any_told"], Random(3)
+    module, random = recipe("absa_any_told"), Random(3)
     praise = module.Told("hotel", "{X} has the softest bed", ({"bed": "positive"},))
     blame = module.Told("hotel", "The springs poke you at {X}.", ({"bed": "negative"},))
     teller = module.Teller([praise, blame], [], *lists)
@@ -205,7 +180,7 @@ def test_praise_and_blame_of_one_aspect_of_one_thing_are_a_conflict(recipe, list
 
 
 def test_a_review_that_praises_and_blames_a_term_is_asked_about_it(recipe, lists):
-    lessons = recipe["absa_any_lessons"]
+    lessons = recipe("absa_any_lessons")
     opinions = tuple(Opinion(polarity, "pasta", "food quality") for polarity in ("positive", "negative"))
     review = Review("The pasta was hot but the pasta was salty.", opinions, "restaurants", True)
     drawn = lessons.Lessons([review], [], 0, 0, *lists, None)
@@ -227,7 +202,7 @@ def test_marks_become_terms_and_judging_words(recipe, tmp_path):
         "food | I ate.",
     ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    room, nothing = recipe["absa_any_marked"].read_marked(path)
+    room, nothing = recipe("absa_any_marked").read_marked(path)
     assert room.text == "Our room smelled of dog, the pool: fine. Wifi?"
     assert [room.text[a:b] for a, b in room.terms] == ["room", "pool", "Wifi"]
     assert room.polarities == ("negative", "positive", "conflict")
@@ -236,7 +211,7 @@ def test_marks_become_terms_and_judging_words(recipe, tmp_path):
     assert (nothing.text, nothing.terms, nothing.words) == ("I ate.", (), ())
     path.write_text("hotel | The [room|-smelled.\n", encoding="utf-8")
     with pytest.raises(ValueError, match="a mark that is none: hotel"):
-        recipe["absa_any_marked"].read_marked(path)
+        recipe("absa_any_marked").read_marked(path)
 
 
 def test_marked_sentences_are_not_what_measures(recipe):
@@ -245,14 +220,14 @@ def test_marked_sentences_are_not_what_measures(recipe):
         path = ROOT / f"examples/absa/questions-{name}.csv"
         with path.open(encoding="utf-8", newline="") as file:
             asked |= {gram for row in csv.DictReader(file) for gram in grams(row["text"], 4)}
-    marked = recipe["absa_any_marked"].read_marked()
+    marked = recipe("absa_any_marked").read_marked()
     assert len(marked) > 1000
     for one in marked:
         assert asked.isdisjoint(grams(one.text, 4)), one.text
 
 
 def test_compared_things_are_judged_the_other_way_round(recipe):
-    pairs, random = recipe["absa_any_pairs"], Random(0)
+    pairs, random = recipe("absa_any_pairs"), Random(0)
     for _ in range(300):
         text, first, second = pairs.compared("food", "tasty", "bland", ("Foo", "Bar"), random)
         assert {first, second} == {"positive", "negative"}
@@ -266,12 +241,12 @@ def test_compared_things_are_judged_the_other_way_round(recipe):
 
 def test_two_reviews_in_one_text_are_asked_in_the_same_words(recipe, lists):
     aspects, names = lists
-    maker = recipe["absa_any_made"].Maker(aspects, names)
+    maker = recipe("absa_any_made").Maker(aspects, names)
     reviews = [
         Review("the soup was cold", (Opinion("negative", "soup"),), "restaurants"),
         Review("a lovely salad", (Opinion("positive", "salad"),), "restaurants"),
     ]
-    both = recipe["absa_any_lessons"].Lessons(reviews, [], 0, 20, aspects, names, maker)
+    both = recipe("absa_any_lessons").Lessons(reviews, [], 0, 20, aspects, names, maker)
     rows, seen = range(len(reviews), len(both.sentences)), 0
     for sentence in both(list(rows), torch.Generator().manual_seed(0)):
         targets = list(dict.fromkeys(context.target for context in sentence.contexts))
@@ -336,13 +311,13 @@ def test_markers_give_way_to_names(lessons):
 
 
 def test_a_kind_that_is_left_out_is_in_no_sentence_and_a_wrong_name_is_an_error(recipe, capsys):
-    kinds = recipe["absa_any_kinds"]
+    kinds = recipe("absa_any_kinds")
     every = {thing.kind for thing in kinds.Kinds().things}
     assert {thing.kind for thing in kinds.Kinds(without={"bakery", "bar"}).things} == every - {
         "bakery",
         "bar",
     }
-    any_review, left_out = recipe["absa_any"], recipe["absa_any_left_out"]
+    any_review, left_out = recipe("absa_any"), recipe("absa_any_left_out")
     needed = ["--data", "x", "--start", "x", "--out", "x"]
     for name, (source, of_kind, _) in left_out.LEFT_OUT.items():
         chosen = any_review.parsed(
@@ -359,7 +334,7 @@ def test_a_kind_that_is_left_out_is_in_no_sentence_and_a_wrong_name_is_an_error(
 
 def test_several_told_sentences_are_one_review(recipe, lists):
     """At most so many; what one praises and another blames is torn; what none judges is asked, too."""
-    told = recipe["absa_any_told"]
+    told = recipe("absa_any_told")
     teller = told.Teller(told.read_told(), [], *lists)
     some = [one for one in teller.told if one.kind != "person"][::400]
     torn = silent = 0
@@ -386,13 +361,13 @@ def test_several_told_sentences_are_one_review(recipe, lists):
     ],
 )
 def test_what_two_sentences_say_of_one_aspect(recipe, one, other, both):
-    unknown = recipe["absa_any_lessons"].UNKNOWN
-    assert recipe["absa_any_told"]._torn(one, other) == (unknown if both == "?" else both)
+    unknown = recipe("absa_any_lessons").UNKNOWN
+    assert recipe("absa_any_told")._torn(one, other) == (unknown if both == "?" else both)
 
 
 def test_reviews_of_one_source_in_one_text(recipe, lists):
     """What one of them judges is asked, and what none of them does; another source's categories are not."""
-    module = recipe["absa_any_lessons"]
+    module = recipe("absa_any_lessons")
     sources = {"first.jsonl": ("food", "service"), "second.jsonl": ("price", "location")}
     reviews = [
         Review(
@@ -420,7 +395,7 @@ def test_reviews_of_one_source_in_one_text(recipe, lists):
 
 def test_whole_reviews(recipe):
     """Every tenth chooses and is trained on never; each has both kinds of answers, and what it does not judge."""
-    long = recipe["absa_any_long"]
+    long = recipe("absa_any_long")
     for name in (*long.FILES, long.SHORT_TEXTS):
         reviews = long.read_long(name)
         assert len(reviews) > 90
@@ -439,7 +414,7 @@ def test_whole_reviews(recipe):
 
 def test_districts_get_other_names(recipe):
     """In half of the draws; the question follows the text."""
-    reviews = recipe["absa_any_long"].read_long("districts.jsonl")
+    reviews = recipe("absa_any_long").read_long("districts.jsonl")
     renamed = 0
     for number, one in enumerate(reviews):
         drawn = one.drawn(Random(number))
@@ -452,7 +427,7 @@ def test_districts_get_other_names(recipe):
 def test_two_things_swap_names(recipe):
     """In half of the draws of a short text, and the answers with them; never where "she" would be somebody else."""
     swapped = 0
-    able = [one for one in recipe["absa_any_long"].read_long("short.jsonl") if one.swaps]
+    able = [one for one in recipe("absa_any_long").read_long("short.jsonl") if one.swaps]
     for number, one in enumerate(able):
         drawn = one.drawn(Random(number))
         first, second = dict.fromkeys(context.target for context in one.said)
@@ -468,8 +443,8 @@ def test_two_things_swap_names(recipe):
         assert answers == one.said
     assert len(able) > 90
     assert 0.4 < swapped / len(able) < 0.6
-    assert not recipe["absa_any_long"]._swaps("Dr Lund listens, Dr Moe never does.", ["Dr Lund", "Dr Moe"])
-    assert not recipe["absa_any_long"]._swaps("The Aro is quiet, the Aro 2 is not.", ["Aro", "Aro 2"])
+    assert not recipe("absa_any_long")._swaps("Dr Lund listens, Dr Moe never does.", ["Dr Lund", "Dr Moe"])
+    assert not recipe("absa_any_long")._swaps("The Aro is quiet, the Aro 2 is not.", ["Aro", "Aro 2"])
 
 
 def texts_of(path):
@@ -491,7 +466,7 @@ def test_texts_for_training_share_nothing_with_those_that_measure_and_choose(rec
     ]
     assert len(paths) > 10
     known = set().union(*map(runs, set().union(*map(texts_of, paths))))
-    long = recipe["absa_any_long"]
+    long = recipe("absa_any_long")
     texts = [one.text for name in (*long.FILES, long.SHORT_TEXTS) for one in long.read_long(name)]
     assert not [text[:50] for text in texts if runs(text) & known]
 

@@ -1,8 +1,6 @@
 """What the recipes of ``absa`` choose by is neither trained on nor measured; what they kept is of the same settings."""
 
-import importlib
 import json
-import sys
 from argparse import Namespace
 from pathlib import Path
 
@@ -12,18 +10,6 @@ from weft.absa.read.quadruples import read_mabsa
 from weft.absa.read.reviews import Review
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("absa_any_sources", "absa_any_terms", "absa_jobs", "absa_small", "kept")
-
-
-@pytest.fixture(scope="module")
-def recipe():
-    sys.path.insert(0, str(ROOT / "recipes"))
-    try:
-        yield {name: importlib.import_module(name) for name in NAMES}
-    finally:
-        sys.path.remove(str(ROOT / "recipes"))
-        for name in NAMES:
-            sys.modules.pop(name, None)
 
 
 def letters(reviews, plain):
@@ -31,7 +17,7 @@ def letters(reviews, plain):
 
 
 def test_what_chooses_is_neither_trained_on_nor_measured(recipe, data):
-    sources = recipe["absa_any_sources"]
+    sources = recipe("absa_any_sources")
     trained = letters((r for source in sources.sources(data) for r in source.reviews), sources.plain)
     paths = (data / "absa/mabsa").glob("*-dev.txt")
     measured = letters((r for path in paths for r in read_mabsa(path).reviews), sources.plain)
@@ -39,7 +25,7 @@ def test_what_chooses_is_neither_trained_on_nor_measured(recipe, data):
     held = sources.held_out(data)
     assert len(held) == 71
     assert letters(held, sources.plain).isdisjoint(trained | measured)
-    parts = recipe["absa_any_terms"].choosing(data, {"t-shirts"})
+    parts = recipe("absa_any_terms").choosing(data, {"t-shirts"})
     assert list(parts) == ["t-shirts", "mams", "laptops", "restaurants", "written"]
     for name, reviews in parts.items():
         assert len(reviews) > 100
@@ -47,11 +33,11 @@ def test_what_chooses_is_neither_trained_on_nor_measured(recipe, data):
         used = measured if name == "t-shirts" else trained | measured
         assert letters(reviews, sources.plain).isdisjoint(used), name
     # Shirts are a part only where no tagger was trained on them.
-    assert "t-shirts" not in recipe["absa_any_terms"].choosing(data, set())
+    assert "t-shirts" not in recipe("absa_any_terms").choosing(data, set())
 
 
 def test_texts_are_compared_by_their_letters(recipe, monkeypatch):
-    sources = recipe["absa_any_sources"]
+    sources = recipe("absa_any_sources")
     monkeypatch.setattr(sources, "measured_texts", lambda _: frozenset({sources.plain("It 's fine .")}))
     kept = sources.not_measured([Review("it's fine.", (), "x"), Review("it is fine.", (), "x")], Path())
     assert [review.text for review in kept] == ["it is fine."]
@@ -59,7 +45,7 @@ def test_texts_are_compared_by_their_letters(recipe, monkeypatch):
 
 def test_no_two_plans_give_two_jobs_one_name(recipe):
     """Where two plans share a name, a result of one would count for the other."""
-    jobs = recipe["absa_jobs"]
+    jobs = recipe("absa_jobs")
     plans = (jobs.screening(), jobs.table(jobs.ABSA), jobs.shipped(jobs.ABSA), jobs.longer(jobs.ABSA))
     plans = (*plans, jobs.equal(jobs.ABSA), jobs.semeval(jobs.ABSA), jobs.holdout(jobs.ABSA))
     by_key: dict[str, object] = {}
@@ -69,7 +55,7 @@ def test_no_two_plans_give_two_jobs_one_name(recipe):
 
 
 def test_a_result_counts_for_the_same_job_alone(recipe, tmp_path):
-    small, jobs = recipe["absa_small"], recipe["absa_jobs"]
+    small, jobs = recipe("absa_small"), recipe("absa_jobs")
     first, other = jobs.screening()[:2]
     path = tmp_path / "results.jsonl"
     whole = {"quick": False, "start": "a"}
@@ -90,7 +76,7 @@ def test_a_result_counts_for_the_same_job_alone(recipe, tmp_path):
 
 
 def test_what_was_kept_is_of_the_same_settings(recipe, tmp_path):
-    kept = recipe["kept"]
+    kept = recipe("kept")
     given = Namespace(out=tmp_path, threads=1, steps=4, start=tmp_path / "m", run=print)
     settings = kept.settings_of(given)
     assert settings == {"steps": 4, "start": str(tmp_path / "m")}
@@ -106,7 +92,7 @@ def test_what_was_kept_is_of_the_same_settings(recipe, tmp_path):
 
 
 def test_a_model_that_settings_name_counts_by_what_it_holds(recipe, tmp_path):
-    kept, model = recipe["kept"], tmp_path / "model"
+    kept, model = recipe("kept"), tmp_path / "model"
     model.mkdir()
     (model / "config.json").write_text("{}", encoding="utf-8")
     given = Namespace(out=tmp_path / "out", threads=1, run=print, data=ROOT, begin=str(model))

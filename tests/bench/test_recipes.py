@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,18 +18,6 @@ from torch import nn
 pytest.importorskip("lief")
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("kept", "summary", "base_start", "bcsd_controls", "bcsd_operations", "bcsd_operations_graph")
-
-
-@pytest.fixture(scope="module")
-def recipe() -> Iterator[Callable[[str], ModuleType]]:
-    sys.path.insert(0, str(ROOT / "recipes"))
-    try:
-        yield importlib.import_module
-    finally:
-        sys.path.remove(str(ROOT / "recipes"))
-        for name in NAMES:
-            sys.modules.pop(name, None)
 
 
 def summary(recipe: Any, folder: Path, records: list[Any], capsys: Any, *options: str) -> list[str]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator
-from importlib import import_module
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -23,13 +21,6 @@ from weft.kg.represent.sampling import Sampler, SamplingConfig
 from weft.train import TrainConfig
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def recipe() -> Iterator[Callable[[str], ModuleType]]:
-    sys.path.insert(0, str(ROOT / "recipes"))
-    yield import_module
-    sys.path.remove(str(ROOT / "recipes"))
 
 
 def test_a_distribution_is_left_out_by_what_it_is_imported_as(

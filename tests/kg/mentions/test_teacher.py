@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from importlib import import_module
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -26,10 +24,8 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
-def recipe() -> Iterator[ModuleType]:
-    sys.path.insert(0, str(ROOT / "recipes"))
-    yield import_module("kg_text_teacher")
-    sys.path.remove(str(ROOT / "recipes"))
+def teaching(recipe: Callable[[str], ModuleType]) -> ModuleType:
+    return recipe("kg_text_teacher")
 
 
 @pytest.fixture(scope="module")
@@ -41,36 +37,36 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> TextDataset:
 
 
 def test_mentions_are_learnt_from_probabilities(
-    recipe: ModuleType, dataset: TextDataset, tmp_path: Path
+    teaching: ModuleType, dataset: TextDataset, tmp_path: Path
 ) -> None:
     torch.manual_seed(0)
     sizes = {"hidden_size": 32, "layers": 2, "heads": 2, "pair_size": 16}
     model = from_scratch(dataset, **sizes, shared_layers=1, mention_layers=1)
     passages = dataset.passages_of("train")
-    targets = recipe.given_probabilities(passages, number_of_tags(len(dataset.types) - 1))
+    targets = teaching.given_probabilities(passages, number_of_tags(len(dataset.types) - 1))
     assert all(torch.equal(item.sum(dim=1), torch.ones(len(item)).half()) for item in targets)
     config = TrainConfig(steps=100, batch_size=2, learning_rate=1e-2, restore_best=False)
-    recipe.learn_tags(Tagger(model), passages, targets, config, tmp_path)
+    teaching.learn_tags(Tagger(model), passages, targets, config, tmp_path)
     valid = dataset.passages_of("valid")
     assert score_mentions(find_spans(model, valid), valid, dataset.types[1:]).typed_f1 > 0.8
-    bare = recipe.bare_passages(dataset, [])
+    bare = teaching.bare_passages(dataset, [])
     assert bare == []
 
 
-def test_a_teacher_reads_the_same_words_by_ids_of_its_own(recipe: ModuleType) -> None:
+def test_a_teacher_reads_the_same_words_by_ids_of_its_own(teaching: ModuleType) -> None:
     def words(*names: str) -> Tokenizer:
         return Tokenizer(WordPiece({name: number for number, name in enumerate(names)}, unk_token="[UNK]"))
 
     ours = words("<pad>", "[UNK]", "[CLS]", "[SEP]", "<tail>", "river", "##s")
     mpnet = words("<s>", "<pad>", "</s>", "##s", "[UNK]", "[CLS]", "river")
-    assert recipe.ids_of(ours, mpnet).tolist() == [1, 4, 0, 2, 4, 6, 3]
+    assert teaching.ids_of(ours, mpnet).tolist() == [1, 4, 0, 2, 4, 6, 3]
     bert = words("[UNK]", "river", "[CLS]", "[SEP]", "##s", "<pad>")
-    assert recipe.ids_of(ours, bert).tolist() == [5, 0, 2, 3, 0, 1, 4]
+    assert teaching.ids_of(ours, bert).tolist() == [5, 0, 2, 3, 0, 1, 4]
 
 
-def test_short_texts_count_together(recipe: ModuleType) -> None:
+def test_short_texts_count_together(teaching: ModuleType) -> None:
     lengths = [300, *([60] * 9), 200, 20]
-    groups = recipe._grouped(lengths)
+    groups = teaching._grouped(lengths)
     assert sorted(number for group in groups for number in group) == list(range(len(lengths)))
     assert [sorted(lengths[number] for number in group) for group in groups] == [
         [20, 60, 60, 60],

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterator
-from importlib import import_module
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -32,16 +30,14 @@ In [1999|T1] [Roth|P1] moved to [Berlin|L2].
 
 
 @pytest.fixture(scope="module")
-def recipe() -> Iterator[ModuleType]:
-    sys.path.insert(0, str(ROOT / "recipes"))
-    yield import_module("kg_text_written")
-    sys.path.remove(str(ROOT / "recipes"))
+def written(recipe: Callable[[str], ModuleType]) -> ModuleType:
+    return recipe("kg_text_written")
 
 
-def test_marks_become_mentions_and_lines_facts(recipe: ModuleType, tmp_path: Path) -> None:
+def test_marks_become_mentions_and_lines_facts(written: ModuleType, tmp_path: Path) -> None:
     path = tmp_path / "written.txt"
     path.write_text(BLOCKS, encoding="utf-8")
-    first, second = recipe.read_written(path)
+    first, second = written.read_written(path)
     assert first.text == "Anna Roth of Lund leads Roth AB.\n\nIn 1999 Roth moved to Berlin."
     names = [(first.text[m.start : m.end], m.entity, m.name, m.type) for m in first.mentions]
     assert names[0] == ("Anna Roth", 0, "Anna Roth", "PER")
@@ -49,30 +45,32 @@ def test_marks_become_mentions_and_lines_facts(recipe: ModuleType, tmp_path: Pat
     assert [kind for _, _, _, kind in names] == ["PER", "LOC", "ORG", "TIME", "PER", "LOC"]
     # What may be read or not counts as read, with what follows from it; or it is left out.
     assert {fact.relation for fact in first.facts} == {"employer", "residence", "headquarters", "located_in"}
-    bare = recipe.read_written(path, open_ones=False)[0]
+    bare = written.read_written(path, open_ones=False)[0]
     assert {fact.relation for fact in bare.facts} == {"employer", "residence"}
     assert {(fact.head, fact.tail) for fact in second.facts} == {(0, 1), (1, 0)}
 
 
-def test_the_texts_are_in_the_schema_and_nothing_is_trained_on_that_chooses(recipe: ModuleType) -> None:
-    every: list[TextDocument] = recipe.read_written()
+def test_the_texts_are_in_the_schema_and_nothing_is_trained_on_that_chooses(written: ModuleType) -> None:
+    every: list[TextDocument] = written.read_written()
     relations = set(Schema.load(find_model("kg", "kg-text-small") / "schema.json").names)
     stated = {fact.relation for text in every for fact in text.facts}
     assert stated <= relations
     assert len(stated) > 80
     assert all(text.mentions and "[" not in text.text and "|" not in text.text for text in every)
-    parts = [{text.id for text in part()} for part in (recipe.trained_on, recipe.choosing, recipe.measuring)]
+    parts = [
+        {text.id for text in part()} for part in (written.trained_on, written.choosing, written.measuring)
+    ]
     assert sum(map(len, parts)) == len(every)
     assert set.union(*parts) == {text.id for text in every}
     assert min(map(len, parts)) > 20
 
 
-def test_no_text_shares_six_words_with_those_that_are_asked(recipe: ModuleType) -> None:
+def test_no_text_shares_six_words_with_those_that_are_asked(written: ModuleType) -> None:
     asked: set[tuple[str, ...]] = set()
     for name in ("other_texts/texts.yaml", "plain_texts/claim.yaml", "plain_texts/choice.yaml"):
         for record in yaml.safe_load((ROOT / "examples/kg" / name).read_text(encoding="utf-8")):
             asked |= _grams(record["text"])
-    for text in recipe.read_written():
+    for text in written.read_written():
         assert asked.isdisjoint(_grams(text.text)), text.text
 
 
