@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.kg.storage.conftest import SCHEMA, evidence, put
 
 from weft.cli.main import main
 from weft.errors import InputError, LimitError
-from weft.kg.storage.query.sparql import answer, ask, locate_index, open_index
+from weft.kg.storage.graph import Graph
+from weft.kg.storage.query.sparql import answer, ask, build_index, locate_index, open_index
+from weft.kg.storage.writer import create_store, open_writer
 
 
 class Listener:
@@ -192,3 +196,38 @@ def test_an_empty_answer_names_the_relations_that_the_store_lacks(
 def test_no_other_answer_is_told_so(query: str, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["kg", "query", str(store), query]) == 0
     assert capsys.readouterr().err == ""
+
+
+def _two_sentences(folder: Path) -> Path:
+    """One head at one place, whose second fact has its tail in another sentence."""
+    create_store(folder, SCHEMA)
+    near, far = evidence("Ada", "knows", "Bo"), evidence("Ada", "knows", "Cy")
+    with open_writer(folder) as writer:
+        put(writer, "one", near, far._replace(sentence="Ada knows Bo. … Cy knows her."))
+        writer.finish()
+    return folder
+
+
+def test_each_fact_has_its_own_sentence_at_one_place(tmp_path: Path) -> None:
+    query = """SELECT ?tail ?sentence { ?a rdf:object [ rdfs:label ?tail ] ;
+               weft:source [ weft:start 0 ; weft:sentence ?sentence ] } ORDER BY ?tail"""
+    store = _two_sentences(tmp_path / "store")
+    with open_index(store) as index:
+        found = [tuple(term.value for term in row if term is not None) for row in ask(index, query).rows]
+    graph = Graph.load(store)
+    assert found == [
+        (fact.tail, place.sentence) for fact in graph.facts() for place in graph.places(fact.row)
+    ]
+    assert found == [("Bo", "Ada knows Bo."), ("Cy", "Ada knows Bo. … Cy knows her.")]
+
+
+def test_an_index_of_other_statements_is_built_anew(store: Path) -> None:
+    with locate_index(store) as place:
+        generation = place.name.partition("-")[0]
+        build_index(Graph.load(store), place.parent / generation)
+        (place.parent / f"{generation}-stated").mkdir()
+    # As older versions named them: they had other statements.
+    shutil.rmtree(place)
+    with locate_index(store) as place, locate_index(store, "inferred") as other:
+        assert sorted(path.name for path in place.parent.iterdir()) == sorted([place.name, other.name])
+        assert place.name != generation

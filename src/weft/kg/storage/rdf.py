@@ -8,13 +8,14 @@
                                                                        relation that it was asked for by its words
     entity  weft:kind  "class" .                                       where it is known
     entity  weft:value  "1999-05-12"^^xsd:date .                       of a date or an amount; weft:unit beside it
-    assertion  weft:source  <urn:weft:document:…#char=10,20> .         each place that states it
+    assertion  weft:source  <urn:weft:document:…#char=10,20;sentence=1f0c9a2b> .   each place that states it
     place  weft:document | weft:start | weft:end | weft:line | weft:sentence  … .
     document  weft:model | weft:sha256  "…" .
     assertion  weft:combinedBy  "name" .                               an endpoint's model, where one combined the tail
 
 An assertion node, and not RDF-star: patterns over quoted triples cost seconds where these cost milliseconds.
-A place is named by its document and the character range of RFC 5147.
+A place is named by its document, the character range of RFC 5147 and a hash of its sentence: what stands at one range
+depends on the fact, for a fact whose tail is named elsewhere has both sentences.
 """
 
 from __future__ import annotations
@@ -45,9 +46,13 @@ PREFIXES = {
     "xsd": XSD,
 }
 """Prefixes that every query may use and every Turtle file declares."""
+VERSION = 2
+"""Of what is written for a graph: an index of another one is built anew."""
 _BLOCK = 50_000
 _DIGEST = 10
 """Bytes of a fact's hash."""
+_SENTENCE_DIGEST = 4
+"""Bytes of a sentence's hash: it tells apart what stands at one range."""
 
 
 def iri(space: str, name: str) -> str:
@@ -139,13 +144,13 @@ def _places(graph: Graph, nodes: pa.StringArray) -> Iterator[bytes]:
 
 def _numbered(evidence: pa.Table) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """A number for the place of each row, and whether it is the first row of its place."""
-    encoded = evidence["document"].combine_chunks().dictionary_encode()
-    document = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     span = evidence["start"].to_numpy().astype(np.int64) << 32 | evidence["end"].to_numpy()
-    _, spans = np.unique(span, return_inverse=True)
-    key = document * (len(span) + 1) + spans
-    _, place = np.unique(key, return_inverse=True)
-    return place, _first_of(key)
+    _, place = np.unique(span, return_inverse=True)
+    for name in ("document", "sentence"):
+        encoded = evidence[name].combine_chunks().dictionary_encode()
+        code = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        _, place = np.unique(code * (len(span) + 1) + place, return_inverse=True)
+    return place, _first_of(place)
 
 
 def _first_of(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -158,7 +163,15 @@ def _place_nodes(evidence: pa.Table) -> pa.StringArray:
     document = _iris(evidence["document"], DOCUMENT)
     bare = pc.call_function("utf8_slice_codeunits", [document], pc.SliceOptions(0, -1))
     start, end = (evidence[name].cast(pa.string()) for name in ("start", "end"))
-    return _concat(bare, "#char=", start, ",", end, ">")
+    sentence = evidence["sentence"].combine_chunks().dictionary_encode()
+    hashes = pa.array(
+        [
+            hashlib.blake2b(text.encode(), digest_size=_SENTENCE_DIGEST).hexdigest()
+            for text in sentence.dictionary.to_pylist()
+        ],
+        pa.string(),
+    ).take(sentence.indices)
+    return _concat(bare, "#char=", start, ",", end, ";sentence=", hashes, ">")
 
 
 def _described(evidence: pa.Table, place: pa.StringArray) -> bytes:

@@ -19,7 +19,7 @@ from weft.kg.storage.graph import Graph
 from weft.kg.storage.layout import Only
 from weft.kg.storage.manifest import read_manifest
 from weft.kg.storage.query.diagnosis import diagnose, dots_escaped, words
-from weft.kg.storage.rdf import PREFIXES, ntriples
+from weft.kg.storage.rdf import PREFIXES, VERSION, ntriples
 from weft.platform.files import make_folder, replaced_folder, writing_to
 from weft.platform.processes import Limits, run_bounded, told
 
@@ -29,6 +29,7 @@ except ImportError as error:
     raise MissingExtraError("pyoxigraph", "kg") from error
 
 _FOLDER = "index"
+_VERSION = f"-rdf{VERSION}"
 _POSITION = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
 _DEEPEST = 100
 """Most open brackets of a query: the parser calls itself for each, and its stack has an end."""
@@ -88,7 +89,7 @@ def locate_index(folder: Path, only: Only | None = None) -> Iterator[Path]:
         StoreError: No store, or a damaged one, or no room for the index.
     """
     manifest = read_manifest(folder)
-    ending = f"-{only}" if only else ""
+    ending = f"{_VERSION}-{only}" if only else _VERSION
     index = folder / _FOLDER / f"{manifest.generation}{ending}"
     if not index.is_dir():
         graph = Graph.load(folder, only)
@@ -273,7 +274,13 @@ def _install(graph: Graph, index: Path) -> None:
     except OutputError:
         if not index.is_dir():
             raise
+    current = f"{graph.manifest.generation}{_VERSION}-"
     for old in index.parent.iterdir():
         number = old.name.partition("-")[0]
-        if number.isdigit() and int(number) < graph.manifest.generation:
+        # What is newer is another reader's; of this state, other versions of the statements are old.
+        if (
+            number.isdigit()
+            and int(number) <= graph.manifest.generation
+            and not f"{old.name}-".startswith(current)
+        ):
             shutil.rmtree(old, ignore_errors=True)
