@@ -202,6 +202,22 @@ def test_a_heat_map_shows_text_as_text(make):
     assert "LOCATION1 / safety" in page
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("good 👍 … rent", ["good", "👍", "…", "rent"]),
+        ("good½ and straße , bad", ["good½", "and", "straße", ",", "bad"]),
+        ("not&#39;s &frac12;", ["not", "&#39;", "s", "&frac12;"]),
+    ],
+)
+def test_what_is_read_as_several_tokens_is_shown_once(make, text, words):
+    found = explain(make(), text, "price", method="gradient")
+    assert [word.text for word in found.words] == words
+    assert all(text[word.start : word.end] == word.text for word in found.words)
+    batch = make().represent([Sentence(text, (Context("price"),))])
+    assert batch.input_ids.shape[1] - 2 > len(words)
+
+
 def test_explanations_of_long_and_odd_texts(make):
     asker = make()
     assert 0 < len(explain(asker, "quiet " * 100, "price").words) <= asker.config.options.max_length - 2

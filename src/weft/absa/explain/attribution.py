@@ -249,16 +249,17 @@ def _seen(model: AnyModel, batch: Questions | Pairs, method: Method) -> Tensor:
 
 
 def _words(text: str, offsets: Sequence[tuple[int, int]], scores: Sequence[float]) -> list[Word]:
-    """Tokens that touch are pieces of one word, unless a sign stands between letters."""
+    """Tokens that touch are pieces of one word, unless a sign stands between letters; tokens of one character, too."""
     words: list[Word] = []
     for (start, end), score in zip(offsets, scores, strict=False):
         if end <= start:
             continue
         last = words[-1] if words else None
-        joined = (
-            last is not None and last.end == start and text[start - 1].isalnum() and text[start].isalnum()
-        )
-        if last is not None and joined:
+        if last is not None and (
+            # What is written for a character can be several tokens: the words of an emoji, the dots of an ellipsis.
+            start < last.end or (last.end == start and text[start - 1].isalnum() and text[start].isalnum())
+        ):
+            end = max(end, last.end)
             words[-1] = Word(text[last.start : end], last.start, end, last.score + score)
         else:
             words.append(Word(text[start:end], start, end, score))
