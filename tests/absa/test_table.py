@@ -169,6 +169,18 @@ def test_a_damaged_page_ends_a_parquet_file(tmp_path):
     assert all(row.problem is None for row in rows[:-1])
 
 
+def test_parquet_text_that_is_not_utf8_spoils_its_own_row(tmp_path):
+    path = tmp_path / "t.parquet"
+    kept = pyarrow.py_buffer(b"\0\0\0\0\2\0\0\0\4\0\0\0\7\0\0\0")
+    texts = pyarrow.Array.from_buffers(pyarrow.string(), 3, [None, kept, pyarrow.py_buffer(b"ok\xff\xfeyes")])
+    pyarrow.parquet.write_table(pyarrow.table({"text": texts, "n": [1, 2, 3]}), path, row_group_size=2)
+    assert list(read_rows(str(path), ["text", "n"])) == [
+        TableRow(1, {"text": "ok", "n": 1}),
+        TableRow(2, {}, "column 'text' is not UTF-8"),
+        TableRow(3, {"text": "yes", "n": 3}),
+    ]
+
+
 def test_formats():
     assert format_of("A.CSV") == "csv"
     with pytest.raises(ConfigError, match="by its suffix"):
@@ -206,6 +218,42 @@ def test_fields_between_semicolons_or_tabs(tmp_path, name, content, cells):
     file = tmp_path / name
     file.write_text(content, encoding="utf-8")
     assert list(read_rows(str(file), ["text"])) == [TableRow(1, cells)]
+
+
+def test_a_header_may_have_line_breaks(tmp_path):
+    file = tmp_path / "t.csv"
+    for mark in (",", ";", "\t"):
+        lines = [["id", '"Your review\n(required)"', "text"], ["short"], ["1", '"x\ny"', "good"]]
+        file.write_text("".join(mark.join(line) + "\n" for line in lines), encoding="utf-8")
+        rows = list(read_rows(str(file), ["text"]))
+        assert [row.number for row in rows] == [1, 2]
+        assert rows[0].problem is not None
+        assert rows[1].cells == {"id": "1", "Your review\n(required)": "x\ny", "text": "good"}
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".jsonl", ".csv"])
+def test_a_line_that_is_too_long_spoils_no_other_row(tmp_path, monkeypatch, suffix):
+    monkeypatch.setattr("weft.absa.read.table.LINE_CHARACTERS", 64)
+    long = "x" * 64 * 3
+    texts = ["first", long, "x" * 50, long, long[:-1], "last"]
+    lines = [json.dumps({"text": text}) if suffix == ".jsonl" else text for text in texts]
+    file = tmp_path / f"t{suffix}"
+    file.write_text(("text\n" if suffix == ".csv" else "") + "\n".join(lines), encoding="utf-8")
+    rows = list(read_rows(str(file), ["text"]))
+    assert [(row.number, row.cells.get("text")) for row in rows] == [
+        (n, None if len(text) > 64 else text) for n, text in enumerate(texts, start=1)
+    ]
+    what = "field larger than field limit" if suffix == ".csv" else "is longer than 16,777,216 characters"
+    assert all(what in str(row.problem) for row in rows if not row.cells)
+
+
+def test_a_long_line_of_fields_is_no_row(tmp_path, monkeypatch):
+    """Nor where what is read of it has as many fields as the header."""
+    monkeypatch.setattr("weft.absa.read.table.LINE_CHARACTERS", 64)
+    file = tmp_path / "t.csv"
+    file.write_text("a,text\n1," + "x" * 100 + '\n2,"y\n' + "z" * 100 + '"\n3,fine\n', encoding="utf-8")
+    rows = list(read_rows(str(file), ["text"]))
+    assert [row.cells.get("text") for row in rows] == [None, None, "fine"]
 
 
 def test_an_open_quote_says_which_lines_it_swallowed_and_rows_behind_it_keep_their_numbers(tmp_path):

@@ -13,14 +13,21 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Literal, Self
 
 from weft.errors import ConfigError, InputError, MissingExtraError, counted
 from weft.platform.files import replaced, writer
-from weft.platform.reading import bounded, csv_reader, open_input, parse_json, text_stream
+from weft.platform.reading import (
+    FIELD_CHARACTERS,
+    LINE_CHARACTERS,
+    csv_reader,
+    open_input,
+    parse_json,
+    text_stream,
+)
 from weft.platform.spreadsheet import write_rows
 
 Format = Literal["csv", "jsonl", "parquet", "lines"]
@@ -38,6 +45,9 @@ _PARQUET_BATCH = 1024
 _SEPARATORS = (",", ";", "\t")
 """Between the fields of a CSV file, in the order of trial: programs set to other languages than English write
 semicolons."""
+_TOO_LONG = f"is longer than {LINE_CHARACTERS:,} characters"
+_NO_FIELD = "x" * (FIELD_CHARACTERS + 1) + "\n"
+"""What the reader of CSV refuses, inside quotes and outside."""
 _UTF16 = ("\udcff\udcfe", "\udcfe\udcff")
 """The first two bytes of UTF-16, as they come through ``surrogateescape``."""
 
@@ -113,14 +123,28 @@ def _rows(path: str, columns: Sequence[str], form: Format | None) -> Iterator[Ta
         )
     # A byte that is not UTF-8 becomes a lone surrogate, so that it spoils its own row and no other.
     with text_stream(path, errors="surrogateescape", newline="") as opened:
-        stream = _not_utf16(bounded(opened, path), path)
+        stream = _not_utf16(_lines(opened), path)
         if chosen == "csv":
             rows = _csv(stream, path, columns, ("\t",) if path.lower().endswith(".tsv") else _SEPARATORS)
         elif chosen == "jsonl":
             rows = _jsonl(stream, columns)
         else:
-            rows = (TableRow(n, {TEXT: line.rstrip("\r\n")}) for n, line in enumerate(stream, start=1))
+            rows = map(_plain, count(1), stream)
         yield from map(_utf8, rows)
+
+
+def _lines(stream: IO[str]) -> Iterator[str]:
+    """Of a line that is too long, one character too many stands for the whole, so that it spoils no other row."""
+    while line := stream.readline(LINE_CHARACTERS + 1):
+        yield line
+        while len(line) > LINE_CHARACTERS and not line.endswith("\n"):
+            line = stream.readline(LINE_CHARACTERS + 1)
+
+
+def _plain(number: int, line: str) -> TableRow:
+    if len(line) > LINE_CHARACTERS:
+        return TableRow(number, {}, _TOO_LONG)
+    return TableRow(number, {TEXT: line.rstrip("\r\n")})
 
 
 def _not_utf16(lines: Iterator[str], path: str) -> Iterator[str]:
@@ -153,8 +177,11 @@ def _require(header: Sequence[str], columns: Sequence[str], path: str) -> None:
 def _csv(
     stream: Iterator[str], path: str, columns: Sequence[str], separators: Sequence[str]
 ) -> Iterator[TableRow]:
-    first = next(stream, "")
-    reader = csv_reader(chain([first], stream), _separator(first, columns, separators))
+    # Before the reader sees it: a line that was cut would pass for a row.
+    stream = (_NO_FIELD if len(line) > LINE_CHARACTERS else line for line in stream)
+    taken = list[str]()
+    separator = _separator(taken, stream, columns, separators)
+    reader = csv_reader(chain(taken, stream), separator)
     try:
         header = next(reader, [])
     except csv.Error as error:
@@ -190,12 +217,23 @@ def _csv(
         number += lost
 
 
-def _separator(line: str, columns: Sequence[str], separators: Sequence[str]) -> str:
-    """The first one by which the header's line has the most of the columns; of none the one with the most fields."""
+def _separator(
+    taken: list[str], stream: Iterator[str], columns: Sequence[str], separators: Sequence[str]
+) -> str:
+    """The first one by which the header has the most of the columns; of none the one with the most fields.
+
+    The lines that were looked at are put into ``taken``: a header may have quoted line breaks.
+    """
+
+    def again() -> Iterator[str]:
+        yield from taken
+        for line in stream:
+            taken.append(line)
+            yield line
 
     def worth(separator: str) -> tuple[int, int]:
         try:
-            header = next(csv_reader([line], separator), [])
+            header = next(csv_reader(again(), separator), [])
         except csv.Error:
             return 0, 0
         found = sum(column in header for column in columns)
@@ -207,6 +245,9 @@ def _separator(line: str, columns: Sequence[str], separators: Sequence[str]) -> 
 def _jsonl(stream: Iterator[str], columns: Sequence[str]) -> Iterator[TableRow]:
     for number, line in enumerate(stream, start=1):
         if not line.strip():
+            continue
+        if len(line) > LINE_CHARACTERS:
+            yield TableRow(number, {}, _TOO_LONG)
             continue
         try:
             cells = parse_json(line, "")
@@ -239,13 +280,33 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
         number = 0
         try:
             for batch in source.iter_batches(batch_size=_PARQUET_BATCH, columns=list(columns)):
-                for cells in batch.to_pylist():
+                for cells, problem in _cells(batch):
                     number += 1
-                    yield TableRow(number, cells)
+                    yield TableRow(number, cells, problem)
         except (OSError, pyarrow.ArrowException) as error:
             # What lies behind a damaged page cannot be found; the rows before it were read.
             what = str(error).splitlines()[0]
             yield TableRow(number + 1, {}, f"the file is damaged from here on: {what}")
+
+
+def _cells(batch: Any) -> Iterator[tuple[dict[str, Any], str | None]]:
+    """The cells of each row, or what is wrong with it."""
+    try:
+        rows = batch.to_pylist()
+    except UnicodeDecodeError:
+        rows = None
+    if rows is not None:
+        yield from ((cells, None) for cells in rows)
+        return
+    for place in range(batch.num_rows):
+        cells = dict[str, Any]()
+        problem = None
+        for name in batch.schema.names:
+            try:
+                cells[name] = batch.column(name)[place].as_py()
+            except UnicodeDecodeError:
+                problem = f"column {name!r} is not UTF-8"
+        yield ({} if problem else cells), problem
 
 
 def _pyarrow_parquet() -> Any:
