@@ -192,3 +192,52 @@ def test_names_without_a_triple_are_entities(tmp_path: Path) -> None:
         "Aare",
         "New York",
     ]
+
+
+def test_a_head_may_begin_with_the_mark_of_a_remark(tmp_path: Path) -> None:
+    seeds, funnel = read(
+        tmp_path / "s.csv",
+        "#a seed\nhead,relation,tail,head_type\n#MeToo,sibling,Time's Up,\n# Bern,sibling,Basel\n#Bern,,\n",
+    )
+    assert stated(seeds) == {("#MeToo", "sibling", "Time's Up"), ("Time's Up", "sibling", "#MeToo")}
+    assert funnel.counts["seed lines that are remarks"] == 3
+    assert read(tmp_path / "t.csv", "#MeToo,sibling,Time's Up\n")[0].entities[0].name == "#MeToo"
+    assert read(tmp_path / "t.csv", '"# 1",sibling,Time\'s Up\n#"\n#\n')[0].entities[0].name == "# 1"
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("head,relation,tail,head_typ", "the column 'head_typ' is unknown (did you mean head_type?)"),
+        ("head,relation,tail,x", "the column 'x' is unknown (one of head, relation, tail, head_type, tail_"),
+        ("head,relation,tail,head", "the column 'head' stands twice"),
+    ],
+)
+def test_a_column_that_no_seed_has_is_told(tmp_path: Path, header: str, said: str) -> None:
+    _, funnel = read(tmp_path / "s.csv", f"{header}\nBern,capital_of,Switzerland,\n")
+    assert funnel.listed["seed lines that cannot be read"][0].startswith(f"s.csv:1: {said}")
+    assert funnel.failures == (2 if "twice" in said else 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            '{"head": "Bern", "predicate": "capital_of", "object": "Switzerland"}',
+            "has the unknown key 'predicate' (one of head, relation, tail,",
+        ),
+        ('{"head": "Aare", "head_typ": "river"}', "has the unknown key 'head_typ' (did you mean head_type?)"),
+        ('{"head": "Bern", "relation": 5, "tail": 7}', "has a 'relation' that is no string"),
+        ('{"head": "Aare", "head_type": ["river"]}', "has a 'head_type' that is no string"),
+        ('{"head": "Aa\\ud800re"}', "has a name with half a character"),
+        ('{"head": "Aare", "head_aliases": ["\\udc00"]}', "has a name with half a character"),
+        ('{"head": "Aare", "\\ud800": 1}', r"has the unknown key '\ud800'"),
+    ],
+)
+def test_a_line_of_json_that_says_something_else_is_told(tmp_path: Path, line: str, said: str) -> None:
+    seeds, funnel = read(tmp_path / "s.jsonl", f'{line}\n{{"head": "Elbe", "relation": null}}\n')
+    assert seeds.entities == [Entity("Elbe")]
+    (found,) = funnel.listed["seed lines that cannot be read"]
+    assert found.startswith("s.jsonl:1: ")
+    assert said in found
+    funnel.save(tmp_path / "build.json", {})

@@ -10,9 +10,12 @@ import networkx
 import pyarrow.parquet as pq
 import pytest
 import rdflib
+from tests.kg.storage.conftest import SCHEMA
 
 from weft.cli.main import main
 from weft.errors import ConfigError, InputError, OutputError
+from weft.kg.read.funnel import Funnel
+from weft.kg.read.seeds import read_seeds
 from weft.kg.storage.export import FORMATS, export
 from weft.kg.storage.graph import Graph
 from weft.kg.storage.rdf import ASSERTION, ENTITY, RELATION, TERM, iri, ntriples
@@ -125,6 +128,14 @@ def test_jsonl(graph: Graph, tmp_path: Path) -> None:
     assert {"document", "start", "end", "chunk", "model", "confidence", "sentence"} <= records[0]["evidence"][
         0
     ].keys()
+
+
+def test_jsonl_is_a_seed(graph: Graph, tmp_path: Path) -> None:
+    place = written(graph, "jsonl", tmp_path).rename(tmp_path / "seed.jsonl")
+    funnel = Funnel()
+    seeds = read_seeds([place], SCHEMA, funnel)
+    assert funnel.failures == 0
+    assert len(seeds.triples) == len(graph)
 
 
 def test_parquet(graph: Graph, tmp_path: Path) -> None:

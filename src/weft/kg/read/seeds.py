@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
+import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from weft.errors import InputError
 from weft.kg.read.funnel import Funnel
@@ -16,7 +17,11 @@ from weft.platform.files import write_json
 from weft.platform.reading import csv_reader, parse_json, read_text
 
 COLUMNS = ("head", "relation", "tail", "head_type", "tail_type", "head_aliases", "tail_aliases")
-_UNREADABLE = "seed lines that cannot be read"
+_PRINTED = frozenset(
+    ("confidence", "origin", "kinds", "values", "evidence", "document", "start", "end", "line", "sentence")
+)
+"""What weft itself writes beside a fact: it says nothing to a seed, and what was exported is one."""
+_UNREADABLE, _REMARKS = "seed lines that cannot be read", "seed lines that are remarks"
 
 
 class SeedTriple(NamedTuple):
@@ -75,7 +80,8 @@ def read_seeds(paths: Sequence[Path], schema: Schema, funnel: Funnel) -> Seeds:
     - ``.csv``, ``.tsv``: with a header of :data:`COLUMNS` (the first three are needed), or three columns
       without one; cells may be separated by semicolons, and
       aliases are by ``|``. A row with a head alone, or a line of JSON with one, adds
-      an entity without a fact.
+      an entity without a fact. A line that begins with ``#`` is a remark, but for a whole row whose head does
+      (``#MeToo``, without a space behind the mark); remarks are counted.
     - ``.jsonl``: an object in each line, with the same keys; aliases are a list.
     - ``.nt``: N-Triples; names, aliases and types from ``rdfs:label``, ``skos:prefLabel``,
       ``skos:altLabel`` and ``rdf:type``, else an IRI's last part.
@@ -159,7 +165,10 @@ def _csv_rows(text: str, name: str, delimiter: str, funnel: Funnel) -> Iterator[
     # A line is a row: a quote that is never closed costs one triple, not the rest of the file.
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
         where = f"{name}:{number}"
-        if not line.strip() or line.startswith("#"):
+        if not line.strip():
+            continue
+        if line.startswith("#") and not _has_mark_in_head(line, delimiter, header or COLUMNS[:3]):
+            funnel.counts[_REMARKS] += 1
             continue
         try:
             cells = [cell.strip() for cell in next(csv_reader([line], delimiter))]
@@ -169,6 +178,7 @@ def _csv_rows(text: str, name: str, delimiter: str, funnel: Funnel) -> Iterator[
         if header is None:
             header = cells if {"head", "relation", "tail"} <= set(cells) else COLUMNS[:3]
             if header is cells:
+                _check_header(cells, where, funnel)
                 continue
         values = dict(zip(header, cells, strict=False))
         if len(cells) > len(header) or not _is_row(values):
@@ -179,26 +189,73 @@ def _csv_rows(text: str, name: str, delimiter: str, funnel: Funnel) -> Iterator[
         )
 
 
+def _check_header(cells: Sequence[str], where: str, funnel: Funnel) -> None:
+    """List columns that no seed has: a name that is spelt wrongly would lose its column."""
+    for column in filter(None, dict.fromkeys(cells)):
+        if _unknown(column):
+            funnel.fail(_UNREADABLE, f"{where}: the column {column!r} is unknown ({_known(column)})")
+        elif cells.count(column) > 1:
+            funnel.fail(_UNREADABLE, f"{where}: the column {column!r} stands twice")
+
+
+def _has_mark_in_head(line: str, delimiter: str, header: Sequence[str]) -> bool:
+    """Whether a line that begins with the mark of a remark is a whole row of values, as of ``#MeToo``."""
+    try:
+        cells = [cell.strip() for cell in next(csv_reader([line], delimiter))]
+    except csv.Error:
+        return False
+    values = dict(zip(header, cells, strict=False))
+    whole = len(cells) <= len(header) and all(values.get(name) for name in COLUMNS[:3])
+    return whole and not line[1].isspace()
+
+
 def _json_rows(text: str, name: str, funnel: Funnel) -> Iterator[_Row]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         where = f"{name}:{number}"
         try:
-            record = parse_json(line, where)
+            row = _json_row(parse_json(line, where), line.strip()[:80], where)
         except InputError as error:
             funnel.fail(_UNREADABLE, str(error))
             continue
-        plain = record if isinstance(record, dict) else {}
-        values = {key: plain[key].strip() for key in COLUMNS[:5] if isinstance(plain.get(key), str)}
-        aliases = [plain.get(key, []) for key in COLUMNS[5:]]
-        if not all(map(_is_names, aliases)):
-            funnel.fail(_UNREADABLE, f"{where}: {line.strip()[:80]} has aliases that are no list of names")
-            continue
-        if not _is_row(values):
-            funnel.fail(_UNREADABLE, f"{where}: {line.strip()[:80]} is no head, relation and tail")
-            continue
-        yield _Row(where, values, tuple(aliases[0]), tuple(aliases[1]))
+        yield row
+
+
+def _json_row(record: Any, said: str, where: str) -> _Row:
+    """The row of a line of JSON.
+
+    Raises:
+        InputError: It is none, has another key, or a value that is no name.
+    """
+    plain: dict[str, Any] = record if isinstance(record, dict) else {}
+    values = {key: plain[key] for key in COLUMNS[:5] if plain.get(key) is not None}
+    aliases = [plain.get(key, []) for key in COLUMNS[5:]]
+    for key in filter(_unknown, plain):
+        raise InputError(f"{said} has the unknown key {key!r}", where=where, hint=_known(key))
+    for key, value in values.items():
+        if not isinstance(value, str):
+            raise InputError(f"{said} has a {key!r} that is no string", where=where)
+    if not all(map(_is_names, aliases)):
+        raise InputError(f"{said} has aliases that are no list of names", where=where)
+    try:
+        "".join((*values.values(), *aliases[0], *aliases[1])).encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{said} has a name with half a character", where=where) from None
+    values = {key: value.strip() for key, value in values.items()}
+    if not _is_row(values):
+        raise InputError(f"{said} is no head, relation and tail", where=where)
+    return _Row(where, values, tuple(aliases[0]), tuple(aliases[1]))
+
+
+def _unknown(name: str) -> bool:
+    return name not in COLUMNS and name not in _PRINTED
+
+
+def _known(name: str) -> str:
+    """What a column or a key was to be called."""
+    near = difflib.get_close_matches(name, COLUMNS, 1)
+    return f"did you mean {near[0]}?" if near else f"one of {', '.join(COLUMNS)}"
 
 
 def _graph_rows(text: str, name: str, ids: Mapping[str, int], funnel: Funnel) -> Iterator[_Row]:
