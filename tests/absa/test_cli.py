@@ -267,6 +267,9 @@ BAD = [
     ),
     (("predict", "\u200b", "--aspect", "price"), 3, "the text is empty"),
     (("predict", "caf\udce9", "--aspect", "price"), 3, "the text is not UTF-8: character 4"),
+    (("predict", TEXT, "--aspect", "price", "--target", "\udcff"), 3, "the target '\\udcff' is not UTF-8"),
+    (("predict", TEXT, "--aspect", "\udcff"), 3, "the aspect '\\udcff' is not UTF-8"),
+    (("explain", TEXT, "--aspect", "\udcff"), 3, "the aspect '\\udcff' is not UTF-8"),
     (("predict", TEXT, "--threshold", "0"), 2, "--threshold is about an aspect that is asked"),
     (
         ("predict", EXAMPLES / "aspects.txt", "--aspect", "price", "--target-column", "place"),

@@ -115,6 +115,21 @@ def test_published_sizes_and_floors():
             },
             "two different sentiments",
         ),
+        (
+            {
+                "text": "LOCATION1",
+                "opinions": [{"target_entity": "LOCATION1", "aspect": "price", "sentiment": ["Positive"]}],
+            },
+            "sentiment ['Positive']",
+        ),
+        ({"text": "LOCATION1 \ud83d", "opinions": []}, "the text is not UTF-8"),
+        (
+            {
+                "text": "LOCATION1",
+                "opinions": [{"target_entity": "LOCATION1", "aspect": "\ud83d", "sentiment": "Positive"}],
+            },
+            "the aspect '\\ud83d' is not UTF-8",
+        ),
     ],
 )
 def test_a_broken_sentihood_entry_is_named_and_the_rest_goes_through(tmp_path, entry, what):
@@ -222,6 +237,10 @@ def test_records_refuse_what_is_no_question():
         Context("  ")
     with pytest.raises(InputError, match="the target"):
         Context("price", "")
+    with pytest.raises(InputError, match=r"the target 'caf\\udce9' is not UTF-8"):
+        Context("price", "caf\udce9")
+    with pytest.raises(InputError, match=r"the aspect '\\udcff' is not UTF-8"):
+        Context("\udcff")
     with pytest.raises(InputError, match="row 3: the text is empty"):
         Sentence(" \n", (Context("price"),), (), "row 3")
     with pytest.raises(InputError, match="1 contexts but 2"):

@@ -1,5 +1,7 @@
 """The sources of reviews in one format, from small samples written here."""
 
+import json
+
 import pytest
 
 from weft.absa.read.mams import read_mams
@@ -83,6 +85,12 @@ def test_acos_quadruples(tmp_path):
     assert found.problems.count == 3
 
 
+def test_acos_texts_that_cannot_be_written_are_named(tmp_path):
+    lines = [json.dumps({"text": text, "labels": []}) for text in ("fine", "\ud83d", "\u200b")]
+    found = read_acos(written(tmp_path, "a.jsonl", "\n".join(lines)), "x")
+    assert [problem.what for problem in found.problems.shown] == ["the text is not UTF-8", "no text"]
+
+
 def test_mabsa_lines(tmp_path):
     lines = [
         "A bed like a board .####[['bed', 'rooms comfort', 'NEG'], ['NULL', 'hotel general', 'Neu']]",
@@ -91,6 +99,8 @@ def test_mabsa_lines(tmp_path):
         "no mark",
         "x####[['a', 'b', 'conflict']]",
         "",
+        "\u200b####[['bed', 'rooms comfort', 'NEG']]",
+        "soft####[['bed', '\\ud83d', 'NEG']]",
     ]
     found = read_mabsa(written(tmp_path, "hotel-dev.txt", "\n".join(lines)))
     assert [review.domain for review in found.reviews] == ["hotel", "hotel"]
@@ -98,7 +108,11 @@ def test_mabsa_lines(tmp_path):
         Opinion("negative", "bed", "rooms comfort"),
         Opinion("neutral", None, "hotel"),
     )
-    assert found.problems.count == 3
+    assert [problem.where for problem in found.problems.shown] == [
+        f"hotel-dev.txt line {number}" for number in (3, 4, 5, 7, 8)
+    ]
+    assert [problem.what for problem in found.problems.shown[3:]] == ["no text", "'\\ud83d' is not UTF-8"]
+    assert len(questions(found.reviews).sentences) == 2
 
 
 @pytest.mark.parametrize(

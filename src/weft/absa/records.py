@@ -18,6 +18,7 @@ CONFLICT = "conflict"
 """The polarity of a context that the text both praises and blames."""
 
 _BLANK = re.compile(r"[\s\u00ad\u200b-\u200f\u2060\ufeff]*")
+_HALVES = re.compile("[\ud800-\udfff]")
 SENTIHOOD_POLARITIES = (NONE, "positive", "negative")
 SEMEVAL_POLARITIES = (NONE, "positive", "negative", "neutral", CONFLICT)
 
@@ -39,6 +40,9 @@ class Context:
             raise InputError(f"the aspect is {self.aspect!r}; it must be at least one word")
         if self.target is not None and (not isinstance(self.target, str) or not self.target.strip()):
             raise InputError(f"the target is {self.target!r}; it must be words of the text, or None")
+        for name, words in (("aspect", self.aspect), ("target", self.target)):
+            if words is not None and not is_utf8(words):
+                raise InputError(f"the {name} {words!r} is not UTF-8")
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,11 @@ class Sentence:
 def is_blank(text: str) -> bool:
     """Whether there is nothing to see: spaces and marks without a width."""
     return _BLANK.fullmatch(text) is not None
+
+
+def is_utf8(text: str) -> bool:
+    """Whether a text can be written: none of its characters is half of a pair."""
+    return text.isascii() or _HALVES.search(text) is None
 
 
 @dataclass(frozen=True)

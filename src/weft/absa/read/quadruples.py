@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.absa.read.reviews import Opinion, Review, Reviews, category_words, polarity_of, read_lines
-from weft.absa.records import Problems
+from weft.absa.records import Problems, is_blank, is_utf8
 from weft.errors import InputError
 from weft.platform.reading import parse_json
 
@@ -69,8 +69,10 @@ def _read(path: Path, domain: str, parse: Callable[[str], tuple[str, list[Opinio
         where = f"{path.name} line {number}"
         try:
             text, opinions = parse(line)
-            if not isinstance(text, str) or not text.strip():
+            if not isinstance(text, str) or is_blank(text):
                 raise InputError("no text")
+            if not is_utf8(text):
+                raise InputError("the text is not UTF-8")
             reviews.append(Review(text.strip(), tuple(opinions), domain, True, where))
         except InputError as error:
             problems.add(where, error.what)
@@ -83,6 +85,9 @@ def _read(path: Path, domain: str, parse: Callable[[str], tuple[str, list[Opinio
 def _opinion(term: object, category: object, polarity: object, judging: object = None) -> Opinion:
     if not isinstance(category, str) or not category.strip():
         raise InputError(f"category {category!r}; it must be words")
+    for words in (term, category, judging):
+        if isinstance(words, str) and not is_utf8(words):
+            raise InputError(f"{words!r} is not UTF-8")
     return Opinion(polarity_of(polarity), _words(term), category_words(category), _words(judging))
 
 

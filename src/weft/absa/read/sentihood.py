@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from weft.absa.records import SENTIHOOD_POLARITIES, Context, Corpus, Problems, Sentence
+from weft.absa.records import SENTIHOOD_POLARITIES, Context, Corpus, Problems, Sentence, is_utf8
 from weft.errors import InputError, with_article
 from weft.platform.reading import read_json
 
@@ -72,6 +72,8 @@ def _sentence(entry: Any, aspects: Sequence[str], where: str) -> Sentence:
     text, opinions = entry.get("text"), entry.get("opinions")
     if not isinstance(text, str):
         raise InputError("no text")
+    if not is_utf8(text):
+        raise InputError("the text is not UTF-8")
     if not isinstance(opinions, list):
         raise InputError("no list of opinions")
     found = [target for target in TARGETS if target in text]
@@ -94,6 +96,6 @@ def _opinion(opinion: Any, found: Sequence[str]) -> tuple[Context, str]:
         raise InputError(f"an opinion about {target!r}, which is not in the text")
     if not isinstance(aspect, str) or not aspect:
         raise InputError(f"an opinion with aspect {aspect!r}")
-    if sentiment not in _POLARITY:
+    if not isinstance(sentiment, str) or sentiment not in _POLARITY:
         raise InputError(f"sentiment {sentiment!r}; it must be Positive or Negative")
     return Context(aspect, target), _POLARITY[sentiment]

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Literal, Self
 
+from weft.absa.records import is_utf8
 from weft.errors import ConfigError, InputError, MissingExtraError, counted
 from weft.platform.files import replaced, writer
 from weft.platform.reading import (
@@ -156,7 +157,7 @@ def _not_utf16(lines: Iterator[str], path: str) -> Iterator[str]:
 
 def _utf8(row: TableRow) -> TableRow:
     for name, value in row.cells.items():
-        if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+        if isinstance(value, str) and not is_utf8(value):
             return TableRow(row.number, {}, f"column {name!r} is not UTF-8")
     return row
 
