@@ -8,7 +8,11 @@ import pytest
 
 from weft.errors import LimitError, WeftError
 from weft.kg.annotate import infer
+from weft.kg.annotate.check import checked
 from weft.kg.annotate.infer import Source, class_of, infer_returns, run_checker
+from weft.kg.annotate.plan import missing
+from weft.kg.annotate.tree import Annotated, Findings
+from weft.kg.annotate.write import annotated
 from weft.kg.languages.python import LANGUAGE
 
 TEXT = """\
@@ -79,6 +83,46 @@ def test_what_is_inferred_of_functions_that_can_be_named(tmp_path: Path) -> None
     # The copy holds what was asked, every line of the source before it.
     written = (tmp_path / "pkg" / "a.py").read_text(encoding="utf-8")
     assert written.startswith(TEXT + "\nreveal_type(")
+
+
+LEFT_OPEN = """\
+from typing import Protocol
+
+
+class Sized(Protocol):
+    def size(self): ...
+
+
+def maybe(flag: bool):
+    if flag:
+        return 1
+
+
+def never() -> NoReturn:
+    raise OSError
+
+
+def surely(flag: bool):
+    if flag:
+        return "a"
+    never()
+"""
+
+
+def test_none_is_a_checkers_word_once_and_not_of_what_others_fill_in(tmp_path: Path) -> None:
+    text = LEFT_OPEN.replace("Protocol\n", "NoReturn, Protocol\n", 1)
+    (tmp_path / "a.py").write_text(text)
+    tree = LANGUAGE.tree(tmp_path, ["a.py"])
+    parsed = LANGUAGE.parse(text, "a.py")
+    tree.add("a.py", parsed)
+    lacking = missing("a.py", text, tree, tree.open_questions("a.py", parsed), [], 0.9)
+    file = Annotated(tmp_path / "a.py", "a.py", text, lacking)
+    checked(Findings([file]), tmp_path, "pyright", 0.8)
+    written = annotated(text, file.chosen(0.8), "a.py")
+    assert "    def size(self): ...\n" in written
+    assert "def maybe(flag: bool) -> int | None:\n" in written
+    # What is seen of the call alone is that the function goes on behind it.
+    assert "def surely(flag: bool) -> str:\n" in written
 
 
 def test_the_one_class_of_a_type() -> None:

@@ -145,7 +145,8 @@ def _infer(found: Findings, copy: Path) -> None:
                     continue
                 first = replace(same[0], confidence=1.0, evidence="checker")
             rest = tuple(item for item in old.candidates if item.text != first.text)
-            file.missing[number] = replace(old, candidates=(first, *rest))
+            optional = "None" in re.findall(r"\w+", said)
+            file.missing[number] = replace(old, optional=optional, candidates=(first, *rest))
 
 
 def _mypy(copy: Path) -> list[Complaint]:

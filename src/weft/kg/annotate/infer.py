@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 from weft.errors import LimitError, WeftError
 from weft.kg.languages.python.facts import type_name
+from weft.kg.languages.python.returns import left_open
+from weft.kg.languages.python.units import SourceFile
 from weft.kg.languages.unit import Open
 
 _SECONDS = 900
@@ -48,6 +50,8 @@ class Source(NamedTuple):
 def infer_returns(files: Mapping[str, Source], copy: Path) -> dict[tuple[str, Open], str]:
     """What pyright infers that functions return, as it writes types; of functions that can be named from outside.
 
+    It is not asked about functions that others are to fill in: of an empty body it says ``None``.
+
     Args:
         files: By their path below the copy; they are written anew, with lines at their ends.
         copy: The copy of the tree.
@@ -59,8 +63,10 @@ def infer_returns(files: Mapping[str, Source], copy: Path) -> dict[tuple[str, Op
     for below, source in files.items():
         lines = source.text.count("\n") + 1
         added: list[str] = []
+        empty = left_open(SourceFile(source.text, below))
         for item in source.asked:
-            name = _inside(below, source.text, item.head.name) if item.relation == "returns" else None
+            told = item.relation == "returns" and item.start not in empty
+            name = _inside(below, source.text, item.head.name) if told else None
             if name is not None:
                 added.append(f"reveal_type({name})")
                 placed[below, lines + len(added)] = item

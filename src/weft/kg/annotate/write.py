@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, cast
 
@@ -49,7 +50,7 @@ def annotated(text: str, chosen: Chosen, where: str) -> str:
     )
     places = {
         (item.line, item.column): _Written(
-            f"{candidate.text} | None" if item.optional and candidate.text != "None" else candidate.text,
+            _or_none(candidate.text) if item.optional else candidate.text,
             not postponed and candidate.of_tree,
         )
         for item, candidate in chosen
@@ -143,6 +144,11 @@ class _Annotator(cst.CSTTransformer):
 
 def _expression(written: _Written) -> cst.BaseExpression:
     return cst.parse_expression(f'"{written.text}"' if written.quoted else written.text)
+
+
+def _or_none(text: str) -> str:
+    """A type or ``None``; a checker may have written that already."""
+    return text if "None" in re.findall(r"\w+", text) else f"{text} | None"
 
 
 def _is_future_annotations(statement: cst.BaseSmallStatement) -> bool:

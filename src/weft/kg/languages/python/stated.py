@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from weft.kg.languages.python.facts import plain_return, value_type
+from weft.kg.languages.python.facts import value_type
 from weft.kg.languages.python.resolve import (
     CONSTANT,
     EXTERNAL,
@@ -20,6 +20,7 @@ from weft.kg.languages.python.resolve import (
     function_of,
     is_super,
 )
+from weft.kg.languages.python.returns import returned
 from weft.kg.languages.python.scopes import Comprehension, Scope, imported_module, owner, parameters
 from weft.kg.languages.python.units import Function, SourceFile
 from weft.kg.languages.unit import End, Stated
@@ -107,9 +108,10 @@ class _Walker:
             yield from self._types(mine, "returns", node.returns, scope)
             yield from self.visit(node.returns, scope)
         else:
-            kind = plain_return(node)
-            if kind is not None:
-                yield mine, "returns", self._named_type(kind, inner), node
+            plain = returned(node, scope.node)
+            for kind in (plain.name, "None") if plain.name and plain.optional else (plain.name,):
+                if kind:
+                    yield mine, "returns", self._named_type(kind, inner), node
         for child in node.body:
             yield from self.visit(child, inner)
 

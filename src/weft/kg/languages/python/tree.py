@@ -9,8 +9,8 @@ from typing import cast
 
 from weft.errors import InputError
 from weft.kg.languages.language import ParsedFile
-from weft.kg.languages.python.facts import plain_return
 from weft.kg.languages.python.resolve import Module, Modules
+from weft.kg.languages.python.returns import returned
 from weft.kg.languages.python.scopes import Scope, module_scope
 from weft.kg.languages.python.stated import stated_facts
 from weft.kg.languages.python.types.attributes import open_attributes
@@ -197,7 +197,8 @@ def _of_function(file: SourceFile, node: Function, scope: Scope, inner: Scope) -
     if node.returns is None:
         start, stop = file.name_of(node)
         end = End(inner.name, "method" if scope.kind == "class" else "function")
-        found.append(Open(end, "returns", node.name, start, stop, plain_return(node) or ""))
+        plain, optional = returned(node, scope.node)
+        found.append(Open(end, "returns", node.name, start, stop, plain, optional))
     for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
         if argument.annotation is None and argument.arg != inner.receiver:
             start = file.span(argument)[0]
