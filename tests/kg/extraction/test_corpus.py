@@ -67,11 +67,27 @@ def test_what_did_not_change_is_not_read_again(tmp_path: Path, monkeypatch: pyte
 def test_another_version_of_the_model_reads_everything_again(tmp_path: Path) -> None:
     extract(tmp_path / "s", sources())
     report = extract(tmp_path / "s", sources(), "lines-2")
-    assert (report.read, report.replaced, report.unchanged) == (3, 5, 0)
+    assert (report.read, report.replaced, report.unchanged) == (3, 4, 0)
     graph = Graph.load(tmp_path / "s")
     assert set(graph.documents["model"].to_pylist()) == {"lines-2"}
     assert graph.runs["version"].to_pylist() == ["lines-1", "lines-2"]
     assert graph.documents["run"].to_pylist() == [2] * 5
+
+
+def test_what_can_no_longer_be_read_stays_as_it_was_read_last(tmp_path: Path) -> None:
+    extract(tmp_path / "s", sources())
+    before = lines(tmp_path / "s")
+    for broken in ("not a fact", "not one either"):
+        for prune in (False, True):
+            report = extract(tmp_path / "s", sources(b=broken), prune=prune)
+            assert (report.read, report.replaced, report.unchanged) == (0, 0, 3)
+            assert dict(report.failed)["corpus/b"] == "line 1 has 1 fields, not 4"
+            assert lines(tmp_path / "s") == before
+    # It is asked each time, whatever it was when it was read last.
+    assert extract(tmp_path / "s", sources(b="Eve\trelation_1\tBo\t0.7")).replaced == 1
+    assert "Eve" in Graph.load(tmp_path / "s").entities
+    assert extract(tmp_path / "s", sources()).replaced == 1
+    assert lines(tmp_path / "s") == before
 
 
 def test_documents_that_are_gone_are_named_and_taken_out_on_request(tmp_path: Path) -> None:

@@ -189,7 +189,7 @@ def extract_corpus(
     """Read a corpus into a store; made where absent.
 
     Every document is committed by itself, as soon as it is read: a run that is killed loses no finished
-    document, and the next one goes on with the others.
+    document, and the next one goes on with the others. One that was read and now cannot be stays as it was read last.
 
     Args:
         sources: The documents.
@@ -232,17 +232,19 @@ def extract_corpus(
             if complete is not None and reading.status != "failed":
                 evidence = complete(source.document, reading.evidence)
                 reading = reading._replace(evidence=evidence, status="read" if evidence else "empty")
-            report.replaced += source.document in writer.documents
-            writer.put(
-                source.document,
-                corpus,
-                source.digest,
-                _version(reader, reading),
-                reading.evidence,
-                reading.status,
-                reading.message,
-                source.context,
-            )
+            known = writer.documents.get(source.document)
+            if reading.status != "failed" or known is None or known.status == "failed":
+                report.replaced += known is not None and reading.status != "failed"
+                writer.put(
+                    source.document,
+                    corpus,
+                    source.digest,
+                    _version(reader, reading),
+                    reading.evidence,
+                    reading.status,
+                    reading.message,
+                    source.context,
+                )
             report.note(source.document, reading)
             say(report)
         report.gone = sorted(
