@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -30,6 +31,19 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, command: str, description: str, **options: Any) -> None:
         super().__init__(prog=f"weft {command}", description=description, allow_abbrev=False, **options)
+
+    def parse_args(  # pyright: ignore[reportIncompatibleMethodOverride] - the base has three signatures
+        self, args: Iterable[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> argparse.Namespace:
+        """Parse arguments; what may be left out or repeated (``[QUESTION]``, ``FILE...``) may stand behind options too.
+
+        Raises:
+            ConfigError: Some are wrong.
+        """
+        given = None if args is None else list(args)
+        found, left = self.parse_known_args(given, namespace or argparse.Namespace())
+        # By itself argparse takes what stands before the first option for all that there is of these.
+        return self.parse_intermixed_args(given) if left else found
 
     def error(self, message: str) -> NoReturn:
         """Refuse the arguments.

@@ -1,0 +1,48 @@
+"""Arguments stand in any order that a reader would write them in."""
+
+from __future__ import annotations
+
+import pytest
+
+from weft.cli.bench import parser as bench
+from weft.cli.kg.store.ask import parser as ask
+from weft.cli.kg.store.compare import parser as compare
+from weft.cli.kg.store.show import parser as show
+from weft.cli.models import parser as models
+from weft.cli.options import Parser
+from weft.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("parser", "first", "second"),
+    [
+        (ask, ["s", "Who?", "--at-least", "0.5"], ["s", "--at-least", "0.5", "Who?"]),
+        (show, ["s", "Ada", "--limit", "1", "--json"], ["s", "--limit", "1", "Ada", "--json"]),
+        (compare, ["s", "a", "b", "--json"], ["s", "a", "--json", "b"]),
+        (bench, ["kg", "absa", "--quiet"], ["kg", "--quiet", "absa"]),
+        (models, ["kg-text-small", "--json"], ["--json", "kg-text-small"]),
+    ],
+)
+def test_an_option_may_stand_between_what_is_named(parser, first: list[str], second: list[str]) -> None:
+    assert parser().parse_args(second) == parser().parse_args(first)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["s", "--limt", "1", "Ada"], r"unrecognized arguments: --limt 1 Ada \(did you mean --limit\?\)"),
+        (["s", "--limit", "1", "Ada", "Bo"], "unrecognized arguments: Bo"),
+        (["--limit", "1"], "required: STORE"),
+    ],
+)
+def test_what_nobody_asked_for_is_refused(given: list[str], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        show().parse_args(given)
+
+
+def test_help_names_what_may_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    result = Parser("test", "…")
+    result.add_argument("name", nargs="?", metavar="NAME")
+    with pytest.raises(SystemExit):
+        result.parse_args(["a", "b", "--help"])
+    assert "[NAME]" in capsys.readouterr().out
