@@ -48,7 +48,7 @@ def calibrated(asker: Any, data: Path, left: list[Review], without: set[str]) ->
     """
     import numpy as np
 
-    from weft.absa.evaluate.report import logits_of
+    from weft.absa.evaluate.temperature import logits_of
     from weft.platform.confidence import fit_temperature
 
     parts: list[Corpus] = []

@@ -113,7 +113,7 @@ def length_power(asker: Any, found: dict[str, Corpus], temperature: float) -> tu
 
     Beside it their calibration error, where each file's power is fitted on the other two.
     """
-    from weft.absa.evaluate.report import logits_of
+    from weft.absa.evaluate.temperature import logits_of
     from weft.objective.metrics import expected_calibration_error
 
     names = [name.removesuffix(".jsonl") for name in FILES]
@@ -151,7 +151,7 @@ def fitted(asker: Any, data: Path) -> tuple[float, float, float]:
     Every unknown kind of thing, MAMS and T-shirts are left out in turn; the error is that of all their questions.
     The threshold is the one of .25, .3, … .5 with the best accuracy and macro-F1 together, summed over the domains.
     """
-    from weft.absa.evaluate.report import logits_of
+    from weft.absa.evaluate.temperature import logits_of
     from weft.objective.metrics import expected_calibration_error
     from weft.platform.confidence import fit_temperature
 

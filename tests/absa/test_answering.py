@@ -209,7 +209,7 @@ def test_answers_stay_and_the_model_is_left_alone(make, kind):
 
 def test_threads_answer_as_one_does(make, monkeypatch):
     asker = make()
-    monkeypatch.setattr("weft.absa.use.asker._CPU_TOKENS", 40)
+    monkeypatch.setattr("weft.absa.use.batches.CPU_TOKENS", 40)
     sentences = [Sentence("quiet " * n, (Context("price"), Context("safety"))) for n in range(1, 30)]
     one = np.concatenate(asker.answer(sentences))
     threads = torch.get_num_threads()

@@ -19,10 +19,10 @@ from weft.absa.evaluate.report import (
     calibration_error,
     controls,
     cross_calibrated,
-    logits_of,
     metrics,
     scored,
 )
+from weft.absa.evaluate.temperature import logits_of
 from weft.absa.records import SEMEVAL_POLARITIES, Context, Corpus, Sentence
 from weft.errors import InputError
 from weft.platform.confidence import Temperature, fit_temperature

@@ -7,8 +7,11 @@ import pytest
 import torch
 
 from weft.absa.config import AbsaConfig
+from weft.absa.evaluate.report import cross_calibrated, report, score
+from weft.absa.evaluate.temperature import fit_ratio
+from weft.absa.evaluate.threshold import calibrate
 from weft.absa.explain.attribution import explain
-from weft.absa.records import Context, Sentence
+from weft.absa.records import Context, Corpus, Sentence
 from weft.absa.use import sureness
 from weft.absa.use.store import load, recalibrate, save
 from weft.errors import ConfigError
@@ -63,6 +66,45 @@ def test_it_is_stored_and_kept_and_explanations_say_the_same(make, tmp_path):
     probabilities = two.predict([TEXTS[1]], ["price"])[0, 0]
     told = explain(two, TEXTS[1], "price", method="attention").probabilities
     assert np.allclose([told[name] for name in two.classes_], probabilities)
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5])
+def test_calibration_chooses_on_what_the_saved_model_gives(make, power):
+    """Long texts, one of them in windows of which another one may speak."""
+    asker = make()
+    asker.config = replace(asker.config, temperature=1.5, length_power=power)
+    contexts = (Context("price"), Context("safety", "rent"), Context("quiet"))
+    texts = [
+        *TEXTS,
+        "the rent is good . " * 10 + "the location is bad . " * 12,
+        "the rent is not good , " * 3,
+    ]
+    answers = (("positive", "none", "negative"), ("none", "negative", "none")) * 2
+    corpus = Corpus(
+        tuple(Sentence(text, contexts, given) for text, given in zip(texts, answers, strict=True)),
+        asker.classes_,
+    )
+    for wanted in (None, 0.4, 3.0):
+        found = calibrate(asker, corpus, temperature=wanted)
+        after = score(asker.calibrated(found.temperature, found.threshold), corpus)
+        assert np.allclose(found.after.probabilities, after.probabilities, atol=1e-9)
+    whole = corpus.subset([0, 1, 3])
+    best = calibrate(asker, whole).temperature
+    values = {by: likely(asker.calibrated(best * by), whole) for by in (0.98, 1.0, 1.02)}
+    assert values[1.0] == max(values.values())
+    assert report(asker, whole)["temperature"] == pytest.approx(best)
+    result = score(asker, whole)
+    factor = np.concatenate([heard.factor for heard in asker.hear(whole.sentences)])
+    assert (factor.max() > 1) == (power > 0)
+    inside = result.group % 2 == 0
+    ratio = fit_ratio(result.probabilities[~inside], factor[~inside], result.gold[~inside])
+    other = score(asker.calibrated(asker.config.temperature * ratio), whole).probabilities
+    assert np.allclose(cross_calibrated(result, factor, 2).probabilities[inside], other[inside], atol=1e-9)
+
+
+def likely(asker, corpus):
+    result = score(asker, corpus)
+    return np.log(result.probabilities[np.arange(len(result.gold)), result.gold]).sum()
 
 
 @pytest.mark.parametrize("wrong", [-0.1, float("nan"), float("inf")])

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.absa.evaluate.metrics import Scored, floors, semeval_metrics, sentihood_metrics
+from weft.absa.evaluate.temperature import fit_ratio
 from weft.absa.records import SEMEVAL_POLARITIES, Context, Corpus, Sentence
 from weft.absa.use.asker import Asker
+from weft.absa.use.sureness import reheated
 from weft.objective.metrics import expected_calibration_error
-from weft.platform.confidence import Temperature, fit_temperature
 
 Floats = NDArray[np.float64]
 _OPINIONS = SEMEVAL_POLARITIES.index("negative")
@@ -122,29 +123,33 @@ def calibration_error(result: Scored) -> float:
     return expected_calibration_error(result.probabilities.max(axis=1), likely == result.gold)
 
 
-def logits_of(probabilities: Floats) -> Floats:
-    """Logits, up to a constant of each row, that give these probabilities."""
-    return np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
+def cross_calibrated(result: Scored, factor: Floats | None = None, folds: int = 5) -> Scored:
+    """Probabilities calibrated with temperatures that never saw their own rows: groups are cut in folds.
 
-
-def cross_calibrated(result: Scored, folds: int = 5) -> Scored:
-    """Probabilities calibrated with temperatures that never saw their own rows: groups are cut in folds."""
+    Args:
+        result: The rows.
+        factor: ``(rows,)``, how much less sure each is for its text's length; None where that does not count.
+        folds: Parts into which the groups are cut.
+    """
     fold = result.group % folds
-    logits = logits_of(result.probabilities)
-    probabilities = np.empty_like(logits)
+    before, gold = result.probabilities, result.gold
+    factor = np.ones(len(gold)) if factor is None else factor
+    probabilities = np.empty_like(before)
     for number in np.unique(fold):
         rows = fold == number
         # One fold alone has nothing to be calibrated with.
-        others = Temperature(1.0) if rows.all() else fit_temperature(logits[~rows], result.gold[~rows])
-        probabilities[rows] = others(logits[rows])
+        ratio = 1.0 if rows.all() else fit_ratio(before[~rows], factor[~rows], gold[~rows])
+        probabilities[rows] = reheated(before[rows], factor[rows], ratio)
     return replace(result, probabilities=probabilities)
 
 
 def report(asker: Asker, corpus: Corpus) -> dict[str, float]:
     """Everything that a results table needs, by name."""
-    result = score(asker, corpus)
+    heard = asker.hear(corpus.sentences)
+    result = scored(corpus, np.concatenate([each.rows for each in heard]), asker.config.threshold)
+    factor = np.concatenate([each.factor for each in heard])
     control = controls(result, corpus)
-    calibrated = cross_calibrated(result)
+    calibrated = cross_calibrated(result, factor)
     of_gold = calibrated.probabilities[np.arange(len(result.gold)), result.gold]
     return {
         **metrics(result, corpus.polarities),
@@ -155,8 +160,7 @@ def report(asker: Asker, corpus: Corpus) -> dict[str, float]:
         "ece": calibration_error(result),
         "ece_calibrated": calibration_error(calibrated),
         "nll": float(-np.log(np.maximum(of_gold, np.finfo(np.float64).tiny)).mean()),
-        "temperature": fit_temperature(logits_of(result.probabilities), result.gold).value
-        * asker.config.temperature,
+        "temperature": fit_ratio(result.probabilities, factor, result.gold) * asker.config.temperature,
         "threshold": asker.config.threshold,
         **floors(result),
     }

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.absa.evaluate.metrics import Scored, macro_f1, strict_accuracy
-from weft.absa.evaluate.report import calibration_error, logits_of, scored
+from weft.absa.evaluate.report import calibration_error, scored
+from weft.absa.evaluate.temperature import fit_ratio
 from weft.absa.records import Corpus
 from weft.absa.use.asker import Asker
 from weft.errors import ConfigError
-from weft.platform.confidence import Temperature, fit_temperature
 
 Criterion: TypeAlias = Literal["mean", "macro-f1", "strict"]
 """What a threshold is chosen for.
@@ -133,12 +133,13 @@ def calibrate(
         temperature: Taken instead of being fitted, where given.
         threshold: Taken instead of being chosen, where given.
     """
-    probabilities = np.concatenate(asker.answer(corpus.sentences))
-    before = scored(corpus, probabilities, asker.config.threshold)
+    heard = asker.hear(corpus.sentences)
+    before = scored(corpus, np.concatenate([each.rows for each in heard]), asker.config.threshold)
     stored = asker.config.temperature
     if temperature is None:
-        temperature = fit_temperature(logits_of(probabilities), before.gold).value * stored
-    at_new = replace(before, probabilities=Temperature(temperature / stored)(logits_of(probabilities)))
+        factor = np.concatenate([each.factor for each in heard])
+        temperature = fit_ratio(before.probabilities, factor, before.gold) * stored
+    at_new = replace(before, probabilities=np.concatenate([each.at(temperature / stored) for each in heard]))
     crossed = None
     if threshold is None:
         crossed = cross_decided(at_new, criterion, give=give)

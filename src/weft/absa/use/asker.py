@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -22,7 +21,8 @@ from weft.absa.records import Context, Sentence
 from weft.absa.represent.batch import Pairs, Questions, Representation, aspect_words
 from weft.absa.represent.targets import target_positions
 from weft.absa.use.answering import for_answers
-from weft.absa.use.sureness import shares
+from weft.absa.use.batches import batches
+from weft.absa.use.sureness import by_length, shares
 from weft.absa.use.windows import Heard, cut_windows
 from weft.attention.operation import cpu_multiplies_bf16
 from weft.encoder.answering.precision import Precision
@@ -35,12 +35,6 @@ Given = TypeVar("Given")
 Made = TypeVar("Made")
 Question: TypeAlias = Context | str | tuple[str, str]
 """A context; or an aspect alone; or (target, aspect)."""
-
-
-# Tokens of one pass: what a layer makes of them stays in a processor's cache.
-_CPU_TOKENS = 1536
-# Fewer are not worth a thread of their own.
-_LEAST_TOKENS = 192
 
 
 class Asker:
@@ -193,19 +187,19 @@ class Asker:
             for number, sentence in enumerate(sentences)
             for window in self._windows(sentence)
         ]
-        found: list[list[tuple[Sentence, Floats]]] = [[] for _ in sentences]
-        results: list[Floats | None] = [None] * len(windows)
+        found: list[list[tuple[Sentence, Heard]]] = [[] for _ in sentences]
+        results: dict[int, Heard] = {}
         self._answering.eval()
-        batches = list(self._batches([window for _, window in windows], batch_contexts))
-        passes = [[windows[i][1] for i in batch] for batch in batches]
-        for batch, sentences_of, rows in zip(batches, passes, self._passes(passes, self._pass), strict=True):
-            ends = np.cumsum([len(sentence.contexts) for sentence in sentences_of])
-            for i, part in zip(batch, np.split(rows, ends[:-1]), strict=True):
-                results[i] = part
-        for (number, window), part in zip(windows, results, strict=True):
-            assert part is not None  # every window is in one batch
-            found[number].append((window, part))
-        return [Heard(parts[0][1]) if len(parts) == 1 else self._most_telling(parts) for parts in found]
+        taken = list(self._batches([window for _, window in windows], batch_contexts))
+        passes = [[windows[i][1] for i in batch] for batch in taken]
+        for batch, asked, answered in zip(taken, passes, self._passes(passes, self._pass), strict=True):
+            ends = np.cumsum([len(sentence.contexts) for sentence in asked])[:-1]
+            rows, factors = (np.split(values, ends) for values in answered)
+            for i, row, factor in zip(batch, rows, factors, strict=True):
+                results[i] = Heard(row, factors=factor)
+        for i, (number, window) in enumerate(windows):
+            found[number].append((window, results[i]))
+        return [parts[0][1] if len(parts) == 1 else self._most_telling(parts) for parts in found]
 
     def tags(self, texts: Sequence[str]) -> list[list[tuple[Offsets, NDArray[np.int64]]]]:
         """For each text its windows, each with the characters of its tokens and their tags.
@@ -223,12 +217,12 @@ class Asker:
                 Sentence(text, (Context("general"),)), self.config.options.term_length
             )
         ]
-        batches = list(
+        taken = list(
             self._batches([Sentence(text, (Context("general"),)) for _, text, _ in windows], 1 << 30)
         )
         rows: dict[int, NDArray[np.int64]] = {}
-        passes = self._passes([[windows[i][1] for i in batch] for batch in batches], self._tag_pass)
-        for batch, found in zip(batches, passes, strict=True):
+        passes = self._passes([[windows[i][1] for i in batch] for batch in taken], self._tag_pass)
+        for batch, found in zip(taken, passes, strict=True):
             rows.update(zip(batch, found, strict=True))
         tagged: list[list[tuple[Offsets, NDArray[np.int64]]]] = [[] for _ in texts]
         for i, (number, text, begin) in enumerate(windows):
@@ -262,39 +256,23 @@ class Asker:
         finally:
             torch.set_num_threads(threads)
 
-    def _pass(self, sentences: Sequence[Sentence]) -> Floats:
+    def _pass(self, sentences: Sequence[Sentence]) -> tuple[Floats, Floats]:
+        """Probabilities of the questions, and how much less sure they are for their texts' length."""
         # Whether gradients are kept, and autocast, belong to the thread.
         arithmetic = torch.autocast(self.device.type, torch.bfloat16) if self._autocast else nullcontext()
         inputs = self.represent(sentences).to(self.device)
         with torch.no_grad(), arithmetic:
             logits = self._answering(inputs).logits  # pyright: ignore[reportArgumentType] - as above
-        return self.shares(logits, inputs).cpu().numpy()
+        return self.shares(logits, inputs).cpu().numpy(), by_length(inputs, self.config)[:, 0].cpu().numpy()
 
     def _batches(self, windows: Sequence[Sentence], batch_contexts: int) -> Iterator[list[int]]:
         """Windows of similar length together, up to ``batch_contexts`` questions or the tokens of a pass."""
         lengths = [len(self.representation.pieces(window.text).ids) for window in windows]
-        per_view = self.config.kind == "weft-absa"
-        sizes = [
-            length * (len(window.groups()) if per_view else len(window.contexts))
-            for length, window in zip(lengths, windows, strict=True)
-        ]
-        most = math.inf
-        if self.device.type == "cpu":
-            # As many passes as threads, where there is work for them.
-            share = math.ceil(sum(sizes) / torch.get_num_threads())
-            most = min(_CPU_TOKENS, max(_LEAST_TOKENS, share))
-        batch: list[int] = []
-        contexts = tokens = 0
-        # The longest first: at the end, where a thread may have nothing left to do, passes are short.
-        for i in sorted(range(len(windows)), key=lengths.__getitem__, reverse=True):
-            batch.append(i)
-            contexts += len(windows[i].contexts)
-            tokens += sizes[i]
-            if contexts >= batch_contexts or tokens >= most:
-                yield batch
-                batch, contexts, tokens = [], 0, 0
-        if batch:
-            yield batch
+        asked = [len(window.contexts) for window in windows]
+        views = [len(window.groups()) for window in windows] if self.config.kind == "weft-absa" else asked
+        sizes = [length * count for length, count in zip(lengths, views, strict=True)]
+        threads = torch.get_num_threads() if self.device.type == "cpu" else None
+        return batches(lengths, asked, sizes, batch_contexts, threads)
 
     def _windows(self, sentence: Sentence) -> list[Sentence]:
         return [window for _, window in self._placed(sentence)]
@@ -315,17 +293,13 @@ class Asker:
             if sentence.text[begin:end].strip()
         ]
 
-    def _most_telling(self, parts: Sequence[tuple[Sentence, Floats]]) -> Heard:
-        contexts = parts[0][0].contexts
-        stacked = np.stack([rows for _, rows in parts])
-        silent = stacked[..., 0].copy()
-        for column, context in enumerate(contexts):
+    def _most_telling(self, parts: Sequence[tuple[Sentence, Heard]]) -> Heard:
+        stacked = np.stack([heard.rows for _, heard in parts])
+        for column, context in enumerate(parts[0][0].contexts):
             mentioned = np.array([self.mentions(window.text, context.target) for window, _ in parts])
             if mentioned.any():
-                silent[~mentioned, column] = np.inf
                 stacked[~mentioned, column] = np.nan
-        speaking = silent.argmin(axis=0)
-        return Heard(stacked[speaking, np.arange(len(contexts))], stacked, speaking)
+        return Heard.among(stacked, np.stack([heard.factor for _, heard in parts]))
 
     def window(self, text: str, question: Question) -> tuple[int, Sentence]:
         """The window of a text that answers a question, with its first character's place; see :meth:`hear`.

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.absa.use.sureness import reheated
+
 Floats = NDArray[np.float64]
 _SENTENCE_END = re.compile(
     r"(?<![.!?…])[.!?…]+[\"')\]”’»]*\s+|\n\s*\n\s*|\n[ \t]*(?=[-*•]\s)|(?:<br\s*/?>\s*)+"
@@ -28,16 +30,45 @@ class Heard:
         parts: ``(windows, contexts, classes)``, what each window says; NaN where it does not mention the target and
             another one does. None for a text of one window.
         speaking: ``(contexts,)``, which window answers. None for a text of one window.
+        factors: ``(contexts,)``, or ``(windows, contexts)`` of several windows: L of
+            :func:`weft.absa.use.sureness.flattened`. None where length does not count.
     """
 
     rows: Floats
     parts: Floats | None = None
     speaking: NDArray[np.int64] | None = None
+    factors: Floats | None = None
+
+    @classmethod
+    def among(cls, parts: Floats, factors: Floats | None) -> Heard:
+        """Of several windows: for each question the one with the least probability of ``none`` speaks."""
+        speaking = np.where(np.isnan(parts[..., 0]), np.inf, parts[..., 0]).argmin(axis=0)
+        return cls(parts[speaking, np.arange(len(speaking))], parts, speaking, factors)
+
+    @property
+    def factor(self) -> Floats:
+        """L of every row, ``(contexts,)``."""
+        if self.factors is None:
+            return np.ones(len(self.rows))
+        return self.factors if self.speaking is None else self.factors[self.speaking, range(len(self.rows))]
 
     def of(self, contexts: Sequence[int]) -> Heard:
         """The answers to these questions."""
-        parts = None if self.parts is None else self.parts[:, contexts]
-        return Heard(self.rows[contexts], parts, None if self.speaking is None else self.speaking[contexts])
+        return Heard(
+            self.rows[contexts],
+            None if self.parts is None else self.parts[:, contexts],
+            None if self.speaking is None else self.speaking[contexts],
+            None if self.factors is None else self.factors[..., contexts],
+        )
+
+    def at(self, ratio: float) -> Floats:
+        """The rows at another temperature, this one times ``ratio``: another window may speak then."""
+        if self.parts is None:
+            return reheated(self.rows, self.factor, ratio)
+        factors = np.ones(self.parts.shape[:2]) if self.factors is None else self.factors
+        silent = np.isnan(self.parts)
+        parts = reheated(np.where(silent, 1.0, self.parts), factors, ratio)
+        return Heard.among(np.where(silent, np.nan, parts), factors).rows
 
     def most(self, context: int, column: int) -> float:
         """The largest share of a class that a window gives it; 0 for a text of one window."""
