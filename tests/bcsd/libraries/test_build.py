@@ -74,6 +74,18 @@ def test_every_function_knows_its_library_and_version(deb, library, tmp_path, ca
     assert "broken.deb" in printed.err
 
 
+def test_a_package_by_two_spellings_is_put_in_once(deb, library, tmp_path):
+    index = tmp_path / "index"
+    here = deb("libtiny-dev", "1.0-1", library())
+    asked = [str(here), f"{here.parent}/./{here.name}"]
+    done = build(asked, index, Sources(tmp_path / "work"), OPTIONS)
+    assert [(one.asked, one.status, one.functions) for one in done] == [
+        (asked[0], "added", 3),
+        (asked[1], "unchanged", 3),
+    ]
+    assert len(FunctionStore.open(index)) == 3
+
+
 def test_an_archive_without_objects_is_no_failure_and_a_damaged_one_is(deb, library, tmp_path):
     files = library("-O2") | {
         "./usr/lib/libpthread.a": b"!<arch>\n",

@@ -65,7 +65,7 @@ class Sources:
 
 @dataclass
 class _Waiting:
-    """A package that is being worked on."""
+    """A package that is being worked on; ``again`` are further ways in which it was asked for."""
 
     asked: str
     package: Package
@@ -73,6 +73,7 @@ class _Waiting:
     rows: list[pa.Table]
     failures: list[WeftError]
     left: int
+    again: list[str]
 
 
 def build(
@@ -96,7 +97,8 @@ def build(
         progress: Called with each package, when it is committed.
 
     Returns:
-        One entry for each package, in the order in which they were done.
+        One entry for each package as it was asked for, in the order in which they were done. One that was asked for
+        in two ways is put in once.
 
     Raises:
         InputError: A name that is none, no apt here, or no lists of packages.
@@ -126,14 +128,14 @@ def build(
                 files.append((request.text, found))
             else:
                 tell(Built(request.text, "failed", None, failures=(found,)))
-        waiting: list[_Waiting] = []
+        waiting: dict[str, _Waiting] = {}
         for text, path in files:
             ready = _unpack(text, path, unpacked, done)
             if isinstance(ready, Built):
                 tell(ready)
-            else:
-                waiting.append(ready)
-        for one in _embed(waiting, store, in_step(index, options)):
+            elif waiting.setdefault(ready.package.key, ready) is not ready:
+                waiting[ready.package.key].again.append(text)
+        for one in _embed(list(waiting.values()), store, in_step(index, options)):
             if one.package is not None and one.status == "added":
                 done[one.package.key] = {
                     **asdict(one.package),
@@ -179,7 +181,7 @@ def _unpack(text: str, path: Path, folder: Path, done: dict[str, Any]) -> Built 
         return Built(text, "failed", None, failures=(error,))
     if not members:
         return Built(text, "empty", package)
-    return _Waiting(text, package, members, [], [], len(members))
+    return _Waiting(text, package, members, [], [], len(members), [])
 
 
 def _objects(library: Path) -> list[str]:
@@ -204,7 +206,10 @@ def _embed(waiting: Sequence[_Waiting], store: FunctionStore, options: Embedding
             elif rows is not None and rows.num_rows:
                 owner.rows.append(rows)
             if not owner.left:
-                yield _commit(owner, store, [member for member in owner.members if member in known])
+                one = _commit(owner, store, [member for member in owner.members if member in known])
+                yield one
+                status = "unchanged" if one.status == "added" else one.status
+                yield from (one._replace(asked=text, status=status) for text in owner.again)
 
 
 def _commit(owner: _Waiting, store: FunctionStore, again: Sequence[str]) -> Built:
