@@ -214,7 +214,7 @@ def test_labelled_table_groups_the_rows_of_a_text():
         ("text,aspect\na,b\n", "no column 'polarity'; there are 'text', 'aspect'"),
         ("text,aspect,polarity\n", "holds no row"),
         ("text,aspect,polarity\n,b,positive\n", "row 1: column 'text' is empty"),
-        ("text,aspect,polarity\na,b,none\n", "every polarity is 'none'"),
+        ("text,aspect,polarity\na,b,none\n", "every polarity is 'none'; another one is needed"),
     ],
 )
 def test_a_labelled_table_that_cannot_be_used(tmp_path, rows, what):

@@ -76,6 +76,28 @@ def test_a_table_gives_every_finding_a_summary_and_a_page(find, tmp_path):
     assert sum(aspect["terms"].get("rent", 0) for aspect in told["aspects"]) == 2
 
 
+def test_two_outputs_are_one_by_a_link_too(find, tmp_path):
+    page = tmp_path / "page.html"
+    for place in (tmp_path / "a.csv", tmp_path / "shop.csv"):
+        page.symlink_to(place)
+        code, _, err = find(tmp_path / "shop.csv", "-o", tmp_path / "a.csv", "--html", page)
+        assert (code, err.count("\n")) == (2, 1)
+        page.unlink()
+    assert not (tmp_path / "a.csv").exists()
+    assert find(tmp_path / "shop.csv", "--html", "/dev/null", "-o", tmp_path / "a.csv")[0] == 9
+
+
+def test_places_count_in_the_text_as_it_was_given(find, tmp_path):
+    text = "  \u00a0the rent is dear \n"
+    (tmp_path / "t.jsonl").write_text(json.dumps({"text": text}) + "\n", encoding="utf-8")
+    out = tmp_path / "o.jsonl"
+    assert find(tmp_path / "t.jsonl", "-o", out)[0] == 0
+    of_table = json.loads(out.read_text(encoding="utf-8").splitlines()[0])
+    assert of_table["text"] == text
+    assert text[of_table["start"] : of_table["stop"]] == of_table["term"] == "rent"
+    assert of_table == {"row": 1, **json.loads(find(text, "--json")[1])[0]}
+
+
 def test_categories_of_the_user_name_the_aspects(find, tmp_path):
     (tmp_path / "mine.txt").write_text("money: rent\nwhere: location\n")
     _, shown, _ = find(tmp_path / "shop.csv", "--domain", tmp_path / "mine.txt", "--json")
@@ -91,6 +113,7 @@ def test_categories_of_the_user_name_the_aspects(find, tmp_path):
         (("a good rent", "--html", "{}/x.html"), 2, "--html is a page about a table"),
         (("{}/absent.csv",), 3, "is not there"),
         (("{}/shop.csv", "-o", "{}/shop.csv"), 2, "the output is the input"),
+        (("{}/shop.csv", "-o", "{}/a.csv", "--html", "{}/./a.csv"), 2, "two outputs are one file"),
         (("{}/shop.csv", "--text-column", "review"), 3, "no column 'review'"),
         (("{}/shop.csv", "--domain", "{}/none.txt"), 3, "none.txt"),
         (("{}/shop.csv", "--html", "{}/no/x.html"), 8, "make its folder first"),

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from weft.absa.find.finder import Finder, Finding
-from weft.absa.read.labelled import text_cell
+from weft.absa.read.labelled import given_cell
 from weft.absa.read.table import TableRow
 from weft.absa.records import Problems
 from weft.errors import InputError
@@ -59,7 +59,7 @@ def found_in(
             try:
                 if row.problem is not None:
                     raise InputError(row.problem)
-                usable.append((row.number, text_cell(row.cells, column)))
+                usable.append((row.number, given_cell(row.cells, column)))
             except InputError as error:
                 problems.add(f"{source} row {row.number}".strip(), error.what)
         found = finder.find([text for _, text in usable]) if usable else []

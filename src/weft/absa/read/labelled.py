@@ -64,7 +64,7 @@ def read_labelled(path: str, columns: Columns | None = None, form: Format | None
     )
     found = {polarity for sentence in sentences for polarity in sentence.polarities} - {NONE}
     if not found:
-        raise InputError(f"every polarity is {NONE!r}: there is nothing to learn", where=path)
+        raise InputError(f"every polarity is {NONE!r}; another one is needed", where=path)
     return Corpus(sentences, (NONE, *sorted(found)), problems)
 
 
@@ -82,12 +82,21 @@ def text_cell(cells: Mapping[str, Any], column: str) -> str:
     Raises:
         InputError: It is not text, or it is empty.
     """
+    return given_cell(cells, column).strip()
+
+
+def given_cell(cells: Mapping[str, Any], column: str) -> str:
+    """The text of a cell as it was given, for places that are counted in it.
+
+    Raises:
+        InputError: It is not text, or it is empty.
+    """
     value = cells.get(column)
     if not isinstance(value, str):
         raise InputError(f"column {column!r} holds {value!r}, not text")
     if is_blank(value):
         raise InputError(f"column {column!r} is empty")
-    return value.strip()
+    return value
 
 
 def optional_cell(cells: Mapping[str, Any], column: str | None) -> str | None:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 from weft.cli.absa.arguments import add_answers, check_no_columns, load_asker
 from weft.cli.absa.tables import add_input_format
 from weft.cli.options import Parser, add_html, add_out
+from weft.cli.outputs import check_outputs
 from weft.cli.table import table
 from weft.errors import ConfigError, InputError, PartialFailure, counted
-from weft.platform.files import check_output
 
 if TYPE_CHECKING:
     from weft.absa.find.finder import Finder
@@ -53,11 +53,7 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run the command."""
     arguments = parser().parse_args(argv)
-    for path in (arguments.out, arguments.html):
-        if path is not None:
-            check_output(path)
-            if path.resolve() == Path(arguments.input).resolve():
-                raise ConfigError("the output is the input", hint="give another file")
+    check_outputs((arguments.out, arguments.html), [arguments.input])
     from weft.absa.read.given import is_table
 
     if is_table(arguments.input, arguments.input_format):
