@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from weft.cli.absa.arguments import add_answers, load_asker
 from weft.cli.absa.explain import METHODS
-from weft.cli.absa.labelled import add_labelled, read_corpus, report_problems, under_classes
+from weft.cli.absa.labelled import SETS, add_labelled, form_of, read_corpus, report_problems, under_classes
 from weft.cli.absa.report import print_report
-from weft.cli.options import Parser
+from weft.cli.options import Parser, at_least
 from weft.errors import ConfigError, counted
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ def run(argv: list[str]) -> int:
 
     if arguments.threshold is not None:
         check_threshold("--threshold", arguments.threshold)
-    if arguments.by is not None and arguments.input_format == "mabsa":
-        raise ConfigError("--by names a column of a table", hint="M-ABSA's files have none")
+    _check(arguments)
     corpus = read_corpus(arguments)
     asker = load_asker(arguments)
     _say_unmentioned(corpus, asker)
@@ -74,6 +73,18 @@ def run(argv: list[str]) -> int:
     print_report(results, arguments.json, heading=arguments.input)
     report_problems(corpus, "eval")
     return 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Refuse what would be left out of the measuring."""
+    form = form_of(arguments)
+    if arguments.by is not None and form in SETS:
+        raise ConfigError("--by names a column of a table", hint=f"{SETS[form]}'s files have none")
+    at_least(0, explanations=arguments.explanations)
+    if arguments.explainer and not arguments.explanations:
+        raise ConfigError("--explainer without --explanations", hint="--explanations 150, for instance")
+    if arguments.explanations and (arguments.by is not None or form == "mabsa"):
+        raise ConfigError("--explanations are not tested where opinions are counted", hint="leave it out")
 
 
 def _say_unmentioned(corpus: Corpus, asker: Asker) -> None:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from weft.absa.records import Corpus
     from weft.absa.use.asker import Asker
 
-_SETS = {"sentihood": "SentiHood", "semeval": "SemEval", "mabsa": "M-ABSA"}
+SETS = {"sentihood": "SentiHood", "semeval": "SemEval", "mabsa": "M-ABSA"}
+"""What is no table, by its ``--input-format``."""
 
 
 def add_labelled(parser: Parser) -> None:
@@ -47,6 +48,14 @@ def add_labelled(parser: Parser) -> None:
     parser.add_argument("--split-seed", type=int, default=0, metavar="N", help="of --held-out (0)")
 
 
+def form_of(arguments: argparse.Namespace) -> str:
+    """What the input is: what ``--input-format`` says, else its suffix."""
+    if arguments.input_format is not None:
+        return arguments.input_format
+    suffixes = {".json": "sentihood", ".xml": "semeval"}
+    return next((form for end, form in suffixes.items() if arguments.input.endswith(end)), "table")
+
+
 def read_corpus(arguments: argparse.Namespace) -> Corpus:
     """The labelled sentences that the arguments name.
 
@@ -64,12 +73,9 @@ def read_corpus(arguments: argparse.Namespace) -> Corpus:
     share = arguments.held_out
     if share is not None and not 0 < share < 1:
         raise ConfigError(f"--held-out is {share}; it must be in (0, 1)")
-    form = arguments.input_format
-    if form is None:
-        form = "sentihood" if arguments.input.endswith(".json") else "table"
-        form = "semeval" if arguments.input.endswith(".xml") else form
+    form = form_of(arguments)
     if form != "table":
-        check_no_columns(arguments, f"a file of {_SETS[form]}")
+        check_no_columns(arguments, f"a file of {SETS[form]}")
     if arguments.aspect and form != "sentihood":
         raise ConfigError(
             "--aspect chooses among SentiHood's; other files bring the aspects that are asked",
