@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from weft.cli.main import main
 from weft.errors import InputError
 from weft.kg.dataset.split import part_of, read_split
 from weft.kg.extraction.code import CodeCorpus
 from weft.kg.extraction.model import model_for
+from weft.kg.extraction.text import Met, text_sources
 from weft.kg.languages import find_language
 from weft.kg.read.corpus import OTHERS, read_corpus
 from weft.kg.read.documents import without_repeats
 from weft.kg.read.funnel import Funnel
 from weft.kg.schema import Relation, Schema
+from weft.kg.storage.graph import Graph
 from weft.kg.storage.writer import create_store
 
 
@@ -50,6 +55,75 @@ def test_links_hidden_folders_and_other_peoples(tmp_path: Path) -> None:
     assert funnel.listed == {
         "files that cannot be read": ["broken.txt: a link that leads nowhere", "pipe.txt: no regular file"]
     }
+
+
+@pytest.fixture
+def close(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
+    """Makes a folder one that may not be opened, for root too, whom no mode keeps out."""
+
+    def closing(folder: Path) -> None:
+        def guard(real: Callable[..., Any]) -> Callable[..., Any]:
+            def ask(path: Any = ".", *rest: Any, **options: Any) -> Any:
+                below = path == str(folder) if real is listed else str(path).startswith(f"{folder}/")
+                if below:
+                    raise PermissionError(13, "Permission denied", str(path))
+                return real(path, *rest, **options)
+
+            return ask
+
+        listed = os.scandir
+        monkeypatch.setattr(os, "scandir", guard(listed))
+        monkeypatch.setattr(os, "stat", guard(os.stat))
+
+    return closing
+
+
+def test_a_folder_that_may_not_be_opened_is_told_and_may_hold_what_it_held(
+    tmp_path: Path, close: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus, store = tmp_path / "corpus", tmp_path / "store"
+    for name in ("a.py", "b/c.py", "gone.py", "one.txt", "b/two.txt"):
+        (corpus / name).parent.mkdir(parents=True, exist_ok=True)
+        (corpus / name).write_text("x = 1\n")
+    command = ["kg", "extract", str(corpus), "-o", str(store), "--workers", "1", "--json"]
+    assert main(command) == 0
+    (corpus / "gone.py").unlink()
+    close(corpus / "b")
+    met = Met()
+    assert [source.document for source in text_sources(corpus, "corpus", met)] == ["corpus/one.txt"]
+    assert met.failures == [("b", "cannot be read: Permission denied")]
+    assert met.may_hold("corpus/b/two.txt")
+    capsys.readouterr()
+    assert main([*command, "--prune"]) == 9
+    report = json.loads(capsys.readouterr().out)
+    assert report["failed"] == [["corpus/b", "cannot be read: Permission denied"]]
+    assert report["gone"] == ["corpus/gone.py"]
+    assert set(Graph.load(store).documents["document"].to_pylist()) == {"corpus/a.py", "corpus/b/c.py"}
+    close(corpus)
+    with pytest.raises(InputError, match=r"corpus: cannot be read: Permission denied"):
+        list(read_corpus([corpus], Funnel()))
+    with pytest.raises(InputError, match=r"corpus: cannot be read: Permission denied"):
+        CodeCorpus(corpus, "corpus", find_language("python"))
+
+
+def test_links_and_pipes_of_a_language_are_told_and_read_again(tmp_path: Path) -> None:
+    (tmp_path / "aside").mkdir()
+    corpus = tmp_path / "corpus"
+    (corpus / ".hidden").mkdir(parents=True)
+    (corpus / "good.py").write_text("x = 1\n")
+    (corpus / "broken.py").symlink_to(tmp_path / "nowhere.py")
+    (corpus / "round.py").symlink_to(corpus / "round.py")
+    (corpus / "folder").symlink_to(tmp_path / "aside")
+    (corpus / ".link").symlink_to(tmp_path / "aside")
+    os.mkfifo(corpus / "pipe.py")
+    found = CodeCorpus(corpus, "corpus", find_language("python"))
+    assert {source.document: source.failure for source in found} == {
+        "corpus/broken.py": "a link that leads nowhere",
+        "corpus/good.py": "",
+        "corpus/pipe.py": "no regular file",
+        "corpus/round.py": "cannot be read: Too many levels of symbolic links",
+    }
+    assert found.others == {"linked folder": 1}
 
 
 PAGE = "<html><head><meta charset={}></head><body><p>Zürich – “Limmat”</p></body></html>"

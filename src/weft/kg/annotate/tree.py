@@ -111,6 +111,7 @@ def find_missing(
     # In the order of the files, whatever was found out first.
     order = {str(path): number for number, path in enumerate(corpus.paths.values())}
     found.failed.sort(key=lambda pair: order[pair[0]])
+    found.failed += [(str(place / folder.removeprefix("/")), why) for folder, why in corpus.unread.items()]
     return found
 
 

@@ -21,7 +21,7 @@ from weft.kg.extraction.model import model_version
 from weft.kg.languages.around import around
 from weft.kg.languages.language import Language, ParsedFile
 from weft.kg.languages.unit import Open
-from weft.kg.read.corpus import plain_name
+from weft.kg.read.corpus import no_file, plain_name, walk
 from weft.kg.schema import Relation, Schema
 from weft.kg.storage.layout import Evidence, Spelling
 from weft.kg.storage.manifest import is_store
@@ -171,7 +171,8 @@ class CodeCorpus:
         stated: Whether what files state is read too; not where only what they leave open is wanted.
 
     Attributes:
-        others: Files of the folder that are not in the language, by suffix.
+        others: Files of the folder that are not in the language, by suffix, and linked folders.
+        unread: Folders below that cannot be opened, named as documents are, and why.
 
     Raises:
         InputError: There is no such place, or no source file in it.
@@ -182,7 +183,8 @@ class CodeCorpus:
         self._with_stated = stated
         self._last: tuple[str, bytes, tuple[ParsedFile, str]] | None = None
         self.others = Counter[str]()
-        self.paths = _source_files(place, corpus, spoken, self.others)
+        self.unread: dict[str, str] = {}
+        self.paths = _source_files(place, corpus, spoken, self.others, self.unread)
         self._recent: dict[str, tuple[list[Evidence], list[Open]]] = {}
         if place.is_file():
             found = around(place.resolve(), spoken)
@@ -213,9 +215,8 @@ class CodeCorpus:
             try:
                 data = read_bytes(path, SOURCE_BYTES)
             except InputError as error:
-                yield Source(
-                    document, hashlib.sha256(error.what.encode()).hexdigest(), b"", failure=error.what
-                )
+                why = no_file(path) or error.what
+                yield Source(document, hashlib.sha256(why.encode()).hexdigest(), b"", failure=why)
                 continue
             digest = hashlib.sha256(data).hexdigest()
             if self.tree is None:
@@ -231,6 +232,10 @@ class CodeCorpus:
                 del self._recent[next(iter(self._recent))]
             context = hashlib.sha256(repr((stated, asked)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
             yield Source(document, digest, data, context, tuple(asked))
+
+    def may_hold(self, document: str) -> bool:
+        """Whether a document lies in a folder that cannot be opened."""
+        return any(document.startswith(f"{folder}/") for folder in self.unread)
 
     def below(self, document: str) -> str:
         """A document's path below the folder."""
@@ -295,26 +300,39 @@ class _Lines:
         return bisect_right(self.starts, offset) + 1
 
 
-def _source_files(place: Path, corpus: str, spoken: Language, others: Counter[str]) -> dict[str, Path]:
-    """Document to file, in order; counts the others by suffix, but for those that are hidden or of a store."""
+def _source_files(
+    place: Path, corpus: str, spoken: Language, others: Counter[str], unread: dict[str, str]
+) -> dict[str, Path]:
+    """Document to file, in order; counts the others by suffix, but for those that are hidden or of a store.
+
+    Folders that cannot be opened are put beside them, with the reason.
+    """
     if place.is_file():
         return {corpus: place}
     if not place.is_dir():
         raise InputError("no such file or folder", where=str(place))
+
+    def closed(folder: Path, why: str) -> None:
+        unread[f"{corpus}/{_below(folder, place)}"] = why
+
     found: dict[str, Path] = {}
-    for folder, below, names in os.walk(place):
+    for folder, below, names in walk(place, closed):
         below[:] = sorted(
             name
             for name in below
-            if name not in spoken.foreign and not name.startswith(".") and not is_store(Path(folder, name))
+            if name not in spoken.foreign and not name.startswith(".") and not is_store(folder / name)
         )
         for name in sorted(names):
-            path = Path(folder, name)
-            if name.endswith(spoken.suffixes) and path.is_file():
+            path = folder / name
+            if name.endswith(spoken.suffixes):
                 found[f"{corpus}/{_below(path, place)}"] = path
             elif not name.startswith("."):
                 others[plain_name(path.suffix.lower()) or "no suffix"] += 1
+        if linked := sum(os.path.islink(folder / name) for name in below):
+            others["linked folder"] += linked
     if not found:
+        for document, why in unread.items():
+            raise InputError(why, where=str(place / document.removeprefix(f"{corpus}/")))
         way = "texts are read by kg-text-small, or by a model of your own; docs/kg-tutorial.md"
         raise InputError(f"no file of {spoken.name}", where=str(place), hint=way)
     return found

@@ -113,6 +113,7 @@ def extract(
         # The driver of an accelerator reserves address space that it does not use.
         limits = options.limits if options.device == "cpu" else replace(options.limits, mebibytes=None)
         readings = Processes(loader, 1 if options.workers is None else options.workers, limits)
+    code = sources if isinstance(sources, CodeCorpus) else None
     report = extract_corpus(
         sources,
         Path(store),
@@ -122,15 +123,15 @@ def extract(
         readings=readings,
         precision=options.precision,
         prune=options.prune,
-        complete=sources.complete if isinstance(sources, CodeCorpus) else None,
-        may_hold=met.may_hold,
+        complete=None if code is None else code.complete,
+        may_hold=met.may_hold if code is None else code.may_hold,
         # Whoever names a corpus has told it from others.
         place=Path(corpus).resolve() if options.name is None else None,
         say=progress,
     )
-    report.failed += met.failures
+    report.failed += met.failures if code is None else code.unread.items()
     report.unused = met.seed
-    report.others = dict(sources.others if isinstance(sources, CodeCorpus) else met.others)
+    report.others = dict(met.others if code is None else code.others)
     if folder == find_model("kg", TEXT_MODEL):
         report.foreign = met.foreign
     return report

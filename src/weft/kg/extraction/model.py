@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -113,7 +114,7 @@ def model_for(corpus: Path) -> str:
         if path.name.endswith(sources):
             return CODE_MODEL
         texts = texts or path.suffix.lower() in SUFFIXES
-        if path.is_file():
+        if os.path.isfile(path):
             others[path.suffix.lower() or "no suffix"] += 1
     if texts:
         return TEXT_MODEL

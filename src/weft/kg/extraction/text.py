@@ -24,7 +24,14 @@ from weft.kg.extraction.sections import SECTION
 from weft.kg.extraction.tails import TailExtractor
 from weft.kg.extraction.unsaid import UNSAID
 from weft.kg.link.linker import Linker
-from weft.kg.read.corpus import OTHERS, UNREAD_FILES, UNREAD_LINES, plain_name, read_corpus
+from weft.kg.read.corpus import (
+    OTHERS,
+    UNREAD_FILES,
+    UNREAD_FOLDERS,
+    UNREAD_LINES,
+    plain_name,
+    read_corpus,
+)
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.redocred import UNREAD_RECORDS, read_redocred
@@ -130,7 +137,7 @@ class Met:
         others: Files of a folder that are of no kind that is read, by suffix.
         foreign: Documents that seem to be in another language than English, and its code.
         unread: Documents that are there and cannot be read, by their names in a store.
-        lines: Whether lines or records cannot be read, of which nobody knows which documents they are.
+        lines: Whether folders, lines or records cannot be read, of which nobody knows which documents they are.
         seed: What of the seed files cannot be used, by reason.
     """
 
@@ -291,7 +298,7 @@ def text_sources(place: Path, corpus: str, met: Met) -> Iterator[Source]:
         if reason == UNREAD_FILES:
             met.unread.update(named(file) for file, _ in failures)
             met.lines |= any(file.endswith(".jsonl") for file, _ in failures)
-        elif reason in (UNREAD_LINES, UNREAD_RECORDS):
+        elif reason in (UNREAD_FOLDERS, UNREAD_LINES, UNREAD_RECORDS):
             met.lines = True
     met.others.update(funnel.noted.get(OTHERS, {}))
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import codecs
 import os
 import re
-from collections.abc import Iterable, Iterator
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.markup import html_text, mail_text, markdown_text, pdf_text, word_text
 from weft.kg.storage.manifest import is_store
-from weft.platform.reading import WORD_CHARACTERS, parse_json, read_bytes
+from weft.platform.reading import WORD_CHARACTERS, cannot_read, parse_json, read_bytes
 
 MARKDOWN, HTML, PDF, WORD, MAIL = (".md", ".markdown"), (".html", ".htm", ".xhtml"), ".pdf", ".docx", ".eml"
 SUFFIXES = (".txt", ".text", ".rst", ".jsonl", *MARKDOWN, *HTML, PDF, WORD, MAIL)
@@ -29,7 +31,9 @@ _NO_TEXT = {
 }
 """How files begin that hold prose in a form that is not read."""
 UNREAD_FILES, UNREAD_LINES = "files that cannot be read", "lines that cannot be read"
+UNREAD_FOLDERS = "folders that cannot be opened"
 """Reasons of a funnel."""
+Closed = Callable[[Path, str], None]
 _INSTALLED = frozenset(("__pycache__", "site-packages", "node_modules"))
 OTHERS = "files of other kinds"
 """The note of a funnel on files of a folder that are none of :data:`SUFFIXES`, by suffix."""
@@ -46,44 +50,85 @@ def read_corpus(places: Iterable[Path], funnel: Funnel) -> Iterator[TextDocument
 
     Args:
         places: Files and folders.
-        funnel: Counts and lists files and lines that cannot be read, notes those of other kinds.
+        funnel: Counts and lists folders, files and lines that cannot be read, notes files of other kinds.
 
     Raises:
         InputError: There is no such place.
     """
     for place in places:
         if place.is_dir():
-            for path in sorted(paths_below(place)):
+            closed = partial(_note_folder, place, funnel)
+            for path in sorted(paths_below(place, closed)):
                 below = path.relative_to(place)
                 if left_out(below):
                     continue
                 text = path.suffix.lower() in SUFFIXES
-                if path.is_file():
+                if os.path.isfile(path):
                     if text:
                         yield from _read_file(path, plain_name(below), funnel)
                     else:
                         funnel.note(OTHERS, plain_name(path.suffix.lower()) or "no suffix")
-                elif path.is_symlink() and path.is_dir():
-                    funnel.note(OTHERS, "linked folder")
-                elif text and not path.is_dir():
-                    broken = "a link that leads nowhere" if path.is_symlink() else "no regular file"
-                    funnel.fail(UNREAD_FILES, plain_name(below), broken)
+                elif os.path.isdir(path):
+                    if os.path.islink(path):
+                        funnel.note(OTHERS, "linked folder")
+                elif text:
+                    funnel.fail(UNREAD_FILES, plain_name(below), no_file(path))
         elif place.exists():
             yield from _read_file(place, plain_name(place.name), funnel)
         else:
             raise InputError("no such file or folder", where=str(place))
 
 
-def paths_below(folder: Path) -> Iterator[Path]:
-    """All paths below a folder, but those in stores below it: what weft wrote there is nothing to read."""
-    of_store = {folder: False}
+def paths_below(folder: Path, closed: Closed = lambda path, why: None) -> Iterator[Path]:
+    """All paths below a folder, but those in stores below it: what weft wrote there is nothing to read.
 
-    def inside(place: Path) -> bool:
-        if place not in of_store:
-            of_store[place] = inside(place.parent) or is_store(place)
-        return of_store[place]
+    Args:
+        folder: The folder.
+        closed: As for :func:`walk`.
 
-    return (path for path in folder.rglob("*") if not inside(path.parent))
+    Raises:
+        InputError: The folder itself cannot be opened.
+    """
+    for place, below, names in walk(folder, closed):
+        yield from (place / name for name in (*below, *names))
+        below[:] = [name for name in below if not is_store(place / name)]
+
+
+def walk(folder: Path, closed: Closed) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """As :func:`os.walk`, and a folder that cannot be opened is told.
+
+    Args:
+        folder: The folder.
+        closed: Told each folder below that cannot be opened, and why.
+
+    Raises:
+        InputError: The folder itself cannot be opened.
+    """
+
+    def fail(error: OSError) -> None:
+        found = cannot_read(error, error.filename)
+        if Path(error.filename) == folder:
+            raise found
+        closed(Path(error.filename), found.what)
+
+    for place, below, names in os.walk(folder, onerror=fail):
+        yield Path(place), below, names
+
+
+def no_file(path: Path) -> str:
+    """Why what is not a folder is no file either; empty where it is one."""
+    try:
+        return "" if stat.S_ISREG(path.stat().st_mode) else "no regular file"
+    except FileNotFoundError:
+        return "a link that leads nowhere"
+    except OSError as error:
+        return cannot_read(error, path).what
+
+
+def _note_folder(corpus: Path, funnel: Funnel, folder: Path, why: str) -> None:
+    below = folder.relative_to(corpus)
+    if not left_out(below):
+        funnel.fail(UNREAD_FOLDERS, plain_name(below), why)
 
 
 def plain_name(path: Path | str) -> str:

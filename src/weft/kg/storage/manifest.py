@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,7 +58,7 @@ class Manifest:
 def is_store(folder: Path) -> bool:
     """Whether a folder is a store, of whatever version."""
     path = folder / FILE
-    if not path.is_file():
+    if not os.path.isfile(path):  # not Path.is_file, which raises of a folder that may not be opened
         return False
     try:
         record = read_json(path, SETTINGS_BYTES)
