@@ -216,6 +216,22 @@ BAD = [
         3,
         "no column 'text'; there are 'id', 'review', 'place' (--text-column names another)",
     ),
+    (
+        ("predict", "I read reviews.txt", "--aspect", "price"),
+        3,
+        "I read reviews.txt: is not there (look at the path's spelling; a text that looks like a path comes by "
+        "standard input)",
+    ),
+    (
+        ("predict", TEXT, "--aspect", "price", "-o", "o.xyz"),
+        2,
+        "known are .csv, .jsonl, .ndjson, .parquet, .tsv)",
+    ),
+    (
+        ("predict", EXAMPLES / "aspects.txt", "--aspect", "price", "-o", "o.xyz", "--model", "absent"),
+        2,
+        "known are .csv, .jsonl, .ndjson, .parquet, .tsv)",
+    ),
     (("predict", "reviews/absent.doc", "--aspect", "price"), 3, "reviews/absent.doc: is not there"),
     (("predict", ".", "--aspect", "price"), 3, ".: is a folder"),
     (("predict", __file__, "--aspect", "price"), 3, "is a file of an unknown kind"),
@@ -278,6 +294,23 @@ BAD = [
     ),
     (("find", EXAMPLES / "aspects.txt", "--text-column", "review"), 2, "no column 'review'"),
     (("calibrate", EXAMPLES / "labelled.csv", "--give", "nan"), 2, "--give is nan"),
+    (("eval", EXAMPLES / "labelled.csv", "--explanations", "-5"), 2, "--explanations is -5; it must be"),
+    (("eval", EXAMPLES / "labelled.csv", "--explainer", "random"), 2, "--explainer without --explanations"),
+    (
+        ("eval", EXAMPLES / "questions.csv", "--by", "kind", "--explanations", "5"),
+        2,
+        "--explanations are not tested where opinions are counted",
+    ),
+    (
+        ("eval", EXAMPLES / "sentihood.json", "--by", "aspect"),
+        2,
+        "--by names a column of a table (SentiHood's",
+    ),
+    (
+        ("eval", EXAMPLES / "restaurants.xml", "--by", "aspect"),
+        2,
+        "--by names a column of a table (SemEval's",
+    ),
     (("explain", "", "--aspect", "price"), 3, "the text is empty"),
     (("explain", TEXT, "--aspect", "price", "--polarity", "great"), 3, "polarity 'great'"),
     (("explain", TEXT, "--aspect", "price", "--maps"), 2, "--maps are matrices for programs"),
@@ -315,6 +348,19 @@ def test_a_table_without_rows_is_refused(absa, tmp_path):
         code, out, err = absa(*arguments)
         assert (code, out, err.count("\n")) == (3, "", 1)
         assert f"{table}: holds no row" in err
+    assert not output.exists()
+
+
+def test_json_lines_without_the_column_leave_no_output(absa, tmp_path):
+    table, output = tmp_path / "t.jsonl", tmp_path / "o.csv"
+    table.write_text('{"Text": "cheap"}\n{"Text": "safe"}\n')
+    for arguments in (
+        ("predict", table, "--aspect", "price", "-o", output),
+        ("predict", table, "--aspect", "x"),
+    ):
+        code, out, err = absa(*arguments)
+        assert (code, out, err.count("\n")) == (3, "", 1)
+        assert "no column 'text'; there are 'Text' (--text-column names another)" in err
     assert not output.exists()
 
 

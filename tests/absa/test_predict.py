@@ -94,7 +94,17 @@ def test_any_text_has_a_defined_answer(make, text, found):
 
 def test_text_that_is_no_text(make):
     asker = make()
-    for text in ("", "   ", "\n\t"):
+    for text in (
+        "",
+        "   ",
+        "\n\t",
+        "&nbsp;",
+        "<p></p>",
+        "<br/>&#8203;",
+        "\x01",
+        "\u202e\x7f",
+        "\ufffd\ufe0f",
+    ):
         with pytest.raises(InputError, match="text 2: the text is empty"):
             asker.predict(["fine", text], ["price"])
     with pytest.raises(InputError, match="text 1: a NoneType, not a text"):
@@ -134,6 +144,14 @@ def test_the_models_own_threshold_answers_unless_another_is_given(make):
         assert other == [threshold == 1.0] * 2
     with pytest.raises(ConfigError, match=r"AbsaConfig.threshold is 1.5; it must be in \[0, 1\]"):
         asker.calibrated(1.0, 1.5)
+
+
+@pytest.mark.parametrize("share", [2, -0.1, float("nan")])
+def test_shares_that_are_none_are_refused(make, share):
+    asked = [Sentence("rent is dear", (Context("price"),))]
+    for named in ("abstain", "threshold"):
+        with pytest.raises(ConfigError, match=f"{named} is "):
+            records(make(), asked, **{named: share})
 
 
 def test_a_stream_names_bad_rows_and_goes_on(make):

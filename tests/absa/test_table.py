@@ -92,6 +92,18 @@ def test_broken_json_lines(tmp_path):
     ]
 
 
+def test_json_lines_that_all_lack_a_column_are_one_error(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"Text": "a"}\n\n[]\n{"Text": "b", "text2": "c"}\n')
+    with pytest.raises(InputError, match=r"t\.jsonl: no column 'text'; there are 'Text' \(--text-column"):
+        list(read_rows(str(path), ["text"]))
+    with path.open("a") as file:
+        file.write('{"text": "c"}\n')
+    assert [row.problem for row in read_rows(str(path), ["text"])][-1] is None
+    path.write_text("[]\n")
+    assert [row.number for row in read_rows(str(path), ["text"])] == [1]
+
+
 def test_plain_lines_and_tab_separated(tmp_path):
     lines = tmp_path / "t.txt"
     lines.write_text("one\r\ntwo\n")

@@ -11,6 +11,7 @@ from weft.errors import InputError
 _PATH = re.compile(r"(?:\.{0,2}/)?(?:[^\s/]+/)*[^\s/]*\.[A-Za-z0-9]{1,8}|(?:\.{0,2}/)[^\s]*|\S+/")
 """One word with a suffix, or that begins or ends as a path does."""
 
+_BY_INPUT = "a text that looks like a path comes by standard input"
 _WORKBOOKS = (".xlsx", ".xls", ".ods")
 
 
@@ -24,12 +25,16 @@ def is_table(given: str, form: str | None = None) -> bool:
     Raises:
         InputError: It is a path, and not of a table: a folder, a file of an unknown kind or one that is not there.
     """
-    if given == "-" or form is not None or Path(given).suffix.lower() in SUFFIXES:
+    if given == "-" or form is not None:
         return True
     try:
         there = bool(given.strip()) and Path(given).exists()
     except (OSError, ValueError):  # too long for a path, or no path at all
-        there = False
+        there = None
+    if Path(given).suffix.lower() in SUFFIXES:
+        if there is False:
+            raise InputError("is not there", where=given, hint=f"look at the path's spelling; {_BY_INPUT}")
+        return True
     if there:
         what = "is a folder" if Path(given).is_dir() else "is a file of an unknown kind"
         hint = f"--input-format, or one of {', '.join(SUFFIXES)}"
@@ -37,7 +42,5 @@ def is_table(given: str, form: str | None = None) -> bool:
             what, hint = "is a workbook of a spreadsheet", 'save its sheet as "CSV UTF-8"'
         raise InputError(what, where=given, hint=hint)
     if _PATH.fullmatch(given):
-        raise InputError(
-            "is not there", where=given, hint="a text that looks like a path comes by standard input"
-        )
+        raise InputError("is not there", where=given, hint=_BY_INPUT)
     return False

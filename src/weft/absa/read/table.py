@@ -98,7 +98,8 @@ def read_rows(path: str, columns: Sequence[str], form: Format | None = None) -> 
 
     Raises:
         ConfigError: Columns of plain lines, which have none but ``"text"``.
-        InputError: The file cannot be read, is UTF-16, lacks a column, or holds no row.
+        InputError: The file cannot be read, is UTF-16, lacks a column, or holds no row. That no row of JSON lines has
+            the columns is known at their end.
     """
     rows = _rows(path, columns, form)
     first = next(rows, None)
@@ -128,7 +129,7 @@ def _rows(path: str, columns: Sequence[str], form: Format | None) -> Iterator[Ta
         if chosen == "csv":
             rows = _csv(stream, path, columns, ("\t",) if path.lower().endswith(".tsv") else _SEPARATORS)
         elif chosen == "jsonl":
-            rows = _jsonl(stream, columns)
+            rows = _jsonl(stream, path, columns)
         else:
             rows = map(_plain, count(1), stream)
         yield from map(_utf8, rows)
@@ -243,7 +244,9 @@ def _separator(
     return max(separators, key=worth)
 
 
-def _jsonl(stream: Iterator[str], columns: Sequence[str]) -> Iterator[TableRow]:
+def _jsonl(stream: Iterator[str], path: str, columns: Sequence[str]) -> Iterator[TableRow]:
+    lacking: Mapping[str, Any] | None = None
+    used = False
     for number, line in enumerate(stream, start=1):
         if not line.strip():
             continue
@@ -260,9 +263,13 @@ def _jsonl(stream: Iterator[str], columns: Sequence[str]) -> Iterator[TableRow]:
             continue
         missing = [column for column in columns if column not in cells]
         if missing:
+            lacking = cells if lacking is None else lacking
             yield TableRow(number, {}, f"no {', '.join(map(repr, missing))}")
         else:
+            used = True
             yield TableRow(number, cells)
+    if lacking is not None and not used:
+        _require(list(lacking), columns, path)
 
 
 def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:

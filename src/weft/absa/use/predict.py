@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from weft.absa.checks import check_threshold
 from weft.absa.read.labelled import optional_cell, text_cell
 from weft.absa.read.table import TableRow
 from weft.absa.records import NONE, Context, Problems, Sentence
@@ -100,7 +101,12 @@ def records(
         threshold: See :func:`weft.absa.use.decide.decide`; the model's own where None.
         abstain: The polarity is ``unsure`` where the answer is less probable than this; None answers always.
         answers: What :meth:`Asker.hear` gave for these sentences, where it was asked already.
+
+    Raises:
+        ConfigError: A threshold or ``abstain`` outside [0, 1].
     """
+    if abstain is not None:
+        check_threshold("abstain", abstain)
     found: list[dict[str, Any]] = []
     languages = {text: foreign(text) for text in {sentence.text for sentence in sentences}}
     limit = asker.config.threshold if threshold is None else threshold

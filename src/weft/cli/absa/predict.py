@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 from weft.cli.absa.arguments import add_answers, add_columns, add_questions, check_no_columns, load_asker
 from weft.cli.absa.tables import add_input_format
 from weft.cli.options import Parser, add_out
+from weft.cli.outputs import check_outputs
 from weft.cli.table import table
 from weft.errors import ConfigError, InputError, PartialFailure, counted
-from weft.platform.files import check_output
 from weft.platform.reading import lines
 
 if TYPE_CHECKING:
@@ -67,21 +67,20 @@ def run(argv: list[str]) -> int:
     arguments = parser().parse_args(argv)
     from weft.absa.checks import check_threshold
     from weft.absa.read.given import is_table
+    from weft.absa.read.table import format_of
 
     aspects = [*arguments.aspect, *_lines(arguments.aspects)]
+    tabular = is_table(arguments.input, arguments.input_format)
+    check_outputs([arguments.out], [arguments.input] if tabular else [])
+    if arguments.out is not None:
+        format_of(str(arguments.out), to_write=True)
     if not aspects and arguments.aspect_column is None:
-        return _found(arguments)
+        return _found(arguments, tabular)
     if arguments.threshold is not None:
         check_threshold("--threshold", arguments.threshold)
     if arguments.abstain is not None:
         check_threshold("--abstain", arguments.abstain)
-    if arguments.out is not None:
-        check_output(arguments.out)
-    return (
-        _table(arguments, aspects)
-        if is_table(arguments.input, arguments.input_format)
-        else _one(arguments, aspects)
-    )
+    return _table(arguments, aspects) if tabular else _one(arguments, aspects)
 
 
 def _lines(path: Path | None) -> list[str]:
@@ -129,9 +128,8 @@ def _one(arguments: argparse.Namespace, aspects: list[str]) -> int:
     return 0
 
 
-def _found(arguments: argparse.Namespace) -> int:
+def _found(arguments: argparse.Namespace, tabular: bool) -> int:
     """What a text, or a table of texts, judges by itself, where nothing is asked of it."""
-    from weft.absa.read.given import is_table
     from weft.cli.absa.find import one, several
 
     for name in ("target", "target_column", "threshold", "abstain"):
@@ -140,17 +138,7 @@ def _found(arguments: argparse.Namespace) -> int:
                 f"--{name.replace('_', '-')} is about an aspect that is asked",
                 hint="--aspect price, for instance",
             )
-    if not is_table(arguments.input, arguments.input_format):
-        return one(arguments)
-    if arguments.out is not None:
-        _check_other(arguments)
-        check_output(arguments.out)
-    return several(arguments, "absa predict")
-
-
-def _check_other(arguments: argparse.Namespace) -> None:
-    if arguments.out is not None and Path(arguments.out).resolve() == Path(arguments.input).resolve():
-        raise ConfigError("the output is the input", hint="give another file")
+    return several(arguments, "absa predict") if tabular else one(arguments)
 
 
 def _write(found: list[dict[str, Any]], output: str | None) -> None:
@@ -178,7 +166,6 @@ def _table(arguments: argparse.Namespace, aspects: list[str]) -> int:
         arguments.aspect_column,
     )
     form = cast("Format | None", arguments.input_format)
-    _check_other(arguments)
     rows = read_rows(arguments.input, asked.columns, form)
     # The first row is read before the model is loaded: a missing file, column or row is told at once.
     first = next(rows)
@@ -237,7 +224,7 @@ def _nests(output: str) -> bool:
     """Whether a file's records hold their probabilities as one object."""
     from weft.absa.read.table import format_of
 
-    return format_of(output) == "jsonl"
+    return format_of(output, to_write=True) == "jsonl"
 
 
 def _text(path: Path | None) -> str | None:
