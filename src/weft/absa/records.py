@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from weft.absa.represent.spelling import shown
 from weft.errors import ConfigError, InputError
 
 NONE = "none"
@@ -17,7 +18,9 @@ UNKNOWN = "?"
 CONFLICT = "conflict"
 """The polarity of a context that the text both praises and blames."""
 
-_BLANK = re.compile(r"[\s\u00ad\u200b-\u200f\u2060\ufeff]*")
+_BLANK = re.compile(
+    r"[\s\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffd]*"
+)
 _HALVES = re.compile("[\ud800-\udfff]")
 SENTIHOOD_POLARITIES = (NONE, "positive", "negative")
 SEMEVAL_POLARITIES = (NONE, "positive", "negative", "neutral", CONFLICT)
@@ -79,8 +82,9 @@ class Sentence:
 
 
 def is_blank(text: str) -> bool:
-    """Whether there is nothing to see: spaces and marks without a width."""
-    return _BLANK.fullmatch(text) is not None
+    """Whether there is nothing to see: spaces, control characters, marks without a width, tags of web pages."""
+    seen = _BLANK.sub("", text, count=1)
+    return not seen or (seen[0] in "<&" and _BLANK.fullmatch(shown(seen)) is not None)
 
 
 def is_utf8(text: str) -> bool:

@@ -62,15 +62,28 @@ def spelled(text: str, known: Callable[[str], bool]) -> tuple[str, list[tuple[in
     return (text, None) if whole == text else (whole, places)
 
 
+def shown(text: str) -> str:
+    """A text as a web page shows it: characters for what is written for them, spaces for tags."""
+    return _MARKUP.sub(_written_for, text)
+
+
+def _written_for(match: re.Match[str]) -> str:
+    """The character that an entity stands for, a space for a tag; what is neither, as it is."""
+    if match["tag"] is not None:
+        return " "
+    entity = match["number"] or (match["name"] if match["name"] in html5 else None)
+    return match[0] if entity is None else unescape(f"&{entity}")
+
+
 def _shown(text: str) -> Iterator[tuple[int, int, str]]:
     """The characters of a text as a web page shows it, and the first and last + 1 of what is written for each."""
     at = 0
     for match in _MARKUP.finditer(text):
-        entity = match["number"] or (match["name"] if match["name"] in html5 else None)
-        if entity is None and match["tag"] is None:
+        written = _written_for(match)
+        if written == match[0]:
             continue
         yield from ((place, place + 1, text[place]) for place in range(at, match.start()))
-        yield match.start(), match.end(), " " if entity is None else unescape(f"&{entity}")
+        yield match.start(), match.end(), written
         at = match.end()
     yield from ((place, place + 1, text[place]) for place in range(at, len(text)))
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from weft.absa.model.build import AnyModel
 from weft.absa.model.pair import PairBert
 from weft.absa.model.weft_absa import WeftAbsa
-from weft.absa.records import Context, Sentence
+from weft.absa.records import Context, Sentence, is_blank
 from weft.absa.represent.batch import Pairs, Questions, Representation, aspect_words
 from weft.absa.represent.targets import target_positions
 from weft.absa.use.answering import for_answers
@@ -290,7 +290,7 @@ class Asker:
         return [
             (begin, Sentence(sentence.text[begin:end], sentence.contexts, (), sentence.where))
             for begin, end in cuts
-            if sentence.text[begin:end].strip()
+            if not is_blank(sentence.text[begin:end])
         ]
 
     def _most_telling(self, parts: Sequence[tuple[Sentence, Heard]]) -> Heard:
