@@ -33,6 +33,7 @@ class Relocation(NamedTuple):
         put: The field, the value → the field with the value in it.
         take: The field → the addend that stands in it, where the file's entries hold none.
         halves: Whether the field is two 16-bit units, the first one on top (Thumb).
+        little: Whether the field is little-endian in big-endian files, too (instructions of AArch64).
     """
 
     basis: Basis
@@ -40,6 +41,7 @@ class Relocation(NamedTuple):
     put: Callable[[int, int], int]
     take: Callable[[int], int] | None = None
     halves: bool = False
+    little: bool = False
 
     @property
     def needs_slot(self) -> bool:
@@ -56,6 +58,7 @@ class Relocation(NamedTuple):
         """
         if len(field) < self.size:
             return None
+        big_endian = big_endian and not self.little
         order = "big" if big_endian else "little"
         unit = 2 if self.halves else self.size
         word = 0

@@ -24,11 +24,13 @@ def _low(scale: int, basis: Basis = Basis.ABSOLUTE) -> Relocation:
 
 
 _CALL = bits(Basis.RELATIVE, 0x3FFFFFF, 0, 2)
-ARM64 = {
+_DATA = {
     257: whole(Basis.ABSOLUTE, 8),
     258: whole(Basis.ABSOLUTE, 4),
     260: whole(Basis.RELATIVE, 8),
     261: whole(Basis.RELATIVE, 4),
+}
+_CODE = {
     274: Relocation(Basis.RELATIVE, 4, _address),
     275: Relocation(Basis.PAGE, 4, _page),
     276: Relocation(Basis.PAGE, 4, _page),
@@ -45,3 +47,5 @@ ARM64 = {
     311: Relocation(Basis.SLOT_PAGE, 4, _page),
     312: _low(3, Basis.SLOT),
 }
+# Data is in the order of the file, code is little-endian always.
+ARM64 = _DATA | {number: kind._replace(little=True) for number, kind in _CODE.items()}
