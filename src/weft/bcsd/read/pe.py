@@ -50,7 +50,7 @@ def read_pe(path: str, source: str | bytes, content: memoryview) -> Image:
     _read_imports(binary, image, base)
     _read_exceptions(binary, image, base)
     entry = binary.optional_header.addressof_entrypoint
-    starts = {base + entry} if entry else set()
+    starts = {*image.entries, base + entry} if entry else set(image.entries)
     image.entries = sorted(address for address in starts if image.code_map.at(address) is not None)
     return image
 
@@ -72,10 +72,25 @@ def _region(section: lief.PE.Section, content: memoryview, base: int) -> Region:
 
 
 def _read_names(binary: lief.PE.Binary, image: Image, base: int) -> None:
+    """Names of exports and of the COFF table; exports by ordinal have none and are entries."""
     for function in binary.exported_functions:
         address = base + function.address
         if image.code_map.at(address) is not None:
             image.symbols.append(Symbol(printable(function.name), address, 0))
+    export = binary.get_export()
+    for entry in export.entries if export is not None else ():
+        if not entry.name and not entry.is_forwarded:
+            image.entries.append(base + entry.address)
+    starts = [base + section.virtual_address for section in binary.sections]
+    # C names of i386 have an underscore in front.
+    front = "_" if image.pointer_size == 4 else ""
+    for symbol in binary.symbols:
+        of_code = symbol.complex_type == lief.COFF.Symbol.COMPLEX_TYPE.FUNCTION
+        if not of_code or not 0 < symbol.section_idx <= len(starts):
+            continue
+        address = starts[symbol.section_idx - 1] + symbol.value
+        if image.code_map.at(address) is not None:
+            image.symbols.append(Symbol(printable(symbol.name).removeprefix(front), address, 0))
 
 
 def _read_imports(binary: lief.PE.Binary, image: Image, base: int) -> None:
