@@ -2,11 +2,14 @@
 
 import struct
 
+import lief
 import pytest
 
+from weft.bcsd.architectures.arm64.relocations import ARM64
 from weft.bcsd.disassemble.native import NativeDisassembler
 from weft.bcsd.matching.side import SideRequest, read_side
 from weft.bcsd.read import open_image
+from weft.bcsd.read.image import Symbol
 from weft.bcsd.read.members import file_of, holds_code, list_members, members_of, split_member
 from weft.bcsd.select import parse_selector
 from weft.bcsd.use.extract_files import build_table, find_binaries, hash_file, is_gone
@@ -107,7 +110,10 @@ def test_one_file_by_two_spellings_is_one(library, files):
     [
         ("/gone/libz.a(adler32.o)", "/gone/libz.a"),
         ("/gone/z.lib(a(1).obj)", "/gone/z.lib"),
+        ("/gone/libr.rlib(a.o)", "/gone/libr.rlib"),
+        ("/gone/libv.a.1(a.o:2)", "/gone/libv.a.1"),
         ("/gone/tool(aarch64)", "/gone/tool"),
+        ("/gone/tool(x86_64:2)", "/gone/tool"),
         ("/gone/tool(1)", "/gone/tool(1)"),
         ("/gone/tool", "/gone/tool"),
     ],
@@ -156,8 +162,98 @@ def test_every_slice_of_a_fat_file_is_a_file(files, tmp_path):
     assert open_image(paths[1]).architecture == "aarch64"
     whole_side, in_fat = (read_side(SideRequest(str(p))) for p in (files / "clang-O2-x86_64.dylib", paths[0]))
     assert in_fat.base == whole_side.base
+    # The file itself is its first slice, and says so.
+    assert open_image(fat).architecture == "x86_64"
+    assert open_image(fat).remarks == [f"its slice x86_64 was read; another is named as in '{fat}(aarch64)'"]
+    assert read_side(SideRequest(str(fat))).base == whole_side.base
     # A Java class has the same magic, and a version where the number of slices stands.
     assert list_members(memoryview(b"\xca\xfe\xba\xbe\0\0\0\x34" + bytes(100)), "x") == []
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_fat_file_of_64_bits_is_read(count, files, tmp_path):
+    slice_ = (files / "clang-O2-x86_64.dylib").read_bytes()
+    head = struct.pack(">II", 0xCAFEBABF, count)
+    for number in range(count):
+        head += struct.pack(">2I2Q2I", 0x01000007, 3, 65536 * (number + 1), len(slice_), 12, 0)
+    fat = tmp_path / "fat.dylib"
+    fat.write_bytes(head.ljust(65536, b"\0") + slice_.ljust(65536, b"\0") * count)
+    whole = [f.name for f in NativeDisassembler().functions(open_image(files / "clang-O2-x86_64.dylib"))]
+    assert [f.name for f in NativeDisassembler().functions(open_image(fat))] == whole
+    assert len(open_image(fat).remarks) == count - 1
+    assert find_binaries([str(tmp_path)]) == (
+        [str(fat)] if count == 1 else [f"{fat}(x86_64)", f"{fat}(x86_64:2)"]
+    )
+
+
+def test_mach_o_symbols_count_where_they_are_defined_and_objects_are_refused(files, tmp_path):
+    content = bytearray((files / "clang-O2-x86_64.dylib").read_bytes())
+    at, symbols = 32, 0
+    while not symbols:
+        command, length = struct.unpack_from("<II", content, at)
+        if command == 2:
+            symbols, count = struct.unpack_from("<II", content, at + 8)
+        at += length
+    undefined = [place for place in range(symbols, symbols + 16 * count, 16) if content[place + 4] == 1]
+    for place in undefined:
+        struct.pack_into("<Q", content, place + 8, 0x571)  # as a variable of that size has
+    odd = tmp_path / "odd.dylib"
+    odd.write_bytes(content)
+    assert undefined
+    assert open_image(odd).symbols == open_image(files / "clang-O2-x86_64.dylib").symbols
+    content[12:16] = struct.pack("<I", 1)
+    odd.write_bytes(content)
+    with pytest.raises(InputError, match=r"an object of Mach-O, whose relocations cannot be read \(link it"):
+        open_image(odd)
+
+
+def test_relocations_of_aarch64_code_are_little_endian_in_any_object():
+    call = struct.pack("<I", 0x94000000)
+    for big in (False, True):
+        assert ARM64[283].apply(call, 0x1010, 0, 0x1000, big_endian=big) == struct.pack("<I", 0x94000004)
+    assert ARM64[257].apply(bytes(8), 0x1010, 0, 0, big_endian=True) == struct.pack(">Q", 0x1010)
+
+
+def exports_without_names(content):
+    """A PE file whose exports have numbers alone."""
+    binary = lief.PE.parse(bytes(content))
+    place = binary.rva_to_offset(binary.data_directory(lief.PE.DataDirectory.TYPES.EXPORT_TABLE).rva)
+    content[place + 24 : place + 28] = bytes(4)
+
+
+def test_exports_by_number_are_entries(files, tmp_path):
+    content = bytearray((files / "clang-O2-x86_64.dll").read_bytes())
+    named = open_image(files / "clang-O2-x86_64.dll")
+    exports_without_names(content)
+    place = tmp_path / "numbers.dll"
+    place.write_bytes(content)
+    image = open_image(place)
+    assert image.symbols == []
+    assert named.symbols
+    assert {symbol.address for symbol in named.symbols} <= set(image.entries)
+    assert image.entries == sorted(image.entries)
+
+
+def test_the_coff_table_of_a_pe_file_names_functions(files, tmp_path):
+    content = bytearray((files / "clang-O2-x86_64.dll").read_bytes())
+    before = open_image(files / "clang-O2-x86_64.dll")
+    text = before.code[0]
+    function, variable = 0x20, 0
+    rows = [
+        (b"hidden", 0x10, 1, function),
+        (b"odd", 0x20, 1, variable),
+        (b"outside", 0x10, 0, function),
+        (b"nowhere", 0x10, 99, function),
+        (b"beyond", 1 << 30, 1, function),
+    ]
+    header = struct.unpack_from("<I", content, 60)[0] + 4
+    struct.pack_into("<II", content, header + 8, len(content), len(rows))
+    for name, value, section, kind in rows:
+        content += name.ljust(8, b"\0") + struct.pack("<IhHBB", value, section, kind, 3, 0)
+    place = tmp_path / "named.dll"
+    place.write_bytes(content + struct.pack("<I", 4))
+    added = [symbol for symbol in open_image(place).symbols if symbol not in before.symbols]
+    assert added == [Symbol("hidden", text.start + 0x10, 0)]
 
 
 def test_a_file_cut_short_says_so(files, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from weft.bcsd.lift.choose import ImageLifter
 from weft.bcsd.matching.facts import constants, strings
 from weft.bcsd.read import open_image
 from weft.bcsd.read.demangle import demangle
-from weft.bcsd.read.members import content_of, split_member
+from weft.bcsd.read.members import content_of, list_slices, split_member
 from weft.bcsd.table import TableBuilder
 from weft.bcsd.use.extract_files import hash_file
 from weft.bcsd.use.remarks import file_remarks, nothing_found, processor_remarks
@@ -197,7 +198,7 @@ def read_side(request: SideRequest) -> Side:
     # As the builder sorts its rows.
     kept.sort(key=lambda entry: entry[:2])
     table = pa.concat_tables(builder.tables())
-    names = table.column("name").to_pylist()
+    names = {*table.column("name").to_pylist(), *chain.from_iterable(table.column("aliases").to_pylist())}
     return Side(
         path=request.path,
         sha256=sha256,
@@ -217,5 +218,9 @@ def _base(path: str) -> int:
 
     # A slice or a member is no file of its own to lief.
     member = split_member(path)[1] is not None
-    parsed: Any = lief.parse(bytes(content_of(path)) if member else path)
+    content = content_of(path)
+    slices = list_slices(content)
+    if slices:
+        content = content[slices[0].start : slices[0].start + slices[0].size]
+    parsed: Any = lief.parse(bytes(content) if member or slices else path)
     return int(parsed.imagebase) if parsed is not None and hasattr(parsed, "imagebase") else 0

@@ -1,4 +1,4 @@
-"""Mach-O: x86-64 and ARM64; a fat file's first known slice; functions from symbols and ``LC_FUNCTION_STARTS``."""
+"""Mach-O: x86-64 and ARM64; functions from symbols and ``LC_FUNCTION_STARTS``. Objects are refused."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from weft.errors import InputError
 
 _FLAGS = lief.MachO.Section.FLAGS
 _TYPE = lief.MachO.Section.TYPE
+#: Of a symbol's type: debugging entries, whose values are anything; a kind; the kind that lies in a section.
+_DEBUG, _KIND, _IN_SECTION = 0xE0, 0x0E, 0x0E
 _EXECUTE = 0x4
 _WRITE = 0x2
 
@@ -19,7 +21,7 @@ def read_macho(path: str, source: str | bytes, content: memoryview) -> Image:
     """Turn a Mach-O file, or the first known slice of a fat one, into an image.
 
     Raises:
-        InputError: It holds no slice of a known architecture.
+        InputError: It holds no slice of a known architecture, or is an object: its relocations are not read.
     """
     fat = lief.MachO.parse(source)
     if fat is None or fat.size == 0:
@@ -29,6 +31,9 @@ def read_macho(path: str, source: str | bytes, content: memoryview) -> Image:
     if binary is None or architecture is None:
         found = ", ".join(sorted(enum_name(b.header.cpu_type) for b in fat))
         raise InputError(f"a Mach-O file for {found}", where=path, hint=f"known: {machines_known('macho')}")
+    if binary.header.file_type == lief.MachO.Header.FILE_TYPE.OBJECT:
+        what = "an object of Mach-O, whose relocations cannot be read"
+        raise InputError(what, where=path, hint="link it to a program or library, or compile it as ELF")
     content = content[binary.fat_offset :]
     data: list[Region] = []
     code: list[Region] = []
@@ -72,7 +77,8 @@ def _read_functions(binary: lief.MachO.Binary, image: Image) -> None:
     if table is not None:
         starts.update(binary.imagebase + offset for offset in table.functions)
     for symbol in binary.symbols:
-        if symbol.value and image.code_map.at(symbol.value) is not None and not image.in_stubs(symbol.value):
+        placed = symbol.raw_type & (_DEBUG | _KIND) == _IN_SECTION
+        if placed and image.code_map.at(symbol.value) is not None and not image.in_stubs(symbol.value):
             name = printable(symbol.name)
             image.symbols.append(Symbol(name.removeprefix("_"), symbol.value, 0))
     # Starts only: a function may end before the next one begins, with its jump tables in between.

@@ -13,7 +13,7 @@ import os
 import re
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -31,7 +31,8 @@ _CPUS = {0x01000007: "X86_64", 0x0100000C: "ARM64"}
 _MOST_SLICES = 30
 
 
-_MEMBER = re.compile(r"(.+?\.(?:a|lib))\(.+\)", re.IGNORECASE)
+_MEMBER = re.compile(r"(.+?\.(?:a|lib|rlib)(?:\.[0-9]+)*)\(.+\)", re.IGNORECASE)
+_AGAIN = re.compile(":[0-9]+$")
 _SLICE_NAMES = frozenset(name for names in FAMILIES.values() for name in names)
 
 
@@ -62,7 +63,7 @@ def file_of(name: str) -> str:
     if archive:
         return archive[1]
     place, _, slice_name = name.removesuffix(")").rpartition("(")
-    return place if name.endswith(")") and slice_name in _SLICE_NAMES else name
+    return place if name.endswith(")") and _AGAIN.sub("", slice_name) in _SLICE_NAMES else name
 
 
 def members_of(path: str) -> list[str]:
@@ -196,10 +197,19 @@ def list_members(content: memoryview, place: str) -> list[Member]:
         raise InputError(
             "a thin archive, which holds no members of its own", where=place, hint="name the objects"
         )
-    named = list(_fat_slices(content) if _slices(head) > 1 else _archive(content, place))
+    return _numbered(_fat_slices(content) if _slices(head) > 1 else _archive(content, place))
+
+
+def list_slices(content: memoryview) -> list[Member]:
+    """The slices of a fat file that this program knows, be it a single one; none of another file."""
+    return _numbered(_fat_slices(content))
+
+
+def _numbered(members: Iterable[Member]) -> list[Member]:
+    """The members, with a number behind a name that an earlier one has."""
     seen: Counter[str] = Counter()
     found: list[Member] = []
-    for member in named:
+    for member in members:
         seen[member.name] += 1
         again = f":{seen[member.name]}" if seen[member.name] > 1 else ""
         found.append(member._replace(name=member.name + again))
@@ -212,6 +222,8 @@ def _slices(head: bytes) -> int:
 
 
 def _fat_slices(content: memoryview) -> Iterator[Member]:
+    if bytes(content[:4]) not in _FAT:
+        return
     layout, size = _FAT[bytes(content[:4])]
     for number in range(_slices(bytes(content[:8]))):
         entry = bytes(content[8 + number * size : 8 + (number + 1) * size])

@@ -9,7 +9,14 @@ from collections import Counter
 from collections.abc import Callable
 
 from weft.bcsd.read.image import Image
-from weft.bcsd.read.members import binaries_of, content_of, holds_members, members_of, split_member
+from weft.bcsd.read.members import (
+    binaries_of,
+    content_of,
+    holds_members,
+    list_slices,
+    members_of,
+    split_member,
+)
 from weft.errors import InputError
 
 #: Bits per byte above which code is taken for compressed or encrypted; compiled code lies at 5.5 to 6.7.
@@ -18,7 +25,8 @@ _PACKED_MINIMUM = 8192
 _ENTROPY_SAMPLE = 1 << 20
 
 _MACHO_MAGICS = frozenset(
-    bytes.fromhex(magic) for magic in ("feedface", "feedfacf", "cefaedfe", "cffaedfe", "cafebabe", "bebafeca")
+    bytes.fromhex(magic)
+    for magic in ("feedface", "feedfacf", "cefaedfe", "cffaedfe", "cafebabe", "bebafeca", "cafebabf")
 )
 
 
@@ -40,7 +48,8 @@ def open_image(path: str | os.PathLike[str]) -> Image:
     """Read a binary.
 
     Args:
-        path: An ELF, PE or Mach-O file, or a member of an archive: see :mod:`weft.bcsd.read.members`.
+        path: An ELF, PE or Mach-O file, or a member of an archive: see :mod:`weft.bcsd.read.members`. Of a fat Mach-O
+            file the first known slice is read; a remark says so where there are others.
 
     Returns:
         The image, with at least one byte of code.
@@ -62,11 +71,17 @@ def open_image(path: str | os.PathLike[str]) -> Image:
                 raise InputError(what, where=place, hint="code of link-time optimisation comes with linking")
             raise InputError("an archive, no binary", where=place, hint=f"name a member, as in {first!r}")
         raise InputError("not an ELF, PE or Mach-O file", where=place)
+    slices = list_slices(content) if kind == "macho" else []
+    if slices:
+        content = content[slices[0].start : slices[0].start + slices[0].size]
     with warnings.catch_warnings():
         # lief warns of every number in a damaged header that is no member of its enumeration.
         warnings.simplefilter("ignore", RuntimeWarning)
-        source = place if split_member(place)[1] is None else bytes(content)
+        source = place if split_member(place)[1] is None and not slices else bytes(content)
         image = _reader(kind)(place, source, content)
+    if len(slices) > 1:
+        another = f"{place}({slices[1].name})"
+        image.remarks.append(f"its slice {slices[0].name} was read; another is named as in {another!r}")
     if image.code_size == 0:
         raise InputError("; ".join(["no code in the file", *image.remarks]), where=place)
     _refuse_packed(image, content)
