@@ -6,6 +6,7 @@ import shutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.bcsd.test_members import archive
 
 from weft.bcsd.disassemble.interface import Block, Edge, EdgeKind, Function
 from weft.bcsd.draw import DRAWN_BLOCKS, to_dot, to_svg
@@ -36,6 +37,36 @@ def test_selectors_split_after_the_file(tmp_path):
         parse_selector("")
     with pytest.raises(InputError, match=r"lib\.so: no function is named behind the '@'"):
         parse_selector(f"{plain}@")
+
+
+def test_a_function_whose_name_holds_separators_is_named_by_it(tmp_path):
+    plain, library, missing = tmp_path / "prog", tmp_path / "lib.a", f"{tmp_path}/lib.a(none.o)"
+    plain.write_bytes(b"x")
+    library.write_bytes(archive(("a.o", b"x"), ("a.o", b"y")))
+    for name in ("ns::foo(int)", "ns::~foo()", "f(int)::g", "memcpy@GLIBC_2.2", "x:y"):
+        for path in (str(plain), f"{library}(a.o)", f"{library}(a.o:2)", missing):
+            assert parse_selector(f"{path}:{name}") == (path, name)
+    assert parse_selector(f"{library}(a.o):dup(int)") == (f"{library}(a.o)", "dup(int)")
+    assert parse_selector(f"{library}(a.o:2)") == (f"{library}(a.o:2)", None)
+    assert parse_selector(missing) == (missing, None)
+
+
+def test_readable_names_find_functions_and_are_refused_where_they_are_several():
+    def named(address, name, *aliases):
+        return Function(name, address, 4, [(address, 4, "nop", "")], [Block(0, 1)], [], aliases=aliases)
+
+    listed = [named(0, "_Z3dupi"), named(4, "_Z3dupi.1"), named(8, "real", "_ZN2ns1fEi"), named(12, "a::b")]
+    assert find_function(listed, "dup(int)", "f") == 0
+    assert find_function(listed, "ns::f(int)", "f") == 2
+    # A name that stands there as it is wins over a readable one.
+    assert find_function([*listed, named(16, "_ZN1a1bE")], "a::b", "f") == 3
+    twice = [*listed, named(16, "_Z3dupi")]
+    with pytest.raises(
+        InputError, match=r"2 functions named 'dup\(int\)' \(name one by address: 0x0, 0x10\)"
+    ):
+        find_function(twice, "dup(int)", "f", {"_Z3dupi": "dup(int)"})
+    with pytest.raises(InputError, match="2 functions named"):
+        find_function(twice, "dup(int)", "f")
 
 
 def test_functions_are_found_by_name_alias_and_address(functions_of):

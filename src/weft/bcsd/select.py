@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from weft.bcsd.read.demangle import demangle
-from weft.bcsd.read.members import split_member
+from weft.bcsd.read.members import lacks, split_member
 from weft.errors import InputError
 from weft.platform.reading import cannot_read
 
@@ -41,8 +41,8 @@ class Selector(NamedTuple):
 def parse_selector(text: str) -> Selector:
     """Split ``FILE[:FUNCTION|@ADDRESS]``.
 
-    A file whose own name holds the separator wins: what exists is taken as it stands. An address behind ``@`` gets
-    the ``0x`` that it lacks.
+    A file whose own name holds the separator wins: the longest that exists is taken as it stands, so that names such
+    as ``ns::f(int)`` may hold separators, too. An address behind ``@`` gets the ``0x`` that it lacks.
 
     Raises:
         InputError: No file stands before the separator, or none that can be read, or no function behind it.
@@ -51,14 +51,19 @@ def parse_selector(text: str) -> Selector:
         raise InputError("no file is named")
     if _is_there(text):
         return Selector(text, None)
-    for separator in (":", "@"):
-        path, found, function = text.rpartition(separator)
-        if found and not function and _is_there(path):
-            raise InputError(f"no function is named behind the {separator!r}", where=path)
-        if found and _is_there(path):
-            bare = separator == "@" and re.fullmatch("[0-9A-Fa-f]+", function)
-            return Selector(path, f"0x{function}" if bare else function)
-    raise _missing(text)
+    separators = [i for i, letter in enumerate(text) if letter in ":@"]
+    # Where the archive is there and the member is not, what reads it says so.
+    at = next((i for i in reversed(separators) if _is_there(text[:i])), None)
+    at = at or next((i for i in separators if os.path.exists(split_member(text[:i])[0])), None)
+    if at is None:
+        if os.path.exists(split_member(text)[0]):
+            return Selector(text, None)
+        raise _missing(text)
+    path, separator, function = text[:at], text[at], text[at + 1 :]
+    if not function:
+        raise InputError(f"no function is named behind the {separator!r}", where=path)
+    bare = separator == "@" and re.fullmatch("[0-9A-Fa-f]+", function)
+    return Selector(path, f"0x{function}" if bare else function)
 
 
 def _missing(text: str) -> InputError:
@@ -72,7 +77,8 @@ def _missing(text: str) -> InputError:
 
 
 def _is_there(path: str) -> bool:
-    return os.path.exists(split_member(path)[0])
+    """Whether a file is there and, where a member is named, holds it, as far as can be told."""
+    return os.path.exists(split_member(path)[0]) and not lacks(path)
 
 
 def find_function(
@@ -93,14 +99,18 @@ def find_function(
     named = [
         i for i, function in enumerate(functions) if wanted == function.name or wanted in function.aliases
     ]
+    if not named and ("(" in wanted or "::" in wanted):
+        text = demangle if readable is None else lambda name: readable.get(name, name)
+        named = [
+            i
+            for i, function in enumerate(functions)
+            if any(text(name) == wanted for name in (function.name, *function.aliases))
+        ]
     if len(named) > 1:
         places = ", ".join(f"{functions[i].address:#x}" for i in named[:5])
         raise InputError(
             f"{len(named)} functions named {wanted!r}", where=where, hint=f"name one by address: {places}"
         )
-    if (not named and "(" in wanted) or "::" in wanted:
-        text = demangle if readable is None else lambda name: readable.get(name, name)
-        named = [i for i, function in enumerate(functions) if text(function.name) == wanted]
     if named:
         return named[0]
     inside = re.fullmatch("(0[xX])?[0-9A-Fa-f]+", wanted)
