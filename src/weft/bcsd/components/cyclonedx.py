@@ -13,6 +13,7 @@ from urllib.parse import quote
 from weft import __version__
 from weft.bcsd.components.explain import Library
 from weft.bcsd.components.identify import Identified
+from weft.bcsd.read.names import spelled
 
 _SPACE = uuid.UUID("8a7be0a6-2f5c-4ad4-9b1d-0b8a4f6b0f59")
 
@@ -22,7 +23,7 @@ def bill(identified: Identified) -> dict[str, Any]:
 
     Each library is a component with its likeliest version, and evidence: how sure its name and its version are.
     """
-    path = PurePath(identified.path).name
+    path = spelled(PurePath(identified.path).name)
     return {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX",

@@ -6,6 +6,7 @@ from typing import Any
 
 from weft.bcsd.components.explain import Library
 from weft.bcsd.components.identify import Identified
+from weft.bcsd.read.names import spelled
 
 
 def identified_record(found: Identified) -> dict[str, Any]:
@@ -13,7 +14,7 @@ def identified_record(found: Identified) -> dict[str, Any]:
     functions = [function.__dict__ for function in found.functions]
     return {
         "schema": 1,
-        "binary": found.path,
+        "binary": spelled(found.path),
         "sha256": found.sha256,
         "model": found.model,
         "functions": len(functions),

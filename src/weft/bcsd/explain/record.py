@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from weft.bcsd.explain.occlusion import Explanation, Half
+from weft.bcsd.read.names import spelled
 
 _SHOWN = 5
 
@@ -27,7 +28,7 @@ def explanation_record(explanation: Explanation) -> dict[str, Any]:
 def _half_record(half: Half) -> dict[str, Any]:
     function = half.function
     return {
-        "path": half.path,
+        "path": spelled(half.path),
         "name": function.name,
         "address": function.address,
         "blocks": [

@@ -9,6 +9,7 @@ from typing import Any
 from weft.bcsd.matching.match import TINY_BLOCKS, Matching
 from weft.bcsd.matching.pairs.pairing import same_tokens
 from weft.bcsd.matching.side import Side
+from weft.bcsd.read.names import spelled
 from weft.platform.spreadsheet import write_rows
 
 SCHEMA = 1
@@ -52,7 +53,7 @@ def matching_record(matching: Matching, model: str, calibrated: bool) -> dict[st
 
 def file_record(side: Side) -> dict[str, Any]:
     """One of the files."""
-    record = {"path": side.path, "sha256": side.sha256, "functions": len(side)}
+    record = {"path": spelled(side.path), "sha256": side.sha256, "functions": len(side)}
     return {**record, "remarks": list(side.remarks)} if side.remarks else record
 
 

@@ -64,12 +64,14 @@ def run(argv: list[str]) -> int:
 
 def record(reports: list[EmbedReport], output: Path) -> dict[str, Any]:
     """The object that ``--json`` prints; see ``docs/bcsd.md``."""
+    from weft.bcsd.read.names import spelled
+
     return {
         "schema": 1,
-        "output": str(output) if any(report.error is None for report in reports) else None,
+        "output": spelled(str(output)) if any(report.error is None for report in reports) else None,
         "files": [
             {
-                "binary": report.path,
+                "binary": spelled(report.path),
                 "functions": report.functions,
                 "seconds": round(report.seconds, 3),
                 "remarks": list(report.remarks),
@@ -78,7 +80,11 @@ def record(reports: list[EmbedReport], output: Path) -> dict[str, Any]:
             if report.error is None
         ],
         "failures": [
-            {"binary": report.path, "error": str(report.error), "exit_code": report.error.exit_code}
+            {
+                "binary": spelled(report.path),
+                "error": spelled(str(report.error)),
+                "exit_code": report.error.exit_code,
+            }
             for report in reports
             if report.error is not None
         ],

@@ -115,6 +115,8 @@ class progress:  # noqa: N801 - used as a context manager, in lower case like op
 
 def summary(reports: list[FileReport], output: Path) -> dict[str, Any]:
     """The object that ``--json`` prints; see ``docs/bcsd.md``."""
+    from weft.bcsd.read.names import spelled
+
     files: list[dict[str, Any]] = []
     failures: list[dict[str, Any]] = []
     for report in reports:
@@ -122,7 +124,7 @@ def summary(reports: list[FileReport], output: Path) -> dict[str, Any]:
             counts = report.counts
             files.append(
                 {
-                    "binary": report.path,
+                    "binary": spelled(report.path),
                     "functions": counts.functions,
                     "blocks": counts.blocks,
                     "edges": counts.edges,
@@ -135,9 +137,11 @@ def summary(reports: list[FileReport], output: Path) -> dict[str, Any]:
             )
         elif report.error is not None:
             code = report.error.exit_code
-            failures.append({"binary": report.path, "error": str(report.error), "exit_code": code})
+            told = spelled(str(report.error))
+            failures.append({"binary": spelled(report.path), "error": told, "exit_code": code})
     # Where every file failed nothing is written.
-    return {"schema": 1, "output": str(output) if files else None, "files": files, "failures": failures}
+    place = spelled(str(output)) if files else None
+    return {"schema": 1, "output": place, "files": files, "failures": failures}
 
 
 def describe(reports: list[FileReport], output: Path) -> str:

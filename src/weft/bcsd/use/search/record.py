@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from weft.bcsd.read.demangle import demangle_safely
+from weft.bcsd.read.names import spelled
 from weft.bcsd.use.search.answers import Answer
 
 Readable = Callable[[Iterable[str]], dict[str, str]]
@@ -29,7 +30,7 @@ def search_record(
     for answer, forms in with_readable(answers, readable):
         hits = [_named(hit._asdict(), forms) for hit in answer.hits]
         queries.append({**_named(answer._asdict(), forms), "hits": hits})
-    return {"schema": 1, **head, "binary": path, "queries": queries}
+    return {"schema": 1, **head, "binary": spelled(path), "queries": queries}
 
 
 def with_readable(

@@ -85,12 +85,14 @@ def finish(changes: list[Change]) -> int:
 
 def record(changes: list[Change], index: Path) -> dict[str, Any]:
     """The object that ``--json`` prints; see ``docs/bcsd.md``."""
+    from weft.bcsd.read.names import spelled
+
     return {
         "schema": 1,
-        "index": str(index),
+        "index": spelled(str(index)),
         "files": [
             {
-                "binary": change.binary,
+                "binary": spelled(change.binary),
                 "status": change.status,
                 "functions": change.functions,
                 "remarks": list(change.remarks),
@@ -99,7 +101,11 @@ def record(changes: list[Change], index: Path) -> dict[str, Any]:
             if change.error is None
         ],
         "failures": [
-            {"binary": change.binary, "error": str(change.error), "exit_code": change.error.exit_code}
+            {
+                "binary": spelled(change.binary),
+                "error": spelled(str(change.error)),
+                "exit_code": change.error.exit_code,
+            }
             for change in changes
             if change.error is not None
         ],

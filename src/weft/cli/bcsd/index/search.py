@@ -73,6 +73,7 @@ def run(argv: list[str]) -> int:
     share(at_least=arguments.at_least)
     selector = parse_selector(arguments.selector)
     options = embedding_of(arguments, arguments.min_blocks, once=True)
+    from weft.bcsd.read.names import spelled
     from weft.bcsd.use.search.answers import sure_enough
     from weft.bcsd.use.search.record import search_record, with_readable
     from weft.bcsd.use.search.searcher import search_file
@@ -84,7 +85,11 @@ def run(argv: list[str]) -> int:
     say(selector.path, found.remarks)
     answers = sure_enough(found.answers, arguments.at_least)
     if arguments.json:
-        head: dict[str, Any] = {"index": str(arguments.index), "model": found.model, "rows": found.rows}
+        head: dict[str, Any] = {
+            "index": spelled(str(arguments.index)),
+            "model": found.model,
+            "rows": found.rows,
+        }
         head["remarks"] = list(found.remarks)
         print(json.dumps(search_record(answers, selector.path, head)))
     elif arguments.csv:
