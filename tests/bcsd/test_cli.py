@@ -11,8 +11,13 @@ import pytest
 
 from weft.bcsd.show import Line
 from weft.bcsd.table import read_table
+from weft.bcsd.use.embed_files import EmbedReport
+from weft.bcsd.use.extract_files import FileReport
+from weft.cli.bcsd.embed import record
+from weft.cli.bcsd.extract import summary
 from weft.cli.bcsd.show import listing
 from weft.cli.main import main
+from weft.errors import InputError
 
 
 def weft(*arguments):
@@ -145,6 +150,30 @@ def test_extract_replays_saved_functions(files, functions_of, tmp_path):
     assert table.schema.metadata[b"weft.disassembler"] == b"frozen"
 
 
+@pytest.mark.parametrize(
+    ("fields", "what"),
+    [
+        ({"references": []}, "AttributeError"),
+        ({"size": float("inf")}, "OverflowError"),
+        ({"blocks": [[0, 9999]]}, "blocks, edges of 'dense' out of range"),
+        ({"blocks": [[1, 1]]}, "blocks"),
+        ({"edges": [[0, 9999, "taken"]]}, "edges"),
+        ({"references": {"9999": ["code", 0]}}, "references"),
+        ({"references": {"0": ["jump", 9999]}}, "jumps"),
+        ({"references": {"0": ["call_internal", -1]}}, "addresses"),
+        ({"size": -1}, "size"),
+    ],
+)
+def test_saved_functions_that_are_damaged_say_so(fields, what, functions_of, tmp_path):
+    from weft.bcsd.disassemble.frozen import FrozenDisassembler, to_record
+
+    record = to_record(functions_of("gcc-O2-x86_64.so")[1]["dense"]) | fields
+    saved = tmp_path / "saved.json"
+    saved.write_text(json.dumps({"weft_functions": 1, "disassembler": "native", "functions": [record]}))
+    with pytest.raises(InputError, match=f"a damaged file of saved functions: .*{what}"):
+        FrozenDisassembler(saved)
+
+
 def test_show_lists_functions_and_one_function(files, tmp_path, capsys):
     file = files / "gcc-O2-x86_64.so"
     assert weft("show", file) == 0
@@ -198,6 +227,15 @@ def test_a_path_that_is_no_text_is_spelled_with_escapes(files, tmp_path, capsys)
     shutil.copy(files / "gcc-O2-x86_64.so", place)
     output = tmp_path / "out.parquet"
     assert weft("extract", place, "-o", output, "--lifter", "none", "--quiet") == 0
-    assert set(read_table(output).column("binary").to_pylist()) == {f"{tmp_path}/caf\\xe9.so"}
+    name = f"{tmp_path}/caf\\xe9.so"
+    assert set(read_table(output).column("binary").to_pylist()) == {name}
+    assert weft("extract", place, "-o", output, "--lifter", "none", "--json") == 0
+    assert [one["binary"] for one in json.loads(capsys.readouterr().out)["files"]] == [name]
+    failed = InputError("odd", where=place)
+    for told in (
+        summary([FileReport(place, None, failed, 0.0)], output),
+        record([EmbedReport(place, 0, failed, 0.0)], output),
+    ):
+        assert told["failures"] == [{"binary": name, "error": f"{name}: odd", "exit_code": 3}]
     assert weft("show", place) == 0
     assert "18 functions" in capsys.readouterr().out

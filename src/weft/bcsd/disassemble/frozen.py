@@ -52,9 +52,9 @@ def from_record(record: dict[str, Any]) -> Function:
     """The inverse of :func:`to_record`.
 
     Raises:
-        KeyError, TypeError, ValueError: The record is not one of ours.
+        AttributeError, KeyError, OverflowError, TypeError, ValueError: The record is not one of ours.
     """
-    return Function(
+    function = Function(
         name=str(record["name"]),
         address=int(record["address"]),
         size=int(record["size"]),
@@ -70,6 +70,30 @@ def from_record(record: dict[str, Any]) -> Function:
         imports=tuple(record["imports"]),
         digest=str(record["digest"]),
     )
+    _check(function)
+    return function
+
+
+def _check(function: Function) -> None:
+    """Refuse numbers that name nothing of the function.
+
+    Raises:
+        ValueError: It has one.
+    """
+    instructions, blocks, references = len(function.instructions), len(function.blocks), function.references
+    inside = {
+        "blocks": all(0 <= start < end <= instructions for start, end in function.blocks),
+        "edges": all(0 <= end < blocks for edge in function.edges for end in edge[:2]),
+        "references": all(0 <= index < instructions for index in references),
+        "jumps": all(
+            0 <= to < instructions for kind, to in references.values() if kind is ReferenceKind.JUMP
+        ),
+        "addresses": all(0 <= at < 1 << 64 for at in (function.address, *function.callees)),
+        "size": 0 <= function.size < 1 << 63,
+    }
+    wrong = [name for name, sound in inside.items() if not sound]
+    if wrong:
+        raise ValueError(f"{', '.join(wrong)} of {function.name!r} out of range")
 
 
 def save_functions(functions: Iterable[Function], path: Path, disassembler: str) -> None:
@@ -105,7 +129,7 @@ class FrozenDisassembler(Disassembler):
             )
         try:
             self._functions = [from_record(record) for record in document["functions"]]
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise InputError(f"a damaged file of saved functions: {error!r}", where=str(path)) from error
 
     def functions(self, image: Image | None = None) -> Iterator[Function]:
