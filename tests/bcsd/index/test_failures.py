@@ -134,6 +134,8 @@ def test_a_table_that_is_gone_is_named_and_can_be_made_again(copied, built, opti
     shutil.rmtree(copied / "functions.lance")
     with pytest.raises(StoreError, match="it has no table"):
         contents(copied)
+    with pytest.raises(StoreError, match="it has no table"):
+        update.update([], copied, options)
     assert [c.status for c in add([str(built / "in" / "gcc-O2-x86_64.so")], copied, options)] == ["added"]
     shutil.rmtree(copied / "functions.lance" / "_versions")
     with pytest.raises(StoreError, match="no version is left"):

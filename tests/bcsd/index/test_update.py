@@ -7,7 +7,8 @@ import pytest
 from tests.bcsd.test_members import archive
 
 from weft.bcsd.index import update
-from weft.bcsd.index.update import add, contents, remove
+from weft.bcsd.index.update import Change, add, contents, remove
+from weft.cli.bcsd.index.files import record
 from weft.cli.main import main
 from weft.errors import InputError
 
@@ -81,11 +82,29 @@ def test_an_archive_is_updated_and_removed_like_a_folder(copied, options, files,
     assert contents(copied, [str(place)]) == []
 
 
+@pytest.mark.parametrize("name", ["libr.rlib", "libv.a.1", "objects"])
+def test_an_archive_that_is_gone_is_taken_out_however_it_is_called(name, copied, options, files, tmp_path):
+    place = tmp_path / name
+    place.write_bytes(archive(("a.o", (files / "gcc-O2-x86_64.o").read_bytes())))
+    add([str(place)], copied, options)
+    place.unlink()
+    assert [file.binary for file in contents(copied, [str(place)])] == [f"{place}(a.o)"]
+    assert [change.status for change in remove([str(place)], copied)] == ["removed"]
+
+
+def test_all_files_are_below_the_root(copied):
+    assert contents(copied, [os.sep]) == contents(copied) != []
+
+
 def test_a_file_beside_is_no_member_however_it_is_called(copied, options, files, tmp_path):
     for name in ("tool", "tool(1)"):
         shutil.copy(files / "gcc-O2-x86_64.so", tmp_path / name)
     add([str(tmp_path)], copied, options)
-    assert [file.binary for file in contents(copied, [str(tmp_path / "tool")])] == [str(tmp_path / "tool")]
+    for gone in (False, True):
+        if gone:
+            for name in ("tool", "tool(1)"):
+                (tmp_path / name).unlink()
+        assert [f.binary for f in contents(copied, [str(tmp_path / "tool")])] == [str(tmp_path / "tool")]
 
 
 def test_update_without_paths_looks_at_every_file_of_the_index(copied, options, worked):
@@ -243,7 +262,12 @@ def test_a_path_that_is_no_text_is_one_file(copied, options, files, tmp_path, wo
     folder.mkdir()
     place = os.fsdecode(os.fsencode(folder) + b"/caf\xe9.so")
     shutil.copy(files / "gcc-O2-x86_64.so", place)
-    assert [change.status for change in add([str(folder)], copied, options)] == ["added"]
+    changes = add([str(folder)], copied, options)
+    assert [change.status for change in changes] == ["added"]
+    failed = Change(place, "failed", 0, InputError("odd", where=place))
+    told = record([*changes, failed], copied)
+    assert told["files"][0]["binary"] == told["failures"][0]["binary"] == f"{folder}/caf\\xe9.so"
+    assert told["failures"][0]["error"] == f"{folder}/caf\\xe9.so: odd"
     held = len(contents(copied))
     assert [change.status for change in add([str(folder)], copied, options)] == ["unchanged"]
     assert {change.status for change in update.update([], copied, options)} == {"unchanged"}

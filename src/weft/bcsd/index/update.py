@@ -26,7 +26,7 @@ from weft.bcsd.index.fresh import taken_back
 from weft.bcsd.index.lock import writer_lock
 from weft.bcsd.index.store import FunctionStore, IndexedFile
 from weft.bcsd.lift.choose import lifter_named
-from weft.bcsd.read.members import file_of, lacks, split_member
+from weft.bcsd.read.members import lacks
 from weft.bcsd.read.names import place_of, spelled
 from weft.bcsd.represent.calls import CALLS_VERSION
 from weft.bcsd.represent.inlined import INLINED_VERSION
@@ -213,7 +213,12 @@ def writing(
             )
             write_description(folder, described)
         check_model(folder, embedder.version)
-        store = FunctionStore.open_or_create(folder, embedder.dimension, embedder.version)
+        # A table that is gone from an index that must be there is a loss, not a new one.
+        store = (
+            FunctionStore.open(folder)
+            if create is None
+            else FunctionStore.open_or_create(folder, embedder.dimension, embedder.version)
+        )
         yield store
         store.tidy()
 
@@ -335,17 +340,19 @@ def _take_out(store: FunctionStore, files: Sequence[IndexedFile], progress: Prog
 def _below(known: dict[str, IndexedFile], paths: Sequence[str]) -> list[str]:
     """The files of the index at or below some paths; below an archive are its members."""
     places = {spelled(os.path.abspath(path)) for path in paths}
-    begins = tuple(place + os.sep for place in places)
+    begins = tuple(place.rstrip(os.sep) + os.sep for place in places)
+    # A file that is itself in the index has no members there.
+    archives = tuple(f"{place}(" for place in places if place not in known)
     return [
         name
         for name in known
-        if name in places or name.startswith(begins) or not places.isdisjoint(_holders(name))
+        if name in places or name.startswith(begins) or (name.startswith(archives) and _is_member(name))
     ]
 
 
-def _holders(name: str) -> set[str]:
-    """The file of a member: by its name, which its file's being gone leaves, or by what lies there."""
-    return {file_of(name), split_member(_place(name))[0]} - {name}
+def _is_member(name: str) -> bool:
+    """Whether a name is spelt as a member's; a file of that name that is there is a file."""
+    return name.endswith(")") and not os.path.lexists(_place(name))
 
 
 def _place(name: str) -> str:
