@@ -107,6 +107,15 @@ def test_failures_are_one_line_and_a_code(
     assert not list(tmp_path.glob("weft_rename*"))
 
 
+def test_where_the_script_goes_is_looked_at_before_anything_is_read(
+    pair_of_files, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "weft_rename_ghidra.py").mkdir()
+    assert weft("none.so", "b.so", "--rename", "ghidra") == 8
+    assert "weft_rename_ghidra.py" in capsys.readouterr().err
+
+
 def test_names_are_cut_to_the_terminal_and_no_further(matching):
     names = [f"_ZN4name{'x' * 60}E{row}v" for row in range(len(matching.a))]
     index = matching.a.table.schema.get_field_index("name")

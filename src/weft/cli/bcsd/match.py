@@ -99,12 +99,12 @@ def run(argv: list[str]) -> int:
         from weft.bcsd.report.page import report_page
 
         write_text(arguments.html, report_page(matching, found.model, calibrated), "backslashreplace")
-    if arguments.rename is not None:
+    script_at = script_place(arguments)
+    if script_at is not None:
         from weft.bcsd.report.rename import rename_script
 
-        place = arguments.rename_out or Path(f"weft_rename_{arguments.rename}.py")
         script = rename_script(matching, arguments.rename, arguments.rename_floor)
-        write_text(place, script, "backslashreplace")  # a path may hold bytes that are no text
+        write_text(script_at, script, "backslashreplace")  # a path may hold bytes that are no text
     if arguments.json:
         print(json.dumps(matching_record(matching, found.model, calibrated)))
     elif arguments.csv:
@@ -125,9 +125,16 @@ def check(arguments: argparse.Namespace) -> None:
     at_least(0, min_blocks=arguments.min_blocks)
     if arguments.rename_out is not None and arguments.rename is None:
         raise ConfigError("--rename-out without --rename", hint="--rename ghidra or --rename ida")
-    for path in (arguments.html, arguments.rename_out):
+    for path in (arguments.html, script_place(arguments)):
         if path is not None:
             check_output(path)
+
+
+def script_place(arguments: argparse.Namespace) -> Path | None:
+    """Where the script goes; None where none is asked for."""
+    if arguments.rename is None:
+        return None
+    return arguments.rename_out or Path(f"weft_rename_{arguments.rename}.py")
 
 
 def describe(matching: Matching, width: int | None = None, *, summary: bool = True) -> str:
