@@ -5,6 +5,7 @@ import pytest
 from weft.absa.learn.notes import notes_about
 from weft.absa.learn.setup import DataFiles
 from weft.absa.learn.similarity import _regress
+from weft.absa.read.labelled import read_labelled
 from weft.absa.records import Context, Corpus, Sentence
 from weft.errors import InputError
 
@@ -67,6 +68,35 @@ def test_a_table_held_out_is_under_the_classes_of_the_one_to_train_on(tmp_path):
     paths[1].write_text("text,aspect,polarity\nD.,price,mixed\n", encoding="utf-8")
     with pytest.raises(InputError, match="no text has answers of"):
         DataFiles(str(paths[0]), str(paths[1])).corpora(0)
+
+
+def test_of_a_text_only_the_answers_that_a_model_lacks_are_left_out(tmp_path):
+    path = tmp_path / "mixed.csv"
+    rows = [
+        "A.,straps,negative",
+        "A.,price,none",
+        "A.,zip,mixed",
+        "B.,lamp,torn",
+        "A.,belt,mixed",
+        "C.,lamp,positive",
+    ]
+    path.write_text("\n".join(["text,aspect,polarity", *rows]), encoding="utf-8")
+    corpus = read_labelled(str(path))
+    for _ in range(2):
+        kept = corpus.labelled_as(("none", "positive", "negative"))
+        assert [(s.text, [c.aspect for c in s.contexts]) for s in kept.sentences] == [
+            ("A.", ["straps", "price"]),
+            ("C.", ["lamp"]),
+        ]
+        assert kept.gold() == [2, 0, 1]
+        assert kept.problems.count == 3
+        assert list(kept.problems.lines()) == [
+            f"{path} row {row}: polarity {name!r} is not one of the model's"
+            for row, name in ((3, "mixed"), (5, "mixed"), (4, "torn"))
+        ]
+        assert corpus.problems.count == 0
+        assert not corpus.problems.shown
+    assert kept.labelled_as(("none", "positive")).problems.shown[-1].where == f"{path} row 1"
 
 
 def test_one_question_is_enough_to_fit_on():

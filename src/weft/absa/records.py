@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from weft.absa.represent.spelling import shown
 from weft.errors import ConfigError, InputError
@@ -57,12 +57,14 @@ class Sentence:
         contexts: The questions.
         polarities: The gold polarity of each question; empty where they are not known.
         where: The place in the source, for messages: ``"reviews.csv row 17"``.
+        places: The place of each question, where a row of the source holds one; else empty.
     """
 
     text: str
     contexts: tuple[Context, ...]
     polarities: tuple[str, ...] = ()
     where: str = ""
+    places: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         if is_blank(self.text):
@@ -79,6 +81,16 @@ class Sentence:
         for index, context in enumerate(self.contexts):
             by_target.setdefault(context.target, []).append(index)
         return by_target
+
+    def only(self, indices: Sequence[int]) -> Sentence:
+        """The same text with these questions."""
+        return Sentence(
+            self.text,
+            tuple(self.contexts[i] for i in indices),
+            tuple(self.polarities[i] for i in indices) if self.polarities else (),
+            self.where,
+            tuple(self.places[i] for i in indices) if self.places else (),
+        )
 
 
 def is_blank(text: str) -> bool:
@@ -158,26 +170,20 @@ class Corpus:
         for sentence in self.sentences:
             chosen = [i for i, context in enumerate(sentence.contexts) if context.aspect in wanted]
             if chosen:
-                kept.append(
-                    Sentence(
-                        sentence.text,
-                        tuple(sentence.contexts[i] for i in chosen),
-                        tuple(sentence.polarities[i] for i in chosen),
-                        sentence.where,
-                    )
-                )
+                kept.append(sentence.only(chosen))
         return Corpus(tuple(kept), self.polarities, self.problems)
 
     def labelled_as(self, polarities: Sequence[str]) -> Corpus:
-        """The same corpus under a model's classes; sentences with another polarity become problems."""
+        """The same corpus under a model's classes; questions with another polarity become problems."""
         kept: list[Sentence] = []
-        problems = self.problems
+        problems = replace(self.problems, shown=list(self.problems.shown))
         for sentence in self.sentences:
-            foreign = sorted(set(sentence.polarities) - set(polarities))
-            if foreign:
-                problems.add(sentence.where, f"polarity {foreign[0]!r} is not one of the model's")
-            else:
-                kept.append(sentence)
+            known = [i for i, polarity in enumerate(sentence.polarities) if polarity in polarities]
+            for i in sorted(set(range(len(sentence.polarities))) - set(known)):
+                where = sentence.places[i] if sentence.places else sentence.where
+                problems.add(where, f"polarity {sentence.polarities[i]!r} is not one of the model's")
+            if known:
+                kept.append(sentence if len(known) == len(sentence.contexts) else sentence.only(known))
         return Corpus(tuple(kept), tuple(polarities), problems)
 
     def subset(self, indices: Sequence[int]) -> Corpus:

@@ -41,7 +41,7 @@ def read_labelled(path: str, columns: Columns | None = None, form: Format | None
     needed = [names.text, names.aspect, names.polarity, *([names.target] if names.target else [])]
     problems = Problems()
     texts: dict[str, dict[Context, str]] = {}
-    first_row: dict[str, str] = {}
+    places: dict[str, dict[Context, str]] = {}
     for row in read_rows(path, needed, form):
         where = f"{path} row {row.number}"
         try:
@@ -53,14 +53,16 @@ def read_labelled(path: str, columns: Columns | None = None, form: Format | None
                 raise InputError(
                     f"the same text and context has polarity {asked[context]!r} in an earlier row"
                 )
-            first_row.setdefault(text, where)
+            places.setdefault(text, {}).setdefault(context, where)
         except InputError as error:
             problems.add(where, error.what)
     if not texts:
         shown = f"; the first problem: {problems.shown[0]}" if problems.shown else ""
         raise InputError(f"no usable row{shown}", where=path)
     sentences = tuple(
-        Sentence(text, tuple(asked), tuple(asked.values()), first_row[text]) for text, asked in texts.items()
+        Sentence(text, tuple(asked), tuple(asked.values()), next(iter(rows)), rows)
+        for text, asked in texts.items()
+        for rows in (tuple(places[text].values()),)
     )
     found = {polarity for sentence in sentences for polarity in sentence.polarities} - {NONE}
     if not found:
