@@ -14,6 +14,7 @@ _LAST_WORD = re.compile(r"(?<![\w'’ʼ])\w\w+$")
 _ABBREVIATION = 4
 """Letters of the longest word that may be an abbreviation although the target has no dot behind it."""
 _ONE_NUMBER = frozenset({"news"})
+_OWN_S = frozenset({"bus", "gas", "yes", "gps", "ios", "sms"})
 _IRREGULAR = (
     *(("man", "men"), ("person", "people"), ("child", "children"), ("foot", "feet"), ("tooth", "teeth")),
     *(("mouse", "mice"), ("louse", "lice"), ("goose", "geese"), ("quiz", "quizzes"), ("axe", "axes")),
@@ -61,7 +62,7 @@ def _target_forms(target: str) -> tuple[str, str]:
     exact = other = _written(last)
     word = _LAST_WORD.search(last)
     if word is not None:
-        forms = dict.fromkeys([word[0], *_other_number(word[0].lower())])
+        forms = dict.fromkeys([word[0], *_other_number(word[0])])
         other = f"{_written(last[: word.start()])}(?:{'|'.join(map(_written, forms))})"
     return whole.format(start, exact), whole.format(start, other)
 
@@ -88,8 +89,9 @@ def _letter(letter: str) -> str:
     return re.escape(letter) if apart == letter else f"(?:{re.escape(letter)}|{re.escape(apart)})"
 
 
-def _other_number(word: str) -> Iterator[str]:
+def _other_number(written: str) -> Iterator[str]:
     """What a word is in plural if it is a singular, and in singular if it is a plural; some of it may be no word."""
+    word = written.lower()
     if word in _ONE_NUMBER:
         return
     for singular, plural in _IRREGULAR:
@@ -106,5 +108,10 @@ def _other_number(word: str) -> Iterator[str]:
         yield word[:-2]
     if word.endswith("ies"):
         yield f"{word[:-3]}y"
-    if word.endswith("s") and not word.endswith(("ss", "xes", "shes")):
+    if word.endswith("s") and not word.endswith(("ss", "xes", "shes")) and not _no_plural(written):
         yield word[:-1]
+
+
+def _no_plural(written: str) -> bool:
+    """Whether the s of a short word is its own: "US", "GPS", "bus"; "TVs" and "ads" are plurals."""
+    return len(written) < 3 or (len(written) == 3 and (written.isupper() or written.lower() in _OWN_S))
