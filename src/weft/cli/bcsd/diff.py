@@ -19,8 +19,9 @@ from weft.cli.options import (
     device_of,
     limits_of,
 )
+from weft.cli.outputs import check_outputs
 from weft.cli.table import table
-from weft.platform.files import check_output, write_text
+from weft.platform.files import write_text
 
 if TYPE_CHECKING:
     from weft.bcsd.difference.compare import Difference
@@ -58,8 +59,7 @@ def run(argv: list[str]) -> int:
     """Run ``weft bcsd diff``."""
     arguments = parser().parse_args(argv)
     at_least(1, limit=arguments.limit)
-    if arguments.html is not None:
-        check_output(arguments.html)
+    check_outputs([arguments.html], (arguments.old, arguments.new))
     from weft.bcsd.difference.files import diff
     from weft.bcsd.difference.record import difference_record
 

@@ -14,8 +14,9 @@ from weft.cli.options import (
     device_of,
     limits_of,
 )
+from weft.cli.outputs import check_outputs
 from weft.errors import ConfigError
-from weft.platform.files import check_output, write_text
+from weft.platform.files import write_text
 
 
 def parser() -> Parser:
@@ -48,8 +49,7 @@ def run(argv: list[str]) -> int:
         if selector.function is None:
             raise ConfigError(f"{selector.path}: which function?", hint="FILE:FUNCTION or FILE@ADDRESS")
     limits = limits_of(arguments)
-    if arguments.html is not None:
-        check_output(arguments.html)
+    check_outputs([arguments.html], [selector.path for selector in chosen])
     from weft.bcsd.explain.files import explain_files
     from weft.bcsd.explain.record import describe, explanation_record
 

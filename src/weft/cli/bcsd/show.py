@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.cli.options import Parser, add_json, add_reading, add_selector, limits_of
+from weft.cli.outputs import check_outputs
 from weft.cli.table import table
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def run(argv: list[str]) -> int:
     selector = parse_selector(arguments.selector)
     if selector.function is None and (arguments.svg or arguments.dot):
         raise ConfigError("--svg and --dot draw one function", hint="name it: FILE:FUNCTION")
+    check_outputs((arguments.dot, arguments.svg), [selector.path])
     request = Request(selector.path, selector.function, arguments.disassembler)
     seen = look(request, limits_of(arguments))
     found, remarks = seen

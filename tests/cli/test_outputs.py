@@ -1,0 +1,53 @@
+"""No output overwrites another one, or what the command reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from weft.cli.main import main
+from weft.cli.outputs import check_outputs
+from weft.errors import ConfigError, OutputError
+
+
+def test_places_are_files_of_their_own(tmp_path: Path) -> None:
+    table, page, link = tmp_path / "t.csv", tmp_path / "p.html", tmp_path / "link"
+    table.write_text("text\n")
+    link.symlink_to(page)
+    check_outputs((page, None, tmp_path / "q.html"), [table])
+    check_outputs((Path("/dev/null"), Path("/dev/null")))
+    for outputs in ((page, page), (page, link), (table, tmp_path / "no" / ".." / "t.csv")):
+        (tmp_path / "no").mkdir(exist_ok=True)
+        with pytest.raises(ConfigError, match="two outputs are one file"):
+            check_outputs(outputs)
+    with pytest.raises(ConfigError, match="the output is the input"):
+        check_outputs([page, table], [str(table)])
+    with pytest.raises(OutputError, match="make its folder first"):
+        check_outputs([tmp_path / "none" / "x"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (("show", "a.so:f", "--svg", "x", "--dot", "./x"), "two outputs are one file"),
+        (("show", "a.so:f", "--dot", "a.so"), "the output is the input"),
+        (("diff", "a.so", "b.so", "--html", "b.so"), "the output is the input"),
+        (("explain", "a.so:f", "b.so:f", "--html", "a.so"), "the output is the input"),
+    ],
+)
+def test_binaries_are_not_overwritten(
+    arguments: tuple[str, ...],
+    what: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.so", "b.so"):
+        (tmp_path / name).write_text("a binary")
+    assert main(["bcsd", *arguments]) == 2
+    assert what in capsys.readouterr().err
+    assert {place.name: place.read_text() for place in tmp_path.iterdir()} == dict.fromkeys(
+        ("a.so", "b.so"), "a binary"
+    )
