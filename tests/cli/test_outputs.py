@@ -32,6 +32,11 @@ def test_places_are_files_of_their_own(tmp_path: Path) -> None:
     [
         (("show", "a.so:f", "--svg", "x", "--dot", "./x"), "two outputs are one file"),
         (("show", "a.so:f", "--dot", "a.so"), "the output is the input"),
+        (
+            ("match", "a.so", "b.so", "--rename", "ida", "--rename-out", "x", "--html", "x"),
+            "two outputs are one file",
+        ),
+        (("match", "a.so", "b.so", "--html", "a.so"), "the output is the input"),
         (("diff", "a.so", "b.so", "--html", "b.so"), "the output is the input"),
         (("explain", "a.so:f", "b.so:f", "--html", "a.so"), "the output is the input"),
     ],

@@ -24,9 +24,10 @@ from weft.cli.options import (
     limits_of,
     share,
 )
+from weft.cli.outputs import check_outputs
 from weft.cli.table import table
 from weft.errors import ConfigError
-from weft.platform.files import check_output, write_text
+from weft.platform.files import write_text
 
 if TYPE_CHECKING:
     from weft.bcsd.matching.match import Matching
@@ -125,9 +126,7 @@ def check(arguments: argparse.Namespace) -> None:
     at_least(0, min_blocks=arguments.min_blocks)
     if arguments.rename_out is not None and arguments.rename is None:
         raise ConfigError("--rename-out without --rename", hint="--rename ghidra or --rename ida")
-    for path in (arguments.html, script_place(arguments)):
-        if path is not None:
-            check_output(path)
+    check_outputs((arguments.html, script_place(arguments)), (arguments.a, arguments.b))
 
 
 def script_place(arguments: argparse.Namespace) -> Path | None:
