@@ -41,6 +41,29 @@ def test_batches_change_nothing(make):
         assert np.allclose(found, expected, atol=1e-6)
 
 
+@pytest.mark.parametrize("kind", ["weft-absa", "pair"])
+def test_many_questions_of_a_text_are_asked_in_parts(make, kind, monkeypatch):
+    """Of a text in windows as well; no pass has more than was said."""
+    asker = make(kind)
+    asked = tuple(
+        Context(f"{word} {n}", target) for n in range(4) for word in "abc" for target in (None, "quiet")
+    )
+    sentences = [
+        Sentence("quiet and cheap", asked),
+        Sentence("quiet . " * 40, asked),
+        Sentence("a", asked[:2]),
+    ]
+    expected = asker.hear(sentences)
+    passes, represent = [], asker.represent
+    monkeypatch.setattr(asker, "represent", lambda batch: (passes.append(batch), represent(batch))[1])
+    found = asker.hear(sentences, 7)
+    for one, other in zip(found, expected, strict=True):
+        assert np.allclose(one.rows, other.rows, atol=1e-6)
+    assert found[1].parts.shape == expected[1].parts.shape
+    assert np.allclose(found[1].parts, expected[1].parts, atol=1e-6)
+    assert max(sum(len(sentence.contexts) for sentence in batch) for batch in passes) == 7
+
+
 def test_bfloat16_moves_the_answers_a_little(make):
     asker = make()
     sentences = [
@@ -109,6 +132,10 @@ def test_text_that_is_no_text(make):
             asker.predict(["fine", text], ["price"])
     with pytest.raises(InputError, match="text 1: a NoneType, not a text"):
         asker.predict([None], ["price"])
+    with pytest.raises(InputError, match=r"texts is one string \(give a list: \['fine'\]\)"):
+        asker.predict("fine", ["price"])
+    with pytest.raises(InputError, match="contexts is one string"):
+        asker.predict(["fine"], "price")
     with pytest.raises(InputError, match="no questions"):
         asker.predict(["fine"], [])
     with pytest.raises(InputError, match="is no question"):
@@ -189,6 +216,15 @@ def test_a_stream_reads_no_further_than_it_must(make, of_a_text, taken, known):
     found = next(chunks)
     assert [record["row"] for record in found] == list(range(1, taken + 1))
     assert len(read) == known
+    chunks.close()
+
+
+@pytest.mark.parametrize(("aspects", "taken"), [(4, 6), (16, 6), (32, 3), (1000, 1)])
+def test_a_chunk_has_fewer_texts_where_much_is_asked_of_each(make, aspects, taken):
+    asker = make()
+    asked = Asked(tuple(f"a {n}" for n in range(aspects // 2)), ("a", "b"))
+    chunks = stream(asker, rows("abcdefghi"), asked, Problems(), chunk=6)
+    assert {record["row"] for record in next(chunks)} == set(range(1, taken + 1))
     chunks.close()
 
 

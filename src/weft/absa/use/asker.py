@@ -187,18 +187,22 @@ class Asker:
             for number, sentence in enumerate(sentences)
             for window in self._windows(sentence)
         ]
-        found: list[list[tuple[Sentence, Heard]]] = [[] for _ in sentences]
-        results: dict[int, Heard] = {}
+        asked = [part for _, window in windows for part in _parts(window, batch_contexts)]
+        results: dict[int, tuple[Floats, Floats]] = {}
         self._answering.eval()
-        taken = list(self._batches([window for _, window in windows], batch_contexts))
-        passes = [[windows[i][1] for i in batch] for batch in taken]
-        for batch, asked, answered in zip(taken, passes, self._passes(passes, self._pass), strict=True):
-            ends = np.cumsum([len(sentence.contexts) for sentence in asked])[:-1]
-            rows, factors = (np.split(values, ends) for values in answered)
-            for i, row, factor in zip(batch, rows, factors, strict=True):
-                results[i] = Heard(row, factors=factor)
-        for i, (number, window) in enumerate(windows):
-            found[number].append((window, results[i]))
+        taken = list(self._batches(asked, batch_contexts))
+        passes = [[asked[i] for i in batch] for batch in taken]
+        for batch, given, answered in zip(taken, passes, self._passes(passes, self._pass), strict=True):
+            ends = np.cumsum([len(sentence.contexts) for sentence in given])[:-1]
+            results |= zip(
+                batch, zip(*(np.split(values, ends) for values in answered), strict=True), strict=True
+            )
+        found: list[list[tuple[Sentence, Heard]]] = [[] for _ in sentences]
+        answers = iter([results[i] for i in range(len(asked))])
+        for number, window in windows:
+            own = [next(answers) for _ in _parts(window, batch_contexts)]
+            rows, factors = own[0] if len(own) == 1 else map(np.concatenate, zip(*own, strict=True))
+            found[number].append((window, Heard(rows, factors=factors)))
         return [parts[0][1] if len(parts) == 1 else self._most_telling(parts) for parts in found]
 
     def tags(self, texts: Sequence[str]) -> list[list[tuple[Offsets, NDArray[np.int64]]]]:
@@ -317,14 +321,18 @@ class Asker:
 
         Args:
             texts: The texts.
-            contexts: The questions: contexts, aspects, or (target, aspect) pairs.
+            contexts: The questions: contexts, aspects, or (target, aspect) pairs. Of ``("Camden", "price")`` in place
+                of a list both words are aspects; one question about a target is ``[("Camden", "price")]``.
 
         Returns:
             ``(texts, contexts, classes)``, probabilities in the order of ``classes_``.
 
         Raises:
-            InputError: A text that is empty or no string, or no questions.
+            InputError: A text that is empty or no string, no questions, or a string in place of a list.
         """
+        for name, given in (("texts", texts), ("contexts", contexts)):
+            if isinstance(given, str):
+                raise InputError(f"{name} is one string", hint=f"give a list: [{given!r}]")
         asked = tuple(as_context(context) for context in contexts)
         if not asked:
             raise InputError("no questions: give at least one context")
@@ -362,6 +370,14 @@ def as_context(question: Question) -> Context:
         target, aspect = question
         return Context(aspect, target)
     raise InputError(f"{question!r} is no question", hint="give an aspect, (target, aspect) or a Context")
+
+
+def _parts(sentence: Sentence, most: int) -> list[Sentence]:
+    """The sentence with so many of its questions at a time: none sees another, and memory grows with their square."""
+    count = len(sentence.contexts)
+    if count <= most:
+        return [sentence]
+    return [sentence.only(range(first, min(first + most, count))) for first in range(0, count, most)]
 
 
 def _sentence(text: str, contexts: tuple[Context, ...], where: str) -> Sentence:

@@ -24,6 +24,8 @@ _JUDGED = 0.5
 """From which share on a window of a long text is said to judge otherwise."""
 _ROWS_OF_A_TEXT = 8
 """How many rows of each text are in memory at once, in the mean, where texts stand in many rows."""
+_QUESTIONS_OF_A_TEXT = 16
+"""How many questions about each text are in memory at once, in the mean: of more fewer texts are."""
 _FOREIGN = "the text seems to be in another language than English"
 
 
@@ -169,7 +171,8 @@ def stream(
         source: The table's name, for messages.
         threshold: See :func:`records`.
         abstain: See :func:`records`.
-        chunk: Texts of a chunk, at most eight times as many rows; three chunks are in memory at once.
+        chunk: Texts of a chunk, fewer where more than sixteen questions are asked of each, and at most eight times as
+            many rows; three chunks are in memory at once.
     """
 
     def told(sentences: list[Sentence], numbers: list[int], answers: list[Heard]) -> list[dict[str, Any]]:
@@ -177,7 +180,10 @@ def stream(
         return [{"row": number, **record} for number, record in zip(numbers, found, strict=True)]
 
     def heard() -> Iterator[tuple[list[Sentence], list[int], list[Heard]]]:
-        for taken in _chunks(rows, chunk, asked.text_column):
+        own = max(1, len(asked.targets)) * max(1, len(asked.aspects))
+        for taken in _chunks(
+            rows, max(1, min(chunk, _QUESTIONS_OF_A_TEXT * chunk // own)), asked.text_column
+        ):
             sentences: list[Sentence] = []
             numbers: list[int] = []
             for row in taken:
