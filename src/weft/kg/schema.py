@@ -73,6 +73,8 @@ class Schema:
 
     def __post_init__(self) -> None:
         names = [relation.name for relation in self.relations]
+        if not all(name.strip() for name in names):
+            raise ConfigError("a relation without a name", hint="name it, or take it out")
         if not names:
             raise ConfigError("a schema without relations")
         if len(names) > 255:
@@ -83,8 +85,21 @@ class Schema:
                 raise ConfigError(
                     f"the inverse of {relation.name!r} is {relation.inverse!r}, which is no relation"
                 )
+            if relation.both_ways and relation.inverse not in ("", relation.name):
+                raise ConfigError(
+                    f"{relation.name!r} holds both ways, and has the inverse {relation.inverse!r}",
+                    hint="what holds both ways is its own inverse: say one of the two",
+                )
         if repeated or NONE in names:
             raise ConfigError(f"relation names must be unique and none of them {NONE!r}: {repeated or NONE}")
+        of: dict[str, str] = {}
+        for relation in self.relations:
+            for other in relation.also:
+                if of.setdefault(other, relation.name) != relation.name:
+                    raise ConfigError(
+                        f"{of[other]!r} and {relation.name!r} are both also called {other!r}",
+                        hint="leave it with the one that a seed means by it",
+                    )
 
     @property
     def size(self) -> int:
@@ -142,18 +157,30 @@ class Schema:
 
         Raises:
             InputError: The file cannot be read, or says what no schema says.
+            ConfigError: Its relations do not go together.
         """
-        data = (read_json if path.suffix == ".json" else read_yaml)(path, SETTINGS_BYTES)
+        json = path.suffix == ".json"
+        data = read_json(path, SETTINGS_BYTES, unique=True) if json else read_yaml(path, SETTINGS_BYTES)
         if not isinstance(data, dict):
             raise InputError("a schema is a JSON object of relation names and definitions", where=str(path))
-        return Schema(tuple(_relation(str(name), value, str(path)) for name, value in data.items()))
+        relations = tuple(_relation(name, value, str(path)) for name, value in data.items())
+        try:
+            return Schema(relations)
+        except ConfigError as error:
+            raise ConfigError(error.what, where=str(path), hint=error.hint) from None
 
 
 def _fits(given: str | None, allowed: tuple[str, ...]) -> bool:
     return given is None or not allowed or given in allowed
 
 
-def _relation(name: str, value: Any, where: str) -> Relation:
+def _relation(name: Any, value: Any, where: str) -> Relation:
+    if not isinstance(name, str):
+        raise InputError(
+            f"the relation name {name!r} is no text",
+            where=where,
+            hint='YAML reads words such as no, yes and 1 as values: write them in quotation marks, as "no"',
+        )
     if isinstance(value, str):
         return Relation(name, value)
     if not isinstance(value, dict):
@@ -172,7 +199,14 @@ def _relation(name: str, value: Any, where: str) -> Relation:
     inverse = value.get("inverse", "")
     if not isinstance(inverse, str):
         raise InputError(f"the inverse of relation {name!r} is no string", where=where)
-    return Relation(name, str(value.get("definition", "")), both_ways, heads, tails, also, inverse, one_tail)
+    definition = value.get("definition", "")
+    if not isinstance(definition, str):
+        raise InputError(
+            f"the definition of relation {name!r} is {definition!r}, no text",
+            where=where,
+            hint="write one line, or leave the key out",
+        )
+    return Relation(name, definition, both_ways, heads, tails, also, inverse, one_tail)
 
 
 def _choice(value: Mapping[str, Any], key: str, choices: tuple[str, str], name: str, where: str) -> str:

@@ -140,27 +140,38 @@ def read_object(path: str | Path, limit: int = FILE_BYTES) -> dict[str, Any]:
     return values
 
 
-def read_json(path: str | Path, limit: int = FILE_BYTES) -> Any:
-    """A file of JSON.
+def read_json(path: str | Path, limit: int = FILE_BYTES, *, unique: bool = False) -> Any:
+    """A file of JSON; arguments as for :func:`read_text` and :func:`parse_json`.
 
     Raises:
         InputError: As :func:`read_text` and :func:`parse_json`.
     """
-    return parse_json(read_text(path, limit), str(path))
+    return parse_json(read_text(path, limit), str(path), unique=unique)
 
 
-def parse_json(text: str, where: str) -> Any:
+def parse_json(text: str, where: str, *, unique: bool = False) -> Any:
     """A text of JSON.
 
+    Args:
+        text: The text.
+        where: Its place, for errors.
+        unique: Whether a key that stands twice in an object is an error, as in YAML; else its last value counts.
+
     Raises:
-        InputError: It is no JSON, is nested too deeply, or holds a number of too many digits.
+        InputError: It is no JSON, is nested too deeply, holds a number of too many digits, or a key twice.
     """
+    pairs = _unique if unique else None
     try:
-        return json.loads(text, parse_int=partial(_number, int), parse_float=partial(_number, float))
+        return json.loads(
+            text,
+            parse_int=partial(_number, int),
+            parse_float=partial(_number, float),
+            object_pairs_hook=pairs,
+        )
     except json.JSONDecodeError as error:
         place = f"{where}, line {error.lineno}, column {error.colno}"
         raise InputError(f"is not JSON: {error.msg}", where=place) from error
-    except _TooLongError as error:
+    except _RefusedError as error:
         raise InputError(str(error), where=where) from None
     except RecursionError:
         raise InputError("is JSON that is nested too deeply", where=where) from None
@@ -260,14 +271,23 @@ def csv_reader(rows: Iterable[str], delimiter: str = ",", limit: int = FIELD_CHA
     return csv.reader(rows, delimiter=delimiter, strict=True)
 
 
-class _TooLongError(Exception):
-    """A number of too many digits, on its way out of the JSON parser."""
+class _RefusedError(Exception):
+    """A number of too many digits or a key that stands twice, on its way out of the JSON parser."""
 
 
 def _number(kind: type[int] | type[float], text: str) -> Any:
     if len(text) > DIGITS:
-        raise _TooLongError(f"holds a number of {len(text):,} characters; {DIGITS} are read")
+        raise _RefusedError(f"holds a number of {len(text):,} characters; {DIGITS} are read")
     return kind(text)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _RefusedError(f"the key {key!r} stands twice")
+        found[key] = value
+    return found
 
 
 def _loaded(loader: Any) -> Any:

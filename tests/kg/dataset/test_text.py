@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from weft.cli.main import main
-from weft.errors import CheckpointError, InputError
+from weft.errors import CheckpointError, ConfigError, InputError
 from weft.kg.dataset.tables import read_table
 from weft.kg.dataset.text import TextBuildConfig, build_text
 from weft.kg.dataset.vocabulary import bert_vocabulary, learn_vocabulary
@@ -159,10 +159,46 @@ def test_schema_files(tmp_path: Path) -> None:
         ("a: {direction: up}", "direction 'up'"),
         ("a: {head: [1]}", "no list of strings"),
         ("a: {", "is not YAML"),
+        (
+            "a: {definition: }",
+            r"s.yaml: the definition of relation 'a' is None, no text \(write one line, or",
+        ),
+        ("a: {definition: [x, y]}", "the definition of relation 'a' is .*, no text"),
+        ("no: b", r"s.yaml: the relation name False is no text \(YAML reads words such as no"),
+        ("1: b", "the relation name 1 is no text"),
     ]:
         path.write_text(text)
         with pytest.raises(InputError, match=message):
             Schema.load(path)
+    path = tmp_path / "twice.json"
+    path.write_text('{"a": "one", "a": "another"}')
+    with pytest.raises(InputError, match=r"twice.json: the key 'a' stands twice"):
+        Schema.load(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: {also: [z]}\nb: {also: [y, z]}", r"s.yaml: 'a' and 'b' are both also called 'z' \(leave it"),
+        ('"": x', "s.yaml: a relation without a name"),
+        ('" ": x', "s.yaml: a relation without a name"),
+        (
+            "a: {direction: both ways, inverse: b}\nb: x",
+            "s.yaml: 'a' holds both ways, and has the inverse 'b'",
+        ),
+    ],
+)
+def test_relations_that_do_not_go_together(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        Schema.load(path)
+
+
+def test_what_is_said_twice_alike_is_no_contradiction(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text("a: {direction: both ways, inverse: a, also: [z, z]}")
+    assert Schema.load(path).inverses() == {1: 1}
 
 
 def test_a_learnt_vocabulary_spells_names_back() -> None:
