@@ -10,15 +10,17 @@ import networkx
 import pyarrow.parquet as pq
 import pytest
 import rdflib
-from tests.kg.storage.conftest import SCHEMA
+from tests.kg.storage.conftest import SCHEMA, evidence, put
 
 from weft.cli.main import main
 from weft.errors import ConfigError, InputError, OutputError
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.seeds import read_seeds
+from weft.kg.schema import Relation, Schema
 from weft.kg.storage.export import FORMATS, export
 from weft.kg.storage.graph import Graph
 from weft.kg.storage.rdf import ASSERTION, ENTITY, RELATION, TERM, iri, ntriples
+from weft.kg.storage.writer import create_store, open_writer
 
 Facts = set[tuple[str, str, str, float]]
 
@@ -69,6 +71,32 @@ def test_rdf(graph: Graph, form: str, name: str, tmp_path: Path) -> None:
     documents = {str(model) for model in found.objects(None, term.model)}
     assert documents == {"model-1"}
     assert set(found.objects(None, term.source)) == set(found.subjects(term.sentence))
+
+
+def test_turtle_of_names_that_end_in_a_dot(tmp_path: Path) -> None:
+    names = [
+        "Inc.",
+        "Inc..",
+        ".x",
+        "a.b",
+        "a b.",
+        "-.",
+        'says "e:Inc\\. " ',
+        "e:Inc.",
+        "A%",
+        "~",
+        "(x)",
+        "Zo\u00eb.",
+    ]
+    create_store(tmp_path / "s", Schema((Relation("part of.", "the head is a part of the tail"),)), "exact")
+    with open_writer(tmp_path / "s") as writer:
+        put(writer, "one.", *(evidence(name, "part of.", "Ltd.") for name in names))
+        writer.finish()
+    graph = Graph.load(tmp_path / "s")
+    found = rdflib.Graph().parse(written(graph, "turtle", tmp_path), format="turtle")
+    stated = rdflib.Graph().parse(data=b"".join(ntriples(graph)), format="nt")
+    assert set(found) == set(stated)
+    assert b"e:a.b " in (tmp_path / "out").read_bytes()
 
 
 def test_ntriples_hold_each_statement_once(graph: Graph) -> None:
@@ -128,6 +156,15 @@ def test_jsonl(graph: Graph, tmp_path: Path) -> None:
     assert {"document", "start", "end", "chunk", "model", "confidence", "sentence"} <= records[0]["evidence"][
         0
     ].keys()
+
+
+def test_neo4j_has_no_line_break_in_a_relation(tmp_path: Path) -> None:
+    create_store(tmp_path / "s", Schema((Relation("part\nof", "the head is a part of the tail"),)), "exact")
+    with open_writer(tmp_path / "s") as writer:
+        put(writer, "one", evidence("a", "part\nof", "b")._replace(sentence="a is a part of b."))
+        writer.finish()
+    text = (written(Graph.load(tmp_path / "s"), "neo4j", tmp_path) / "relationships.csv").read_text()
+    assert [line.split(",")[2] for line in text.splitlines()] == [":TYPE", "part of"]
 
 
 def test_jsonl_is_a_seed(graph: Graph, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ def write_neo4j(graph: Graph, folder: Path) -> None:
     """Write both files; a relationship's type is the relation's name.
 
     The import tool reads a line break in a field only with ``--multiline-fields=true``: none is written,
-    line breaks in sentences and names become spaces in all but the node's id.
+    line breaks in names and sentences become spaces.
     """
     with (folder / "nodes.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -45,7 +45,7 @@ def write_neo4j(graph: Graph, folder: Path) -> None:
                 [
                     number[fact.head],
                     number[fact.tail],
-                    fact.relation,
+                    _one_line(fact.relation),
                     fact.confidence,
                     fact.evidence,
                     fact.origin,
