@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -115,3 +116,36 @@ def test_kinds_and_shortened_names_of_persons(tmp_path: Path) -> None:
 def test_no_questions_have_no_marks() -> None:
     with pytest.raises(InputError, match="no questions"):
         marks([])
+
+
+def test_where_nothing_is_known_no_share_of_it_is_told(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "none.yaml"
+    path.write_text(QUESTIONS.splitlines()[2])
+    assert main(["kg", "ask", str(store), "--questions", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail)["found"] is None
+    assert main(["kg", "ask", str(store), "--questions", str(path)]) == 0
+    assert "answered rightly      –" in capsys.readouterr().out
+
+
+def test_names_that_were_merged_are_known(store: Path, questions: Path, tmp_path: Path) -> None:
+    copied = Path(shutil.copytree(store, tmp_path / "copy"))
+    with open_writer(copied) as writer:
+        writer.merge("Kestrel", "Kestrel Line")
+        writer.merge("Mads", "Mads Holm")
+        writer.finish()
+    graph = Graph.load(copied)
+    assert graph.entity("Mads Holm") == "Mads"
+    found = ask_all(graph, read_questions(questions))[0]
+    assert (found.known, found.said, found.right) == (True, "Mads", True)
+
+
+def test_a_relation_that_the_store_lacks_is_refused(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "other.yaml"
+    path.write_text(QUESTIONS.replace("[author]", "[autor]"))
+    assert main(["kg", "ask", str(store), "--questions", str(path)]) == 3
+    said = "question 'Who wrote The Salt Road?': the store has no relation 'autor' (did you mean author?)"
+    assert said in capsys.readouterr().err

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,14 +59,14 @@ class Marks:
     Args:
         asked: How many.
         known: Of how many the store holds an answer.
-        found: Share of these that are answered rightly.
+        found: Share of these that are answered rightly; None where there are none.
         wrong: Share of all that are answered wrongly.
         silent: Share of all without an answer.
     """
 
     asked: int
     known: int
-    found: float
+    found: float | None
     wrong: float
     silent: float
 
@@ -101,12 +102,23 @@ def ask_all(graph: Graph, questions: Sequence[Question], least: float = SURE) ->
         graph: A store.
         questions: With their answers.
         least: Facts of a lower confidence are no answer.
+
+    Raises:
+        InputError: A question names a relation that the store does not have.
     """
+    relations = graph.relations["relation"].to_pylist()
+    for question in questions:
+        for name in sorted(question.relations.difference(relations)):
+            near = difflib.get_close_matches(name, relations, 1)
+            raise InputError(
+                f"the store has no relation {name!r}",
+                where=f"question {question.text!r}",
+                hint=f"did you mean {near[0]}?" if near else "a question names relations as the store does",
+            )
+    merged = [_merged(question, graph) for question in questions]
     facts = [graph.fact(row) for row in range(len(graph))]
     known = {(fold(fact.head), fact.relation, fold(fact.tail)) for fact in facts if fact.confidence >= least}
-    return [
-        Asked(question, _is_known(question, known), _said(graph, question, least)) for question in questions
-    ]
+    return [Asked(question, _is_known(question, known), _said(graph, question, least)) for question in merged]
 
 
 def marks(asked: Sequence[Asked]) -> Marks:
@@ -122,10 +134,19 @@ def marks(asked: Sequence[Asked]) -> Marks:
     return Marks(
         asked=len(asked),
         known=len(known),
-        found=sum(item.right for item in known) / len(known) if known else float("nan"),
+        found=sum(item.right for item in known) / len(known) if known else None,
         wrong=wrong / len(asked),
         silent=sum(item.said is None for item in asked) / len(asked),
     )
+
+
+def _merged(question: Question, graph: Graph) -> Question:
+    """A question with the names of the entities that its own names were merged into."""
+
+    def entities(names: frozenset[str]) -> frozenset[str]:
+        return names | {fold(entity) for name in names if (entity := graph.find(name)) is not None}
+
+    return replace(question, about=entities(question.about), answers=entities(question.answers))
 
 
 def _is_known(question: Question, known: set[tuple[str, str, str]]) -> bool:

@@ -90,7 +90,7 @@ def _check(graph: Graph, path: Path, least: float, as_json: bool) -> int:
     rows: list[tuple[object, ...]] = [
         ("questions", str(found.asked)),
         ("the store holds an answer", str(found.known)),
-        ("of these answered rightly", f"{found.found:.3f}"),
+        ("of these answered rightly", "–" if found.found is None else f"{found.found:.3f}"),
         ("of all answered wrongly", f"{found.wrong:.3f}"),
         ("of all without an answer", f"{found.silent:.3f}"),
     ]
