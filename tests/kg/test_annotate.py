@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from weft.cli.main import main
 from weft.kg.annotate.check import checked
 from weft.kg.annotate.plan import Candidate, Missing, missing
+from weft.kg.annotate.rewrite import annotated_texts
 from weft.kg.annotate.tree import Annotated, Findings
 from weft.kg.annotate.write import annotated, stub
 from weft.kg.extraction.facts import Inferred
@@ -225,6 +228,74 @@ def test_the_command_from_diff_to_files(tmp_path: Path, capsys: pytest.CaptureFi
     assert "class Reader:" in (tmp_path / "stubs" / "a.pyi").read_text(encoding="utf-8")
     assert main(["kg", "annotate", str(place), "--at-least", "0.5", "--write", *options]) == 9
     assert "path: str" in (place / "a.py").read_text(encoding="utf-8")
+
+
+def plainly(text: str, name: str = "m.py") -> Annotated:
+    """A file with what is plain of it."""
+    tree = LANGUAGE.tree(Path("nowhere"), [name])
+    parsed = LANGUAGE.parse(text, name)
+    tree.add(name, parsed)
+    found = missing(name, text, tree, tree.open_questions(name, parsed), [], 0.9)
+    return Annotated(Path(name), name, text, found)
+
+
+FEEDS = """\
+import os
+\f
+\fdef first(a):
+    return 1
+
+\f@wraps # form feed
+ \f\fdef second(a): return {}
+class A:
+\f    def third(self):
+    \f        return "\\
+\fx"
+TEXT = '''
+\fdef none(): pass
+'''
+x = \\
+\fos
+"""
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_form_feeds_stay_and_move_no_annotation(end: str) -> None:
+    text = FEEDS.replace("\n", end)
+    expected = text.replace("first(a):", "first(a) -> int:").replace("second(a):", "second(a) -> dict:")
+    expected = expected.replace("third(self):", "third(self) -> str:")
+    assert annotated(text, plainly(text).chosen(0.8), "m.py") == expected
+
+
+def test_what_finds_no_place_is_listed_not_counted() -> None:
+    file = plainly("x = 1\rdef f(a): return 1\n")
+    failed: list[tuple[str, str]] = []
+    assert annotated_texts(Findings([file]), 0.8, failed) == []
+    assert failed == [("m.py", "cannot be rewritten: no place is found for 1 annotation")]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "end"),
+    [("utf-8", "\n"), ("utf-8", ""), ("utf-8", "\r\n"), ("utf-8-sig", "\n"), ("iso-8859-1", "\n")],
+)
+def test_the_patch_applies(
+    encoding: str,
+    end: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    text = f"# coding: {encoding.removesuffix('-sig')}\nTEXT = 'gr\xfcn\x85'\n\f\n\n"
+    text += "\fdef f(a):\n    return 'gr\xfcn\x1c'"
+    text = text.replace("\n", end or "\n") + end
+    (tmp_path / "m.py").write_bytes(text.encode(encoding))
+    monkeypatch.chdir(tmp_path)
+    assert main(["kg", "annotate", "m.py", "--workers", "1", "--beams", "1", "--quiet"]) == 0
+    patch = capfdbinary.readouterr().out
+    subprocess.run(["git", "apply", "-"], input=patch, check=True, env={**os.environ, "GIT_DIR": "none"})
+    written = (tmp_path / "m.py").read_bytes().decode(encoding)
+    assert written.replace(" -> str:", ":").replace("(a: str)", "(a)") == text
+    assert "-> str:" in written
 
 
 def test_a_checker_takes_back_what_it_refuses_and_tries_the_next(tmp_path: Path) -> None:

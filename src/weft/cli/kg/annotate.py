@@ -87,7 +87,7 @@ def run(argv: list[str]) -> int:
         print(f"left as it is: {path}: {reason}", file=sys.stderr)
     if not arguments.quiet:
         asked = sum(len(file.missing) for file in found.files)
-        count = sum(len(file.chosen(arguments.at_least)) for file in found.files)
+        count = sum(len(file.chosen(arguments.at_least)) for file, _ in texts)
         print(f"{count} of {counted(asked, 'missing annotation')}", file=sys.stderr)
     if failed:
         left = counted(len(failed), "file was left as it is", "files were left as they are")
@@ -96,9 +96,19 @@ def run(argv: list[str]) -> int:
 
 
 def _print_patch(file: Annotated, text: str) -> None:
-    before, after = file.text.splitlines(keepends=True), text.splitlines(keepends=True)
-    for line in unified_diff(before, after, f"a/{file.below}", f"b/{file.below}"):
-        sys.stdout.write(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
+    """The patch of a file, in the bytes of its own encoding: other tools compare it with the file's."""
+    mark, encoding = ("\ufeff", "utf-8") if file.encoding == "utf-8-sig" else ("", file.encoding)
+    before, after = (_lines(mark + source) for source in (file.text, text))
+    sys.stdout.flush()
+    for number, line in enumerate(unified_diff(before, after, f"a/{file.below}", f"b/{file.below}")):
+        whole = line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+        sys.stdout.buffer.write(whole.encode("utf-8" if number < 2 else encoding))
+
+
+def _lines(text: str) -> list[str]:
+    """With their ends; str.splitlines ends lines at form feeds and others, too, which are none of a patch."""
+    lines = text.split("\n")
+    return [*(f"{line}\n" for line in lines[:-1]), *filter(None, lines[-1:])]
 
 
 def _record(file: Annotated, least: float) -> dict[str, object]:

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from weft.errors import MissingExtraError
+from weft.errors import InputError, MissingExtraError
 from weft.kg.annotate.infer import Complaint, Source, class_of, infer_returns, pyright, run_checker
 from weft.kg.annotate.plan import Candidate, Missing
 from weft.kg.annotate.tree import Findings
@@ -92,7 +92,10 @@ def _counted(complaints: Sequence[Complaint]) -> Counter[tuple[str, str]]:
 def _write(found: Findings, copy: Path, least: float) -> dict[str, str]:
     written = {}
     for file in found.files:
-        text = annotated(file.text, file.chosen(least), str(file.path))
+        try:
+            text = annotated(file.text, file.chosen(least), str(file.path))
+        except InputError:
+            text = file.text  # it is met again where the file is written, and listed
         (copy / file.below).write_bytes(text.encode(file.encoding, errors="replace"))
         written[file.below] = text
     return written

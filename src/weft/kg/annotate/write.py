@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import NamedTuple, cast
 
-from weft.errors import InputError, MissingExtraError
+from weft.errors import InputError, MissingExtraError, counted
 from weft.kg.annotate.plan import Candidate, Missing
 
 try:
@@ -18,6 +20,8 @@ except ImportError as error:
     raise MissingExtraError("libcst", "kg") from error
 
 Chosen = Sequence[tuple[Missing, Candidate]]
+_FEED = re.compile(r"(?<!\\\n)(?<!\\\r\n)^[ \t\f]*\f(?=[ \t]*[^\s#])", re.MULTILINE)
+"""Form feeds before a statement in its line; behind a line that goes on, no comment may stand in their place."""
 
 
 class _Written(NamedTuple):
@@ -34,28 +38,37 @@ def annotated(text: str, chosen: Chosen, where: str) -> str:
         where: What to call it in errors.
 
     Raises:
-        InputError: It cannot be parsed.
+        InputError: It cannot be parsed, or not kept as it is.
     """
     if not chosen:
         return text
+    feeds = _Feeds(text)
     try:
-        wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)  # no node stands there twice
+        wrapper = MetadataWrapper(
+            cst.parse_module(feeds.text), unsafe_skip_copy=True
+        )  # no node stands there twice
     except (cst.ParserSyntaxError, RecursionError) as error:
         first = str(error).splitlines()[0]
         raise InputError(f"cannot be rewritten: {first}", where=where) from error
+    if wrapper.module.code != feeds.text:
+        raise InputError("cannot be rewritten: white space of it would be lost", where=where)
     postponed = any(
         isinstance(line, cst.SimpleStatementLine)
         and any(_is_future_annotations(statement) for statement in line.body)
         for line in wrapper.module.body
     )
     places = {
-        (item.line, item.column): _Written(
+        feeds.place(item.line, item.column): _Written(
             _or_none(candidate.text) if item.optional else candidate.text,
             not postponed and candidate.of_tree,
         )
         for item, candidate in chosen
     }
-    module = wrapper.visit(_Annotator(places))
+    annotator = _Annotator(places)
+    module = wrapper.visit(annotator)
+    if annotator.found != places.keys():
+        lost = counted(len(places.keys() - annotator.found), "annotation")
+        raise InputError(f"cannot be rewritten: no place is found for {lost}", where=where)
     context = CodemodContext()
     for candidate in {candidate for _, candidate in chosen if candidate.module and not candidate.of_tree}:
         AddImportsVisitor.add_needed_import(context, candidate.module, candidate.text)
@@ -70,7 +83,29 @@ def annotated(text: str, chosen: Chosen, where: str) -> str:
         AddImportsVisitor.add_needed_import(context, "typing", "TYPE_CHECKING")
     if any(candidate.module for _, candidate in chosen):
         module = _with_imports(module, context)
-    return _for_the_checker(module, own).code if own else module.code
+    return feeds.back(_for_the_checker(module, own).code if own else module.code)
+
+
+class _Feeds:
+    """A source whose form feeds before statements, which libcst would drop, stand as comments of their own."""
+
+    def __init__(self, text: str) -> None:
+        self.mark = "# form feed"
+        while self.mark in text:
+            self.mark += "_"
+        self.feeds = [found[0] for found in _FEED.finditer(text)]
+        self.lengths = {text.count("\n", 0, at.start()) + 1: len(at[0]) for at in _FEED.finditer(text)}
+        numbers = count()
+        self.text = _FEED.sub(lambda _: f"{self.mark} {next(numbers)}\n", text)
+
+    def place(self, line: int, column: int) -> tuple[int, int]:
+        """Where a line and column of the source stand in the text."""
+        above = bisect_right(list(self.lengths), line)
+        return line + above, column - self.lengths.get(line, 0)
+
+    def back(self, text: str) -> str:
+        """A text with the form feeds of the source."""
+        return re.sub(rf"{self.mark} (\d+)\n", lambda found: self.feeds[int(found[1])], text)
 
 
 def _with_imports(module: cst.Module, context: CodemodContext) -> cst.Module:
@@ -100,10 +135,14 @@ class _Annotator(cst.CSTTransformer):
     def __init__(self, places: Mapping[tuple[int, int], _Written]) -> None:
         super().__init__()
         self.places = places
+        self.found = set[tuple[int, int]]()
 
     def _at(self, node: cst.CSTNode) -> _Written | None:
         start = cast(CodeRange, self.get_metadata(PositionProvider, node)).start
-        return self.places.get((start.line, start.column))
+        place = start.line, start.column
+        if place in self.places:
+            self.found.add(place)
+        return self.places.get(place)
 
     def leave_Param(self, original_node: cst.Param, updated_node: cst.Param) -> cst.Param:  # noqa: N802 - libcst calls it
         found = self._at(original_node.name)
