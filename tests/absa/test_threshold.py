@@ -14,7 +14,7 @@ from weft.absa.evaluate.threshold import calibrate, choose_threshold, cross_deci
 from weft.absa.use.decide import decide
 from weft.absa.use.store import load, recalibrate, save
 from weft.cli.main import main
-from weft.errors import ConfigError
+from weft.errors import ConfigError, OutputError
 
 COARSE = tuple(round(0.1 * step, 1) for step in range(1, 10))
 
@@ -124,6 +124,37 @@ def test_a_model_from_before_thresholds_answers_with_the_most_probable_class(mak
     del stored["config"]["model"]["threshold"]
     path.write_text(json.dumps(stored))
     assert load(tmp_path / "old").config.threshold == 0.5
+
+
+def test_a_place_that_cannot_be_written_is_told_first_and_figures_come_before(
+    trained, labelled_csv, tmp_path, capfd, monkeypatch
+):
+    (tmp_path / "file").write_text("")
+    options = ("--model", str(trained), "--target-column", "target", "--device", "cpu", "--quiet")
+    assert (
+        main(
+            [
+                "absa",
+                "calibrate",
+                str(tmp_path / "absent.csv"),
+                *options,
+                "--out",
+                str(tmp_path / "file" / "m"),
+            ]
+        )
+        == 8
+    )
+    assert "file" in capfd.readouterr().err
+
+    def broken(*_):
+        raise OutputError("no space left", where="m")
+
+    monkeypatch.setattr("weft.absa.use.store.recalibrate", broken)
+    assert main(["absa", "calibrate", str(labelled_csv), *options, "--out", str(tmp_path / "new" / "m")]) == 8
+    out, err = capfd.readouterr()
+    assert "temperature" in out
+    assert "no space left" in err
+    assert not (tmp_path / "new").exists()
 
 
 def test_the_commands(trained, labelled_csv, tmp_path, capfd):

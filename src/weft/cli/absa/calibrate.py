@@ -9,6 +9,7 @@ from weft.cli.absa.labelled import add_labelled, read_corpus, report_problems, u
 from weft.cli.absa.report import print_report
 from weft.cli.options import Parser, add_out
 from weft.errors import ConfigError
+from weft.platform.files import check_output
 
 if TYPE_CHECKING:
     from weft.absa.evaluate.threshold import Criterion
@@ -53,6 +54,11 @@ def run(argv: list[str]) -> int:
         check_temperature("--temperature", arguments.temperature)
     if not 0 <= arguments.give <= 1:
         raise ConfigError(f"--give is {arguments.give}; it must be in [0, 1]")
+    if arguments.out is not None:
+        place = arguments.out
+        while not place.exists() and place != place.parent:
+            place = place.parent
+        check_output(place / "config.json")
     corpus = read_corpus(arguments)
     asker = load_asker(arguments)
     corpus = under_classes(corpus, asker, arguments.input)
@@ -65,8 +71,8 @@ def run(argv: list[str]) -> int:
         threshold=arguments.threshold,
     )
     results: dict[str, Any] = found.record()
+    print_report(results, arguments.json, heading=arguments.input)
     if arguments.out is not None:
         recalibrate(arguments.model, arguments.out, found.temperature, found.threshold)
-    print_report(results, arguments.json, heading=arguments.input)
     report_problems(corpus, "calibrate")
     return 0
