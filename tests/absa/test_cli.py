@@ -12,6 +12,7 @@ import pyarrow.parquet
 import pytest
 from tests.absa.conftest import EXAMPLES
 
+from weft.absa.use.store import load, recalibrate
 from weft.cli.main import main
 
 TEXT = "LOCATION1 is cheap but not very safe"
@@ -64,6 +65,29 @@ def test_predict_one_text(absa):
     rounded = json.loads(out)[0]["probabilities"]
     assert rounded != first["probabilities"]
     assert rounded == pytest.approx(first["probabilities"], abs=0.02)
+
+
+def test_what_belongs_to_layers_that_are_taken_over_stays(trained, labelled_csv, tmp_path):
+    recalibrate(trained, tmp_path / "m", 1.0, 0.5, 0.3)
+    settings = ("--data.train", labelled_csv, "--data.dev_share", "0.3", "--data.columns.target", "target")
+    settings += ("--train.epochs", "1", "--train.batch_size", "4", "--train.device", "cpu", "--quiet")
+    (tmp_path / "m.yaml").write_text(f"begin: {tmp_path / 'm'}\nout: {tmp_path / 'out'}\n", encoding="utf-8")
+    assert main(["absa", "train", *map(str, (tmp_path / "m.yaml", *settings))]) == 0
+    assert load(tmp_path / "out").config.length_power == 0.3
+
+
+def test_an_explanation_says_where_the_threshold_decided(absa, trained, tmp_path):
+    """Far from one half one of the two answers is not the most probable one."""
+    for threshold, said in ((0.0, True), (1.0, False)):
+        recalibrate(trained, tmp_path / "m", 20.0, threshold)
+        common = ("explain", TEXT, "--aspect", "price", "--model", tmp_path / "m", "--method", "gradient")
+        told = json.loads(absa(*common, "--json", model=False)[1])[0]
+        likely = max(told["probabilities"], key=told["probabilities"].get)
+        assert (told["polarity"] != "none") == said
+        note = f"(decided by the threshold {threshold:g})"
+        assert (note in absa(*common, model=False)[1]) == (told["polarity"] != likely)
+        other = next(name for name in told["probabilities"] if name != likely)
+        assert note not in absa(*common, "--polarity", other, model=False)[1]
 
 
 def test_a_target_that_the_text_does_not_mention(absa):

@@ -25,7 +25,7 @@ def parser() -> Parser:
     result.add_argument(
         "--method", choices=METHODS, help="how (the one that the deletion test found best for such models)"
     )
-    result.add_argument("--polarity", metavar="NAME", help="explain this answer (the most probable)")
+    result.add_argument("--polarity", metavar="NAME", help="explain this answer (the model's answer)")
     add_html(result, "a heat map")
     result.add_argument(
         "--maps",
@@ -81,6 +81,9 @@ def run(argv: list[str]) -> int:
         question = " / ".join(part for part in (context.target, context.aspect) if part)
         missing = "" if explanation.target_found else f" (the text does not mention {context.target})"
         share = explanation.probabilities[explanation.polarity]
+        by_threshold = arguments.polarity is None and share < max(explanation.probabilities.values())
+        if by_threshold and explanation.target_found:
+            missing = f" (decided by the threshold {asker.config.threshold:g})"
         print(f"{question}: {explanation.polarity} {share:.2f}{missing}{_part(explanation)}")
         told = [word for word in explanation.words if word.score]
         strongest = sorted(told, key=lambda word: -abs(word.score))[:8]
