@@ -131,6 +131,11 @@ def test_shipped_praise_and_blame_of_one_thing_are_two_judgements():
 def test_a_text_that_names_nothing_is_asked_in_the_whole(tagging):
     (found,) = Finder(tagging).find(["the very in"])
     assert [f.category for f in found] in ([], ["general"])
+    tagging = tagging.calibrated(1.0, 0.0)
+    (found,) = Finder(tagging).find(["the very in"])
+    shares = tagging.predict(["the very in"], ["general"])[0, 0]
+    assert [finding.category for finding in found] == ["general"]
+    assert np.isclose(found[0].confidence, shares[1:].max())
     assert all(f.term is None and f.span is None for f in found)
 
 

@@ -7,6 +7,7 @@ import pytest
 from weft.absa.find.finder import Finding
 from weft.absa.find.page import page
 from weft.absa.find.summary import Summary
+from weft.cli.absa.find import _told
 
 
 def finding(term="soup", polarity="positive", confidence=0.9, category="food", span=(4, 8), **rest):
@@ -32,6 +33,19 @@ def test_aspects_by_frequency_and_polarity():
     assert (price.name, price.total, price.terms.total()) == ("price", 1, 0)
     assert [e.row for e in food.examples("positive")] == [3, 1]
     assert summary.aspects(least=2) == [food]
+
+
+def test_polarities_that_are_a_models_own_are_shown_behind_the_others():
+    summary = some()
+    summary.add(6, "The soup was so-so", [finding(polarity="<mixed>", confidence=0.8)])
+    assert summary.polarities() == ("positive", "neutral", "conflict", "negative", "<mixed>")
+    head, line = _told(summary).splitlines()[1:3]
+    assert head.split()[2:7] == ["positive", "neutral", "conflict", "negative", "<mixed>"]
+    assert line.split()[:7] == ["food", "4", "2", "0", "0", "1", "1"]
+    shown = page(summary)
+    assert "1 &lt;mixed&gt;" in shown
+    assert "so-so" in shown
+    assert shown.count("<rect") == 4
 
 
 def test_without_a_category_the_term_is_the_aspect():

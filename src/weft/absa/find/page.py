@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
-from weft.absa.find.summary import ORDER, Aspect, Example, Summary
+from weft.absa.find.summary import Aspect, Example, Summary
 from weft.errors import counted
 from weft.platform.page import render
 
-_COLOURS = {"positive": "for18", "neutral": "plain", "conflict": "torn", "negative": "against18"}
+_COLOURS = {"positive": "for18", "conflict": "torn", "negative": "against18"}
+"""Of polarities; others are plain."""
 _MOST = 60
 """Aspects that are shown; the rest are counted."""
 _STYLE = """main { max-width: 60rem; padding-bottom: 40px; font-size: 16px }
@@ -31,9 +33,9 @@ def page(summary: Summary, title: str = "What the texts judge") -> str:
         summary: What was found.
         title: Its heading.
     """
-    aspects = summary.aspects()
+    aspects, order = summary.aspects(), summary.polarities()
     most = aspects[0].total if aspects else 1
-    shown = "\n".join(_aspect(aspect, most) for aspect in aspects[:_MOST])
+    shown = "\n".join(_aspect(aspect, most, order) for aspect in aspects[:_MOST])
     found = sum(aspect.total for aspect in aspects)
     left = (
         f"<p><small>… and {counted(len(aspects) - _MOST, 'rarer aspect')}.</small></p>"
@@ -43,7 +45,7 @@ def page(summary: Summary, title: str = "What the texts judge") -> str:
     body = (
         f"<main><h1>{escape(title)}</h1><p>{counted(summary.texts, 'text')}, {counted(found, 'judgement')}, "
         f"{counted(len(aspects), 'aspect')}; {summary.silent:,} without a judgement.</p>"
-        f'<p class="key">{" ".join(f"""<span class="{_COLOURS[name]}">{name}</span>""" for name in ORDER)} '
+        f'<p class="key">{" ".join(f"""<span class="{_colour(name)}">{escape(name)}</span>""" for name in order)} '
         "<small>A bar is as long as its aspect is frequent. Open an aspect for the sentences that the model is "
         "surest of: what is judged is coloured, the words that judge are underlined.</small></p>\n"
         f"{shown}{left}</main>"
@@ -51,23 +53,29 @@ def page(summary: Summary, title: str = "What the texts judge") -> str:
     return render(title, body, style=_STYLE)
 
 
-def _aspect(aspect: Aspect, most: int) -> str:
-    counts = " · ".join(f"{aspect.polarities[name]:,} {name}" for name in ORDER if aspect.polarities[name])
+def _colour(polarity: str) -> str:
+    return _COLOURS.get(polarity, "plain")
+
+
+def _aspect(aspect: Aspect, most: int, order: Sequence[str]) -> str:
+    counts = " · ".join(
+        f"{aspect.polarities[name]:,} {escape(name)}" for name in order if aspect.polarities[name]
+    )
     terms = ", ".join(escape(term) for term, _ in aspect.terms.most_common(12))
-    parts = "".join(_examples(aspect, name) for name in ORDER)
+    parts = "".join(_examples(aspect, name) for name in order)
     said = f"<p><small>as {terms}</small></p>" if terms and list(aspect.terms) != [aspect.name] else ""
     return (
         f'<details><summary><span class="name">{escape(aspect.name)}</span> '
-        f'<span class="count">{counts}</span> {_bar(aspect, most)}</summary>{said}{parts}</details>'
+        f'<span class="count">{counts}</span> {_bar(aspect, most, order)}</summary>{said}{parts}</details>'
     )
 
 
-def _bar(aspect: Aspect, most: int) -> str:
+def _bar(aspect: Aspect, most: int, order: Sequence[str]) -> str:
     left, parts = 0.0, []
-    for name in ORDER:
+    for name in order:
         width = 100 * aspect.polarities[name] / most
         if width:
-            parts.append(f'<rect class="{_COLOURS[name]}" x="{left:.2f}" width="{width:.2f}" height="8"/>')
+            parts.append(f'<rect class="{_colour(name)}" x="{left:.2f}" width="{width:.2f}" height="8"/>')
         left += width
     return (
         f'<svg class="stack" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" '
@@ -81,7 +89,9 @@ def _examples(aspect: Aspect, polarity: str) -> str:
         return ""
     total = aspect.polarities[polarity]
     more = f" (the surest {len(examples)} of {total:,})" if total > len(examples) else ""
-    return f"<h3>{polarity}{more}</h3>" + "".join(_sentence(example, polarity) for example in examples)
+    return f"<h3>{escape(polarity)}{more}</h3>" + "".join(
+        _sentence(example, polarity) for example in examples
+    )
 
 
 def _sentence(example: Example, polarity: str) -> str:
@@ -93,7 +103,7 @@ def _sentence(example: Example, polarity: str) -> str:
     for start, stop, element in sorted(marks):
         if start < end:
             continue
-        colour = f' class="{_COLOURS[polarity]}"' if element == "mark" else ""
+        colour = f' class="{_colour(polarity)}"' if element == "mark" else ""
         inner = escape(example.text[start:stop])
         parts.append(f"{escape(example.text[end:start])}<{element}{colour}>{inner}</{element}>")
         end = stop

@@ -11,7 +11,7 @@ from typing import Any
 from weft.absa.find.finder import Finding
 
 ORDER = ("positive", "neutral", "conflict", "negative")
-"""In which polarities are shown."""
+"""In which polarities are shown; others that a model has come behind them."""
 _SHOWN = 25
 """Examples that are kept of each aspect and polarity, the surest ones."""
 _AROUND = 160
@@ -118,6 +118,11 @@ class Summary:
         """The aspects that are judged at least so often, the most frequent first."""
         found = [aspect for aspect in self._aspects.values() if aspect.total >= least]
         return sorted(found, key=lambda aspect: (-aspect.total, aspect.name))
+
+    def polarities(self) -> tuple[str, ...]:
+        """Those of ``ORDER``, and the others that occur."""
+        found = {name for aspect in self._aspects.values() for name in aspect.polarities}
+        return (*ORDER, *sorted(found - set(ORDER)))
 
     def as_json(self, examples: int = 3) -> dict[str, Any]:
         """The summary as plain data."""

@@ -156,20 +156,18 @@ def _read(
 
 
 def _told(summary: Summary) -> str:
-    from weft.absa.find.summary import ORDER
-
-    aspects = summary.aspects()
+    aspects, order = summary.aspects(), summary.polarities()
     rows = [
         [
             aspect.name,
             aspect.total,
-            *(aspect.polarities[name] for name in ORDER),
+            *(aspect.polarities[name] for name in order),
             ", ".join(term for term, _ in aspect.terms.most_common(3)),
             aspect.examples(aspect.polarities.most_common(1)[0][0], 1)[0].line(),
         ]
         for aspect in aspects[:_SHOWN]
     ]
-    heads = ["aspect", ">judged", *(f">{name}" for name in ORDER), "as", "for example"]
+    heads = ["aspect", ">judged", *(f">{name}" for name in order), "as", "for example"]
     lines = [f"{counted(summary.texts, 'text')}, {summary.silent:,} without a judgement"]
     if summary.foreign:
         seem = "text seems" if summary.foreign == 1 else "texts seem"
