@@ -174,3 +174,12 @@ def test_offsets_on_unicode_of_all_kinds(name: str, parameter: str, comment: str
 def test_what_is_no_python_is_refused_with_its_name(source: str) -> None:
     with pytest.raises(InputError, match=r"broken\.py: not Python"):
         SourceFile(source, "broken.py")
+
+
+def test_a_refusal_without_words_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(text: str) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("ast.parse", full)
+    with pytest.raises(InputError, match=r"not Python that can be parsed: MemoryError$"):
+        SourceFile("x = 1\n", "broken.py")

@@ -54,7 +54,8 @@ class SourceFile:
                 warnings.simplefilter("ignore")
                 self.tree = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            raise InputError(f"not Python that can be parsed: {error}", where=name) from error
+            why = str(error) or type(error).__name__
+            raise InputError(f"not Python that can be parsed: {why}", where=name) from error
         # Not str.splitlines: Python's own lines end at these three only.
         self._lines = [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n", text))]
         self._ascii = text.isascii()
