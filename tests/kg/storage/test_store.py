@@ -293,6 +293,12 @@ def test_what_is_no_store_is_refused(tmp_path: Path, store: Path) -> None:
         Graph.load(tmp_path / "folder")
     with pytest.raises(StoreError, match=r"not empty \(letter.txt\)"):
         create_store(tmp_path / "folder", SCHEMA)
+    (tmp_path / "own" / "index" / "12-rdf2").mkdir(parents=True)
+    assert create_store(tmp_path / "own", SCHEMA)
+    assert not (tmp_path / "own" / "index").exists()
+    (tmp_path / "book" / "index" / "letters").mkdir(parents=True)
+    with pytest.raises(StoreError, match=r"not empty \(index\)"):
+        create_store(tmp_path / "book", SCHEMA)
     with pytest.raises(StoreError, match="but a file"):
         Graph.load(tmp_path / "folder" / "letter.txt")
     manifest = store / "manifest.json"

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,12 +28,14 @@ from weft.kg.storage.lock import write_lock
 from weft.kg.storage.manifest import FILE as MANIFEST
 from weft.kg.storage.manifest import Manifest, read_manifest, write_manifest
 from weft.kg.storage.parts import read_parts, rows_of, write_part
-from weft.platform.files import make_folder
+from weft.platform.files import make_folder, writing_to
 
 _NAMED = 10
 """Most merges that an error names."""
 _MANY_PARTS = 24
 """Files of one table before the small ones are joined."""
+_INDEX = re.compile(r"\.?\d+-rdf\d.*")
+"""What lies in the folder of an index: one for each state of the store, or a part of one."""
 _LARGE_PART = 200_000
 """Rows from which on a file is left alone until the end of the run."""
 
@@ -66,8 +70,8 @@ def create_store(folder: Path, schema: Schema, spelling: Spelling = "exact") -> 
     if (folder / MANIFEST).exists():
         return False
     make_folder(folder)
-    # What a creation that was killed left behind is no reason to refuse.
-    other = [path.name for path in folder.iterdir() if not _ours(path.name)]
+    # What a creation that was killed left behind is no reason to refuse, nor is an index that may be built again.
+    other = [path.name for path in folder.iterdir() if not (_ours(path.name) or _is_index(path))]
     if other:
         raise StoreError(
             f"not a knowledge graph store, and not empty ({other[0]})",
@@ -77,6 +81,10 @@ def create_store(folder: Path, schema: Schema, spelling: Spelling = "exact") -> 
     with write_lock(folder):
         if (folder / MANIFEST).exists():
             return False
+        # Generations begin anew: one of them would be answered with the index of the store that was here.
+        with writing_to(folder):
+            for index in filter(_is_index, folder.iterdir()):
+                shutil.rmtree(index)
         writer = Writer(folder, Manifest(spelling=spelling))
         rows = [(relation.name, relation.definition) for relation in schema.relations]
         writer.commit({"relations": rows})
@@ -358,4 +366,14 @@ def _ours(name: str) -> bool:
         name in ("lock", MANIFEST)
         or (table in TABLES and name.endswith(".parquet"))
         or name.endswith(".part")
+    )
+
+
+def _is_index(path: Path) -> bool:
+    """Whether a path is the folder in which queries keep the RDF of a store."""
+    return (
+        path.name == "index"
+        and path.is_dir()
+        and not path.is_symlink()
+        and all(_INDEX.fullmatch(inner.name) for inner in path.iterdir())
     )
