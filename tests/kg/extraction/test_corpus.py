@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from weft.bench.kg.store_corpus import LineLoader, LineReader, source
 from weft.bench.kg.store_kill import kill_and_resume
 from weft.errors import ConfigError, InputError
 from weft.kg.extraction.corpus import Found, Report, Source, extract_corpus
+from weft.kg.extraction.extract import Extraction
 from weft.kg.storage.graph import Graph
 from weft.kg.storage.rdf import ntriples
 
@@ -135,6 +137,22 @@ def test_what_cannot_be_asked_is_refused(tmp_path: Path) -> None:
         extract(tmp_path / "s", [*sources(), *sources()])
     # What was read before that is kept.
     assert len(Graph.load(tmp_path / "s").documents) == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [
+        ("near", 1.5, "in [0, 1]"),
+        ("floor", -0.1, "in [0, 1]"),
+        ("precision", 2.0, "in [0, 1]"),
+        ("beams", 0, "at least 1"),
+        ("workers", 0, "at least 1"),
+        ("threads", 0, "at least 1"),
+    ],
+)
+def test_an_impossible_option_is_refused_where_it_is_given(name: str, value: float, rule: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(f"{name} is {value}; it must be {rule}")):
+        Extraction(**{name: value})  # pyright: ignore[reportArgumentType]
 
 
 class Fragile(LineLoader):

@@ -145,6 +145,24 @@ def test_what_cannot_be_read_is_not_gone(tmp_path: Path, capsys: pytest.CaptureF
     assert "Oslo" in Graph.load(store).entities
 
 
+def test_a_mention_outside_its_text_spoils_no_document(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "notes.jsonl"
+    lines = [
+        {"id": "a", "text": "Nora Blix was born in Bergen.", "mentions": [{"start": 90, "end": 99}]},
+        {"id": "a", "text": "Again."},
+    ]
+    path.write_text(json.dumps(lines[0]), encoding="utf-8")
+    assert extract_notes(path, tmp_path / "store", "--json") == 0
+    printed = capsys.readouterr()
+    assert "left out: mentions outside their text (1), the first: a: {'start': 90, 'end': 99}" in printed.err
+    assert list(json.loads(printed.out)["unused"]) == ["mentions outside their text"]
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    assert extract_notes(path, tmp_path / "store") == 9
+    assert "not read: a: an id that another document has" in capsys.readouterr().err
+
+
 def test_two_corpora_of_one_name_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for year, town in (("2023", "Bergen"), ("2024", "Oslo")):
         (tmp_path / year).mkdir()

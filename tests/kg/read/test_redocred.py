@@ -15,6 +15,7 @@ from weft.errors import ConfigError, InputError
 from weft.kg.dataset.split import part_of, read_split
 from weft.kg.dataset.tables import read_table
 from weft.kg.dataset.text import TextBuildConfig, build_redocred
+from weft.kg.extraction.text import Met, text_sources
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.redocred import join_words, read_redocred, redocred_schema
 from weft.kg.represent.dataset import load_dataset
@@ -32,6 +33,19 @@ def test_words_are_joined_as_english_is_written() -> None:
     assert [text[a:b] for a, b in spans[1]] == ["It", "'s", "late", "!"]
     assert [text[start:][:2] for start in starts] == ["He", "It"]
     assert join_words([[], ["a"]]) == ("a", [[], [(0, 1)]], [0, 0])
+
+
+def test_a_document_without_facts_is_read_where_none_are_needed(tmp_path: Path) -> None:
+    bare = record(0)
+    del bare["labels"]
+    path = tmp_path / "test.json"
+    path.write_text(json.dumps([bare, record(1)]))
+    funnel = Funnel()
+    assert [document.id for document in read_redocred(path, funnel)] == ["Document 1"]
+    assert funnel.failures == 1
+    met = Met()
+    assert [source.document for source in text_sources(path, "c", met)] == ["c/Document 0", "c/Document 1"]
+    assert met.failures == []
 
 
 def test_mentions_and_facts(tmp_path: Path) -> None:

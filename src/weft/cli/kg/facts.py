@@ -128,7 +128,7 @@ def _of_text(arguments: argparse.Namespace, folder: Path) -> int:
     )
     if arguments.html is not None and arguments.html.resolve() == arguments.file.resolve():
         raise ConfigError("--html would overwrite the text that is read", where=str(arguments.html))
-    met = Met(seed=loader.unused_seed())
+    met = Met(unused=loader.unused_seed())
     read = marked_documents(arguments.file, loader, met)
     found = [item for document in read for item in document.evidence]
     stands_in = {id(item): document.document.id for document in read for item in document.evidence}
@@ -163,7 +163,7 @@ def _of_text(arguments: argparse.Namespace, folder: Path) -> int:
         if not arguments.quiet:
             part = f"{len(shown)} of " if len(shown) < len(found) else ""
             print(f"{part}{counted(len(found), 'fact')}")
-    say_unused(met.seed)
+    say_unused(met.unused)
     for document, message in met.failures:
         print(f"not read: {document}: {message}", file=sys.stderr)
     say_met(met.others, met.foreign if folder == find_model("kg", TEXT_MODEL) else ())

@@ -11,7 +11,7 @@ _NAMED = 5
 
 
 def say_unused(unused: Mapping[str, Sequence[str]]) -> None:
-    """Say what of seed files was left out.
+    """Say what of documents and seed files was left out.
 
     Args:
         unused: What, by reason.

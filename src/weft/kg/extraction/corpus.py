@@ -130,7 +130,7 @@ class Report:
         gone: Documents of this corpus in the store that the corpus does not hold any more.
         removed: Whether those were taken out.
         moved: Whether the corpus of this name was read from another place before.
-        unused: What of the seed files cannot be used, by reason.
+        unused: What of documents that are read and of the seed files cannot be used, by reason.
         tally: What became of the questions to an endpoint.
         unanswered: Documents for some questions of which it had no answer: the next run reads them again.
         others: Files of the corpus's folder that are of no kind that is read, by suffix.

@@ -46,7 +46,7 @@ class Extraction:
         asked: For a model of text: relations that training never saw, each ``NAME: DEFINITION`` or a schema file.
 
     Raises:
-        ConfigError: No beam.
+        ConfigError: A share outside [0, 1], or no beam, process or thread.
     """
 
     model: str | Path | None = None
@@ -67,8 +67,14 @@ class Extraction:
     asked: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.beams < 1:
-            raise ConfigError(f"beams is {self.beams}; it must be at least 1")
+        for name in ("precision", "near", "floor"):
+            share = getattr(self, name)
+            if share is not None and not 0.0 <= share <= 1.0:
+                raise ConfigError(f"{name} is {share}; it must be in [0, 1]")
+        for name in ("beams", "workers", "threads"):
+            number = getattr(self, name)
+            if number is not None and number < 1:
+                raise ConfigError(f"{name} is {number}; it must be at least 1")
 
 
 def extract(
@@ -130,7 +136,7 @@ def extract(
         say=progress,
     )
     report.failed += met.failures if code is None else code.unread.items()
-    report.unused = met.seed
+    report.unused = met.unused
     report.others = dict(met.others if code is None else code.others)
     if folder == find_model("kg", TEXT_MODEL):
         report.foreign = met.foreign
@@ -165,5 +171,5 @@ def _sources(
             hint="its tails are entities of the text; leave --llm out",
         )
     text = TextLoader(folder, options.seeds, options.near, options.device, options.arithmetic, options.asked)
-    met.seed = text.unused_seed()
+    met.unused = text.unused_seed()
     return text_sources(place, name, met), text

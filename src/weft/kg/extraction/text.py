@@ -45,6 +45,9 @@ from weft.platform.models import find_model
 
 _DIGITS = 4
 """Decimals of a confidence: rounding in the last bits of a float must not make two runs differ."""
+_SECOND = "documents with an id that another has"
+_UNREAD = (UNREAD_FILES, UNREAD_FOLDERS, UNREAD_LINES, UNREAD_RECORDS, _SECOND)
+"""Reasons for which a document, or what may be one, is not read."""
 _TOLD_BY = 5_000
 """Characters at a document's begin that tell its language."""
 _LONGEST = 400
@@ -138,7 +141,7 @@ class Met:
         foreign: Documents that seem to be in another language than English, and its code.
         unread: Documents that are there and cannot be read, by their names in a store.
         lines: Whether folders, lines or records cannot be read, of which nobody knows which documents they are.
-        seed: What of the seed files cannot be used, by reason.
+        unused: What of documents that are read and of the seed files cannot be used, by reason.
     """
 
     failures: list[tuple[str, str]] = field(default_factory=list)
@@ -146,7 +149,7 @@ class Met:
     foreign: list[tuple[str, str]] = field(default_factory=list)
     unread: set[str] = field(default_factory=set)
     lines: bool = False
-    seed: dict[str, list[str]] = field(default_factory=dict)
+    unused: dict[str, list[str]] = field(default_factory=dict)
 
     def may_hold(self, document: str) -> bool:
         """Whether the corpus may hold a document that was not among those read."""
@@ -275,7 +278,11 @@ def text_sources(place: Path, corpus: str, met: Met) -> Iterator[Source]:
         InputError: There is no such place.
     """
     funnel = Funnel()
-    found = read_redocred(place, funnel) if place.suffix.lower() == ".json" else read_corpus([place], funnel)
+    found = (
+        read_redocred(place, funnel, labelled=False)
+        if place.suffix.lower() == ".json"
+        else read_corpus([place], funnel)
+    )
     seen: set[str] = set()
 
     def named(document: str) -> str:
@@ -283,7 +290,7 @@ def text_sources(place: Path, corpus: str, met: Met) -> Iterator[Source]:
 
     for document in found:
         if document.id in seen:
-            funnel.leave_out("an id that another document has", document.id)
+            funnel.fail(_SECOND, document.id, "an id that another document has")
             continue
         seen.add(document.id)
         given = repr((document.text, document.mentions, document.sentences))
@@ -293,6 +300,9 @@ def text_sources(place: Path, corpus: str, met: Met) -> Iterator[Source]:
             met.foreign.append((name, language))
         yield Source(name, digest, document)
     for reason, items in funnel.listed.items():
+        if reason not in _UNREAD:
+            met.unused[reason] = items
+            continue
         failures = [funnel.reasons.get(what, (what, reason)) for what in items]
         met.failures += failures
         if reason == UNREAD_FILES:

@@ -31,12 +31,13 @@ def redocred_schema() -> Schema:
         return Schema.load(path)
 
 
-def read_redocred(path: Path, funnel: Funnel) -> Iterator[TextDocument]:
+def read_redocred(path: Path, funnel: Funnel, *, labelled: bool = True) -> Iterator[TextDocument]:
     """The documents of one file.
 
     Args:
         path: A JSON list of documents.
         funnel: Counts and lists documents that are none.
+        labelled: Whether a document needs its facts; that of DocRED's own test file has none.
 
     Raises:
         InputError: The file cannot be read, or is no such list.
@@ -46,12 +47,12 @@ def read_redocred(path: Path, funnel: Funnel) -> Iterator[TextDocument]:
         raise InputError("a Re-DocRED file is a JSON list of documents", where=str(path))
     for number, record in enumerate(data):
         try:
-            yield _document(record)
+            yield _document(record, labelled)
         except (KeyError, IndexError, TypeError, ValueError) as error:
             funnel.fail(UNREAD_RECORDS, f"{path.name}: document {number}: {error!r}")
 
 
-def _document(record: dict[str, Any]) -> TextDocument:
+def _document(record: dict[str, Any], labelled: bool) -> TextDocument:
     text, spans, sentences = join_words(record["sents"])
     mentions, names = [], []
     for entity, places in enumerate(record["vertexSet"]):
@@ -66,7 +67,7 @@ def _document(record: dict[str, Any]) -> TextDocument:
                 Mention(words[first][0], words[last][1], entity, names[entity], str(place["type"]))
             )
     facts = []
-    for label in record["labels"]:
+    for label in record["labels"] if labelled else record.get("labels", ()):
         head, tail = int(label["h"]), int(label["t"])
         if not (0 <= head < len(names) and 0 <= tail < len(names)):
             raise ValueError(f"a fact of entities {head} and {tail}; there are {len(names)}")
