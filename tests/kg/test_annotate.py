@@ -14,8 +14,9 @@ from weft.cli.main import main
 from weft.kg.annotate.check import checked
 from weft.kg.annotate.plan import Candidate, Missing, missing
 from weft.kg.annotate.rewrite import annotated_texts
+from weft.kg.annotate.stubs import stub
 from weft.kg.annotate.tree import Annotated, Findings
-from weft.kg.annotate.write import annotated, stub
+from weft.kg.annotate.write import annotated
 from weft.kg.extraction.facts import Inferred
 from weft.kg.languages.python import LANGUAGE
 from weft.kg.languages.unit import End, Open
@@ -203,6 +204,56 @@ def test_a_stub_holds_signatures_alone() -> None:
     assert len(bodies) == 3
     assert all(len(body) == 1 and ast.unparse(body[0]) == "..." for body in bodies)
     assert "mode: str | None" in text
+
+
+CLASSES = """\
+from os import path
+__all__ = ["A"]
+__all__ += path.__all__
+total = 0
+total += 1
+
+
+class A:
+    \"\"\"Doc.\"\"\"
+    size = 1
+
+    def __init__(this, size, other):
+        this.size = size
+        this.best: int | None = None
+        this.left, (this.right, other.none) = other
+        def inner(this):
+            this.none = 1
+
+    @property
+    def name(self):
+        self._name = ""
+        self.name = 1
+        self.best = 2
+        with other as self.file:
+            for self.line in self.file:
+                pass
+
+    @staticmethod
+    def make(none):
+        none.none = 1
+
+
+class Empty:
+    def run(self): self.left = 1
+"""
+
+
+def test_a_stub_holds_what_methods_assign_and_all_of_the_exports() -> None:
+    text = stub(CLASSES)
+    classes = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)]
+    held = [[ast.unparse(item) for item in node.body if isinstance(item, ast.AnnAssign)] for node in classes]
+    unknown = [f"{name}: Incomplete" for name in ("left", "right", "_name", "file", "line")]
+    assert held == [["best: int | None", *unknown], ["left: Incomplete"]]
+    assert "from _typeshed import Incomplete\n" in text
+    assert "__all__ += path.__all__\n" in text
+    assert "total +=" not in text
+    assert "Incomplete" not in stub("class A:\n    def __init__(self):\n        self.x: int = 1\n")
 
 
 def test_the_command_from_diff_to_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

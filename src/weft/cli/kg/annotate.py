@@ -71,7 +71,7 @@ def run(argv: list[str]) -> int:
     if arguments.json:
         print(json.dumps([_record(file, arguments.at_least) for file in found.files], ensure_ascii=False))
     elif arguments.stubs is not None:
-        from weft.kg.annotate.write import stub
+        from weft.kg.annotate.stubs import stub
 
         for file, text in texts:
             target = (arguments.stubs / file.below).with_suffix(".pyi")

@@ -212,33 +212,3 @@ def _for_the_checker(module: cst.Module, own: Sequence[tuple[str, str]]) -> cst.
     block = "".join(f"    from {name} import {item}\n" for name, item in own)
     added = cst.parse_statement(f"\nif TYPE_CHECKING:\n{block}", config=module.config_for_parsing)
     return module.with_changes(body=[*module.body[:last], added, *module.body[last:]])
-
-
-class _Stub(cst.CSTTransformer):
-    """Bodies away: what is left of a module is what a checker wants of it."""
-
-    def leave_FunctionDef(  # noqa: N802 - libcst calls it
-        self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef
-    ) -> cst.FunctionDef:
-        dots = cst.SimpleStatementSuite([cst.Expr(cst.Ellipsis())])
-        return updated_node.with_changes(body=dots, lines_after_decorators=())
-
-    def leave_SimpleStatementLine(  # noqa: N802 - libcst calls it
-        self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
-    ) -> cst.SimpleStatementLine | cst.RemovalSentinel:
-        kept = (cst.Import, cst.ImportFrom, cst.Assign, cst.AnnAssign, cst.Pass)
-        if all(isinstance(item, kept) for item in updated_node.body):
-            return updated_node
-        return cst.RemoveFromParent() if len(updated_node.body) == 1 else updated_node
-
-    def leave_IndentedBlock(  # noqa: N802 - libcst calls it
-        self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock
-    ) -> cst.IndentedBlock:
-        if updated_node.body:
-            return updated_node
-        return updated_node.with_changes(body=[cst.SimpleStatementLine([cst.Expr(cst.Ellipsis())])])
-
-
-def stub(text: str) -> str:
-    """The stub of an annotated source: signatures, classes, assignments and imports."""
-    return cst.parse_module(text).visit(_Stub()).code
