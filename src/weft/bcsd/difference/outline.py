@@ -26,7 +26,7 @@ from weft.bcsd.lift.solve.values import CONST, ENTRY, PHI, STACK, SYMBOL
 _ROUNDS = 6
 _TERMS = 16
 _DEPTH = 4
-_CALLS = frozenset({"CALL", "CALLIND", "CALLOTHER"})
+_CALLS = frozenset({"CALL", "CALLIND", "CALLOTHER", "SYSTEM"})
 _TRANSPARENT = frozenset({"ZEXT", "SEXT"})
 _SOURCE = re.compile(r"\.(c|cc|cpp|cxx|h|hh|hpp|inc|m|y|l|rs|go)\"$", re.IGNORECASE)
 _SIGNS = {

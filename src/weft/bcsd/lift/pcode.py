@@ -52,7 +52,11 @@ class PcodeLifter(Lifter):
         if units is None:
             units = self._units[processor.language, thorough] = Units(processor, thorough=thorough)
         flow = build_flow(code, processor, units)
-        return Solver(code, around, processor, units, flow).solve(), flow, units
+        solver = Solver(code, around, processor, units, flow)
+        solved = solver.solve()
+        if thorough and solver.missed():
+            solved = Solver(code, around, processor, units, flow, solver.stored).solve()
+        return solved, flow, units
 
 
 def processor_of(around: Surroundings) -> Processor:

@@ -23,6 +23,10 @@ class Processor:
         clobbered: Registers that a call does not keep, beside arguments and results.
         vector: Bytes of a vector or floating-point register that are one value.
         vectors: Registers of the first floating-point arguments, in order.
+        seconds: Registers that hold the second half of a result of two words.
+        system_call: SLEIGH's name of a call of the system; empty where it has no operation of its own.
+        system_arguments: Registers that such a call reads: its number, then what it is given.
+        fences: Instructions that order accesses to memory and have no p-code.
         pushes: Whether a call pushes where to return to.
         own_address: A register that holds the function's own address at its entry.
         zero: Flags that are 0 wherever a compiler's code runs.
@@ -45,6 +49,10 @@ class Processor:
     clobbered: tuple[str, ...]
     vector: int = 8
     vectors: tuple[str, ...] = ()
+    seconds: tuple[str, ...] = ()
+    system_call: str = ""
+    system_arguments: tuple[str, ...] = ()
+    fences: frozenset[bytes] = frozenset()
     pushes: bool = False
     own_address: str = ""
     zero: tuple[str, ...] = ()
@@ -57,6 +65,9 @@ class Processor:
     thunks: bool = False
 
 
+#: lfence, mfence, sfence.
+_FENCES = frozenset({b"\x0f\xae\xe8", b"\x0f\xae\xf0", b"\x0f\xae\xf8"})
+
 _X86_64 = Processor(
     language="x86:LE:64:default",
     big_endian=False,
@@ -67,6 +78,10 @@ _X86_64 = Processor(
     clobbered=("R10", "R11", *_numbered("XMM", *range(1, 16))),
     vector=16,
     vectors=_numbered("XMM", *range(8)),
+    seconds=("RDX",),
+    system_call="syscall",
+    system_arguments=("RAX", "RDI", "RSI", "RDX", "R10", "R8", "R9"),
+    fences=_FENCES,
     pushes=True,
     zero=("DF",),
     ignored=("RIP",),
@@ -81,6 +96,8 @@ _I386 = Processor(
     thunks=True,
     clobbered=("ECX", "EDX", *_numbered("XMM", *range(8))),
     vector=16,
+    seconds=("EDX",),
+    fences=_FENCES,
     pushes=True,
     zero=("DF",),
     ignored=("EIP",),
@@ -95,6 +112,9 @@ _AARCH64 = Processor(
     clobbered=(*_numbered("x", *range(8, 19), 30), *_numbered("q", *range(1, 8), *range(16, 32))),
     vector=16,
     vectors=_numbered("q", *range(8)),
+    seconds=("x1",),
+    system_call="CallSupervisor",
+    system_arguments=("x8", *_numbered("x", *range(6))),
     ignored=("pc",),
     page_relative=(0x9F000000, 0x90000000),
 )
@@ -110,6 +130,9 @@ def _arm(order: str) -> Processor:
         results=("r0", "d0"),
         clobbered=("r12", "lr", *_numbered("d", *range(1, 8), *range(16, 32))),
         vectors=_numbered("d", *range(8)),
+        seconds=("r1",),
+        system_call="software_interrupt",
+        system_arguments=("r7", *_numbered("r", *range(7))),
         ignored=("pc", "TB", "ISAModeSwitch"),
         clears_low_bit=True,
         thumb="TMode",
@@ -138,6 +161,9 @@ def _mips(order: str, bits: int) -> Processor:
         ),
         vector=bits // 8,
         vectors=_numbered("f", *range(12, 20)) if bits == 64 else ("f12", "f14"),
+        seconds=("v1", "f1") if bits == 32 else ("v1",),
+        system_call="syscall",
+        system_arguments=("v0", "a0", "a1", "a2", "a3", *(("t0", "t1") if bits == 64 else ())),
         own_address="t9",
         ignored=("pc", "ISAModeSwitch"),
         clears_low_bit=True,
@@ -155,6 +181,9 @@ _PPC64 = Processor(
     results=("r3", "f1"),
     clobbered=("r0", "r11", "r12", "LR", "CTR", *_numbered("f", 0, *range(2, 14))),
     vectors=_numbered("f", *range(1, 14)),
+    seconds=("r4",),
+    system_call="syscall",
+    system_arguments=("r0", *_numbered("r", *range(3, 9))),
     own_address="r12",
 )
 _RISCV64 = Processor(
@@ -171,6 +200,9 @@ _RISCV64 = Processor(
         *_numbered("fa", *range(1, 8)),
     ),
     vectors=_numbered("fa", *range(8)),
+    seconds=("a1",),
+    system_call="ecall",
+    system_arguments=("a7", *_numbered("a", *range(6))),
     ignored=("pc",),
 )
 

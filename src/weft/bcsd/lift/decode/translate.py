@@ -20,6 +20,8 @@ NUMBER, RELATIVE, PAGE, REGISTER, TEMPORARY, PLACE, PLACE_RELATIVE, PLACE_IN_REG
 #: Operations that end a piece of straight code.
 FLOW = frozenset({"BRANCH", "CBRANCH", "BRANCHIND", "RETURN"})
 CALLS = frozenset({"CALL", "CALLIND"})
+#: A call of the system with what it is given and what it gives: p-code names neither.
+SYSTEM = "SYSTEM"
 
 
 class Operand(NamedTuple):
@@ -52,7 +54,7 @@ _NAMES = {
     for name in dir(pypcode.OpCode)
     if name.isupper()
 }
-_IMARK = id(pypcode.OpCode.IMARK)
+_IMARK, _OTHER = id(pypcode.OpCode.IMARK), id(pypcode.OpCode.CALLOTHER)
 _REFUSALS = (pypcode.BadDataError, pypcode.UnimplError, pypcode.LowlevelError, pypcode.DecoderError)
 _NEAR = 1 << 31
 _NEAR_32 = 1 << 26
@@ -67,11 +69,13 @@ class Translator:
     Args:
         processor: Which.
         thumb: Whether it decodes Thumb.
+        thorough: Whether calls of the system have registers, and fences are operations.
     """
 
-    def __init__(self, processor: Processor, thumb: bool = False) -> None:
+    def __init__(self, processor: Processor, thumb: bool = False, *, thorough: bool = False) -> None:
         self.processor = processor
         self.thumb = thumb
+        self.thorough = thorough
         self._begin()
         self.families = Families(self._context.registers, processor)
         self._operands: dict[tuple[str, int, int], Operand] = {}
@@ -94,6 +98,8 @@ class Translator:
         Returns:
             None where SLEIGH cannot decode it.
         """
+        if self.thorough and code in self.processor.fences:
+            return (Step("CALLOTHER", None, (Operand(NUMBER, int.from_bytes(code, "big"), 4),)),)
         base = self._base + low
         grouped = self.thumb and is_it(code)
         if grouped:
@@ -121,14 +127,27 @@ class Translator:
                 found.append(Step("IMARK", None, (Operand(RELATIVE, op.inputs[0].offset - base, 1),)))
                 continue
             out = op.output
-            found.append(
-                Step(
-                    _NAMES[identity],
-                    None if out is None else self._operand(out, base, page, region),
-                    tuple([self._operand(varnode, base, page, region) for varnode in op.inputs]),
-                )
+            step = Step(
+                _NAMES[identity],
+                None if out is None else self._operand(out, base, page, region),
+                tuple([self._operand(varnode, base, page, region) for varnode in op.inputs]),
             )
+            found.append(self._system(step) if identity == _OTHER and self._calls_system(op) else step)
         return tuple(found)
+
+    def _calls_system(self, op: Any) -> bool:
+        name = self.processor.system_call
+        return self.thorough and name != "" and op.inputs[0].getUserDefinedOpName() == name
+
+    def _system(self, step: Step) -> Step:
+        """A call of the system: what is left of the operation says only which instruction it was."""
+        names = (self.processor.results[0], *self.processor.system_arguments)
+        out, *given = (
+            Operand(REGISTER, family, self.processor.word)
+            for family in map(self.families.named, names)
+            if family is not None
+        )
+        return Step(SYSTEM, out, (*step.ins[1:], *given))
 
     def _page(self, code: bytes) -> bool:
         mask, value = self.processor.page_relative

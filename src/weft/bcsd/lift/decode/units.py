@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from weft.bcsd.lift.decode.processors import Processor
-from weft.bcsd.lift.decode.translate import CALLS, FLOW, REGISTER, TEMPORARY, Operand, Step, Steps, Translator
+from weft.bcsd.lift.decode.translate import (
+    CALLS,
+    FLOW,
+    REGISTER,
+    SYSTEM,
+    TEMPORARY,
+    Operand,
+    Step,
+    Steps,
+    Translator,
+)
 
 #: Operations that matter even where nothing reads their result.
 EFFECTS = frozenset(FLOW | CALLS | {"STORE"})
@@ -92,6 +104,7 @@ class Bits:
         clobbered: Families that a call writes.
         ignored: Families that nothing reads.
         effects: Operations that matter by themselves.
+        seconds: Families that a return reads beside its results.
     """
 
     def __init__(
@@ -101,13 +114,14 @@ class Bits:
         clobbered: list[int],
         ignored: frozenset[int],
         effects: frozenset[str] = EFFECTS,
+        seconds: Sequence[int] = (),
     ) -> None:
         self.effects = effects
         self._places: dict[int, int] = {}
         self._ignored = ignored
         self.families: list[int] = []
         self.call = self.many(arguments)
-        self.result = self.many(results)
+        self.result = self.many([*results, *seconds])
         self.clobber = self.many([*arguments, *results, *clobbered])
 
     def many(self, families: list[int]) -> int:
@@ -163,7 +177,8 @@ class Units:
     Args:
         processor: Which.
         thorough: Whether what p-code has no operation for counts as an effect, and floating-point arguments of calls
-            as read: for comparing two functions exactly. Without it, what is most alike in all builds is kept.
+            and second halves of results as read: for comparing two functions exactly. Without it, what is most alike
+            in all builds is kept.
     """
 
     def __init__(self, processor: Processor, *, thorough: bool = False) -> None:
@@ -174,9 +189,10 @@ class Units:
         self.families = self._translator(thumb=False).families
         named = {
             name: self._named(getattr(processor, name))
-            for name in ("arguments", "results", "clobbered", "ignored", "vectors")
+            for name in ("arguments", "results", "clobbered", "ignored", "vectors", "seconds")
         }
         self.vectors = named["vectors"] if thorough else []
+        self.seconds = named["seconds"] if thorough else []
         self.arguments, self.results, self.clobbered = (
             named["arguments"],
             named["results"],
@@ -187,7 +203,8 @@ class Units:
             self.results,
             self.clobbered,
             frozenset(named["ignored"]),
-            EFFECTS | {"CALLOTHER"} if thorough else EFFECTS,
+            EFFECTS | {"CALLOTHER", SYSTEM} if thorough else EFFECTS,
+            self.seconds,
         )
 
     def _named(self, names: tuple[str, ...]) -> list[int]:
@@ -196,7 +213,7 @@ class Units:
 
     def _translator(self, thumb: bool) -> Translator:
         if thumb not in self._translators:
-            self._translators[thumb] = Translator(self._processor, thumb)
+            self._translators[thumb] = Translator(self._processor, thumb, thorough=self.thorough)
         return self._translators[thumb]
 
     def of(self, code: bytes, address: int, thumb: bool) -> Unit | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from weft.bcsd.lift.decode.flow import Flow
 from weft.bcsd.lift.decode.units import Bits
-from weft.bcsd.lift.solve.values import ENTRY, PHI, UNDEFINED, Values
+from weft.bcsd.lift.solve.values import PHI, UNDEFINED, Values
 
 #: Pieces looked at in finding the loops of a function, beyond which a loop is taken to write everything.
 _LOOP_STEPS = 2_000_000
@@ -64,8 +64,8 @@ def written_in_loops(flow: Flow, bits: Bits) -> dict[int, int]:
     return found
 
 
-def trim_calls(solved: Solved) -> None:
-    """Take from calls what only looked like an argument before the loops were closed."""
+def vague_nodes(solved: Solved) -> set[int]:
+    """What is undefined on some way."""
     ops, args = solved.values.ops, solved.values.args
     vague = {node for node, op in enumerate(ops) if op == UNDEFINED}
     joins = [node for node, op in enumerate(ops) if op == PHI]
@@ -78,16 +78,7 @@ def trim_calls(solved: Solved) -> None:
         if not more:
             break
         vague.update(more)
-    for node, op in enumerate(ops):
-        if op in ("CALL", "CALLIND"):
-            first = op == "CALLIND"
-            given = [solved.real(arg) for arg in args[node]]
-            known = next((n for n in range(first, len(given)) if given[n] in vague), len(given))
-            while known > first and ops[given[known - 1]] == ENTRY:
-                known -= 1
-            args[node] = args[node][:known]
-        elif op == "RETURN" and args[node] and solved.real(args[node][0]) in vague:
-            args[node] = ()
+    return vague
 
 
 def trivial_joins(values: Values) -> dict[int, int]:

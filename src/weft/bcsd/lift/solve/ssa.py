@@ -6,13 +6,16 @@ head of a loop every register that it writes becomes one; those that turn out to
 
 from __future__ import annotations
 
+from collections.abc import KeysView, Mapping
+
 import weft.bcsd.lift.solve.comparisons  # noqa: F401  its rules register themselves
 from weft.bcsd.lift.code import FunctionCode, Surroundings
 from weft.bcsd.lift.decode.flow import Flow, needed_steps, target_of
 from weft.bcsd.lift.decode.processors import Processor
-from weft.bcsd.lift.decode.translate import NUMBER, PAGE, REGISTER, RELATIVE, TEMPORARY, Operand, Step
+from weft.bcsd.lift.decode.translate import NUMBER, PAGE, REGISTER, RELATIVE, SYSTEM, TEMPORARY, Operand, Step
 from weft.bcsd.lift.decode.units import Units
-from weft.bcsd.lift.solve.joins import Solved, trim_calls, trivial_joins, written_in_loops
+from weft.bcsd.lift.solve.joins import Solved, trivial_joins, written_in_loops
+from weft.bcsd.lift.solve.passing import Passing, read_later
 from weft.bcsd.lift.solve.rules import subpiece
 from weft.bcsd.lift.solve.state import State
 from weft.bcsd.lift.solve.values import ENTRY, PHI, STACK, SYMBOL, UNDEFINED, Values
@@ -24,7 +27,7 @@ BIAS = {4: 0x6000_0000, 8: 0x2000_0000_0000}
 LARGEST = 400_000
 #: Stack slots times pieces beyond which slots are forgotten where paths meet.
 _MERGED = 2_000_000
-_STACK_ARGUMENTS, _WIDE = 8, 16
+_WIDE = 16
 
 
 class Solver:
@@ -36,10 +39,17 @@ class Solver:
         processor: Its processor.
         units: Where its instructions' meanings come from.
         flow: Its pieces.
+        late: Slots that loops write first, and their bytes: an earlier pass found them.
     """
 
     def __init__(
-        self, code: FunctionCode, around: Surroundings, processor: Processor, units: Units, flow: Flow
+        self,
+        code: FunctionCode,
+        around: Surroundings,
+        processor: Processor,
+        units: Units,
+        flow: Flow,
+        late: Mapping[int, int] | None = None,
     ) -> None:
         self.code, self.around, self.processor, self.units, self.flow = code, around, processor, units, flow
         self.values = Values()
@@ -57,10 +67,16 @@ class Solver:
             if family is not None:
                 self.entry.registers[family] = self.values.const(0, 1)
         self.undefined = self.values.same(UNDEFINED, processor.word)
+        self.passing = Passing(self.values, units, processor.word)
+        self.thorough = units.thorough
         self.effects: list[list[int]] = [[] for _ in flow.pieces]
         self.leaving: list[State | None] = [None] * len(flow.pieces)
         self.open: list[tuple[int, int, int, int]] = []
         self.forgetful = False
+        self.late = late or {}
+        #: Slots that were written, with their bytes, and those that each head of a loop joins.
+        self.stored: dict[int, int] = {}
+        self.joined: list[KeysView[int]] = []
         self.state = self.entry
         self.recent: dict[int, int] = {}
         self.now: list[int] = []
@@ -68,6 +84,7 @@ class Solver:
     def solve(self) -> Solved:
         """Go through all pieces; raises :class:`LimitError` where the function makes too many values."""
         written = written_in_loops(self.flow, self.units.bits)
+        later = read_later(self.flow, self.units.seconds)
         orphans = self.entry
         for position, number in enumerate(self.flow.order):
             piece = self.flow.pieces[number]
@@ -78,20 +95,20 @@ class Solver:
                     self._step(step, address)
             if piece.whole:
                 self.state.temporaries = {}
+            self.state.unread -= later[number]
             self.leaving[number] = self.state
             if position == 0:
-                orphans = self._frame(self.state)
+                orphans = self.state.alone({n for n, op in enumerate(self.values.ops) if op == STACK})
             if len(self.values) > LARGEST:
                 raise LimitError(f"more than {LARGEST} values in one function", where=hex(self.code.address))
         self._close()
         solved = Solved(self.values, self.effects, trivial_joins(self.values))
-        trim_calls(solved)
+        self.passing.trim(solved)
         return solved
 
-    def _frame(self, state: State) -> State:
-        """What code that nothing seems to reach may rely on: where the frame is."""
-        ops = self.values.ops
-        return State({family: node for family, node in state.registers.items() if ops[node] == STACK})
+    def missed(self) -> bool:
+        """Whether slots were written that the head of some loop did not know of."""
+        return any(self.stored.keys() - known for known in self.joined)
 
     def _enter(self, number: int, position: int, looped: int, orphans: State) -> State:
         """The state at the start of a piece."""
@@ -101,7 +118,9 @@ class Solver:
         if position == 0:
             states.append(self.entry)
         elif not states:
-            return orphans.copy()
+            if not (self.thorough and predecessors):
+                return orphans.copy()
+            states.append(orphans)
         waiting = len(predecessors) > len(done)
         first = states[0]
         if len(states) == 1 and not waiting:
@@ -111,7 +130,11 @@ class Solver:
             state.memory = -number - 1
         # Only what is read here or later has to be joined.
         wanted = self.flow.pieces[number].wanted
-        for family in dict.fromkeys(family for s in states for family in s.registers):
+        families = dict.fromkeys(family for s in states for family in s.registers)
+        if waiting and self.thorough:
+            # What the loop writes and nothing before it touched.
+            families.update(dict.fromkeys(self.units.bits.members(looped & wanted)))
+        for family in families:
             held = [s.registers.get(family) for s in states]
             bit = self.units.bits.bit(Operand(REGISTER, family, 1))
             if not wanted & bit and family != self.stack:
@@ -125,6 +148,7 @@ class Solver:
                 state.registers[family] = nodes[0]
             else:
                 state.registers[family] = self._join(nodes, -1, family, 0)
+        state.unread = frozenset.intersection(*(s.unread for s in states))
         self._enter_slots(state, states, number, waiting)
         shared = set(first.temporaries)
         for other in states[1:]:
@@ -135,24 +159,38 @@ class Solver:
         return state
 
     def _enter_slots(self, state: State, states: list[State], number: int, waiting: bool) -> None:
-        if self.forgetful or len(states[0].slots) * len(self.flow.pieces) > _MERGED:
+        offsets = dict.fromkeys(states[0].slots)
+        if self.thorough:
+            # Also what some ways leave as it was, and what only the loop writes.
+            offsets.update(dict.fromkeys(offset for s in states for offset in s.slots))
+            if waiting:
+                offsets.update(dict.fromkeys(self.late))
+                self.joined.append(offsets.keys())
+        if self.forgetful or len(offsets) * len(self.flow.pieces) > _MERGED:
             self.forgetful = True
             return
-        for offset, node in states[0].slots.items():
-            nodes = [node]
-            for other in states[1:]:
-                found = other.slots.get(offset)
-                if found is None:
-                    break
-                nodes.append(found)
+        for offset in offsets:
+            held = [s.slots.get(offset) for s in states]
+            nodes = [node for node in held if node is not None]
             if len(nodes) < len(states):
-                continue
+                if not self.thorough:
+                    continue
+                size = self.values.sizes[nodes[0]] if nodes else self.late[offset]
+                both = zip(states, held, strict=True)
+                nodes = [self._unwritten(s, offset, size) if n is None else n for s, n in both]
             if waiting:
                 state.slots[offset] = self._join(nodes, number, offset, 1)
-            elif all(found == node for found in nodes):
-                state.slots[offset] = node
+            elif all(found == nodes[0] for found in nodes):
+                state.slots[offset] = nodes[0]
             else:
                 state.slots[offset] = self._join(nodes, -1, offset, 1)
+
+    def _unwritten(self, state: State, offset: int, size: int) -> int:
+        """What a slot holds that the function did not write."""
+        if offset > 0:
+            return self.values.same(ENTRY, size, (), -offset)
+        place = self.values.stack(offset, self.processor.word)
+        return self.values.same("LOAD", size, (place,), state.memory)
 
     def _join(self, nodes: list[int], number: int, key: int, kind: int) -> int:
         """A join of values; one that still waits for predecessors is noted."""
@@ -184,6 +222,7 @@ class Solver:
         kind, key, size, skipped = operand
         values = self.values
         if kind == REGISTER:
+            self.state.unread -= {key}
             node = self.state.registers.get(key)
             if node is None:
                 node = self.state.registers[key] = self._entry(key)
@@ -210,6 +249,8 @@ class Solver:
                     old = self._entry(out.key)
                 node = self.values.same("INSERT", self.processor.word, (old, node), out.skipped)
             self.state.registers[out.key] = node
+            if out.key in self.units.seconds:
+                self.state.unread |= {out.key}
         elif out.kind == TEMPORARY:
             self.state.temporaries[out.key] = node
         else:
@@ -235,13 +276,16 @@ class Solver:
         elif op == "CALLIND":
             self._call(None, address, self._read(step.ins[0], address))
         elif op == "RETURN":
-            self._return()
+            self._effect("RETURN", 0, self.passing.returned(self.state))
         elif op == "SUBPIECE":
             if step.out is not None:
                 node = self._read(step.ins[0], address)
                 self._write(step.out, subpiece(self.values, step.out.size, node, step.ins[1].key))
-        elif op == "CALLOTHER" and step.out is None and self.units.thorough:
+        elif op == "CALLOTHER" and step.out is None and self.thorough:
             self._effect(op, 0, tuple([self._read(operand, address) for operand in step.ins]))
+        elif op == SYSTEM and step.out is not None:
+            args = tuple([self._read(operand, address) for operand in step.ins])
+            self._write(step.out, self._effect(op, step.out.size, args))
         elif op != "BRANCH" and step.out is not None:
             args = tuple([self._read(operand, address) for operand in step.ins])
             self._write(step.out, self.values.make(op, step.out.size, args))
@@ -309,7 +353,8 @@ class Solver:
             offset = values.data[place]
             self.state.slots[offset] = node
             self.recent[offset] = node
-            if self.units.thorough:
+            if self.thorough:
+                self.stored[offset] = max(self.stored.get(offset, 0), values.sizes[node])
                 self.now.append(values.new("LOCAL", values.sizes[node], (place, node)))
             return
         self._effect("STORE", values.sizes[node], (place, node))
@@ -337,60 +382,16 @@ class Solver:
                 registers[family] = back
                 return
         if pointer is not None:
-            number = self._pointee(pointer)
-            target = number
-        args = self._arguments(depth)
+            target = self.passing.pointee(pointer)
+        plain, floating = self.passing.arguments(registers, self.recent, depth)
+        args = (*plain, *floating)
         if pointer is not None and target is None:
             node = self._effect("CALLIND", word, (pointer, *args))
         else:
-            node = self._effect("CALL", word, tuple(args), target or 0)
+            node = self._effect("CALL", word, args, target or 0)
+        self.passing.given(node, len(plain))
         for family in (*self.units.arguments, *self.units.clobbered):
             registers[family] = self.undefined
         for family in self.units.results:
             registers[family] = node
         self.recent = {}
-
-    def _pointee(self, pointer: int) -> int | None:
-        """The address that a code pointer surely is; a pointer that the loader fills counts as one."""
-        values = self.values
-        if values.ops[pointer] == "AND" and values.number(values.args[pointer][1]) is not None:
-            pointer = values.args[pointer][0]
-        if values.ops[pointer] == SYMBOL:
-            return values.data[pointer]
-        if values.ops[pointer] == "ADD" and values.ops[values.args[pointer][0]] == SYMBOL:
-            return values.data[values.args[pointer][0]]
-        return values.number(pointer)
-
-    def _arguments(self, depth: int | None) -> list[int]:
-        """What a call is surely given: registers up to the last that the function filled, or slots at the top."""
-        ops = self.values.ops
-        found: list[int] = []
-        for family in self.units.arguments:
-            node = self.state.registers.get(family)
-            if node is None:
-                node = self._entry(family)
-            if ops[node] == UNDEFINED:
-                break
-            found.append(node)
-        while found and ops[found[-1]] == ENTRY:
-            found.pop()
-        found += [
-            node
-            for node in map(self.state.registers.get, self.units.vectors)
-            if node is not None and ops[node] not in (UNDEFINED, ENTRY)
-        ]
-        if not self.units.arguments and depth is not None:
-            for number in range(_STACK_ARGUMENTS):
-                held = self.recent.get(depth + number * self.processor.word)
-                if held is None:
-                    break
-                found.append(held)
-        return found
-
-    def _return(self) -> None:
-        for family in self.units.results:
-            node = self.state.registers.get(family)
-            if node is not None and self.values.ops[node] not in (UNDEFINED, ENTRY):
-                self._effect("RETURN", 0, (node,))
-                return
-        self._effect("RETURN", 0, ())

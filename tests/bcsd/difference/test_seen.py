@@ -1,0 +1,160 @@
+"""What compilers leave to registers and slots is seen: steps of loops, arguments passed on, results, system calls."""
+
+import pytest
+
+from weft.bcsd.difference.outline import Named, Outliner
+from weft.bcsd.lift.code import CodeBlock, FunctionCode, Surroundings
+from weft.bcsd.lift.pcode import PcodeLifter
+
+LIFTER = PcodeLifter()
+WORDS = {"x86_64": 8, "i386": 4, "aarch64": 8}
+
+
+def digest(processor, *blocks):
+    """What blocks compute, each given as its instructions in hex and the blocks that follow it."""
+    made, address = [], 0x1000
+    for number, (text, *successors) in enumerate(blocks):
+        lines = [bytes.fromhex(line) for line in text.split()]
+        # Each block begins where the one before ends.
+        made.append(CodeBlock(address, b"".join(lines), tuple(map(len, lines)), tuple(successors)))
+        address += len(made[number].data)
+    code = FunctionCode(0x1000, address, tuple(made), False, b"".join(block.data for block in made))
+    around = Surroundings(processor, False, WORDS[processor], False, ())
+    computed = LIFTER.compute(code, around)
+    assert computed.opaque == 0
+    return Outliner(computed, lambda _: None, lambda _: Named("f", "f"), lambda *_: "").outline().digest
+
+
+def loop(body):
+    """``for (s = 0; n; n--) body``, as x86 spells it."""
+    size = len(bytes.fromhex(body.replace(" ", ""))) + 4
+    return ("31c0", 1), (f"{body} ffce 75{256 - size:02x}", 1, 2), ("c3",)
+
+
+CALL = "e800100000"
+PAIRS = {
+    # add eax, [rdi]; add rdi, 4 or 8
+    "the step of a pointer": ("x86_64", loop("0307 4883c704"), loop("0307 4883c708")),
+    # mov [rdi], edx; add rdi, 4 or 8
+    "where a loop stores": ("x86_64", loop("8917 4883c704"), loop("8917 4883c708")),
+    # mov ecx, [esp + 4]; add eax, [ecx]; add dword [esp + 4], 4 or 8
+    "the step of an argument on the stack": (
+        "i386",
+        loop("8b4c2404 0301 8344240404"),
+        loop("8b4c2404 0301 8344240408"),
+    ),
+    # test ecx, ecx; je; mov dword [esp + 4], 5 or 6; mov eax, [esp + 4]
+    "an argument on the stack that one way sets": (
+        "i386",
+        (("85c9 7408", 1, 2), ("c744240405000000", 2), ("8b442404 c3",)),
+        (("85c9 7408", 1, 2), ("c744240406000000", 2), ("8b442404 c3",)),
+    ),
+    # mov dword [rsp - 8], 5 or 6 on one way, read on the same condition later
+    "a variable that one way sets": (
+        "x86_64",
+        (("85c9 7408", 1, 2), ("c74424f805000000", 2), ("31c0 85c9 7404", 3, 4), ("8b4424f8", 4), ("c3",)),
+        (("85c9 7408", 1, 2), ("c74424f806000000", 2), ("31c0 85c9 7404", 3, 4), ("8b4424f8", 4), ("c3",)),
+    ),
+    "a loop that nothing seems to reach": (
+        "x86_64",
+        (("c3",), ("8917 4883c704 ffce 75f6", 1, 2), ("c3",)),
+        (("c3",), ("8917 4883c708 ffce 75f6", 1, 2), ("c3",)),
+    ),
+    # mov rax, rdi; mov rdi, rsi; mov rsi, rax
+    "arguments passed on in another order": (
+        "x86_64",
+        ((f"{CALL} b803000000 c3",),),
+        ((f"4889f8 4889f7 4889c6 {CALL} b803000000 c3",),),
+    ),
+    # mov rsi, rdi
+    "an argument passed on twice": (
+        "x86_64",
+        ((f"{CALL} b803000000 c3",),),
+        ((f"4889fe {CALL} b803000000 c3",),),
+    ),
+    # push dword [esp + 8] twice, or [esp + 8] and then [esp + 16]
+    "arguments passed on by the stack": (
+        "i386",
+        ((f"ff742408 ff742408 {CALL} 83c408 b803000000 c3",),),
+        ((f"ff742404 ff74240c {CALL} 83c408 b803000000 c3",),),
+    ),
+    # movsd xmm0, xmm1
+    "another floating-point argument passed on": (
+        "x86_64",
+        ((f"{CALL} b803000000 c3",),),
+        ((f"f20f10c1 {CALL} b803000000 c3",),),
+    ),
+    # mov rax, rdi or rsi
+    "another argument returned": ("x86_64", (("4889f8 c3",),), (("4889f0 c3",),)),
+    # mov rax, rdi; mov rdx, rsi
+    "the second half of a result": ("x86_64", (("4889f8 c3",),), (("4889f8 4889f2 c3",),)),
+    # mov x1, x2 or x3
+    "the second half of a result on AArch64": (
+        "aarch64",
+        (("e10302aa c0035fd6",),),
+        (("e10303aa c0035fd6",),),
+    ),
+    # movsd xmm0, [rbx] or [rbx + 8], behind a call
+    "a floating-point result behind a call": (
+        "x86_64",
+        ((f"{CALL} f20f1003 c3",),),
+        ((f"{CALL} f20f104308 c3",),),
+    ),
+    # mov eax, 1; add rdx, 1 or 2; syscall
+    "what the system is given": (
+        "x86_64",
+        (("b801000000 4883c201 0f05 c3",),),
+        (("b801000000 4883c202 0f05 c3",),),
+    ),
+    "what the system is given on AArch64": (
+        "aarch64",
+        (("21040091 010000d4 c0035fd6",),),
+        (("21080091 010000d4 c0035fd6",),),
+    ),
+    "what the system gives": (
+        "x86_64",
+        (("b801000000 0f05 c3",),),
+        (("b801000000 0f05 b801000000 c3",),),
+    ),
+    # mov dword [rdi], 1; mfence; mov dword [rsi], 2
+    "a fence": (
+        "x86_64",
+        (("c70701000000 c70602000000 c3",),),
+        (("c70701000000 0faef0 c70602000000 c3",),),
+    ),
+    "another fence": (
+        "x86_64",
+        (("c70701000000 0faef8 c70602000000 c3",),),
+        (("c70701000000 0faef0 c70602000000 c3",),),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", PAIRS)
+def test_it_is_a_change(what):
+    processor, old, new = PAIRS[what]
+    assert digest(processor, *old) == digest(processor, *old)
+    assert digest(processor, *old) != digest(processor, *new)
+
+
+ALIKE = {
+    # mov edx or ecx, [rdi]; lea eax, [rdx or rcx + 1]
+    "what is left in the register of a second half": (
+        "x86_64",
+        (("8b17 8d4201 c3",),),
+        (("8b0f 8d4101 c3",),),
+    ),
+    # add rdi, 4 against mov rdx, rdi before the loop and add rdx, 4
+    "another register of a loop": (
+        "x86_64",
+        loop("0307 4883c704"),
+        (("31c0 4889fa", 1), ("0302 4883c204 ffce 75f6", 1, 2), ("c3",)),
+    ),
+    "what does nothing": ("x86_64", (("4889f8 c3",),), (("f30f1efa 90 4889f8 c3",),)),
+}
+
+
+@pytest.mark.parametrize("what", ALIKE)
+def test_it_is_no_change(what):
+    processor, old, new = ALIKE[what]
+    assert digest(processor, *old) == digest(processor, *new)
