@@ -235,7 +235,7 @@ def _json_row(record: Any, said: str, where: str) -> _Row:
         raise InputError(f"{said} has the unknown key {key!r}", where=where, hint=_known(key))
     for key, value in values.items():
         if not isinstance(value, str):
-            raise InputError(f"{said} has a {key!r} that is no string", where=where)
+            raise InputError(f"{said} has no string for {key!r}", where=where)
     if not all(map(_is_names, aliases)):
         raise InputError(f"{said} has aliases that are no list of names", where=where)
     try:
