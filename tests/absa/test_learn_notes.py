@@ -97,6 +97,8 @@ def test_of_a_text_only_the_answers_that_a_model_lacks_are_left_out(tmp_path):
         assert corpus.problems.count == 0
         assert not corpus.problems.shown
     assert kept.labelled_as(("none", "positive")).problems.shown[-1].where == f"{path} row 1"
+    bare = Corpus((Sentence("A.", (Context("lamp"),)),), ("none", "mixed"))
+    assert bare.labelled_as(("none", "positive")).sentences == bare.sentences
 
 
 def test_one_question_is_enough_to_fit_on():

@@ -8,7 +8,7 @@ from weft.absa.model.context_gate import ContextGate
 from weft.absa.model.context_pooling import ContextBlock, TargetDistance
 from weft.absa.records import Context, Sentence
 from weft.absa.use.store import load, save
-from weft.absa.use.windows import cut_windows
+from weft.absa.use.windows import cut_windows, with_words
 from weft.attention import attend
 from weft.condition.quasi import QuasiConfig, QuasiStructure
 from weft.encoder.layer import EncoderLayer
@@ -215,6 +215,15 @@ def test_a_long_text_speaks_through_its_most_telling_window(make):
     assert np.isfinite(heard.parts[:, 1]).all()
     assert heard.most(0, 1) == pytest.approx(candidates[:, 1].max(), abs=1e-6)
     assert asker.hear([Sentence(word, (context,))])[0].parts is None
+
+
+def test_a_long_text_of_which_no_window_shows_anything_is_answered(make):
+    """What can be seen of it has no piece of its own."""
+    for text in ("\ufffc " * 300 + "\u0301", "\u0301" + "\ufffc " * 300):
+        found = make().predict([text], ["price"])
+        assert np.isfinite(found).all()
+    assert with_words("a  b\u0301", [(0, 1), (3, 4)]) == [(0, 1), (3, 4)]
+    assert with_words("  \u0301  ", [(0, 1), (4, 5)]) == [(0, 4)]
 
 
 def test_windows_keep_sentences_whole(make):

@@ -1,11 +1,12 @@
 import json
+from itertools import chain, repeat
 
 import pyarrow
 import pyarrow.parquet
 import pytest
 
 from weft.absa.read.given import is_table
-from weft.absa.read.table import TableRow, TableWriter, format_of, read_rows
+from weft.absa.read.table import TableRow, TableWriter, _separator, format_of, read_rows
 from weft.errors import ConfigError, InputError, OutputError
 
 RECORDS = [{"text": 'a, "b"\nc', "n": 1}, {"text": "日本 \t\r😀", "n": 2}]
@@ -241,6 +242,12 @@ def test_a_header_may_have_line_breaks(tmp_path):
         assert [row.number for row in rows] == [1, 2]
         assert rows[0].problem is not None
         assert rows[1].cells == {"id": "1", "Your review\n(required)": "x\ny", "text": "good"}
+
+
+def test_no_more_than_a_header_is_kept():
+    taken = []
+    _separator(taken, chain(['text;"a";"b\n'], repeat('c";"d\n')), ["text"], (",", ";", "\t"))
+    assert len(taken) <= 1000
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".jsonl", ".csv"])

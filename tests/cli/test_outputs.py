@@ -39,6 +39,12 @@ def test_places_are_files_of_their_own(tmp_path: Path) -> None:
         (("match", "a.so", "b.so", "--html", "a.so"), "the output is the input"),
         (("diff", "a.so", "b.so", "--html", "b.so"), "the output is the input"),
         (("explain", "a.so:f", "b.so:f", "--html", "a.so"), "the output is the input"),
+        (("show", "a.so(x.o):f", "--dot", "a.so"), "the output is the input"),
+        (("match", "a.so(x.o)", "b.so", "--html", "a.so"), "the output is the input"),
+        (("diff", "a.so", "b.so(x.o)", "--html", "b.so"), "the output is the input"),
+        (("explain", "a.so(x.o):f", "b.so:f", "--html", "a.so"), "the output is the input"),
+        (("extract", "b.so", "a.so", "--out", "a.so"), "the output is the input"),
+        (("embed", "a.so", "--out", "./a.so"), "the output is the input"),
     ],
 )
 def test_binaries_are_not_overwritten(

@@ -182,8 +182,10 @@ class Corpus:
             for i in sorted(set(range(len(sentence.polarities))) - set(known)):
                 where = sentence.places[i] if sentence.places else sentence.where
                 problems.add(where, f"polarity {sentence.polarities[i]!r} is not one of the model's")
-            if known:
-                kept.append(sentence if len(known) == len(sentence.contexts) else sentence.only(known))
+            if len(known) == len(sentence.polarities):
+                kept.append(sentence)
+            elif known:
+                kept.append(sentence.only(known))
         return Corpus(tuple(kept), tuple(polarities), problems)
 
     def subset(self, indices: Sequence[int]) -> Corpus:

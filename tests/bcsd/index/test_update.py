@@ -105,6 +105,9 @@ def test_a_file_beside_is_no_member_however_it_is_called(copied, options, files,
             for name in ("tool", "tool(1)"):
                 (tmp_path / name).unlink()
         assert [f.binary for f in contents(copied, [str(tmp_path / "tool")])] == [str(tmp_path / "tool")]
+    remove([str(tmp_path / "tool")], copied)
+    assert contents(copied, [str(tmp_path / "tool")]) == []
+    assert [f.binary for f in contents(copied, [str(tmp_path)])] == [str(tmp_path / "tool(1)")]
 
 
 def test_update_without_paths_looks_at_every_file_of_the_index(copied, options, worked):

@@ -10,7 +10,7 @@ from weft.platform.confidence import fit_temperature
 
 Floats = NDArray[np.float64]
 _COLDEST, _HOTTEST = 0.02, 50.0
-_TRIED, _ROUNDS = 21, 8
+_TRIED, _ROUNDS = 21, 5
 
 
 def logits_of(probabilities: Floats) -> Floats:

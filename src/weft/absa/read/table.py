@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import chain, count, islice
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Literal, Self
@@ -42,7 +42,7 @@ SUFFIXES: dict[str, Format] = {
 }
 TEXT = "text"
 """The column of texts, where none is named."""
-_PARQUET_BATCH = 1024
+_PARQUET_BATCH, _HEADER_LINES = 1024, 1000
 _SEPARATORS = (",", ";", "\t")
 """Between the fields of a CSV file, in the order of trial: programs set to other languages than English write
 semicolons."""
@@ -229,7 +229,7 @@ def _separator(
 
     def again() -> Iterator[str]:
         yield from taken
-        for line in stream:
+        for line in islice(stream, max(0, _HEADER_LINES - len(taken))):
             taken.append(line)
             yield line
 

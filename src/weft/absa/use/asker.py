@@ -17,13 +17,13 @@ from torch import Tensor
 from weft.absa.model.build import AnyModel
 from weft.absa.model.pair import PairBert
 from weft.absa.model.weft_absa import WeftAbsa
-from weft.absa.records import Context, Sentence, is_blank
+from weft.absa.records import Context, Sentence
 from weft.absa.represent.batch import Pairs, Questions, Representation, aspect_words
 from weft.absa.represent.targets import target_positions
 from weft.absa.use.answering import for_answers
 from weft.absa.use.batches import batches
 from weft.absa.use.sureness import by_length, shares
-from weft.absa.use.windows import Heard, cut_windows
+from weft.absa.use.windows import Heard, cut_windows, with_words
 from weft.attention.operation import cpu_multiplies_bf16
 from weft.encoder.answering.precision import Precision
 from weft.encoder.answering.product import fastest_on_cpu
@@ -293,8 +293,7 @@ class Asker:
         ]
         return [
             (begin, Sentence(sentence.text[begin:end], sentence.contexts, (), sentence.where))
-            for begin, end in cuts
-            if not is_blank(sentence.text[begin:end])
+            for begin, end in with_words(sentence.text, cuts)
         ]
 
     def _most_telling(self, parts: Sequence[tuple[Sentence, Heard]]) -> Heard:
@@ -374,7 +373,7 @@ def as_context(question: Question) -> Context:
 
 def _parts(sentence: Sentence, most: int) -> list[Sentence]:
     """The sentence with so many of its questions at a time: none sees another, and memory grows with their square."""
-    count = len(sentence.contexts)
+    count, most = len(sentence.contexts), max(1, most)
     if count <= most:
         return [sentence]
     return [sentence.only(range(first, min(first + most, count))) for first in range(0, count, most)]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.absa.records import is_blank
 from weft.absa.use.sureness import reheated
 
 Floats = NDArray[np.float64]
@@ -84,6 +86,17 @@ def _sentence_ends(text: str) -> list[int]:
     """Behind each end of a sentence: after its mark, before an empty line's other side, before a bullet."""
     ends = [match.end() for match in _SENTENCE_END.finditer(text)]
     return [end for end in ends if not _TITLE.search(text, max(0, end - _TITLE_ROOM), end)]
+
+
+def with_words(text: str, cuts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those of the windows in whose characters something is to be seen."""
+    shown = [(begin, end) for begin, end in cuts if not is_blank(text[begin:end])]
+    if shown:
+        return shown
+    # All that can be seen has no piece of its own: it stands before, behind or between the windows.
+    begins = [0, *(begin for begin, _ in cuts[1:])]
+    ends = [*(max(end, begin) for (_, end), (begin, _) in pairwise(cuts)), len(text)]
+    return [(begin, end) for begin, end in zip(begins, ends, strict=True) if not is_blank(text[begin:end])]
 
 
 def cut_windows(text: str, offsets: Sequence[tuple[int, int]], room: int) -> list[tuple[int, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -40,6 +41,7 @@ Status = Literal["added", "updated", "unchanged", "removed", "failed"]
 # A commit holds whole files: it is made when it has so many rows, or when so much time has gone by.
 _ROWS_PER_COMMIT = 2000
 _SECONDS_PER_COMMIT = 2.0
+_MEMBER = re.compile(r"\((?!\d+\)).+\)$")
 
 
 class Change(NamedTuple):
@@ -341,8 +343,10 @@ def _below(known: dict[str, IndexedFile], paths: Sequence[str]) -> list[str]:
     """The files of the index at or below some paths; below an archive are its members."""
     places = {spelled(os.path.abspath(path)) for path in paths}
     begins = tuple(place.rstrip(os.sep) + os.sep for place in places)
-    # A file that is itself in the index has no members there.
-    archives = tuple(f"{place}(" for place in places if place not in known)
+    # A file that is itself in the index has no members there, and a folder none at all.
+    archives = tuple(
+        f"{place}(" for place in places if place not in known and not os.path.isdir(_place(place))
+    )
     return [
         name
         for name in known
@@ -351,8 +355,8 @@ def _below(known: dict[str, IndexedFile], paths: Sequence[str]) -> list[str]:
 
 
 def _is_member(name: str) -> bool:
-    """Whether a name is spelt as a member's; a file of that name that is there is a file."""
-    return name.endswith(")") and not os.path.lexists(_place(name))
+    """Whether a name is spelt as a member's; "tool(1)" is not, nor is a file of that name that is there."""
+    return _MEMBER.search(name) is not None and not os.path.lexists(_place(name))
 
 
 def _place(name: str) -> str:

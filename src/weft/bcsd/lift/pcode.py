@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pypcode
 
 from weft.bcsd.lift.code import FunctionCode, Surroundings
@@ -15,7 +17,7 @@ from weft.bcsd.lift.solve.computation import Computation, computation
 from weft.bcsd.lift.solve.joins import Solved
 from weft.bcsd.lift.solve.ssa import BIAS, Solver
 from weft.bcsd.lift.version import lifter_name
-from weft.errors import InputError
+from weft.errors import InputError, LimitError
 
 
 class PcodeLifter(Lifter):
@@ -54,8 +56,10 @@ class PcodeLifter(Lifter):
         flow = build_flow(code, processor, units)
         solver = Solver(code, around, processor, units, flow)
         solved = solver.solve()
-        if thorough and solver.missed():
-            solved = Solver(code, around, processor, units, flow, solver.stored).solve()
+        if thorough and not solver.forgetful and solver.missed():
+            # Where the second pass makes too many values, what the first one saw stays.
+            with suppress(LimitError):
+                solved = Solver(code, around, processor, units, flow, solver.stored).solve()
         return solved, flow, units
 
 

@@ -59,7 +59,10 @@ def run(argv: list[str]) -> int:
     """Run ``weft bcsd diff``."""
     arguments = parser().parse_args(argv)
     at_least(1, limit=arguments.limit)
-    check_outputs([arguments.html], (arguments.old, arguments.new))
+    from weft.bcsd.read.members import split_member
+
+    read = [split_member(path)[0] for path in (arguments.old, arguments.new)]
+    check_outputs([arguments.html], read)
     from weft.bcsd.difference.files import diff
     from weft.bcsd.difference.record import difference_record
 

@@ -49,7 +49,9 @@ def run(argv: list[str]) -> int:
         if selector.function is None:
             raise ConfigError(f"{selector.path}: which function?", hint="FILE:FUNCTION or FILE@ADDRESS")
     limits = limits_of(arguments)
-    check_outputs([arguments.html], [selector.path for selector in chosen])
+    from weft.bcsd.read.members import split_member
+
+    check_outputs([arguments.html], [split_member(selector.path)[0] for selector in chosen])
     from weft.bcsd.explain.files import explain_files
     from weft.bcsd.explain.record import describe, explanation_record
 

@@ -126,7 +126,10 @@ def check(arguments: argparse.Namespace) -> None:
     at_least(0, min_blocks=arguments.min_blocks)
     if arguments.rename_out is not None and arguments.rename is None:
         raise ConfigError("--rename-out without --rename", hint="--rename ghidra or --rename ida")
-    check_outputs((arguments.html, script_place(arguments)), (arguments.a, arguments.b))
+    from weft.bcsd.read.members import split_member
+
+    read = [split_member(path)[0] for path in (arguments.a, arguments.b)]
+    check_outputs((arguments.html, script_place(arguments)), read)
 
 
 def script_place(arguments: argparse.Namespace) -> Path | None:

@@ -30,6 +30,7 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run ``weft bcsd show``."""
     arguments = parser().parse_args(argv)
+    from weft.bcsd.read.members import split_member
     from weft.bcsd.select import parse_selector
     from weft.bcsd.show import Detail, Request, look, look_record
     from weft.cli.bcsd.remarks import say
@@ -38,7 +39,7 @@ def run(argv: list[str]) -> int:
     selector = parse_selector(arguments.selector)
     if selector.function is None and (arguments.svg or arguments.dot):
         raise ConfigError("--svg and --dot draw one function", hint="name it: FILE:FUNCTION")
-    check_outputs((arguments.dot, arguments.svg), [selector.path])
+    check_outputs((arguments.dot, arguments.svg), [split_member(selector.path)[0]])
     request = Request(selector.path, selector.function, arguments.disassembler)
     seen = look(request, limits_of(arguments))
     found, remarks = seen
