@@ -12,6 +12,7 @@ import pytest
 
 from weft.cli.main import main
 from weft.kg.annotate.check import checked
+from weft.kg.annotate.infer import says_none
 from weft.kg.annotate.plan import Candidate, Missing, missing
 from weft.kg.annotate.rewrite import annotated_texts
 from weft.kg.annotate.stubs import stub
@@ -254,6 +255,25 @@ def test_a_stub_holds_what_methods_assign_and_all_of_the_exports() -> None:
     assert "__all__ += path.__all__\n" in text
     assert "total +=" not in text
     assert "Incomplete" not in stub("class A:\n    def __init__(self):\n        self.x: int = 1\n")
+
+
+@pytest.mark.parametrize(
+    "head", ["@dataclass(slots=True)\nclass A", "@attrs.define\nclass A", "class A(BaseModel)"]
+)
+def test_an_attribute_is_no_field_of_a_class_that_makes_its_own_constructor(head: str) -> None:
+    text = stub(f"{head}:\n    start: int\n    def __post_init__(self) -> None:\n        self.length = 1\n")
+    assert "start: int" in text
+    assert "length" not in text
+
+
+def test_none_within_a_type_is_no_none() -> None:
+    assert [says_none(text) for text in ("int | None", "None", "Optional[int]", "A | B[int] | None")] == [
+        True
+    ] * 4
+    assert [says_none(text) for text in ("list[None]", "tuple[Path, None]", "int", "NoneType", "int |")] == [
+        False
+    ] * 5
+    assert says_none("int | None |")
 
 
 def test_the_command_from_diff_to_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -215,8 +215,19 @@ def test_a_head_may_begin_with_the_mark_of_a_remark(tmp_path: Path) -> None:
 )
 def test_a_column_that_no_seed_has_is_told(tmp_path: Path, header: str, said: str) -> None:
     _, funnel = read(tmp_path / "s.csv", f"{header}\nBern,capital_of,Switzerland,\n")
-    assert funnel.listed["seed lines that cannot be read"][0].startswith(f"s.csv:1: {said}")
-    assert funnel.failures == (2 if "twice" in said else 1)
+    twice = "twice" in said
+    reason = "seed lines that cannot be read" if twice else "seed columns and keys that are unknown"
+    assert funnel.listed[reason][0].startswith(f"s.csv:1: {said}")
+    assert funnel.failures == (2 if twice else 0)
+
+
+def test_a_fact_with_a_key_that_no_seed_has_is_read_and_the_key_told_once(tmp_path: Path) -> None:
+    line = '{"head": "Bern", "relation": "capital_of", "tail": "Switzerland", "source": "w"}'
+    seeds, funnel = read(tmp_path / "s.jsonl", f"{line}\n{line}\n")
+    assert stated(seeds) == {("Bern", "capital_of", "Switzerland")}
+    assert funnel.failures == 0
+    (found,) = funnel.listed["seed columns and keys that are unknown"]
+    assert found.startswith("s.jsonl:1: the key 'source' is unknown (")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from weft.errors import InputError, MissingExtraError
-from weft.kg.annotate.infer import Complaint, Source, class_of, infer_returns, pyright, run_checker
+from weft.kg.annotate.infer import Complaint, Source, class_of, infer_returns, pyright, run_checker, says_none
 from weft.kg.annotate.plan import Candidate, Missing
 from weft.kg.annotate.tree import Findings
 from weft.kg.annotate.write import annotated
@@ -148,7 +148,7 @@ def _infer(found: Findings, copy: Path) -> None:
                     continue
                 first = replace(same[0], confidence=1.0, evidence="checker")
             rest = tuple(item for item in old.candidates if item.text != first.text)
-            optional = "None" in re.findall(r"\w+", said)
+            optional = says_none(said)
             file.missing[number] = replace(old, optional=optional, candidates=(first, *rest))
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from weft.errors import LimitError, WeftError
-from weft.kg.languages.python.facts import type_name
+from weft.kg.languages.python.facts import last_name, type_name
 from weft.kg.languages.python.returns import left_open
 from weft.kg.languages.python.units import SourceFile
 from weft.kg.languages.unit import Open
@@ -115,6 +115,22 @@ def class_of(revealed: str) -> str:
     except (SyntaxError, ValueError, RecursionError):
         return ""
     return "" if name in _NOTHING else name
+
+
+def says_none(written: str) -> bool:
+    """Whether a type may be ``None`` itself; one that only holds it may not."""
+    try:
+        parts = [ast.parse(written, mode="eval").body]
+    except (SyntaxError, ValueError, RecursionError):
+        return "None" in re.findall(r"\w+", written)
+    for part in parts:
+        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.BitOr):
+            parts += [part.left, part.right]
+        elif (isinstance(part, ast.Constant) and part.value is None) or (
+            isinstance(part, ast.Subscript) and last_name(part.value) == "Optional"
+        ):
+            return True
+    return False
 
 
 def pyright(copy: Path, reveal: bool = False) -> list[Complaint]:

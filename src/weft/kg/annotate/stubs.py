@@ -11,6 +11,11 @@ from libcst.codemod.visitors import AddImportsVisitor
 _UNKNOWN = "Incomplete"
 """The type of an attribute that nobody wrote down, as the typeshed has it."""
 
+_FIELDS = frozenset(
+    ("dataclass", "define", "frozen", "mutable", "attrs", "s", "BaseModel", "NamedTuple", "Struct")
+)
+"""Decorators and bases that make fields of a class's annotated lines."""
+
 
 def stub(text: str) -> str:
     """The stub of an annotated source.
@@ -42,7 +47,7 @@ class _Stub(cst.CSTTransformer):
     def leave_ClassDef(  # noqa: N802 - libcst calls it
         self, original_node: cst.ClassDef, updated_node: cst.ClassDef
     ) -> cst.ClassDef:
-        attributes = _attributes(original_node)
+        attributes = {} if _has_fields(original_node) else _attributes(original_node)
         if not attributes:
             return updated_node
         self.unknown |= None in attributes.values()
@@ -74,6 +79,17 @@ def _is_kept(node: cst.BaseSmallStatement) -> bool:
     if isinstance(node, cst.AugAssign):
         return isinstance(node.target, cst.Name) and node.target.value == "__all__"
     return isinstance(node, cst.Import | cst.ImportFrom | cst.Assign | cst.AnnAssign | cst.Pass)
+
+
+def _has_fields(node: cst.ClassDef) -> bool:
+    """Whether a line of an attribute would be a field of the class, and a parameter of its constructor."""
+    named = [decorator.decorator for decorator in node.decorators] + [base.value for base in node.bases]
+    for item in named:
+        inner = item.func if isinstance(item, cst.Call) else item
+        last = inner.attr if isinstance(inner, cst.Attribute) else inner
+        if isinstance(last, cst.Name) and last.value in _FIELDS:
+            return True
+    return False
 
 
 def _attributes(node: cst.ClassDef) -> dict[str, cst.Annotation | None]:

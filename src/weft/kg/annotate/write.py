@@ -9,6 +9,7 @@ from itertools import count
 from typing import NamedTuple, cast
 
 from weft.errors import InputError, MissingExtraError, counted
+from weft.kg.annotate.infer import says_none
 from weft.kg.annotate.plan import Candidate, Missing
 
 try:
@@ -187,7 +188,7 @@ def _expression(written: _Written) -> cst.BaseExpression:
 
 def _or_none(text: str) -> str:
     """A type or ``None``; a checker may have written that already."""
-    return text if "None" in re.findall(r"\w+", text) else f"{text} | None"
+    return text if says_none(text) else f"{text} | None"
 
 
 def _is_future_annotations(statement: cst.BaseSmallStatement) -> bool:

@@ -324,6 +324,9 @@ def _source_files(
         )
         for name in sorted(names):
             path = folder / name
+            if name.startswith(".") and not path.is_file():
+                # Such as the locks of editors: a link that leads nowhere.
+                continue
             if name.endswith(spoken.suffixes):
                 found[f"{corpus}/{_below(path, place)}"] = path
             elif not name.startswith("."):

@@ -22,6 +22,7 @@ _PRINTED = frozenset(
 )
 """What weft itself writes beside a fact: it says nothing to a seed, and what was exported is one."""
 _UNREADABLE, _REMARKS = "seed lines that cannot be read", "seed lines that are remarks"
+_UNKNOWN = "seed columns and keys that are unknown"
 
 
 class SeedTriple(NamedTuple):
@@ -193,7 +194,7 @@ def _check_header(cells: Sequence[str], where: str, funnel: Funnel) -> None:
     """List columns that no seed has: a name that is spelt wrongly would lose its column."""
     for column in filter(None, dict.fromkeys(cells)):
         if _unknown(column):
-            funnel.fail(_UNREADABLE, f"{where}: the column {column!r} is unknown ({_known(column)})")
+            funnel.leave_out(_UNKNOWN, f"{where}: the column {column!r} is unknown ({_known(column)})")
         elif cells.count(column) > 1:
             funnel.fail(_UNREADABLE, f"{where}: the column {column!r} stands twice")
 
@@ -210,15 +211,20 @@ def _has_mark_in_head(line: str, delimiter: str, header: Sequence[str]) -> bool:
 
 
 def _json_rows(text: str, name: str, funnel: Funnel) -> Iterator[_Row]:
+    told = set[str]()
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         where = f"{name}:{number}"
         try:
-            row = _json_row(parse_json(line, where), line.strip()[:80], where)
+            record = parse_json(line, where)
+            row = _json_row(record, line.strip()[:80], where)
         except InputError as error:
             funnel.fail(_UNREADABLE, str(error))
             continue
+        for key in filter(_unknown, record.keys() - told):
+            told.add(key)
+            funnel.leave_out(_UNKNOWN, f"{where}: the key {key!r} is unknown ({_known(key)})")
         yield row
 
 
@@ -226,12 +232,13 @@ def _json_row(record: Any, said: str, where: str) -> _Row:
     """The row of a line of JSON.
 
     Raises:
-        InputError: It is none, has another key, or a value that is no name.
+        InputError: It is none, has another key and no whole fact, or a value that is no name.
     """
     plain: dict[str, Any] = record if isinstance(record, dict) else {}
     values = {key: plain[key] for key in COLUMNS[:5] if plain.get(key) is not None}
     aliases = [plain.get(key, []) for key in COLUMNS[5:]]
-    for key in filter(_unknown, plain):
+    whole = all(values.get(name) for name in COLUMNS[:3])
+    for key in filter(_unknown, () if whole else plain):
         raise InputError(f"{said} has the unknown key {key!r}", where=where, hint=_known(key))
     for key, value in values.items():
         if not isinstance(value, str):

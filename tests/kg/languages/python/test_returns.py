@@ -80,6 +80,7 @@ def test_a_function_whose_end_is_not_reached_returns_its_class(body: str) -> Non
     [
         "def f(x):\n if x: return 1\n sys.exit(2)",
         "def f(self, x):\n if x: return 1\n self.fail(x)",
+        "def f(x):\n if x: return 1\n usage()",
         "def f(x):\n match x:\n  case A(): return 1\n  case B(): return 2",
         "def f(x):\n match x:\n  case 1: return 1\n  case y if x: return 2",
         "def f(x):\n if x: return 1\n return 'a'",
@@ -107,6 +108,8 @@ def test_what_is_not_plain_and_what_others_fill_in(source: str) -> None:
         "def f(x):\n if x: return None",
         "class A(Base):\n def f(self): 'A hook.'; pass",
         "class A:\n async def f(self): await x()",
+        "class A:\n def __init__(self): 'Nothing to do.'",
+        "class A:\n @x.setter\n def x(self, value): 'Ignored.'",
     ],
 )
 def test_a_function_without_a_value_returns_none(source: str) -> None:
@@ -114,7 +117,8 @@ def test_a_function_without_a_value_returns_none(source: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "end", ["if x: return g(x)", "return g(x) if x else None", "return g(x) or None\n return"]
+    "end",
+    ["if x: return g(x)", "return g(x) if x else None", "return g(x) or None", "return x and g(x) and None"],
 )
 def test_none_is_told_where_the_class_is_not_plain(end: str) -> None:
     assert plain(f"def f(x):\n {end}") == ("", True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -12,6 +13,9 @@ from weft.kg.languages.python.units import Function, SourceFile
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _EXITS = frozenset(("_exit", "abort", "assert_never", "error", "exit", "fail", "quit", "skip"))
 """Names of calls that may never return."""
+_BUILTINS = frozenset(dir(builtins))
+_NOTHING = frozenset(("__init__", "__init_subclass__", "__post_init__", "__del__", "__set__", "__delete__"))
+"""Methods that can return nothing else, whatever stands in them."""
 _SWALLOWING = frozenset(("assertRaises", "assertRaisesRegex", "raises", "suppress"))
 """Names of context managers after which a function goes on, whatever is raised in them."""
 
@@ -50,6 +54,10 @@ def returned(node: Function, scope: ast.AST) -> Returned:
     if any(isinstance(item, ast.Return) and _may_be_none(item.value) for item in own):
         return Returned(name, True)
     reached = _reaches_end(node.body)
+    match node.body[-1]:
+        case ast.Expr(value=ast.Call(func=ast.Name(id=called))) if called not in _BUILTINS:
+            # A function of one's own, as "usage()" at the end of a script, may leave the program.
+            reached = None
     return Returned("", False) if reached is None else Returned(name, reached)
 
 
@@ -73,6 +81,8 @@ def _is_left_open(node: Function, scope: ast.AST) -> bool:
         name = last_name(decorator) or ""
         if name.startswith("abstract") or name == "overload":
             return True
+    if node.name in _NOTHING or any(last_name(item) in ("setter", "deleter") for item in node.decorator_list):
+        return False
     return all(isinstance(item, ast.Expr) and _says_nothing(item.value) for item in node.body)
 
 
@@ -94,6 +104,9 @@ def _may_be_none(value: ast.expr | None) -> bool:
     """Whether a return statement gives ``None`` in so many words."""
     if isinstance(value, ast.IfExp):
         return _may_be_none(value.body) or _may_be_none(value.orelse)
+    if isinstance(value, ast.BoolOp):
+        # Of "or" the last one is given, of "and" any.
+        return any(map(_may_be_none, value.values[-1:] if isinstance(value.op, ast.Or) else value.values))
     return value is None or (isinstance(value, ast.Constant) and value.value is None)
 
 

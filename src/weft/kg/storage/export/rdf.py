@@ -61,7 +61,8 @@ class _Lines:
 
     def write(self, data: bytes) -> int:
         whole, end, self._rest = (self._rest + data).rpartition(b"\n")
-        self._file.write(_ENDS_IN_DOT.sub(_in_full, whole + end))
+        whole += end
+        self._file.write(_ENDS_IN_DOT.sub(_in_full, whole) if b"\\." in whole else whole)
         return len(data)
 
     def flush(self) -> None:
