@@ -112,6 +112,7 @@ def test_links_and_pipes_of_a_language_are_told_and_read_again(tmp_path: Path) -
     (corpus / ".hidden").mkdir(parents=True)
     (corpus / "good.py").write_text("x = 1\n")
     (corpus / "broken.py").symlink_to(tmp_path / "nowhere.py")
+    (corpus / ".#two.py").symlink_to("me@host.1:2")
     (corpus / "round.py").symlink_to(corpus / "round.py")
     (corpus / "folder").symlink_to(tmp_path / "aside")
     (corpus / ".link").symlink_to(tmp_path / "aside")
