@@ -80,7 +80,6 @@ def test_a_function_whose_end_is_not_reached_returns_its_class(body: str) -> Non
     [
         "def f(x):\n if x: return 1\n sys.exit(2)",
         "def f(self, x):\n if x: return 1\n self.fail(x)",
-        "def f(x):\n if x: return 1\n usage()",
         "def f(x):\n match x:\n  case A(): return 1\n  case B(): return 2",
         "def f(x):\n match x:\n  case 1: return 1\n  case y if x: return 2",
         "def f(x):\n if x: return 1\n return 'a'",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -13,7 +12,6 @@ from weft.kg.languages.python.units import Function, SourceFile
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _EXITS = frozenset(("_exit", "abort", "assert_never", "error", "exit", "fail", "quit", "skip"))
 """Names of calls that may never return."""
-_BUILTINS = frozenset(dir(builtins))
 _NOTHING = frozenset(("__init__", "__init_subclass__", "__post_init__", "__del__", "__set__", "__delete__"))
 """Methods that can return nothing else, whatever stands in them."""
 _SWALLOWING = frozenset(("assertRaises", "assertRaisesRegex", "raises", "suppress"))
@@ -54,10 +52,6 @@ def returned(node: Function, scope: ast.AST) -> Returned:
     if any(isinstance(item, ast.Return) and _may_be_none(item.value) for item in own):
         return Returned(name, True)
     reached = _reaches_end(node.body)
-    match node.body[-1]:
-        case ast.Expr(value=ast.Call(func=ast.Name(id=called))) if called not in _BUILTINS:
-            # A function of one's own, as "usage()" at the end of a script, may leave the program.
-            reached = None
     return Returned("", False) if reached is None else Returned(name, reached)
 
 
