@@ -45,6 +45,7 @@ def test_places_are_files_of_their_own(tmp_path: Path) -> None:
         (("explain", "a.so(x.o):f", "b.so:f", "--html", "a.so"), "the output is the input"),
         (("extract", "b.so", "a.so", "--out", "a.so"), "the output is the input"),
         (("embed", "a.so", "--out", "./a.so"), "the output is the input"),
+        (("extract", "a.so(x.o)", "--out", "a.so"), "the output is the input"),
     ],
 )
 def test_binaries_are_not_overwritten(

@@ -6,6 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from weft.cli.bcsd.outputs import spare_binaries
 from weft.cli.bcsd.remarks import say
 from weft.cli.options import (
     Parser,
@@ -19,7 +20,6 @@ from weft.cli.options import (
     device_of,
     limits_of,
 )
-from weft.cli.outputs import check_outputs
 from weft.cli.table import table
 from weft.platform.files import write_text
 
@@ -59,10 +59,7 @@ def run(argv: list[str]) -> int:
     """Run ``weft bcsd diff``."""
     arguments = parser().parse_args(argv)
     at_least(1, limit=arguments.limit)
-    from weft.bcsd.read.members import split_member
-
-    read = [split_member(path)[0] for path in (arguments.old, arguments.new)]
-    check_outputs([arguments.html], read)
+    spare_binaries([arguments.html], (arguments.old, arguments.new))
     from weft.bcsd.difference.files import diff
     from weft.bcsd.difference.record import difference_record
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.cli.bcsd.embedding import add_embedding, embedding_of
+from weft.cli.bcsd.outputs import spare_binaries
 from weft.cli.options import Parser, add_json, add_min_blocks, add_out, add_paths, add_quiet, add_ray
-from weft.cli.outputs import check_outputs
 
 if TYPE_CHECKING:
     from weft.bcsd.use.embed_files import EmbedReport
@@ -36,7 +36,7 @@ def run(argv: list[str]) -> int:
     from weft.errors import PartialFailure
 
     output = arguments.out or Path("embeddings.parquet")
-    check_outputs([output], arguments.paths)
+    spare_binaries([output], arguments.paths)
     options = embedding_of(arguments, arguments.min_blocks)
 
     def tell(report: EmbedReport) -> None:

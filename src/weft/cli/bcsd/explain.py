@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from weft.cli.bcsd.outputs import spare_binaries
 from weft.cli.options import (
     Parser,
     add_html,
@@ -14,7 +15,6 @@ from weft.cli.options import (
     device_of,
     limits_of,
 )
-from weft.cli.outputs import check_outputs
 from weft.errors import ConfigError
 from weft.platform.files import write_text
 
@@ -49,9 +49,7 @@ def run(argv: list[str]) -> int:
         if selector.function is None:
             raise ConfigError(f"{selector.path}: which function?", hint="FILE:FUNCTION or FILE@ADDRESS")
     limits = limits_of(arguments)
-    from weft.bcsd.read.members import split_member
-
-    check_outputs([arguments.html], [split_member(selector.path)[0] for selector in chosen])
+    spare_binaries([arguments.html], [selector.path for selector in chosen])
     from weft.bcsd.explain.files import explain_files
     from weft.bcsd.explain.record import describe, explanation_record
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from weft.cli.bcsd.outputs import spare_binaries
 from weft.cli.options import (
     Parser,
     add_cache,
@@ -23,7 +24,6 @@ from weft.cli.options import (
     limits_of,
     workers_of,
 )
-from weft.cli.outputs import check_outputs
 
 if TYPE_CHECKING:
     from weft.bcsd.use.extract_files import FileReport
@@ -57,7 +57,7 @@ def run(argv: list[str]) -> int:
     at_least(0, min_blocks=arguments.min_blocks)
     limits, workers = limits_of(arguments), workers_of(arguments)
     output = arguments.out or Path("functions.parquet")
-    check_outputs([output], arguments.paths)
+    spare_binaries([output], arguments.paths)
     options = Extraction(
         arguments.disassembler, arguments.min_blocks, workers, limits, arguments.lifter, arguments.cache
     )

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from weft.cli.bcsd.outputs import spare_binaries
 from weft.cli.options import (
     Parser,
     add_cache,
@@ -24,7 +25,6 @@ from weft.cli.options import (
     limits_of,
     share,
 )
-from weft.cli.outputs import check_outputs
 from weft.cli.table import table
 from weft.errors import ConfigError
 from weft.platform.files import write_text
@@ -126,10 +126,7 @@ def check(arguments: argparse.Namespace) -> None:
     at_least(0, min_blocks=arguments.min_blocks)
     if arguments.rename_out is not None and arguments.rename is None:
         raise ConfigError("--rename-out without --rename", hint="--rename ghidra or --rename ida")
-    from weft.bcsd.read.members import split_member
-
-    read = [split_member(path)[0] for path in (arguments.a, arguments.b)]
-    check_outputs((arguments.html, script_place(arguments)), read)
+    spare_binaries((arguments.html, script_place(arguments)), (arguments.a, arguments.b))
 
 
 def script_place(arguments: argparse.Namespace) -> Path | None:

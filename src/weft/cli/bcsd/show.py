@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from weft.cli.bcsd.outputs import spare_binaries
 from weft.cli.options import Parser, add_json, add_reading, add_selector, limits_of
-from weft.cli.outputs import check_outputs
 from weft.cli.table import table
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run ``weft bcsd show``."""
     arguments = parser().parse_args(argv)
-    from weft.bcsd.read.members import split_member
     from weft.bcsd.select import parse_selector
     from weft.bcsd.show import Detail, Request, look, look_record
     from weft.cli.bcsd.remarks import say
@@ -39,7 +38,7 @@ def run(argv: list[str]) -> int:
     selector = parse_selector(arguments.selector)
     if selector.function is None and (arguments.svg or arguments.dot):
         raise ConfigError("--svg and --dot draw one function", hint="name it: FILE:FUNCTION")
-    check_outputs((arguments.dot, arguments.svg), [split_member(selector.path)[0]])
+    spare_binaries((arguments.dot, arguments.svg), [selector.path])
     request = Request(selector.path, selector.function, arguments.disassembler)
     seen = look(request, limits_of(arguments))
     found, remarks = seen
