@@ -85,6 +85,47 @@ def test_the_readmes_commands_run(line: str, tmp_path: Path, monkeypatch: pytest
     assert main(arguments) == 0
 
 
+SHOWN = [
+    (page, re.sub(r"\s*\\\n\s*", " ", command.strip()), printed)
+    for page in ("README.md", "docs/absa.md")
+    for command, printed in re.findall(
+        r"^    (weft absa (?:predict|find) (?:[^\n]*\\\n)*[^\n]*)\n\n((?:    [^\n]*\n)+)",
+        (ROOT / page).read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+]
+
+
+def test_outputs_are_shown():
+    assert [page for page, _, _ in SHOWN].count("docs/absa.md") == 3
+    assert len(SHOWN) == 4
+
+
+@pytest.mark.parametrize(("page", "command", "printed"), SHOWN)
+def test_what_a_page_shows_is_what_the_command_prints(
+    page: str,
+    command: str,
+    printed: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    assert main(shlex.split(command)[1:]) == 0
+    shown = [line.removeprefix("    ").rstrip() for line in printed.splitlines()]
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == shown
+
+
+def test_the_readmes_demonstration_is_what_the_demo_prints(capsys: pytest.CaptureFixture[str]):
+    block = README.split("Targeted aspect sentiment.")[1].split("```")[0]
+    rows = [line.rstrip() for line in block.splitlines() if "│ positive" in line or "│ negative" in line]
+    assert len(rows) == 4
+    assert main(["demo", "absa"]) == 0
+    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert [row for row in rows if row not in printed] == []
+
+
 def test_every_link_leads_somewhere():
     done = subprocess.run(
         [sys.executable, str(ROOT / "scripts" / "check_docs.py")], capture_output=True, text=True, check=False
