@@ -143,12 +143,13 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         learning=Learning(
             contrast=arguments.contrast,
             class_balance=arguments.balance,
+            polarity=arguments.polarity,
             distillation=arguments.distillation if teachers else 0.0,
             blank_texts=arguments.blank,
         ),
         teacher=teachers,
         draw=lessons,
-        untaught=is_told if arguments.told_by_labels else None,
+        untaught=by_labels(arguments),
         begin=begin,
         directory=arguments.out / "run",
         identity=identity(arguments, ("data", "precision")),
@@ -169,6 +170,18 @@ def by_depth(layers: int) -> tuple[dict[str, Any], dict[str, Any]]:
     if layers > 6:
         return {**options, "target_layers": layers // 3}, {"learning_rate": 1.5e-4, "layer_decay": 0.85}
     return {**options, "target_layers": 2}, {"learning_rate": 3e-4, "layer_decay": 0.85}
+
+
+def by_labels(arguments: argparse.Namespace) -> Callable[[Sentence], bool] | None:
+    """Which sentences teachers are not asked about."""
+    asked = [is_told] if arguments.told_by_labels else []
+    asked += [of_places] if arguments.places_by_labels else []
+    return (lambda sentence: any(each(sentence) for each in asked)) if asked else None
+
+
+def of_places(sentence: Sentence) -> bool:
+    """Whether a sentence is SentiHood's."""
+    return sentence.where.startswith("sentihood-")
 
 
 def by_turns(first: Making, second: Making, share: float) -> Making:
@@ -205,14 +218,35 @@ def without_dropout(start: Any) -> Any:
 
 
 def under_options(name: str | Path, options: Any) -> Any:
-    """A model to go on from, its weights under other options of the same sizes."""
+    """A model to go on from, its weights under other options of the same sizes.
+
+    Of a model with more frozen layers those that are to learn begin as they are, and stay in the frozen stack, too.
+    """
     from weft.absa.model.build import build_model
     from weft.absa.use.asker import Asker
     from weft.absa.use.store import load
 
     asker = load(name)
     module = build_model(replace(asker.config, options=options))
-    module.load_state_dict(asker.module.state_dict())
+    weights = asker.module.state_dict()
+    more = asker.config.options.frozen_layers - options.frozen_layers
+    if more > 0:
+        moved: dict[str, Any] = {}
+        for key, weight in weights.items():
+            if key.startswith("anchor."):
+                _, number, rest = key.split(".", 2)
+                moved[f"anchor.{int(number) + more}.{rest}"] = weight
+            else:
+                moved[key] = weight
+        for number in range(more):
+            below = f"encoder.layers.{options.frozen_layers + number}."
+            moved |= {
+                f"anchor.{number}.{key.removeprefix(below)}": weight
+                for key, weight in weights.items()
+                if key.startswith(below)
+            }
+        weights = moved
+    module.load_state_dict(weights)
     return Asker(module, asker.tokenizer)
 
 
@@ -325,8 +359,12 @@ def parsed(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--told-by-labels", action="store_true", help="teachers are not asked about told sentences"
     )
+    parser.add_argument(
+        "--places-by-labels", action="store_true", help="nor about SentiHood's, in which they may be weaker"
+    )
     parser.add_argument("--contrast", type=float, default=2.0)
     parser.add_argument("--balance", type=float, default=0.0)
+    parser.add_argument("--polarity", type=float, default=0.0, help="weight of which opinion there is")
     parser.add_argument("--blank", type=int, default=800, help="texts on which [MASK] is fitted")
     parser.add_argument("--precision", default="fp32", help="of the measuring: fp32, bf16, int8 or auto")
     parser.add_argument("--options", default="{}", help="of ModelOptions, JSON")

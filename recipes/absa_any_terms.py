@@ -176,6 +176,21 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     return results
 
 
+def below_tagger(weights: dict[str, Any], options: Any) -> dict[str, Any]:
+    """The frozen weights that a tagger stands on, layers by their depth: the encoder's own and their copies."""
+    found: dict[str, Any] = {}
+    for name, weight in weights.items():
+        parts = name.split(".", 3)
+        if name.startswith("encoder.embeddings."):
+            found[name] = weight
+        elif name.startswith("encoder.layers.") and int(parts[2]) < options.frozen_layers:
+            found[f"{parts[2]}.{parts[3]}"] = weight
+        elif name.startswith("anchor."):
+            _, number, rest = name.split(".", 2)
+            found[f"{int(number) + options.frozen_layers}.{rest}"] = weight
+    return {n: w for n, w in found.items() if not n[0].isdigit() or int(n.split(".")[0]) < options.term_depth}
+
+
 def take_tagger(asker: Any, other: Any) -> None:
     """Another model's tagger, where both have frozen the same layers."""
     import torch
@@ -186,11 +201,10 @@ def take_tagger(asker: Any, other: Any) -> None:
         words = weights["encoder.embeddings.word_embeddings.weight"].clone()
         words[model.mask_id] = 0
         weights["encoder.embeddings.word_embeddings.weight"] = words
-    depth = asker.config.options.frozen_layers
-    shared = ("encoder.embeddings.", *(f"encoder.layers.{number}." for number in range(depth)))
-    unlike = [n for n in mine if n.startswith(shared) and not torch.equal(mine[n], theirs[n])]
-    if unlike:
-        raise SystemExit(f"the tagger was trained on other frozen layers: {unlike[0]} differs")
+    mine, theirs = (below_tagger(w, model.config.options) for w, model in ((mine, asker), (theirs, other)))
+    unlike = [n for n in mine if n not in theirs or not torch.equal(mine[n], theirs[n])]
+    if unlike or len(mine) != len(theirs):
+        raise SystemExit(f"the tagger was trained on other frozen layers: {[*unlike, 'their number'][0]} differs")
     asker.module.terms.load_state_dict(other.module.terms.state_dict())
     asker.config = replace(asker.config, outside=other.config.outside)
 

@@ -131,7 +131,7 @@ def restaurants(
     options = ModelOptions(aspect_dropout=0.0, max_length=128, **depths(start, arguments.frozen))
     teacher: Any = () if arguments.teacher is None else [taught_by(arguments.teacher, [*own, *others])]
     share = arguments.distillation if teacher else 0.0
-    learning = Learning(Augmentation(mask=0.1), distillation=share, blank_texts=0)
+    learning = Learning(Augmentation(mask=0.1), distillation=share, blank_texts=0, polarity=arguments.polarity)
     shared = {"options": options, "learning": learning, "teacher": teacher, "start": start}
     first = None
     if arguments.first:
@@ -243,7 +243,7 @@ def sentihood(arguments: argparse.Namespace, start: Pretrained) -> dict[str, Any
         "run",
         arguments.epochs,
         options=options,
-        learning=Learning(blank_texts=0, class_balance=arguments.balance),
+        learning=Learning(blank_texts=0, class_balance=arguments.balance, polarity=arguments.polarity),
         begin=None,
         start=start,
     )
@@ -312,6 +312,7 @@ def main() -> None:
         help="of SentiHood: learn 85 %% of train, measure on the rest, at the best threshold, too",
     )
     parser.add_argument("--balance", type=float, default=0.0, help="of SentiHood: exponent of class weights")
+    parser.add_argument("--polarity", type=float, default=0.0, help="weight of which opinion there is")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--train", default="{}", help="of TrainConfig, JSON")
     parser.add_argument("--quick", action="store_true", help="a few sentences: a smoke test")

@@ -60,7 +60,9 @@ class ModelOptions(Settings):
         pooling: How the models other than ``weft-absa`` pool: the ``[CLS]`` token or a learnt gate; ``"auto"`` is the
             gate for ``qacg-official``, as its review has it, and ``[CLS]`` for the others.
         text_pair: ``qacg-official`` and ``cg``: whether the question is also given as a second text.
-        term_layers: Layers of the tagger of terms, above the frozen ones; 0 is a model that finds no terms.
+        term_layers: Layers of the tagger of terms; 0 is a model that finds no terms.
+        term_from: ``weft-absa``: depth of the frozen stack on which these layers stand, from ``frozen_layers`` to
+            ``similarity_layers``; -1 is ``frozen_layers``.
         term_length: Tokens that the tagger reads at once, at most ``max_length``; 0 is ``max_length``.
         classifier_dropout: Dropout before the classifier.
 
@@ -86,6 +88,7 @@ class ModelOptions(Settings):
     pooling: Pooling = "auto"
     text_pair: bool = True
     term_layers: int = 0
+    term_from: int = -1
     term_length: int = 0
     classifier_dropout: float = 0.1
 
@@ -132,11 +135,22 @@ class ModelOptions(Settings):
             f"0 for {with_article(self.kind)}",
         )
         self._require(
+            "term_from",
+            self.term_from == -1 or self.frozen_layers <= self.term_from <= self.similarity_layers,
+            f"-1, or from frozen_layers, which is {self.frozen_layers}, to similarity_layers, which is "
+            f"{self.similarity_layers}",
+        )
+        self._require(
             "term_length",
             self.term_length == 0 or 8 <= self.term_length <= self.max_length,
             f"0, or from 8 to max_length, which is {self.max_length}",
         )
         self._require("unseen_share", 0 <= self.unseen_share <= 1, "in [0, 1]")
+
+    @property
+    def term_depth(self) -> int:
+        """The frozen layers below the tagger's own."""
+        return max(0, self.frozen_layers) if self.term_from < 0 else self.term_from
 
     @property
     def pools_by_gate(self) -> bool:
@@ -202,9 +216,9 @@ class AbsaConfig(Settings):
                 f"ModelOptions.frozen_layers is {self.options.frozen_layers} and target_layers is "
                 f"{self.options.target_layers}; the encoder has {layers} layers"
             )
-        if self.options.frozen_layers + self.options.term_layers > layers:
+        if self.options.term_depth + self.options.term_layers > layers:
             raise ConfigError(
-                f"ModelOptions.term_layers is {self.options.term_layers} above {self.options.frozen_layers} frozen "
+                f"ModelOptions.term_layers is {self.options.term_layers} above {self.options.term_depth} frozen "
                 f"ones; the encoder has {layers} layers"
             )
         if longest is not None and self.options.max_length > longest:

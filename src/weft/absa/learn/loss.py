@@ -33,39 +33,65 @@ def contrast_weights(sentences: Sequence[Sentence], contrast: float) -> Tensor:
 
 
 def weighted_loss(
-    logits: Tensor, labels: Tensor, classes: Tensor, rows: Tensor | None, smoothing: float
+    logits: Tensor,
+    labels: Tensor,
+    classes: Tensor,
+    rows: Tensor | None,
+    smoothing: float,
+    polarity: float = 0.0,
 ) -> Tensor:
     """Cross-entropy, its mean weighted by class and by row; 0 where no row is labelled.
 
+    ::
+
+        −log P(y) − π·log P(y | an opinion)·[y is one]
+
     Args:
-        logits: ``(contexts, classes)``.
+        logits: ``(contexts, classes)``, "none" first.
         labels: ``(contexts,)``; rows below 0 are not labelled and do not count.
         classes: ``(classes,)`` weights.
         rows: ``(contexts,)`` weights, or None for 1.
-        smoothing: ε of the labels.
+        smoothing: ε of the labels in the first part.
+        polarity: π.
     """
     known = labels >= 0
-    if rows is None and bool(known.all()):
+    if rows is None and not polarity and bool(known.all()):
         return F.cross_entropy(logits, labels, classes, label_smoothing=smoothing)
     rows = known.to(logits.dtype) if rows is None else rows * known
     losses = F.cross_entropy(logits, labels, classes, label_smoothing=smoothing, reduction="none")
-    return (losses * rows).sum() / (classes[labels.clamp(min=0)] * rows).sum().clamp(min=1e-6)
+    weights = classes[labels.clamp(min=0)] * rows
+    if polarity:
+        which = (labels - 1).clamp(min=0)[:, None]
+        among = -F.log_softmax(logits[:, 1:].float(), dim=-1).gather(1, which).squeeze(1)
+        losses = losses + polarity * classes[labels.clamp(min=0)] * among * (labels > 0)
+    return (losses * rows).sum() / weights.sum().clamp(min=1e-6)
 
 
-def taught(logits: Tensor, teachers: Sequence[Tensor], temperature: float) -> Tensor:
-    """T²·KL(p ‖ softmax(logits/T)), p = mean of softmax(teacher/T) over the teachers; the mean over the rows.
+def taught(logits: Tensor, teachers: Sequence[Tensor], temperature: float, polarity: float = 0.0) -> Tensor:
+    """T²·(KL(p ‖ q) + π·Σ_opinions p·KL(p given an opinion ‖ q given one)); the mean over the rows.
+
+    q = softmax(logits/T), p = the mean of softmax(teacher/T) over the teachers; the second part is that of
+    :func:`weighted_loss`, as often as the teachers see an opinion.
 
     Args:
-        logits: ``(contexts, classes)``.
+        logits: ``(contexts, classes)``, "none" first.
         teachers: Every teacher's logits, ``(contexts, classes)`` each.
         temperature: T.
+        polarity: π.
 
     Source: Hinton, Vinyals and Dean 2015, "Distilling the Knowledge in a Neural Network", section 2.
     """
-    answers = torch.stack([F.softmax(teacher.float() / temperature, dim=-1) for teacher in teachers])
-    return temperature**2 * F.kl_div(
-        F.log_softmax(logits / temperature, dim=-1), answers.mean(dim=0), reduction="batchmean"
+    answers = torch.stack([F.softmax(teacher.float() / temperature, dim=-1) for teacher in teachers]).mean(
+        dim=0
     )
+    loss = F.kl_div(F.log_softmax(logits / temperature, dim=-1), answers, reduction="batchmean")
+    if polarity:
+        opinions = answers[:, 1:]
+        share = opinions.sum(dim=-1, keepdim=True).clamp(min=1e-6)
+        among = F.log_softmax(logits[:, 1:] / temperature, dim=-1)
+        # p·KL(p/Σp ‖ q) = Σ p·(log(p/Σp) − log q)
+        loss = loss + polarity * (torch.xlogy(opinions, opinions / share) - opinions * among).sum() / len(logits)
+    return temperature**2 * loss
 
 
 @dataclass(frozen=True)
@@ -81,26 +107,29 @@ class Heard:
         taught: ``(contexts,)``, bool: the questions that they answer; None for all.
         share: d.
         temperature: T.
+        polarity: π of both losses, see :func:`weighted_loss`.
     """
 
     answers: Sequence[Tensor]
     taught: Tensor | None
     share: float
     temperature: float
+    polarity: float = 0.0
 
     def loss(
         self, logits: Tensor, labels: Tensor, classes: Tensor, rows: Tensor | None, smoothing: float
     ) -> Tensor:
         """The batch's loss; the arguments are those of :func:`weighted_loss`."""
         if not self.answers:
-            return weighted_loss(logits, labels, classes, rows, smoothing)
+            return weighted_loss(logits, labels, classes, rows, smoothing, self.polarity)
         if self.taught is None:
-            own = weighted_loss(logits, labels, classes, rows, smoothing)
-            return (1 - self.share) * own + self.share * taught(logits, self.answers, self.temperature)
+            own = weighted_loss(logits, labels, classes, rows, smoothing, self.polarity)
+            theirs = taught(logits, self.answers, self.temperature, self.polarity)
+            return (1 - self.share) * own + self.share * theirs
 
         def part(which: Tensor, heard: Sequence[Tensor]) -> Tensor:
             weights = None if rows is None else rows[which]
-            alone = Heard(heard, None, self.share, self.temperature)
+            alone = Heard(heard, None, self.share, self.temperature, self.polarity)
             return which.float().mean() * alone.loss(
                 logits[which], labels[which], classes, weights, smoothing
             )

@@ -87,7 +87,8 @@ def with_tagger(asker: Asker, layers: int) -> Asker:
     module.load_state_dict(asker.module.state_dict(), strict=False)
     # The frozen stack has the pretrained layers; the trained ones above are about answers.
     assert module.terms is not None  # layers > 0
-    module.terms = TermTagger(asker.config.encoder, [*module.anchor][:layers])
+    below = options.term_depth - max(0, options.frozen_layers)
+    module.terms = TermTagger(asker.config.encoder, [*module.anchor][below : below + layers])
     module.terms.requires_grad_(True)
     return Asker(module, asker.tokenizer)
 

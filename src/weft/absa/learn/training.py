@@ -41,6 +41,9 @@ class Learning:
         augmentation: How training texts are changed.
         label_smoothing: ε of the cross-entropy, in [0, 1).
         class_balance: Exponent b of the class weights (n / n_c)^b, scaled to mean 1 over the rows; 0 is off.
+        polarity: π ≥ 0: how much more it counts which opinion there is, where there is one:
+            −log P(y) − π·log P(y | an opinion). Where nearly all answers are "none", little of the loss is about that;
+            class weights would also have more opinions reported.
         contrast: γ: a question whose answer is another one for another target of the same text weighs 1 + γ. Only
             these tell whether the target is heeded, and few texts hold one.
         consistency: c ≥ 0: how much two passes through the model, each with its own dropout, must agree. Above 0
@@ -57,6 +60,7 @@ class Learning:
     augmentation: Augmentation = field(default_factory=Augmentation)
     label_smoothing: float = 0.0
     class_balance: float = 0.0
+    polarity: float = 0.0
     contrast: float = 0.0
     consistency: float = 0.0
     distillation: float = 0.0
@@ -67,7 +71,7 @@ class Learning:
         for name in ("label_smoothing", "distillation"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"Learning.{name} is {getattr(self, name)!r}; it must be in [0, 1]")
-        for name in ("class_balance", "contrast", "consistency"):
+        for name in ("class_balance", "polarity", "contrast", "consistency"):
             if not getattr(self, name) >= 0:
                 raise ConfigError(f"Learning.{name} is {getattr(self, name)!r}; it must be at least 0")
         if not self.distillation_temperature > 0:
@@ -231,7 +235,7 @@ def course(
                 each.logits(seen)[:, order]
                 for each, order, seen in zip(teachers, orders, lesson.teachers, strict=bool(lesson.teachers))
             ]
-        heard = Heard(answers, lesson.taught, chosen.distillation, chosen.distillation_temperature)
+        heard = Heard(answers, lesson.taught, chosen.distillation, chosen.distillation_temperature, chosen.polarity)
         losses = [
             heard.loss(logits, labels, weights, lesson.weights, chosen.label_smoothing) for logits in passes
         ]

@@ -102,6 +102,8 @@ class WeftAbsa(nn.Module):
         near = {"target_mark": 10.0, "distance.bias.weight": 30.0} if options.open_aspects else {}
         self.learning_rate_scales = fast | near
         self.encoder = Encoder(config.encoder) if encoder is None else encoder
+        # One that was another model's may come with more of its layers frozen.
+        self.encoder.requires_grad_(True)
         shape = config.encoder
         top = [cast(EncoderLayer, layer) for layer in self.encoder.layers[-options.pooler_blocks :]]
         self.blocks = nn.ModuleList(ContextBlock(layer) for layer in top)
@@ -126,7 +128,7 @@ class WeftAbsa(nn.Module):
         self.anchor = nn.ModuleList(copy.deepcopy(layer) for layer in above)
         for part in self._frozen():
             part.requires_grad_(False)
-        own = self.encoder.layers[first : first + options.term_layers]
+        own = self.encoder.layers[options.term_depth : options.term_depth + options.term_layers]
         self.terms = TermTagger(shape, [*own]) if options.term_layers else None
         self.keeps_aspects = False
         self._told: dict[tuple[int, ...], Tensor] = {}
@@ -213,9 +215,14 @@ class WeftAbsa(nn.Module):
         """
         if self.terms is None:
             raise ConfigError("a model with term_layers = 0 finds no terms")
-        depth = slice(0, max(0, self.options.frozen_layers))
-        hidden = self.encoder(input_ids, attention_mask, layers=depth).last_hidden_state
+        hidden = self.frozen_states(input_ids, attention_mask, self.options.term_depth)
         return self.terms(hidden, attention_mask, self.encoder.positions(hidden.shape[1]))
+
+    def frozen_states(self, input_ids: Tensor, attention_mask: Tensor, depth: int) -> Tensor:
+        """``(rows, seq, hidden)``, what the lowest ``depth`` pretrained layers make of a text."""
+        own = max(0, self.options.frozen_layers)
+        hidden = self.encoder(input_ids, attention_mask, layers=slice(0, min(depth, own))).last_hidden_state
+        return self._anchored(hidden, attention_mask, depth - own)
 
     @torch.no_grad()
     def read_words(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
@@ -311,9 +318,10 @@ class WeftAbsa(nn.Module):
             self._told.update((rows[number], state) for number, state in zip(fresh, found, strict=True))
         return torch.stack([self._told[row] for row in rows])
 
-    def _anchored(self, hidden: Tensor, mask: Tensor) -> Tensor:
+    def _anchored(self, hidden: Tensor, mask: Tensor, many: int | None = None) -> Tensor:
+        """On through the frozen copies: so many of them, all where None."""
         positions = self.encoder.positions(hidden.shape[1])
-        for layer in self.anchor:
+        for layer in [*self.anchor][: None if many is None else max(0, many)]:
             hidden, _ = layer(hidden, mask, condition=positions)
         return hidden
 
