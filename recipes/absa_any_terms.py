@@ -204,7 +204,9 @@ def take_tagger(asker: Any, other: Any) -> None:
     mine, theirs = (below_tagger(w, model.config.options) for w, model in ((mine, asker), (theirs, other)))
     unlike = [n for n in mine if n not in theirs or not torch.equal(mine[n], theirs[n])]
     if unlike or len(mine) != len(theirs):
-        raise SystemExit(f"the tagger was trained on other frozen layers: {[*unlike, 'their number'][0]} differs")
+        raise SystemExit(
+            f"the tagger was trained on other frozen layers: {[*unlike, 'their number'][0]} differs"
+        )
     asker.module.terms.load_state_dict(other.module.terms.state_dict())
     asker.config = replace(asker.config, outside=other.config.outside)
 

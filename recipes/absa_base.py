@@ -131,7 +131,9 @@ def restaurants(
     options = ModelOptions(aspect_dropout=0.0, max_length=128, **depths(start, arguments.frozen))
     teacher: Any = () if arguments.teacher is None else [taught_by(arguments.teacher, [*own, *others])]
     share = arguments.distillation if teacher else 0.0
-    learning = Learning(Augmentation(mask=0.1), distillation=share, blank_texts=0, polarity=arguments.polarity)
+    learning = Learning(
+        Augmentation(mask=0.1), distillation=share, blank_texts=0, polarity=arguments.polarity
+    )
     shared = {"options": options, "learning": learning, "teacher": teacher, "start": start}
     first = None
     if arguments.first:

@@ -21,6 +21,7 @@ from weft.absa.learn.training import Learning, course, split, train
 from weft.absa.read.labelled import Columns
 from weft.absa.read.semeval import TERM_ASPECT
 from weft.absa.records import SEMEVAL_POLARITIES, Context, Corpus, Sentence
+from weft.absa.represent.batch import UNLABELLED
 from weft.encoder.checkpoint.pretrained import Pretrained
 from weft.errors import CheckpointError, ConfigError, InputError, Interrupted
 from weft.train import TrainConfig, run_setup
@@ -256,6 +257,29 @@ def test_weighted_loss_counts_a_row_as_often_as_it_weighs(smoothing):
     torch.testing.assert_close(found, expected)
 
 
+@pytest.mark.parametrize("rows", [None, torch.tensor([1.0, 2.0, 3.0, 1.0])])
+def test_which_opinion_there_is_may_weigh_more(rows):
+    """−log P(y) − π·log P(y | an opinion) of the rows with one, written out."""
+    logits = torch.randn(4, 4, generator=torch.Generator().manual_seed(0))
+    labels, classes, polarity = torch.tensor([0, 2, UNLABELLED, 3]), torch.tensor([0.5, 1.0, 2.0, 1.0]), 1.5
+    total, weights = 0.0, 0.0
+    for row in (0, 1, 3):
+        label, weight = int(labels[row]), 1.0 if rows is None else float(rows[row])
+        shares = logits[row].exp() / logits[row].exp().sum()
+        loss = -shares[label].log()
+        if label:
+            loss = loss - polarity * (shares[label] / (1 - shares[0])).log()
+        total += weight * float(classes[label] * loss)
+        weights += weight * float(classes[label])
+    found = weighted_loss(logits, labels, classes, rows, 0.0, polarity)
+    assert float(found) == pytest.approx(total / weights, rel=1e-5)
+    silent = torch.zeros(4, dtype=torch.long)
+    torch.testing.assert_close(
+        weighted_loss(logits, silent, classes, rows, 0.1, polarity),
+        weighted_loss(logits, silent, classes, rows, 0.1),
+    )
+
+
 def test_split_keeps_texts_together():
     sentences = tuple(Sentence(f"text {number // 2}", (Context("price"),), ("none",)) for number in range(40))
     corpus = Corpus(sentences, ("none", "positive"))
@@ -287,6 +311,7 @@ def test_bad_starts_and_settings(start, corpus):
         ({"distillation": -1}, "distillation is -1"),
         ({"consistency": -1}, "consistency is -1"),
         ({"class_balance": -1}, "class_balance is -1"),
+        ({"polarity": -1}, "polarity is -1"),
         ({"contrast": -0.5}, "contrast is -0.5"),
         ({"distillation_temperature": 0}, "temperature must be positive"),
     ):

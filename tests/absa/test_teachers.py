@@ -94,6 +94,20 @@ def test_several_teachers_teach_their_mean():
     assert float(taught(logits, [logits], 2.0)) == pytest.approx(0, abs=1e-6)
 
 
+def test_which_opinion_teachers_see_may_weigh_more():
+    """π·T²·Σ_rows P(an opinion)·KL(given one) on top, written out; nothing where the student says the same."""
+    logits, *teachers = torch.randn(3, 5, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    more = 0.0
+    for row in range(5):
+        p = sum(torch.softmax(each[row] / 2, 0) for each in teachers) / 2
+        q = torch.softmax(logits[row] / 2, 0)
+        among, theirs = q[1:] / q[1:].sum(), p[1:] / p[1:].sum()
+        more += 4 * float(p[1:].sum() * (theirs * (theirs / among).log()).sum()) / 5
+    found = taught(logits, teachers, 2.0, 0.7) - taught(logits, teachers, 2.0)
+    assert float(found) == pytest.approx(0.7 * more, rel=1e-5)
+    assert float(taught(logits, [logits], 2.0, 0.7)) == pytest.approx(0, abs=1e-6)
+
+
 def test_questions_that_nobody_answered_are_left_to_teachers():
     generator = torch.Generator().manual_seed(0)
     logits = torch.randn(4, 3, generator=generator)
@@ -120,8 +134,14 @@ def test_untaught_questions_are_learnt_by_their_labels():
     rest = weighted_loss(logits[~asked], labels[~asked], classes, rows[~asked], 0.0)
     found = Heard([answers[asked]], asked, 0.6, 2.0).loss(logits, labels, classes, rows, 0.0)
     assert float(found) == pytest.approx(float(0.6 * own + 0.4 * rest))
+    own = 0.4 * weighted_loss(logits[asked], labels[asked], classes, rows[asked], 0.0, 1.5)
+    own = own + 0.6 * taught(logits[asked], [answers[asked]], 2.0, 1.5)
+    rest = weighted_loss(logits[~asked], labels[~asked], classes, rows[~asked], 0.0, 1.5)
+    found = Heard([answers[asked]], asked, 0.6, 2.0, 1.5).loss(logits, labels, classes, rows, 0.0)
+    assert float(found) == pytest.approx(float(0.6 * own + 0.4 * rest))
+    rest = weighted_loss(logits, labels, classes, rows, 0.0)
     alone = Heard([], torch.zeros(5, dtype=torch.bool), 0.6, 2.0).loss(logits, labels, classes, rows, 0.0)
-    assert float(alone) == pytest.approx(float(weighted_loss(logits, labels, classes, rows, 0.0)))
+    assert float(alone) == pytest.approx(float(rest))
 
 
 def test_teachers_are_not_asked_about_what_is_learnt_by_labels(start, corpus):

@@ -136,3 +136,29 @@ def test_how_readily_it_tags_is_a_number_of_the_model_and_is_stored(tagging, tmp
     assert tagged(-100.0).all()
     with pytest.raises(ConfigError, match="outside is nan; it must be finite"):
         replace(tagging.config, outside=float("nan"))
+
+
+def test_a_tagger_stays_where_it_was_when_lower_layers_learn(make, recipe, tmp_path):
+    """The layers that are to learn stay in the frozen stack, where aspects and tagger read them."""
+    first = make(**OPEN, term_layers=1)
+    save(tmp_path / "before", first)
+    open_lower = replace(first.config.options, frozen_layers=0, term_from=1)
+    moved = recipe("absa_any").under_options(tmp_path / "before", open_lower)
+    sentence = Sentence("the rent is very dear", (Context("rent"), Context("noise")))
+    batch = _tagged(first, [Marked(sentence.text, ())])
+    tags = first.module.tag(batch.input_ids, batch.attention_mask)
+    assert torch.equal(moved.module.tag(batch.input_ids, batch.attention_mask), tags)
+    assert (moved.answer([sentence])[0] == first.answer([sentence])[0]).all()
+    trained = {n for n, p in moved.module.named_parameters() if p.requires_grad}
+    assert "encoder.layers.0.attention.query.weight" in trained
+    for name in list(trained):
+        if name.startswith("encoder.layers."):
+            moved.module.get_parameter(name).data += 1.0
+    assert torch.equal(moved.module.tag(batch.input_ids, batch.attention_mask), tags)
+    assert (moved.answer([sentence])[0] != first.answer([sentence])[0]).any()
+
+
+@pytest.mark.parametrize("depth", [0, 4])
+def test_a_tagger_stands_on_layers_of_the_frozen_stack(depth):
+    with pytest.raises(ConfigError, match=rf"term_from is {depth}; it must be -1, or from frozen_layers"):
+        ModelOptions(**OPEN, term_from=depth)

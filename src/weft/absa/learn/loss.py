@@ -81,16 +81,16 @@ def taught(logits: Tensor, teachers: Sequence[Tensor], temperature: float, polar
 
     Source: Hinton, Vinyals and Dean 2015, "Distilling the Knowledge in a Neural Network", section 2.
     """
-    answers = torch.stack([F.softmax(teacher.float() / temperature, dim=-1) for teacher in teachers]).mean(
-        dim=0
-    )
+    each = torch.stack([F.softmax(teacher.float() / temperature, dim=-1) for teacher in teachers])
+    answers = each.mean(dim=0)
     loss = F.kl_div(F.log_softmax(logits / temperature, dim=-1), answers, reduction="batchmean")
     if polarity:
         opinions = answers[:, 1:]
         share = opinions.sum(dim=-1, keepdim=True).clamp(min=1e-6)
         among = F.log_softmax(logits[:, 1:] / temperature, dim=-1)
         # p·KL(p/Σp ‖ q) = Σ p·(log(p/Σp) − log q)
-        loss = loss + polarity * (torch.xlogy(opinions, opinions / share) - opinions * among).sum() / len(logits)
+        apart = (torch.xlogy(opinions, opinions / share) - opinions * among).sum()
+        loss = loss + polarity * apart / len(logits)
     return temperature**2 * loss
 
 

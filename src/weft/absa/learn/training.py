@@ -235,7 +235,9 @@ def course(
                 each.logits(seen)[:, order]
                 for each, order, seen in zip(teachers, orders, lesson.teachers, strict=bool(lesson.teachers))
             ]
-        heard = Heard(answers, lesson.taught, chosen.distillation, chosen.distillation_temperature, chosen.polarity)
+        heard = Heard(
+            answers, lesson.taught, chosen.distillation, chosen.distillation_temperature, chosen.polarity
+        )
         losses = [
             heard.loss(logits, labels, weights, lesson.weights, chosen.label_smoothing) for logits in passes
         ]
