@@ -15,6 +15,7 @@ frequent than in reviews: ``--bias`` is added to b, chosen by ``absa_any_choices
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -105,6 +106,9 @@ def main() -> None:
     parser.add_argument("--strength", type=float, default=1e-4, help="λ")
     parser.add_argument("--bias", type=float, default=0.0, help="added to b")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--bits", default="{}", help="JSON: how fine matrices are whose names begin so, for a smaller wheel"
+    )
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     asker = load(arguments.model)
@@ -123,7 +127,7 @@ def main() -> None:
         )
     with torch.no_grad():
         asker.module.head.classifier.bias[number] += arguments.bias
-    save(arguments.out, asker, int8=True)
+    save(arguments.out, asker, int8=True, bits=json.loads(arguments.bits))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 Every weight is ``(1 − share)·first + share·second`` (weight averaging, Izmailov et al. 2018; Wortsman et al. 2022). It
 says something only where the second was trained from the first. The tagger is the first's: it stands on layers that
 training left as they are. The classes are the second's; those that the first does not know are as the second has them.
+Where more layers of the second have learnt, the first's stand in the frozen stack of the mean, too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 from dataclasses import replace
 
 import torch
+from absa_any import under_options
 
 from weft.absa.use.store import load, save
 
@@ -29,6 +31,10 @@ def main() -> None:
     if not 0 <= arguments.share <= 1:
         sys.exit(f"--share {arguments.share}: from 0 to 1")
     first, second = load(arguments.first), load(arguments.second)
+    if first.config.options.frozen_layers > second.config.options.frozen_layers:
+        told = first.config
+        first = under_options(arguments.first, second.config.options)
+        first.config = replace(told, options=second.config.options)
     weights, others = first.module.state_dict(), second.module.state_dict()
     if unlike := [n for n in weights.keys() | others.keys() if n not in weights or n not in others]:
         sys.exit(f"{arguments.second} has other weights than {arguments.first}: {sorted(unlike)[0]}")

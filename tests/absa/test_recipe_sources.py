@@ -1,13 +1,17 @@
 """What the recipes of ``absa`` choose by is neither trained on nor measured; what they kept is of the same settings."""
 
 import json
+import sys
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from weft.absa.read.quadruples import read_mabsa
 from weft.absa.read.reviews import Review
+from weft.absa.use.store import load, save
 
 ROOT = Path(__file__).parents[2]
 
@@ -101,3 +105,25 @@ def test_a_model_that_settings_name_counts_by_what_it_holds(recipe, tmp_path):
     assert kept.identity(Namespace(**{**vars(given), "threads": 2, "out": tmp_path / "other"})) == first
     (model / "config.json").write_text("[]", encoding="utf-8")
     assert kept.identity(given) != first
+
+
+def test_a_mean_with_a_model_whose_lower_layers_learnt(make, recipe, tmp_path, monkeypatch):
+    """The first model's layers stand in the frozen stack of the mean; with itself the mean is the model."""
+    opened = {"open_aspects": True, "aspect_dropout": 0.0, "similarity_layers": 2, "frozen_layers": 1}
+    first = make(**opened)
+    save(tmp_path / "first", first)
+    options = replace(first.config.options, frozen_layers=0)
+    second = recipe("absa_any").under_options(tmp_path / "first", options)
+    with torch.no_grad():
+        for parameter in second.module.encoder.layers[0].parameters():
+            parameter.add_(0.5)
+    save(tmp_path / "second", second)
+    mean = ["absa_any_mean.py", str(tmp_path / "first"), str(tmp_path / "second"), "--share", "0.5"]
+    monkeypatch.setattr(sys, "argv", [*mean, "--out", str(tmp_path / "mean")])
+    recipe("absa_any_mean").main()
+    found = load(tmp_path / "mean")
+    assert found.config.options == options
+    weights, others = found.module.state_dict(), second.module.state_dict()
+    name = "encoder.layers.0.output_norm.bias"
+    torch.testing.assert_close(weights[name], others[name] - 0.25)
+    assert torch.equal(weights["anchor.0.output_norm.bias"], first.module.state_dict()[name])

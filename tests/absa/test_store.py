@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import zlib
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from weft.cli.absa import eval as measure
 from weft.cli.absa import find as finding
 from weft.encoder.checkpoint.int8 import Int8Storage
 from weft.encoder.checkpoint.tensors import own_tensors
-from weft.errors import CheckpointError
+from weft.errors import CheckpointError, ConfigError
 from weft.platform.models import shipped_models
 
 TEXT = "LOCATION1 is cheap but not very safe"
@@ -52,6 +53,24 @@ def test_eight_bits_by_hand(make):
         assert float(scale) == pytest.approx(float(row.detach().abs().max()) / 127)
         assert torch.equal(stored, (row / scale).round().to(torch.int8))
     assert storage["head/classifier/bias"].dtype == torch.float32
+
+
+def test_bytes_of_seven_bits_pack_smaller_and_say_nearly_the_same(make, tmp_path):
+    asker = make()
+    for bits in (8, 7):
+        save(tmp_path / str(bits), asker, int8=True, bits=bits)
+    packed = [len(zlib.compress((tmp_path / b / "model.safetensors").read_bytes())) for b in ("8", "7")]
+    assert packed[1] < packed[0]
+    stored = Int8Storage(own_tensors(asker.module), 7).get_buffer("head/classifier/weight")
+    assert int(stored.abs().max()) == 63
+    parts = Int8Storage(own_tensors(asker.module), {"head.": 7})
+    assert int(parts.get_buffer("head/classifier/weight").abs().max()) == 63
+    assert int(parts.get_buffer("context/aspect/weight").abs().max()) == 127
+    found = load(tmp_path / "7").predict([TEXT], QUESTIONS)
+    assert np.abs(found - asker.predict([TEXT], QUESTIONS)).max() < 0.05
+    with pytest.raises(ConfigError, match="bits is 9"):
+        save(tmp_path / "9", asker, int8=True, bits=9)
+    assert not (tmp_path / "9").exists()
 
 
 def test_a_row_of_zeros_survives_eight_bits(make, tmp_path):

@@ -12,7 +12,7 @@ from weft.absa.config import AbsaConfig
 from weft.absa.model.build import AnyModel, build_model
 from weft.absa.use.asker import Asker
 from weft.condition.quasi import QuasiContext
-from weft.encoder.checkpoint.int8 import Int8Storage
+from weft.encoder.checkpoint.int8 import Bits, Int8Storage
 from weft.encoder.checkpoint.storage import load_model, save_model
 from weft.encoder.checkpoint.tensors import own_tensors
 from weft.encoder.checkpoint.tokenizer import load_tokenizer
@@ -23,18 +23,20 @@ DEFAULT_MODEL = "absa-any"
 _KIND = "absa"
 
 
-def save(directory: str | Path, asker: Asker, *, int8: bool = False) -> None:
+def save(directory: str | Path, asker: Asker, *, int8: bool = False, bits: Bits = 8) -> None:
     """Save a model, atomically.
 
     Args:
         directory: Where to; made where absent.
         asker: The model.
-        int8: Store matrices in eight bits.
+        int8: Store matrices in bytes.
+        bits: How fine these are, see :class:`weft.encoder.checkpoint.int8.Int8Storage`.
 
     Raises:
         CheckpointError: It cannot be written.
+        ConfigError: No such number of bits.
     """
-    module: nn.Module = Int8Storage(own_tensors(asker.module)) if int8 else asker.module
+    module: nn.Module = Int8Storage(own_tensors(asker.module), bits) if int8 else asker.module
     values = {"model": asker.config.to_dict(), "int8": int8}
     save_model(directory, module, values, asker.tokenizer, kind=_KIND)
 

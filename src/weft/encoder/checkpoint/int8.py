@@ -19,6 +19,9 @@ _INT8 = "int8"
 _Module = TypeVar("_Module", bound=nn.Module)
 
 
+Bits = int | Mapping[str, int]
+
+
 class Int8Storage(nn.Module):
     """The tensors of a model as they lie on disk: matrices in int8 with a scale for each row.
 
@@ -29,18 +32,20 @@ class Int8Storage(nn.Module):
 
     Args:
         tensors: Names and tensors of a model.
-        bits: How fine the numbers are, 2 to 8; it says nothing where a storage is filled from a file.
+        bits: How fine the numbers are, 2 to 8; by what names begin with, 8 for the others, where it is a mapping. It
+            says nothing where a storage is filled from a file.
 
     Raises:
         ConfigError: No such number of bits.
     """
 
-    def __init__(self, tensors: Mapping[str, Tensor], bits: int = 8) -> None:
+    def __init__(self, tensors: Mapping[str, Tensor], bits: Bits = 8) -> None:
         super().__init__()
-        if not 2 <= bits <= 8:
-            raise ConfigError(f"bits is {bits}; it must be in 2..8")
-        largest = 2 ** (bits - 1) - 1
+        for given in (bits,) if isinstance(bits, int) else bits.values():
+            if not 2 <= given <= 8:
+                raise ConfigError(f"bits is {given}; it must be in 2..8")
         for name, tensor in tensors.items():
+            largest = 2 ** (_bits_of(name, bits) - 1) - 1
             key = name.replace(".", "/")
             if tensor.dim() < 2 or not tensor.is_floating_point():
                 self.register_buffer(key, tensor.detach().clone())
@@ -76,6 +81,12 @@ class Int8Storage(nn.Module):
                 tensor.copy_(values if scale is None else values.float() * scale)
 
 
+def _bits_of(name: str, bits: Bits) -> int:
+    if isinstance(bits, int):
+        return bits
+    return next((given for start, given in bits.items() if name.startswith(start)), 8)
+
+
 def save_int8(
     directory: str | Path,
     module: nn.Module,
@@ -83,7 +94,7 @@ def save_int8(
     tokenizer: Tokenizer,
     *,
     kind: str,
-    bits: int = 8,
+    bits: Bits = 8,
 ) -> None:
     """Save a model with its matrices in bytes; see :func:`weft.encoder.checkpoint.save_model`."""
     save_model(
