@@ -64,6 +64,9 @@ class WeftAbsa(nn.Module):
         z      = blocks(c over [c ; h'])
         logits = W·z + b
 
+    An aspect may have a gloss, "pace: speed, delays". With ``open_aspects`` it is one with its name; else each part is
+    compared by itself and the likest speaks, and the name alone says whether training saw it.
+
     An aspect that training did not see has a learnt vector for W_a·ā, because fine-tuning spoils what the
     encoder knew about other words. What is asked comes from frozen lower layers instead: s_j, the cosine
     of token j with the aspect, steers the pooling (F_j = exp(η_h·s_j)), and its features f (cosine of the
@@ -167,6 +170,7 @@ class WeftAbsa(nn.Module):
         else:
             words, lower_words = self._encode(questions.aspect_ids, questions.aspect_mask, layers)
             aspects = masked_mean(words, inner_tokens(questions.aspect_mask))
+            aspects = aspects[_names(questions)]
             frozen = self._frozen_mean(lower_words, questions.aspect_mask)
         text = text[questions.view_text]
         if self.target_mark is not None:
@@ -276,13 +280,15 @@ class WeftAbsa(nn.Module):
             beside = torch.where(beside.any(dim=1, keepdim=True), beside, inner)
             # (texts, seq, aspects) → (views, slots, seq)
             chosen = questions.slot_aspect
-            token = (F.normalize(text, dim=-1) @ aspect.T)[questions.view_text].transpose(1, 2)
+            token = _nearest_part(F.normalize(text, dim=-1) @ aspect.T, questions)
+            token = token[questions.view_text].transpose(1, 2)
             token = token.gather(1, chosen[..., None].expand(-1, -1, token.shape[2]))
             nearest = token.masked_fill(~beside[:, None], -torch.inf).topk(_NEAREST, dim=2).values
             # A text of one token has no second.
             nearest = torch.where(nearest.isfinite(), nearest, nearest[..., :1]).mean(dim=2)
             token = token.masked_fill(~beside[:, None], 0.0)
             whole = F.normalize(masked_mean(text[questions.view_text], beside), dim=-1) @ aspect.T
+            whole = _nearest_part(whole, questions)
             features = torch.stack([whole.gather(1, chosen), nearest], dim=-1)
         return Similarity(token * unseen[..., None], features)
 
@@ -324,6 +330,21 @@ class WeftAbsa(nn.Module):
         for layer in [*self.anchor][: None if many is None else max(0, many)]:
             hidden, _ = layer(hidden, mask, condition=positions)
         return hidden
+
+
+def _names(questions: Questions) -> Tensor | slice:
+    """The row of each aspect's name among those of its parts."""
+    part = questions.aspect_part
+    return slice(None) if part is None else F.pad(part[1:] != part[:-1], (1, 0), value=True)
+
+
+def _nearest_part(cosines: Tensor, questions: Questions) -> Tensor:
+    """Cosines ``(…, aspects)`` out of those of every part ``(…, rows)``: the largest of an aspect's."""
+    part = questions.aspect_part
+    if part is None:
+        return cosines
+    found = cosines.new_full((*cosines.shape[:-1], len(questions.aspect_known)), -torch.inf)
+    return found.scatter_reduce(-1, part.expand_as(cosines), cosines, "amax")
 
 
 def masked_mean(states: Tensor, mask: Tensor) -> Tensor:

@@ -26,6 +26,7 @@ from weft.train.batching import pad
 
 _HALVES = re.compile("[\ud800-\udfff]")
 _SEPARATORS = re.compile(r"[-_/]+")
+_GLOSS = re.compile("[,;]")
 UNLABELLED = -100
 """The label of a question without an answer, which cross-entropies leave out."""
 
@@ -62,6 +63,8 @@ class Questions(_Batch):
         context_view: ``(contexts,)`` the view of every question, in the order in which they were asked.
         context_slot: ``(contexts,)`` its slot.
         labels: ``(contexts,)`` gold classes, :data:`UNLABELLED` where nobody knows; or None.
+        aspect_part: ``(rows,)`` where an aspect may have several rows of ``aspect_ids``, its name first and then the
+            parts of its gloss: the aspect of each row, ascending. None where every aspect is one row.
     """
 
     input_ids: Tensor
@@ -76,6 +79,7 @@ class Questions(_Batch):
     context_view: Tensor
     context_slot: Tensor
     labels: Tensor | None = None
+    aspect_part: Tensor | None = None
 
     @property
     def context_text(self) -> Tensor:
@@ -128,6 +132,7 @@ class Representation:
         aspects: The aspects that the model is trained on.
         max_length: Tokens of a text, ``[CLS]`` and ``[SEP]`` included; the rest is cut.
         pad_id: The id that pads.
+        parts: Whether each part of an aspect's gloss is read by itself, and the aspect is known by its name.
     """
 
     def __init__(
@@ -137,6 +142,7 @@ class Representation:
         aspects: Sequence[str] = (),
         max_length: int = 128,
         pad_id: int = 0,
+        parts: bool = False,
     ) -> None:
         if max_length < 8:
             raise ConfigError(f"max_length is {max_length}; it must be at least 8")
@@ -148,6 +154,7 @@ class Representation:
         self.aspects = tuple(aspects)
         self.max_length = max_length
         self.pad_id = pad_id
+        self.parts = parts
         self._known = frozenset(map(aspect_words, aspects))
         self._number = {name: index for index, name in enumerate(self.polarities)}
         # The same sentence comes back every epoch, the same aspect in every batch. A text takes 6 KiB here:
@@ -211,7 +218,9 @@ class Representation:
         for row, positions in enumerate(target_tokens):
             target_mask[row, positions] = True
         slot_aspect, slot_mask = pad(slots, 0)
-        aspect_ids, aspect_mask = self._pad([self.cut(self.pieces(words)).ids for words in aspects])
+        parts = [self._parts(words) for words in aspects]
+        aspect_ids, aspect_mask = self.rows([part for of_one in parts for part in of_one])
+        several = torch.tensor([number for number, of_one in enumerate(parts) for _ in of_one])
         view, slot = zip(*places, strict=True)
         return Questions(
             input_ids,
@@ -222,11 +231,15 @@ class Representation:
             slot_mask,
             aspect_ids,
             aspect_mask,
-            torch.tensor([words in self._known for words in aspects]),
+            torch.tensor([of_one[0] in self._known for of_one in parts]),
             torch.tensor(view),
             torch.tensor(slot),
             self._labels(sentences),
+            several if len(several) > len(parts) else None,
         )
+
+    def _parts(self, words: str) -> list[str]:
+        return aspect_parts(words) if self.parts and words not in self._known else [words]
 
     def pairs(
         self,
@@ -321,3 +334,10 @@ def _one_piece(tokenizer: Tokenizer, word: str) -> None:
 def aspect_words(aspect: str) -> str:
     """The aspect as words: ``"transit-location"`` becomes ``"transit location"``."""
     return _SEPARATORS.sub(" ", aspect).strip().lower() or aspect.strip()
+
+
+def aspect_parts(words: str) -> list[str]:
+    """The name of an aspect and the parts of its gloss: ``"pace: speed, delays"`` has three."""
+    name, _, gloss = words.partition(":")
+    found = [part.strip() for part in (name, *_GLOSS.split(gloss))]
+    return [part for part in found if part] or [words]

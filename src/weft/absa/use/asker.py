@@ -60,6 +60,7 @@ class Asker:
             self.config.aspects,
             self.config.options.max_length,
             self.config.encoder.pad_token_id,
+            parts=self.config.kind == "weft-absa" and not self.config.options.open_aspects,
         )
         self.classes_ = self.config.polarities
         # What answers, and whether under autocast: see compute_in().
