@@ -26,7 +26,7 @@ import signal
 import sys
 import time
 import traceback
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from absa_jobs import ABSA, Job, changed, equal, holdout, longer, screening, sem
 from weft.platform.files import append_text
 from weft.train.identity import digests
 
+GLOSSES = Path(__file__).parents[1] / "examples/absa/sentihood-glosses.txt"
 PLANS = ("screen", "table", "all", "holdout", "semeval", "shipped", "longer", "equal")
 
 
@@ -108,10 +109,9 @@ def run(job: Job, start: Any, data: Path, out: Path, beside: dict[str, Any]) -> 
     )
     final: dict[str, Any] = report(trained.asker, held)
     if job.left_out:
-        final |= {
-            f"aspect_auc {held.aspects[number]}": auc
-            for number, auc in aspect_aucs(score(trained.asker, held)).items()
-        }
+        for what, asked in (("aspect_auc", held), ("aspect_auc by gloss", glossed(held))):
+            aucs = aspect_aucs(score(trained.asker, asked))
+            final |= {f"{what} {held.aspects[number]}": auc for number, auc in aucs.items()}
     if job.deletion:
         methods: tuple[Method, ...] = ("gradient", "attention", "random")
         if job.options.get("kind", "").startswith("qacg"):
@@ -124,6 +124,19 @@ def run(job: Job, start: Any, data: Path, out: Path, beside: dict[str, Any]) -> 
         save(out / "absa-small", shipped, int8=True)
         final["int8"] = report(load(out / "absa-small").to(device), held)
     return {"epochs": trained.history.evaluations, "final": final}
+
+
+def glossed(corpus: Any) -> Any:
+    """The same questions, each aspect with its gloss of ``examples/absa/sentihood-glosses.txt``."""
+    lines = GLOSSES.read_text(encoding="utf-8").splitlines()
+    named = {line.split(":")[0]: line for line in lines}
+    return replace(
+        corpus,
+        sentences=tuple(
+            replace(s, contexts=tuple(replace(c, aspect=named[c.aspect]) for c in s.contexts))
+            for s in corpus.sentences
+        ),
+    )
 
 
 def corpora(job: Job, data: Path, quick: bool) -> tuple[Any, Any]:

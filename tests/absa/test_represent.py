@@ -1,7 +1,7 @@
 import pytest
 
 from weft.absa.records import SENTIHOOD_POLARITIES, Context, Sentence
-from weft.absa.represent.batch import Representation, aspect_words
+from weft.absa.represent.batch import Representation, aspect_parts, aspect_words
 from weft.absa.represent.spelling import spelled
 from weft.errors import ConfigError, InputError
 
@@ -144,3 +144,23 @@ def test_bad_requests(representation, tokenizer):
         representation.questions([Sentence("quiet", (Context("price"),), ("great",), "row 2")])
     with pytest.raises(ConfigError, match="max_length is 4"):
         Representation(tokenizer, SENTIHOOD_POLARITIES, max_length=4)
+
+
+def test_a_gloss_is_read_part_by_part(tokenizer):
+    """Each part is a row of its own, the aspect is known by its name, and what has no gloss stays one row."""
+    assert aspect_parts("quiet: not noisy , calm;peace") == ["quiet", "not noisy", "calm", "peace"]
+    assert aspect_parts("quiet") == aspect_parts("quiet: ,") == ["quiet"]
+    assert aspect_parts(": ") == [": "]
+    reader = Representation(tokenizer, SENTIHOOD_POLARITIES, ("quiet", "price: rent"), parts=True)
+    asked = tuple(map(Context, ("quiet: noisy, calm", "price: rent", "quiet", "green")))
+    batch = reader.questions([Sentence("very quiet", asked)])
+    assert batch.aspect_part is not None
+    assert batch.aspect_part.tolist() == [0, 0, 0, 1, 2, 3]
+    assert batch.aspect_known.tolist() == [True, True, True, False]
+    assert batch.slot_aspect.tolist() == [[0, 1, 2, 3]]
+    assert reader.questions([Sentence("very quiet", asked[1:])]).aspect_part is None
+    whole = Representation(tokenizer, SENTIHOOD_POLARITIES, ("quiet",)).questions(
+        [Sentence("very quiet", asked)]
+    )
+    assert whole.aspect_part is None
+    assert len(whole.aspect_ids) == 4

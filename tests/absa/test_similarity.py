@@ -50,6 +50,35 @@ def test_the_features_by_hand(make, corpus):
         assert found[row].tolist() == pytest.approx([whole, sum(nearest) / len(nearest)], abs=1e-5)
 
 
+def test_of_a_gloss_the_likest_part_speaks(make):
+    """Each token by the part that is nearest to it, the whole text by the part nearest to its mean."""
+    asker = make()
+    sentence = Sentence("the rent is bad but the transit is good", ())
+    parts = ("nature", "rent", "transit")
+    alone = asker.represent([replace(sentence, contexts=tuple(map(Context, parts)))])
+    batch = asker.represent(
+        [replace(sentence, contexts=(Context("price"), Context("nature: rent, transit")))]
+    )
+    assert batch.aspect_part.tolist() == [0, 1, 1, 1]
+    found, each = (asker.module.similarity_features(one) for one in (batch, alone))
+    assert float(found[1, 0]) == pytest.approx(float(each[:, 0].max()), abs=1e-5)
+    states = asker.module.frozen_states(alone.input_ids, alone.attention_mask, 1)
+    words = asker.module.read_words(alone.aspect_ids, alone.aspect_mask)
+    cosines = F.normalize(states[0, 1:-1], dim=-1) @ F.normalize(words, dim=-1).T
+    nearest = cosines.amax(dim=1).topk(2).values.mean()
+    assert float(found[1, 1]) == pytest.approx(float(nearest), abs=1e-5)
+
+
+def test_a_gloss_leaves_what_is_known_as_it_was(make):
+    asker = make(aspects=("price", "safety"))
+    text = "the rent is bad"
+    plain, worded = asker.predict([text], ["price", "price: rent, dear"])[0]
+    assert np.allclose(plain, worded, atol=1e-6)
+    asker.module.similarity_head.weight.data += 3.0
+    before, after = asker.predict([text], ["nature", "nature: rent"])[0]
+    assert after[0] < before[0]
+
+
 def test_likeness_never_speaks_against_an_opinion():
     """Where the unbounded optimum is negative, the weight is 0 and the other as it is without that feature."""
     generator = torch.Generator().manual_seed(0)
