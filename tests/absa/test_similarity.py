@@ -67,6 +67,9 @@ def test_of_a_gloss_the_likest_part_speaks(make):
     cosines = F.normalize(states[0, 1:-1], dim=-1) @ F.normalize(words, dim=-1).T
     nearest = cosines.amax(dim=1).topk(2).values.mean()
     assert float(found[1, 1]) == pytest.approx(float(nearest), abs=1e-5)
+    for order in ("rent: transit, nature", "transit: nature, rent"):
+        turned = asker.represent([replace(sentence, contexts=(Context(order),))])
+        torch.testing.assert_close(asker.module.similarity_features(turned), found[1:])
 
 
 def test_a_gloss_leaves_what_is_known_as_it_was(make):

@@ -147,6 +147,8 @@ def test_a_tagger_stays_where_it_was_when_lower_layers_learn(make, recipe, tmp_p
     sentence = Sentence("the rent is very dear", (Context("rent"), Context("noise")))
     batch = _tagged(first, [Marked(sentence.text, ())])
     tags = first.module.tag(batch.input_ids, batch.attention_mask)
+    lowest = first.module.encoder(batch.input_ids, batch.attention_mask, layers=slice(0, 1)).last_hidden_state
+    assert torch.equal(first.module.terms(lowest, batch.attention_mask), tags)
     assert torch.equal(moved.module.tag(batch.input_ids, batch.attention_mask), tags)
     assert (moved.answer([sentence])[0] == first.answer([sentence])[0]).all()
     trained = {n for n, p in moved.module.named_parameters() if p.requires_grad}
