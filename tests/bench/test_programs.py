@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 
+from weft.absa.use.store import DEFAULT_MODEL, load
 from weft.bench import absa
 from weft.bench.table import Row
 
@@ -178,3 +179,14 @@ def test_a_rate_by_processor_time_says_so(monkeypatch: pytest.MonkeyPatch) -> No
     nobody: Any = SimpleNamespace(answer=None)
     row = absa._against_pairs(nobody, nobody, ("price",), 1.0, 1)
     assert "processor time" in row.variant
+
+
+def test_the_pair_beside_the_shipped_model_can_be_built() -> None:
+    """Of its options only how much is read at once is the pair's, too: it has no tagger and no frozen stack."""
+    ours = load(DEFAULT_MODEL)
+    pair = absa._pair_model(ours)
+    assert pair.config.kind == "pair"
+    assert pair.config.encoder == ours.config.encoder
+    assert pair.config.options.max_length == ours.config.options.max_length
+    (row,) = pair.predict(["cheap and quiet"], ["price"])
+    assert row.shape == (1, len(ours.classes_))

@@ -16,6 +16,7 @@ from pathlib import Path
 import torch
 from tokenizers import Tokenizer
 
+from weft.absa.config import ModelOptions
 from weft.absa.model.build import build_model
 from weft.absa.records import Context, Sentence
 from weft.absa.use.asker import Asker, Precision
@@ -59,7 +60,7 @@ def rows(quick: bool = False) -> Iterator[Row]:
 
 def _pair_model(asker: Asker) -> Asker:
     """A sentence-pair model of the same encoder; what its weights are does not change how long it takes."""
-    options = replace(asker.config.options, kind="pair")
+    options = ModelOptions(kind="pair", max_length=asker.config.options.max_length)
     return Asker(build_model(replace(asker.config, options=options)).eval(), asker.tokenizer)
 
 
