@@ -70,6 +70,8 @@ def test_bytes_of_seven_bits_pack_smaller_and_say_nearly_the_same(make, tmp_path
     assert np.abs(found - asker.predict([TEXT], QUESTIONS)).max() < 0.05
     with pytest.raises(ConfigError, match="bits is 9"):
         save(tmp_path / "9", asker, int8=True, bits=9)
+    with pytest.raises(ConfigError, match="bits is 7 for a model stored in floats"):
+        save(tmp_path / "9", asker, bits=7)
     assert not (tmp_path / "9").exists()
 
 

@@ -16,7 +16,7 @@ from weft.encoder.checkpoint.int8 import Bits, Int8Storage
 from weft.encoder.checkpoint.storage import load_model, save_model
 from weft.encoder.checkpoint.tensors import own_tensors
 from weft.encoder.checkpoint.tokenizer import load_tokenizer
-from weft.errors import CheckpointError
+from weft.errors import CheckpointError, ConfigError
 from weft.platform.models import find_model
 
 DEFAULT_MODEL = "absa-any"
@@ -34,8 +34,10 @@ def save(directory: str | Path, asker: Asker, *, int8: bool = False, bits: Bits 
 
     Raises:
         CheckpointError: It cannot be written.
-        ConfigError: No such number of bits.
+        ConfigError: No such number of bits, or bits without ``int8``.
     """
+    if bits != 8 and not int8:
+        raise ConfigError(f"bits is {bits} for a model stored in floats", hint="give int8=True, too")
     module: nn.Module = Int8Storage(own_tensors(asker.module), bits) if int8 else asker.module
     values = {"model": asker.config.to_dict(), "int8": int8}
     save_model(directory, module, values, asker.tokenizer, kind=_KIND)
