@@ -132,7 +132,11 @@ def restaurants(
     teacher: Any = () if arguments.teacher is None else [taught_by(arguments.teacher, [*own, *others])]
     share = arguments.distillation if teacher else 0.0
     learning = Learning(
-        Augmentation(mask=0.1), distillation=share, blank_texts=0, polarity=arguments.polarity
+        Augmentation(mask=0.1),
+        distillation=share,
+        blank_texts=0,
+        polarity=arguments.polarity,
+        head_rate=arguments.head_rate,
     )
     shared = {"options": options, "learning": learning, "teacher": teacher, "start": start}
     first = None
@@ -245,7 +249,12 @@ def sentihood(arguments: argparse.Namespace, start: Pretrained) -> dict[str, Any
         "run",
         arguments.epochs,
         options=options,
-        learning=Learning(blank_texts=0, class_balance=arguments.balance, polarity=arguments.polarity),
+        learning=Learning(
+            blank_texts=0,
+            class_balance=arguments.balance,
+            polarity=arguments.polarity,
+            head_rate=arguments.head_rate,
+        ),
         begin=None,
         start=start,
     )
@@ -315,6 +324,7 @@ def main() -> None:
     )
     parser.add_argument("--balance", type=float, default=0.0, help="of SentiHood: exponent of class weights")
     parser.add_argument("--polarity", type=float, default=0.0, help="weight of which opinion there is")
+    parser.add_argument("--head-rate", type=float, default=1.0, help="of the classifier, times the encoder's")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--train", default="{}", help="of TrainConfig, JSON")
     parser.add_argument("--quick", action="store_true", help="a few sentences: a smoke test")

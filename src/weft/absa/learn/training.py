@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from weft.absa.config import AbsaConfig, ModelOptions
 from weft.absa.evaluate.report import score, summary
@@ -48,6 +49,8 @@ class Learning:
             these tell whether the target is heeded, and few texts hold one.
         consistency: c ≥ 0: how much two passes through the model, each with its own dropout, must agree. Above 0
             training takes twice the time.
+        head_rate: Times the encoder's learning rate at which those parts learn that no pretrained weight is in: the
+            classifier, and ``weft-absa``'s vector of the question.
         distillation: Weight of the teacher's loss, in [0, 1]; the labels have the rest.
         distillation_temperature: Teacher's and student's logits are divided by it.
         blank_texts: Texts on which the embedding of ``[MASK]`` is fitted in the end, see
@@ -63,6 +66,7 @@ class Learning:
     polarity: float = 0.0
     contrast: float = 0.0
     consistency: float = 0.0
+    head_rate: float = 1.0
     distillation: float = 0.0
     distillation_temperature: float = 2.0
     blank_texts: int = 800
@@ -74,8 +78,11 @@ class Learning:
         for name in ("class_balance", "polarity", "contrast", "consistency"):
             if not getattr(self, name) >= 0:
                 raise ConfigError(f"Learning.{name} is {getattr(self, name)!r}; it must be at least 0")
-        if not self.distillation_temperature > 0:
-            raise ConfigError("Learning.distillation_temperature must be positive")
+        for name in ("head_rate", "distillation_temperature"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ConfigError(
+                    f"Learning.{name} is {getattr(self, name)!r}; it must be positive and finite"
+                )
         if self.blank_texts < 0:
             raise ConfigError(f"Learning.blank_texts is {self.blank_texts}; it must be at least 0")
 
@@ -206,6 +213,7 @@ def course(
     asker = Asker(build_model(model_config, start.encoder, start.pooler), start.tokenizer)
     if begin is not None:
         _take_over(asker, begin)
+    _quicken(asker.module, chosen.head_rate)
     augment = Augmenter(corpus.sentences, chosen.augmentation) if draw is None else draw
     counted_on = corpus
     if draw is not None and chosen.class_balance:
@@ -272,6 +280,15 @@ def course(
     judged = None if dev is None else evaluate
     lessons = Course(asker.module, batches, loss_step, config, judged, finish, tuple(corpus.problems.lines()))
     return asker, lessons
+
+
+def _quicken(module: nn.Module, rate: float) -> None:
+    """So many times the encoder's rate for classifier and question, beside what they have already; in place."""
+    if rate == 1:
+        return
+    scales: dict[str, float] = dict(getattr(module, "learning_rate_scales", {}))
+    fresh = [name for name, _ in module.named_parameters() if name.startswith(("head.", "context."))]
+    module.learning_rate_scales = scales | {name: rate * scales.get(name, 1.0) for name in fresh}  # pyright: ignore[reportAttributeAccessIssue, reportArgumentType] - read by the optimiser
 
 
 def _drawn(
