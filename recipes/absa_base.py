@@ -99,6 +99,12 @@ def depths(start: Pretrained, frozen: int | None) -> dict[str, int]:
     return {"frozen_layers": third if frozen is None else frozen, "similarity_layers": -1}
 
 
+def options_of(arguments: argparse.Namespace, start: Pretrained, **others: Any) -> ModelOptions:
+    """The model's options: those of the recipe, and ``--options`` over them."""
+    usual = {"aspect_dropout": 0.0, **depths(start, arguments.frozen), **others}
+    return ModelOptions(**usual | json.loads(arguments.options))
+
+
 def semeval(arguments: argparse.Namespace, start: Pretrained) -> dict[str, Any]:
     """Other restaurants, then SemEval's own."""
     found: Parts = parts(arguments.data)
@@ -128,7 +134,7 @@ def restaurants(
     longer: float = 1.0,
 ) -> Asker:
     """Both parts of a training, so many times as long; its checkpoints lie in the folder ``under`` of the output."""
-    options = ModelOptions(aspect_dropout=0.0, max_length=128, **depths(start, arguments.frozen))
+    options = options_of(arguments, start, max_length=128)
     teacher: Any = () if arguments.teacher is None else [taught_by(arguments.teacher, [*own, *others])]
     share = arguments.distillation if teacher else 0.0
     learning = Learning(
@@ -241,7 +247,7 @@ def sentihood(arguments: argparse.Namespace, start: Pretrained) -> dict[str, Any
     sentences = [view for sentence in corpus.sentences for view in views(sentence)]
     if arguments.quick:
         sentences, dev = sentences[:24], dev.subset(range(12))
-    options = ModelOptions(aspect_dropout=0.0, **depths(start, arguments.frozen))
+    options = options_of(arguments, start)
     asker = learn(
         sentences,
         corpus.polarities,
@@ -327,6 +333,7 @@ def main() -> None:
     parser.add_argument("--head-rate", type=float, default=1.0, help="of the classifier, times the encoder's")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--train", default="{}", help="of TrainConfig, JSON")
+    parser.add_argument("--options", default="{}", help="of ModelOptions, JSON")
     parser.add_argument("--quick", action="store_true", help="a few sentences: a smoke test")
     arguments = parser.parse_args()
     if arguments.folds and (arguments.corpus != "semeval" or arguments.teacher or arguments.folds < 2):

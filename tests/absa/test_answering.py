@@ -269,6 +269,16 @@ def test_a_model_without_layers_above_is_converted_whole(make):
     assert all(name.startswith(("context.", "head.", "similarity_head")) for name in linear)
 
 
+def test_a_model_that_pools_plainly_answers_in_every_arithmetic(make):
+    sentences = [Sentence(TEXT, (Context("price", "LOCATION1"), Context("safety", "LOCATION2")))]
+    asker = make(pooler_blocks=0, target_layers=1)
+    plain = np.concatenate(asker.answer(sentences))
+    assert np.ptp(plain, axis=0).max() > 0.01
+    for arithmetic in arithmetics():
+        moved = np.concatenate(asker.compute_in(arithmetic).answer(sentences))
+        assert 0 < np.abs(moved - plain).max() < 0.05
+
+
 def test_relative_positions_are_kept_in_every_arithmetic(make, shape, tokenizer):
     """The fused products know none: bf16 goes by autocast, eight bits are refused."""
     encoder = replace(shape, relative_buckets=32, initializer_range=0.2)

@@ -210,34 +210,6 @@ def test_smoothing_and_balance_change_the_loss(start, corpus):
     assert len({round(loss, 6) for loss in first}) == 3
 
 
-@pytest.mark.parametrize(
-    ("kind", "fresh"),
-    [
-        ("weft-absa", {"head.classifier.weight", "context.aspect.weight", "context.target.weight"}),
-        ("pair", {"head.classifier.weight"}),
-    ],
-)
-def test_a_head_learns_at_a_rate_of_its_own(start, corpus, kind, fresh):
-    """Adam's first step is the rate itself, whatever the gradient."""
-    config = settings(steps=1, epochs=None, warmup=0, weight_decay=0, learning_rate=1e-3)
-    slow, fast, same = (
-        dict(
-            train(
-                corpus, start, options(kind), config, learning=Learning(blank_texts=0, head_rate=rate)
-            ).asker.module.named_parameters()
-        )
-        for rate in (1.0, 4.0, 1.0)
-    )
-    assert all(torch.equal(slow[name], same[name]) for name in slow)
-    other = {name for name in slow if not torch.equal(slow[name], fast[name])}
-    assert fresh <= other
-    # The similarity is fitted when all else has been learnt.
-    assert all(name.startswith(("head.", "context.", "similarity_head.")) for name in other)
-    first, second = (weights["head.classifier.weight"].detach() for weights in (slow, fast))
-    # A step of 1e-3 there, of 4e-3 here, in the same direction.
-    assert (second - first).abs().max() == pytest.approx(3e-3, rel=1e-2)
-
-
 def test_contrast_changes_the_loss_of_texts_with_two_answers_alone(start, corpus):
     price = tuple(Context("price", target) for target in TARGETS)
     two = Sentence("location 1 is cheap but location 2 is dear", price, ("positive", "negative"))

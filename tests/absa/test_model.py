@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 from weft.absa.config import ModelOptions
 from weft.absa.model.context_gate import ContextGate
-from weft.absa.model.context_pooling import ContextBlock, TargetDistance
+from weft.absa.model.context_pooling import ContextBlock, PlainPooling, TargetDistance
 from weft.absa.records import Context, Sentence
 from weft.absa.use.store import load, save
 from weft.absa.use.windows import cut_windows, with_words
@@ -24,6 +24,14 @@ SHAPES = [
     {"pooler_blocks": 2, "target_distance": False},
     {"target_mark": False, "similarity_layers": -1, "frozen_layers": -1},
     {"frozen_layers": 1, "similarity_layers": 2},
+    {"pooler_blocks": 0},
+    {
+        "pooler_blocks": 0,
+        "open_aspects": True,
+        "similarity_layers": 2,
+        "aspect_dropout": 0.0,
+        "target_layers": 1,
+    },
 ]
 
 
@@ -54,6 +62,31 @@ def test_a_block_equals_a_loop(shape):
             y = layer.attention_norm(x + attention.output(torch.cat(parts)))
             expected = layer.output_norm(y + layer.output(F.gelu(layer.intermediate(y))))
             assert torch.allclose(found[view, slot], expected, atol=1e-5)
+
+
+def test_plain_pooling_equals_a_loop(shape):
+    pooling = PlainPooling(shape, 0.5).eval()
+    context, text = torch.randn(2, 3, 16), torch.randn(2, 5, 16)
+    mask = torch.tensor([[True] * 5, [True, True, True, False, False]])
+    factor = torch.rand(2, 1, 3, 5) + 0.5
+    found, maps = pooling(context, text, mask, factor, need_maps=True)
+    assert maps.weights.shape == (2, 1, 3, 3 + 5)
+    assert not maps.weights[..., :3].any()
+    for view in range(2):
+        seen = text[view][mask[view]]
+        for slot in range(3):
+            c = context[view, slot]
+            scores = pooling.key(seen) @ pooling.query(c) / 16**0.5
+            weights = torch.exp(scores) * factor[view, 0, slot][mask[view]]
+            weights = weights / weights.sum()
+            assert torch.allclose(maps.weights[view, 0, slot, 3:][mask[view]], weights, atol=1e-6)
+            state = pooling.dense(torch.cat([weights @ seen, c]))
+            assert torch.allclose(found[view, slot], F.gelu(state), atol=1e-5)
+    without, nothing = pooling(context, text, mask)
+    assert nothing is None
+    assert not torch.allclose(without, found, atol=1e-3)
+    pooling.train()
+    assert not torch.allclose(pooling(context, text, mask, factor)[0], found, atol=1e-3)
 
 
 def test_target_distance_by_hand():

@@ -34,7 +34,8 @@ class ModelOptions(Settings):
             text), ``"qacg-official"`` (as published: fixed context ids, every layer), ``"cg"``
             (context-gated softmax attention, the sibling of quasi-attention, as published).
         max_length: Tokens of a text that the model reads at once.
-        pooler_blocks: ``weft-absa``: decoder blocks of the pooling.
+        pooler_blocks: ``weft-absa``: decoder blocks of the pooling; 0 pools plainly, see
+            :class:`weft.absa.model.context_pooling.PlainPooling`.
         target_layers: ``weft-absa``: upper encoder layers that run once per (text, target), with the
             target marked at their input. 0 marks the target at the input of the pooling.
         target_mark: ``weft-absa``: whether the asked target is marked at all.
@@ -107,8 +108,7 @@ class ModelOptions(Settings):
             f"'published' for {with_article(self.kind)}",
         )
         self._require("max_length", self.max_length >= 8, "at least 8")
-        self._require("pooler_blocks", self.pooler_blocks >= 1, "at least 1")
-        for name in ("target_layers", "context_from", "term_layers"):
+        for name in ("pooler_blocks", "target_layers", "context_from", "term_layers"):
             self._require(name, getattr(self, name) >= 0, "at least 0")
         for name in ("frozen_layers", "similarity_layers"):
             self._require(name, getattr(self, name) >= -1, "at least -1")

@@ -32,6 +32,8 @@ from weft.train.run import History
 
 _COUNTED = 2000
 """Drawn sentences whose classes are counted for the weights of classes."""
+_FRESH = ("head.", "context.", "pooling.")
+"""What the names of parameters begin with that no pretrained weight is in."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Learning:
         consistency: c ≥ 0: how much two passes through the model, each with its own dropout, must agree. Above 0
             training takes twice the time.
         head_rate: Times the encoder's learning rate at which those parts learn that no pretrained weight is in: the
-            classifier, and ``weft-absa``'s vector of the question.
+            classifier, and ``weft-absa``'s vector of the question and its plain pooling.
         distillation: Weight of the teacher's loss, in [0, 1]; the labels have the rest.
         distillation_temperature: Teacher's and student's logits are divided by it.
         blank_texts: Texts on which the embedding of ``[MASK]`` is fitted in the end, see
@@ -287,7 +289,7 @@ def _quicken(module: nn.Module, rate: float) -> None:
     if rate == 1:
         return
     scales: dict[str, float] = dict(getattr(module, "learning_rate_scales", {}))
-    fresh = [name for name, _ in module.named_parameters() if name.startswith(("head.", "context."))]
+    fresh = [name for name, _ in module.named_parameters() if name.startswith(_FRESH)]
     module.learning_rate_scales = scales | {name: rate * scales.get(name, 1.0) for name in fresh}  # pyright: ignore[reportAttributeAccessIssue, reportArgumentType] - read by the optimiser
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from weft.attention.operation import Maps
+from weft.attention.operation import Maps, attend
 from weft.attention.terms import Decay, Terms
 from weft.encoder.config import EncoderConfig
+from weft.encoder.initialisation import initialise
 from weft.encoder.layer import EncoderLayer
 
 
@@ -67,6 +69,53 @@ class ContextBlock(nn.Module):
         # Keys and values of the contexts and of the text come from one product.
         memory = self.layer.attention.key_value(torch.cat([context, text], dim=1))
         return self.layer(context, mask=mask, memory=memory, condition=lambda *_: terms, need_maps=need_maps)
+
+
+class PlainPooling(nn.Module):
+    """The text's states, weighed by the question, beside the question; nothing of it is pretrained.
+
+    ::
+
+        A = softmax(W_q·c · (W_k·h)ᵀ · D^-½ + log F)         one head, D = hidden
+        z = GELU(W·dropout([A·h ; c]) + b)
+
+    What the encoder makes of the text reaches the classifier through one product. With a few thousand texts that
+    learns faster than a copied block; with hundreds of thousands the block has more to say.
+
+    Args:
+        config: The encoder's configuration.
+        dropout: Before W.
+    """
+
+    def __init__(self, config: EncoderConfig, dropout: float) -> None:
+        super().__init__()
+        size = config.hidden_size
+        self.query = nn.Linear(size, size)
+        self.key = nn.Linear(size, size)
+        self.dense = nn.Linear(2 * size, size)
+        self.dropout = nn.Dropout(dropout)
+        initialise(self, config.initializer_range)
+
+    def forward(
+        self,
+        context: Tensor,
+        text: Tensor,
+        text_mask: Tensor,
+        factor: Tensor | None = None,
+        need_maps: bool = False,
+    ) -> tuple[Tensor, Maps | None]:
+        """As :meth:`ContextBlock.forward`; ``factor`` is broadcastable to ``(views, 1, slots, seq)``."""
+        query, key = self.query(context)[:, None], self.key(text)[:, None]
+        terms = Terms()
+        if factor is not None:
+            shape = (len(context), 1, context.shape[1], text.shape[1])
+            terms = Terms(decay=Decay(factor.expand(shape), "weights"))
+        pooled, maps = attend(query, key, text[:, None], key_mask=text_mask, terms=terms, need_maps=need_maps)
+        if maps is not None and maps.weights is not None:
+            # A question does not see itself here.
+            maps = replace(maps, weights=F.pad(maps.weights, (context.shape[1], 0)))
+        state = self.dense(self.dropout(torch.cat([pooled[:, 0], context], dim=2)))
+        return F.gelu(state), maps
 
 
 class ContextVector(nn.Module):

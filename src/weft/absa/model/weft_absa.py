@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from weft.absa.config import AbsaConfig
-from weft.absa.model.context_pooling import ContextBlock, ContextVector, TargetDistance
+from weft.absa.model.context_pooling import ContextBlock, ContextVector, PlainPooling, TargetDistance
 from weft.absa.model.terms import TermTagger
 from weft.absa.represent.batch import Questions
 from weft.attention.operation import Maps
@@ -61,7 +61,7 @@ class WeftAbsa(nn.Module):
         h      = encoder(text)                            once per text
         h'     = h + m · [token belongs to the target]     once per (text, target), then target_layers layers
         c      = LayerNorm(W_a·ā + W_t·t̄)                  the question
-        z      = blocks(c over [c ; h'])
+        z      = blocks(c over [c ; h'])                   or, without blocks, plain pooling of h' by c
         logits = W·z + b
 
     An aspect may have a gloss, "pace: speed, delays". With ``open_aspects`` it is one with its name; else each part is
@@ -108,18 +108,21 @@ class WeftAbsa(nn.Module):
         # One that was another model's may come with more of its layers frozen.
         self.encoder.requires_grad_(True)
         shape = config.encoder
-        top = [cast(EncoderLayer, layer) for layer in self.encoder.layers[-options.pooler_blocks :]]
-        self.blocks = nn.ModuleList(ContextBlock(layer) for layer in top)
+        top = self.encoder.layers[len(self.encoder.layers) - options.pooler_blocks :]
+        self.blocks = nn.ModuleList(ContextBlock(cast(EncoderLayer, layer)) for layer in top)
+        plain = not options.pooler_blocks
+        self.pooling = PlainPooling(shape, options.classifier_dropout) if plain else None
+        heads = 1 if plain else shape.num_attention_heads
         self.context = ContextVector(shape)
         self.target_mark: nn.Parameter | None = None
         if options.target_mark:
             self.target_mark = nn.Parameter(torch.empty(shape.hidden_size))
             nn.init.normal_(self.target_mark, std=shape.initializer_range)
-        self.distance = TargetDistance(shape.num_attention_heads) if options.target_distance else None
+        self.distance = TargetDistance(heads) if options.target_distance else None
         self.head = ClassificationHead(shape, len(config.polarities))
         self.head.dropout.p = options.classifier_dropout
         if options.similarity_layers >= 0:
-            self.similarity_scale = nn.Parameter(torch.zeros(shape.num_attention_heads))
+            self.similarity_scale = nn.Parameter(torch.zeros(heads))
             self.similarity_head = nn.Linear(2, 1)
             nn.init.zeros_(self.similarity_head.weight)
             nn.init.zeros_(self.similarity_head.bias)
@@ -195,7 +198,7 @@ class WeftAbsa(nn.Module):
             log_factor = steer if log_factor is None else log_factor + steer
         factor = None if log_factor is None else log_factor.exp()
         maps: list[Maps] = []
-        for block in self.blocks:
+        for block in self.blocks if self.pooling is None else [self.pooling]:
             context, seen = block(context, text, text_mask, factor, need_maps)
             if seen is not None:
                 maps.append(seen)
