@@ -290,7 +290,9 @@ def _quicken(module: nn.Module, rate: float) -> None:
         return
     scales: dict[str, float] = dict(getattr(module, "learning_rate_scales", {}))
     fresh = [name for name, _ in module.named_parameters() if name.startswith(_FRESH)]
-    module.learning_rate_scales = scales | {name: rate * scales.get(name, 1.0) for name in fresh}  # pyright: ignore[reportAttributeAccessIssue, reportArgumentType] - read by the optimiser
+    faster = {name: rate * scales.get(name, 1.0) for name in fresh}
+    # It is the optimiser that reads them.
+    module.learning_rate_scales = scales | faster  # pyright: ignore[reportAttributeAccessIssue, reportArgumentType]
 
 
 def _drawn(
