@@ -130,6 +130,28 @@ def test_plain_values_go_in_and_out(tmp_path: Path):
         Car.from_dict({})
 
 
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"engine": {"power": "two"}}, "Car.engine.power is 'two'; it must be number"),
+        ({"engine": {"power": True}}, "Car.engine.power is 'True'; it must be number"),
+        ({"engine": {"fuel": "oil"}}, "Car.engine.fuel is 'oil'; it must be gas | none"),
+        ({"engine": {"gears": [1, "top"]}}, "Car.engine.gears is .* it must be .number, …."),
+        ({"engine": {"gears": 3}}, "Car.engine.gears is '3'; it must be"),
+        ({"owner": 3}, "Car.owner is '3'; it must be text | null"),
+        ({"old": 1}, "Car.old is '1'; it must be true | false"),
+        ({"old": None}, "Car.old is 'None'; it must be true | false"),
+    ],
+)
+def test_a_plain_value_of_another_type_is_named(values, message: str):
+    with pytest.raises(ConfigError, match=message.replace("|", r"\|")):
+        Car.from_dict({"out": "x", **values})
+    taken = Car.from_dict({"out": "x", "owner": None, "old": True, "engine": {"power": 2, "gears": [1, 2.5]}})
+    assert (taken.owner, taken.old, taken.engine.gears) == (None, True, (1, 2.5))
+    with pytest.raises(ConfigError, match=r"Seat\.width is '40\.5'; it must be integer"):
+        Seat.from_dict({"name": "left", "width": 40.5})
+
+
 def test_the_fields_are_listed_with_what_they_mean():
     assert list(listing(Car))[:4] == [
         ("out", "path", "Where it stands."),

@@ -201,7 +201,27 @@ def _build(kind: Any, values: Any, where: str) -> Any:
 def _value(hint: Any, value: Any, where: str) -> Any:
     if is_dataclass(hint):
         return value if is_dataclass(value) else _build(hint, value, where)
-    return _tuples(value)
+    found = _tuples(value)
+    if not _fits(hint, found):
+        raise ConfigError(f"{where} is {_short(value)!r}; it must be {type_name(hint)}")
+    return found
+
+
+def _fits(hint: Any, value: Any) -> bool:
+    """Whether a plain value is of a plain type; what is no plain type is left to the class."""
+    parts = get_args(hint)
+    if get_origin(hint) is Literal:
+        return any(value == part and type(value) is type(part) for part in parts)
+    if get_origin(hint) in (Union, UnionType):
+        return any(_fits(part, value) for part in parts)
+    if get_origin(hint) is tuple and isinstance(value, tuple):
+        many = parts[1:] == (...,)
+        kinds = (parts[0],) * len(value) if many else parts
+        return len(kinds) == len(value) and all(map(_fits, kinds, value))
+    if hint in (int, float):
+        return isinstance(value, (int, float) if hint is float else int) and not isinstance(value, bool)
+    plain = hint in (str, bool, NoneType)
+    return isinstance(value, hint) if plain else get_origin(hint) is not tuple
 
 
 def _tuples(value: Any) -> Any:
