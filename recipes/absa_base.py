@@ -1,18 +1,19 @@
-"""SemEval's own split and SentiHood with a base-size start, and students of it: one command for each row.
+r"""SemEval's own split and SentiHood with a base-size start, and students of it: one command for each row.
 
     R=recipes/absa_base.py
     python $R --data DATA --start MPNET --out OUT/semeval --corpus semeval
     python $R --data DATA --start MINILM --out OUT/student --corpus semeval --teacher OUT/semeval/model
     python $R --data DATA --start MPNET --out OUT/folds --corpus semeval --folds 3
     python $R --data DATA --start MINILM --out OUT/student-of-folds --corpus semeval --teacher OUT/folds
-    python $R --data DATA --start MPNET --out OUT/sentihood --corpus sentihood
+    python $R --data DATA --start MPNET --out OUT/sentihood --corpus sentihood --rate 5e-5 --head-rate 20 \
+        --options '{"pooler_blocks": 0}'
 
 SemEval is learnt in two parts: restaurants of other collections (``absa_restaurants.py``) with its own, then its
 train split alone, with its aspect terms. The threshold is where aspect F1 is highest on the 15 % for choices; the 15 %
 for testing are asked once. ``--folds 3`` trains three teachers, each without a third of all texts, and keeps what each
 says about that third: their student learns every text from a teacher that has not seen it. SentiHood: the asked place
-is written "target place", the other one "other place", each view of a text is read by itself, and the aspect pools it;
-its threshold is given. A run that was stopped goes on.
+is written "target place", the other one "other place", each view of a text is read by itself, and the aspect pools it,
+plainly (``pooler_blocks`` 0) and at a rate of its own; its threshold is given. A run that was stopped goes on.
 """
 
 from __future__ import annotations
