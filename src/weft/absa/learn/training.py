@@ -52,7 +52,7 @@ class Learning:
         consistency: c ≥ 0: how much two passes through the model, each with its own dropout, must agree. Above 0
             training takes twice the time.
         head_rate: Times the encoder's learning rate at which those parts learn that no pretrained weight is in: the
-            classifier, and ``weft-absa``'s vector of the question and its plain pooling.
+            classifier, the vector of the question, and ``weft-absa``'s plain pooling.
         distillation: Weight of the teacher's loss, in [0, 1]; the labels have the rest.
         distillation_temperature: Teacher's and student's logits are divided by it.
         blank_texts: Texts on which the embedding of ``[MASK]`` is fitted in the end, see

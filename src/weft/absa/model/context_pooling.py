@@ -79,8 +79,8 @@ class PlainPooling(nn.Module):
         A = softmax(W_q·c · (W_k·h)ᵀ · D^-½ + log F)         one head, D = hidden
         z = GELU(W·dropout([A·h ; c]) + b)
 
-    What the encoder makes of the text reaches the classifier through one product. With a few thousand texts that
-    learns faster than a copied block; with hundreds of thousands the block has more to say.
+    What the encoder makes of the text reaches the classifier through one product. Measured on a few thousand texts
+    alone (``docs/results.md``, "With a base-size start").
 
     Args:
         config: The encoder's configuration.
