@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.absa.evaluate.metrics import Scored, macro_f1, sentiment_accuracy, strict_accuracy
-from weft.absa.evaluate.report import calibration_error, report
+from weft.absa.evaluate.report import calibration_error, report, score
 from weft.absa.evaluate.threshold import calibrate, choose_threshold, cross_decided, curve
+from weft.absa.records import Corpus
 from weft.absa.use.decide import decide
 from weft.absa.use.store import load, recalibrate, save
 from weft.cli.main import main
-from weft.errors import ConfigError, OutputError
+from weft.errors import ConfigError, InputError, OutputError
 
 COARSE = tuple(round(0.1 * step, 1) for step in range(1, 10))
 
@@ -87,6 +88,22 @@ def test_wrong_wishes_are_refused():
         choose_threshold(drawn(0), "beauty")
     with pytest.raises(ConfigError, match="give is -1"):
         choose_threshold(drawn(0), "macro-f1", give=-1)
+
+
+def test_classes_in_another_order_are_not_judged(make, corpus):
+    asker = make()
+    turned = corpus.labelled_as(("none", *reversed(corpus.polarities[1:])))
+    for judge in (score, report, calibrate):
+        with pytest.raises(InputError, match=r"classes are \('none', .* as the model's") as caught:
+            judge(asker, turned)
+        assert "labelled_as" in (caught.value.hint or "")
+    same = score(asker, turned.labelled_as(asker.classes_))
+    assert np.array_equal(same.gold, score(asker, corpus).gold)
+    # A corpus that lacks the model's last class is numbered alike all the same.
+    fewer = corpus.labelled_as(corpus.polarities[:-1])
+    assert score(asker, fewer).gold.max() < len(corpus.polarities) - 1
+    with pytest.raises(InputError, match=r"not .* as the model's"):
+        score(asker, Corpus(corpus.sentences, (*corpus.polarities, "mixed")))
 
 
 def test_temperature_first_then_the_threshold(make, corpus):

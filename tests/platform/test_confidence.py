@@ -20,9 +20,11 @@ from weft.platform.confidence import (
 
 
 def nll(logits, labels, temperature):
+    """Of the labels, and of two more that are drawn from all items and all classes alike."""
     z = np.asarray(logits) / temperature
     z = z - z.max(axis=1, keepdims=True)
-    return float((np.log(np.exp(z).sum(axis=1)) - z[np.arange(len(z)), labels]).mean())
+    each = np.log(np.exp(z).sum(axis=1))[:, None] - z
+    return float(each[np.arange(len(z)), labels].sum() + 2 * each.mean())
 
 
 @pytest.mark.parametrize("true", [0.5, 1.0, 2.5])
@@ -34,9 +36,9 @@ def test_temperature_is_the_minimum_and_recovers_the_truth(true):
     fitted = fit_temperature(logits * true, labels)
     assert fitted.value == pytest.approx(true, rel=0.06)
     grid = np.exp(np.linspace(np.log(0.1), np.log(10), 400))
-    assert (
-        nll(logits * true, labels, fitted.value) <= min(nll(logits * true, labels, t) for t in grid) + 1e-12
-    )
+    assert nll(logits * true, labels, fitted.value) <= min(nll(logits * true, labels, t) for t in grid) + 1e-9
+    few = fit_temperature(logits[:9], labels[:9]).value
+    assert nll(logits[:9], labels[:9], few) <= min(nll(logits[:9], labels[:9], t) for t in grid) + 1e-9
 
 
 def test_temperature_lowers_the_calibration_error_and_keeps_the_order():
@@ -60,8 +62,17 @@ def test_one_logit_equals_two_classes():
     assert Temperature(1.7)(logits) == pytest.approx(Temperature(1.7)(two)[:, 1])
 
 
-def test_temperature_stays_in_bounds_where_the_best_is_none():
-    assert fit_temperature([[9.0, 0.0], [0.0, 9.0]], [0, 1]).value == pytest.approx(0.02)
+@pytest.mark.parametrize("right", [1, 2, 24, 500])
+def test_all_right_of_a_few_is_as_sure_as_the_rule_of_succession(right):
+    logits, labels = np.tile([[9.0, 0.0], [0.0, 9.0]], (right, 1)), np.tile([0, 1], right)
+    fitted = fit_temperature(logits, labels)
+    n = 2 * right
+    assert fitted(logits).max(axis=1) == pytest.approx((n + 1) / (n + 2))
+    # What was fitted is not fitted again: a second look at the same answers leaves them as they are.
+    assert fit_temperature(logits / fitted.value, labels).value == pytest.approx(1)
+
+
+def test_temperature_ends_at_its_bound_where_wrong_answers_are_the_surer_ones():
     assert fit_temperature([[9.0, 0.0], [0.0, 9.0]], [1, 0]).value == pytest.approx(50)
 
 

@@ -22,6 +22,8 @@ from weft.errors import CheckpointError, ConfigError, InputError, NonFiniteError
 
 Floats = NDArray[np.float64]
 _COLDEST, _HOTTEST = 0.02, 50.0
+BESIDE = 2.0
+"""So many answers that may be of any class are seen beside the items: the rule of succession."""
 _FLAT = 1e-6
 """A feature that varies less is not stretched to unit deviation."""
 _STEPS, _HALVINGS = 100, 40
@@ -146,13 +148,15 @@ class Logistic(Calibration):
 
 
 def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> Temperature:
-    """The temperature with the lowest negative log-likelihood.
+    """The temperature with the lowest negative log-likelihood, two answers of any class seen beside the items.
 
-        NLL(β) = Σ_i logsumexp(β z_i) − β z_{i, y_i}        β = 1/T
-        dNLL/dβ = Σ_i Σ_k softmax(β z_i)_k · (z_{i,k} − z_{i, y_i})
+        NLL(β) = Σ_i logsumexp(β z_i) − β · (z_{i, y_i} + b·z̄_i) / (1 + b)        β = 1/T,  z̄_i = mean_k z_{i,k}
+        dNLL/dβ = Σ_i Σ_k softmax(β z_i)_k · (z_{i,k} − z_{i, y_i})  −  b/(1 + b) · (z̄_i − z_{i, y_i})       b = 2/items
 
     The NLL is convex in β, so its derivative rises and bisection finds its zero: no step size, no start.
-    Where every label has the highest logit (the best T is 0), or none has (it is ∞), T ends at 0.02 or 50.
+    The two answers, spread evenly over the items and their classes, are the rule of succession: of n equally sure ones
+    that are all right a yes or no is right with (n + 1) / (n + 2), not with 1. Among thousands they are not felt.
+    Where labels have lower logits than the mean, T ends at 50.
     Labels of one class say nothing of the others: then T is 1.
 
     Args:
@@ -182,9 +186,10 @@ def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> Temperature:
         return Temperature(1.0)
     # Differences to the right class first: they do not cancel where its probability rounds to 1.
     gaps = z - z[np.arange(len(z)), y][:, None]
+    beside = BESIDE / (len(z) + BESIDE) * float(gaps.mean(axis=1).sum())
 
     def slope(beta: float) -> float:
-        return float((_softmax(beta * z) * gaps).sum())
+        return float((_softmax(beta * z) * gaps).sum()) - beside
 
     low, high = np.log(1 / _HOTTEST), np.log(1 / _COLDEST)
     # 60 halvings of log β leave less than rounding.

@@ -13,14 +13,33 @@ from weft.absa.evaluate.temperature import fit_ratio
 from weft.absa.records import SEMEVAL_POLARITIES, Context, Corpus, Sentence
 from weft.absa.use.asker import Asker
 from weft.absa.use.sureness import reheated
+from weft.errors import InputError
 from weft.objective.metrics import expected_calibration_error
 
 Floats = NDArray[np.float64]
 _OPINIONS = SEMEVAL_POLARITIES.index("negative")
 
 
+def check_classes(asker: Asker, corpus: Corpus) -> None:
+    """Raise where a class of the corpus has another number than the model's of this name.
+
+    Raises:
+        InputError: Their order differs, or the model lacks one: right answers would be judged wrong.
+    """
+    if asker.classes_[: len(corpus.polarities)] != corpus.polarities:
+        raise InputError(
+            f"the corpus's classes are {corpus.polarities}, not {asker.classes_} as the model's",
+            hint="corpus.labelled_as(model.classes_) numbers them alike",
+        )
+
+
 def score(asker: Asker, corpus: Corpus) -> Scored:
-    """Ask every question of the corpus; groups are (sentence, target)."""
+    """Ask every question of the corpus; groups are (sentence, target).
+
+    Raises:
+        InputError: Its classes are not numbered as the model's.
+    """
+    check_classes(asker, corpus)
     return scored(corpus, np.concatenate(asker.answer(corpus.sentences)), asker.config.threshold)
 
 
@@ -144,7 +163,12 @@ def cross_calibrated(result: Scored, factor: Floats | None = None, folds: int = 
 
 
 def report(asker: Asker, corpus: Corpus) -> dict[str, float]:
-    """Everything that a results table needs, by name."""
+    """Everything that a results table needs, by name.
+
+    Raises:
+        InputError: The corpus's classes are not numbered as the model's.
+    """
+    check_classes(asker, corpus)
     heard = asker.hear(corpus.sentences)
     result = scored(corpus, np.concatenate([each.rows for each in heard]), asker.config.threshold)
     factor = np.concatenate([each.factor for each in heard])

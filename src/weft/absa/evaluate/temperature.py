@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.absa.use.sureness import reheated
-from weft.platform.confidence import fit_temperature
+from weft.platform.confidence import BESIDE, fit_temperature
 
 Floats = NDArray[np.float64]
 _COLDEST, _HOTTEST = 0.02, 50.0
@@ -21,10 +21,11 @@ def logits_of(probabilities: Floats) -> Floats:
 def fit_ratio(probabilities: Floats, factor: Floats, gold: NDArray[np.int64]) -> float:
     """The likeliest temperature in the one that the probabilities have.
 
-        min over r of  − Σ_i log P_r(gold_i)        P_r: :func:`weft.absa.use.sureness.reheated`
+        min over r of  − Σ_i (log P_r(gold_i) + b·mean_c log P_r(c))        b = 2 / rows
 
-    Where no text's length counts it is :func:`weft.platform.confidence.fit_temperature`. Of long texts the windows that
-    speak now are fitted.
+    P_r is that of :func:`weft.absa.use.sureness.reheated`. Where no text's length counts it is
+    :func:`weft.platform.confidence.fit_temperature`, which says why two answers of any class are seen beside the rows.
+    Of long texts the windows that speak now are fitted.
 
     Args:
         probabilities: ``(rows, classes)``.
@@ -35,8 +36,8 @@ def fit_ratio(probabilities: Floats, factor: Floats, gold: NDArray[np.int64]) ->
         return fit_temperature(logits_of(probabilities), gold).value
 
     def loss(ratio: float) -> float:
-        of_gold = reheated(probabilities, factor, ratio)[np.arange(len(gold)), gold]
-        return float(-logits_of(of_gold).sum())
+        logs = logits_of(reheated(probabilities, factor, ratio))
+        return -float(logs[np.arange(len(gold)), gold].sum() + BESIDE * logs.mean())
 
     # The loss need not be convex: a grid, and finer ones around its best.
     low, high = np.log(_COLDEST), np.log(_HOTTEST)

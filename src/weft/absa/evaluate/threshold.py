@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.absa.evaluate.metrics import Scored, macro_f1, strict_accuracy
-from weft.absa.evaluate.report import calibration_error, scored
+from weft.absa.evaluate.report import calibration_error, check_classes, scored
 from weft.absa.evaluate.temperature import fit_ratio
 from weft.absa.records import Corpus
 from weft.absa.use.asker import Asker
@@ -132,7 +132,11 @@ def calibrate(
         give: See :func:`choose_threshold`.
         temperature: Taken instead of being fitted, where given.
         threshold: Taken instead of being chosen, where given.
+
+    Raises:
+        InputError: The corpus's classes are not numbered as the model's.
     """
+    check_classes(asker, corpus)
     heard = asker.hear(corpus.sentences)
     before = scored(corpus, np.concatenate([each.rows for each in heard]), asker.config.threshold)
     stored = asker.config.temperature
