@@ -506,7 +506,7 @@ def test_eval_counts_opinions_by_a_column_and_of_mabsa(absa, tmp_path):
     partly.write_text(json.dumps(known | {"kind": None}) + "\n", encoding="utf-8")
     code, _, err = absa("eval", partly, "--by", "kind")
     assert code == 3
-    assert "column 'kind' says nothing of" in err
+    assert "column 'kind' is empty" in err
     lines = ["cheap and safe####[['NULL', 'price', 'positive']]", "quiet####[]", "broken"]
     (tmp_path / "hotel-dev.txt").write_text("\n".join(lines), encoding="utf-8")
     code, out, err = absa("eval", tmp_path / "hotel-dev.txt", "--input-format", "mabsa", "--json")

@@ -235,7 +235,7 @@ def test_a_long_text_speaks_through_its_most_telling_window(make):
     filler, word = "the " * 60, "LOCATION1 is not safe"
     long = filler + word + " . " + filler
     context = Context("safety", "LOCATION1")
-    windows = asker._windows(Sentence(long, (context,)))
+    windows = [window for _, window in asker._placed(Sentence(long, (context,)))]
     assert len(windows) > 3
     assert {window.text in long for window in windows} == {True}
     mentioning = [window for window in windows if "LOCATION1" in window.text]
@@ -265,7 +265,7 @@ def test_windows_keep_sentences_whole(make):
     said = ["LOCATION1 is cheap and quiet .", *["the rent is bad in it ."] * 7, "LOCATION2 is not safe ."] * 3
     long = " ".join(said)
     windows = [
-        window.text.strip() for window in asker._windows(Sentence(long, (Context("safety", "LOCATION1"),)))
+        window.text.strip() for _, window in asker._placed(Sentence(long, (Context("safety", "LOCATION1"),)))
     ]
     assert len(windows) > 3
     assert all(window.endswith(".") and window.startswith(("LOCATION", "the rent")) for window in windows)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from weft.absa.represent.targets import target_positions
+from weft.absa.represent.targets import mentioning, target_positions
 
 
 @pytest.mark.parametrize(
@@ -104,3 +104,17 @@ def test_a_target_is_found_in_the_other_number(pair):
 )
 def test_what_only_looks_like_another_number_is_not_found(text, target):
     assert mentioned(text, target) == ""
+
+
+def test_the_whole_text_says_what_a_mention_of_a_name_is():
+    windows = ["They told us.", "Made in the US."]
+    text, begins = " ".join(windows), [0, 14]
+    assert mentioning(text, "US", begins, windows) == [False, True]
+    assert mentioning("They told us.", "US", [0], ["They told us."]) == [True]
+    # Words in small letters are the same at a sentence's begin.
+    assert (
+        mentioning("Camera is bad. A camera.", "camera", [0, 15], ["Camera is bad.", "A camera."])
+        == [True] * 2
+    )
+    assert mentioning(text, None, begins, windows) == [True, True]
+    assert mentioning(text, "Rome", begins, windows) == [False, False]

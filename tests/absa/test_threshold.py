@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.absa.evaluate.metrics import Scored, macro_f1, sentiment_accuracy, strict_accuracy
+from weft.absa.evaluate.opinions import opinions_by
 from weft.absa.evaluate.report import calibration_error, report, score
 from weft.absa.evaluate.threshold import calibrate, choose_threshold, cross_decided, curve
 from weft.absa.records import Corpus
@@ -202,3 +203,17 @@ def test_the_commands(trained, labelled_csv, tmp_path, capfd):
         assert code == 2
         assert what in err
         assert err.count("\n") == 1
+
+
+def test_what_the_api_is_given_is_checked(make, corpus):
+    asker = make()
+    with pytest.raises(ConfigError, match=r"temperature is -1"):
+        calibrate(asker, corpus, temperature=-1.0, threshold=0.5)
+    with pytest.raises(ConfigError, match=r"threshold is 2"):
+        calibrate(asker, corpus, threshold=2.0)
+    for values in (["a"], "ab"):
+        with pytest.raises(InputError, match="value"):
+            opinions_by(asker, corpus, values)
+    odd = Corpus((replace(corpus.sentences[0], polarities=("good", "none")),), corpus.polarities)
+    with pytest.raises(InputError, match="polarity 'good' is not one of the corpus's"):
+        score(asker, odd)

@@ -39,9 +39,9 @@ class Context:
     target: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.aspect, str) or not self.aspect.strip():
+        if not isinstance(self.aspect, str) or is_blank(self.aspect):
             raise InputError(f"the aspect is {self.aspect!r}; it must be at least one word")
-        if self.target is not None and (not isinstance(self.target, str) or not self.target.strip()):
+        if self.target is not None and (not isinstance(self.target, str) or is_blank(self.target)):
             raise InputError(f"the target is {self.target!r}; it must be words of the text, or None")
         for name, words in (("aspect", self.aspect), ("target", self.target)):
             if words is not None and not is_utf8(words):
@@ -159,8 +159,19 @@ class Corpus:
         return tuple(sorted({context.aspect for sentence in self.sentences for context in sentence.contexts}))
 
     def gold(self) -> list[int]:
-        """The gold class of every context, sentence after sentence."""
+        """The gold class of every context, sentence after sentence.
+
+        Raises:
+            InputError: A polarity that is none of the classes.
+        """
         number = {name: index for index, name in enumerate(self.polarities)}
+        for sentence in self.sentences:
+            for polarity in sentence.polarities:
+                if polarity not in number:
+                    raise InputError(
+                        f"polarity {polarity!r} is not one of the corpus's: {', '.join(self.polarities)}",
+                        where=sentence.where or None,
+                    )
         return [number[polarity] for sentence in self.sentences for polarity in sentence.polarities]
 
     def only(self, aspects: Iterable[str]) -> Corpus:

@@ -13,6 +13,7 @@ from weft.absa.model.terms import TAGS
 from weft.absa.use.decide import decide
 from weft.absa.use.store import load
 from weft.absa.use.windows import sentence_begins
+from weft.cli.main import main
 from weft.errors import InputError
 from weft.platform.models import find_model
 
@@ -237,3 +238,47 @@ def test_a_domain_that_is_none_is_told(tmp_path, text, what):
     path.write_text(text)
     with pytest.raises(InputError, match=what):
         read_domain(path)
+
+
+@pytest.mark.parametrize(
+    ("term", "category"),
+    [
+        ("battery life", "battery"),
+        ("the life of the battery", "battery"),
+        ("delivery time", "delivery"),
+        ("waiting times", "waiting time"),
+        ("time", "waiting time"),
+        ("rooms at the bank", None),
+        ("room of the staff", "service"),
+        ("Tower of London", None),
+        ("of", None),
+        ("comfort of the seats", "comfort of use"),
+    ],
+)
+def test_phrases_and_words_decide_and_little_words_do_not(tagging, term, category):
+    """What no word decides is left to the vectors, which are told apart by nothing here."""
+    categories = [
+        Category("battery", ("battery life",)),
+        Category("waiting time", ("wait",)),
+        Category("delivery"),
+        Category("comfort of use", ("park of cars", "bank of the river")),
+        Category("service", ("staff",)),
+    ]
+    number = Grouping(tagging, categories)._by_words(term)
+    assert (None if number is None else categories[number].name) == category
+
+
+def test_one_text_in_place_of_a_list_is_refused(tagging):
+    with pytest.raises(InputError, match="one text in place of a list"):
+        Finder(tagging).find("the rent is cheap")
+
+
+def test_own_categories_are_not_written_over(tmp_path, capsys):
+    domain = tmp_path / "domain.csv"
+    domain.write_text("price: rent\n", encoding="utf-8")
+    table = tmp_path / "texts.csv"
+    table.write_text("text\nthe rent is dear\n", encoding="utf-8")
+    for option in ("-o", "--html"):
+        assert main(["absa", "find", str(table), "--domain", str(domain), option, str(domain)]) == 2
+        assert "the output is the input" in capsys.readouterr().err
+    assert domain.read_text(encoding="utf-8") == "price: rent\n"

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from weft.absa.evaluate.metrics import aspect_auc, sentiment_accuracy
 from weft.absa.evaluate.report import calibration_error, scored
-from weft.absa.read.table import read_rows
 from weft.absa.records import NONE, Corpus
 from weft.absa.use.asker import Asker
 from weft.absa.use.decide import decide
-from weft.errors import InputError
+from weft.errors import InputError, counted
 
 Floats = NDArray[np.float64]
 
@@ -79,7 +78,12 @@ def opinions_by(asker: Asker, corpus: Corpus, values: Sequence[str]) -> dict[str
         asker: Its threshold decides.
         corpus: The questions and gold answers, asked in one pass.
         values: One for each text.
+
+    Raises:
+        InputError: More or fewer values than texts.
     """
+    if isinstance(values, str) or len(values) != len(corpus.sentences):
+        raise InputError(f"{counted(len(values), 'value')} for {counted(len(corpus.sentences), 'text')}")
     answers = asker.answer(corpus.sentences)
     parts: dict[str, list[int]] = {}
     for number, value in enumerate(values):
@@ -92,28 +96,6 @@ def opinions_by(asker: Asker, corpus: Corpus, values: Sequence[str]) -> dict[str
         )
         for value, numbers in parts.items()
     }
-
-
-def column_values(corpus: Corpus, path: str, text: str, column: str) -> list[str]:
-    """What a column of the table says of each text of the corpus that was read from it.
-
-    Args:
-        corpus: Read from ``path``.
-        path: The table.
-        text: Its column of texts.
-        column: Whose values are asked for; of a text in several rows the first one counts.
-
-    Raises:
-        InputError: There is no such column, or a text has no value in it.
-    """
-    value_of: dict[str, str] = {}
-    for row in read_rows(path, [text, column]):
-        if row.problem is None and row.cells[column] is not None:
-            value_of.setdefault(str(row.cells[text]).strip(), str(row.cells[column]))
-    for sentence in corpus.sentences:
-        if sentence.text not in value_of:
-            raise InputError(f"column {column!r} says nothing of {sentence.text[:60]!r}", where=path)
-    return [value_of[sentence.text] for sentence in corpus.sentences]
 
 
 def _macro_f1(gold: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.absa.checks import check_temperature, check_threshold
 from weft.absa.evaluate.metrics import Scored, macro_f1, strict_accuracy
 from weft.absa.evaluate.report import calibration_error, check_classes, scored
 from weft.absa.evaluate.temperature import fit_ratio
@@ -135,8 +136,13 @@ def calibrate(
 
     Raises:
         InputError: The corpus's classes are not numbered as the model's.
+        ConfigError: A temperature that is not positive, a threshold outside [0, 1].
     """
     check_classes(asker, corpus)
+    if temperature is not None:
+        check_temperature("temperature", temperature)
+    if threshold is not None:
+        check_threshold("threshold", threshold)
     heard = asker.hear(corpus.sentences)
     before = scored(corpus, np.concatenate([each.rows for each in heard]), asker.config.threshold)
     stored = asker.config.temperature

@@ -19,6 +19,31 @@ from weft.platform.reading import lines
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 
 _WORDS = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
+_LITTLE = frozenset(
+    (
+        *(
+            "a",
+            "an",
+            "the",
+            "of",
+            "for",
+            "and",
+            "or",
+            "in",
+            "on",
+            "at",
+            "to",
+            "with",
+            "by",
+            "from",
+            "as",
+            "is",
+            "are",
+        ),
+        *("my", "our", "your", "his", "her", "its", "their", "this", "that", "these", "those", "no", "not"),
+    )
+)
+"""Words that say nothing of a category: "Tower of London" is no "ease of use"."""
 _LEAST = 0.5
 """Cosine from which on words that share nothing with a category may belong to it."""
 
@@ -78,7 +103,11 @@ def _parsed(found: Iterable[str], path: Path | None = None) -> list[Category]:
 
 
 class Grouping:
-    """Puts terms into categories: by a word that both have, else by what the frozen layers make of them.
+    """Puts terms into categories: by words that both have, else by what the frozen layers make of them.
+
+    A term that holds a whole name or phrase of a category belongs to it, where it holds several to that of the most
+    words, then to the last: "battery life" is of the battery, "night life" is not. Of a category's name one word is
+    enough where no phrase is whole: "quality of the food" has "food".
 
     Args:
         asker: The model whose frozen layers read terms and categories.
@@ -88,12 +117,10 @@ class Grouping:
     def __init__(self, asker: Asker, categories: Sequence[Category]) -> None:
         self.categories = list(categories)
         self._asker = asker
-        self._stems = [
-            frozenset(_stem(word) for words in (category.name, *category.words) for word in _split(words))
-            for category in self.categories
-        ]
         phrases = [(number, text) for number, c in enumerate(self.categories) for text in (c.name, *c.words)]
         self._owner = np.array([number for number, _ in phrases])
+        self._stems = [(number, stems) for number, text in phrases if (stems := frozenset(_stems(text)))]
+        self._named = [frozenset(_stems(category.name)) for category in self.categories]
         self._vectors = self._read([text for _, text in phrases])
         self._known: dict[str, str | None] = {}
 
@@ -117,12 +144,21 @@ class Grouping:
         return {term: self._known[term] for term in asked}
 
     def _by_words(self, term: str) -> int | None:
-        """The category that has the last of the term's words that any has."""
-        for word in reversed(_split(term)):
-            for number, stems in enumerate(self._stems):
-                if _stem(word) in stems:
-                    return number
-        return None
+        """The category of the longest phrase that the term holds, else that has the last of its words in its name."""
+        place = {stem: at for at, stem in enumerate(_stems(term))}
+        held = [
+            (len(stems), max(place[stem] for stem in stems), -number)
+            for number, stems in self._stems
+            if stems <= place.keys()
+        ]
+        if held:
+            return -max(held)[2]
+        named = [
+            (place[stem], -number)
+            for number, stems in enumerate(self._named)
+            for stem in stems & place.keys()
+        ]
+        return -max(named)[1] if named else None
 
     def _read(self, texts: Sequence[str]) -> NDArray[np.float32]:
         module = self._asker.module
@@ -132,8 +168,9 @@ class Grouping:
         return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
 
 
-def _split(words: str) -> list[str]:
-    return _WORDS.findall(words.lower())
+def _stems(words: str) -> list[str]:
+    """The words that say something, each without the ending of a plural."""
+    return [_stem(word) for word in _WORDS.findall(words.lower()) if word not in _LITTLE]
 
 
 def _stem(word: str) -> str:

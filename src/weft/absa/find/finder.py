@@ -16,7 +16,7 @@ from weft.absa.records import NONE, Context, Sentence
 from weft.absa.use.asker import Asker
 from weft.absa.use.decide import decide
 from weft.absa.use.windows import sentence_begins
-from weft.errors import ConfigError
+from weft.errors import ConfigError, InputError
 
 GENERAL = "general"
 """The aspect that a term, and a text without any, is asked about."""
@@ -108,7 +108,13 @@ class Finder:
         self._asked = list(categories) if ask else []
 
     def find(self, texts: Sequence[str]) -> list[list[Finding]]:
-        """What each text judges, in the order of the text; what is not named comes last."""
+        """What each text judges, in the order of the text; what is not named comes last.
+
+        Raises:
+            InputError: One text in place of a list of them.
+        """
+        if isinstance(texts, str):
+            raise InputError("one text in place of a list of texts", hint="find([text])")
         tagged = self.asker.tags(texts)
         spans = [self._spans(text, rows) for text, rows in zip(texts, tagged, strict=True)]
         terms = [[span for span in found if span.kind == "term"] for found in spans]

@@ -178,11 +178,6 @@ class Setup:
             targets=fixed_targets(corpus) if fixed else (),
         )
 
-        if begin is not None:
-            # What belongs to the layers that were taken over: the tagger's own threshold, how sure long texts are.
-            kept = {"length_power": begin.config.length_power, "outside": begin.config.outside}
-            asker.config = replace(asker.config, **kept)
-
         def finish(history: History) -> dict[str, float]:
             lessons.finish(history)
             threshold = None if self.decide else 0.5

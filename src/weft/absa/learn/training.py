@@ -338,6 +338,8 @@ def _known(corpus: Corpus, options: ModelOptions, begin: Asker | None) -> tuple[
 def _take_over(asker: Asker, begin: Asker) -> None:
     """The weights of another model of the same shape; of the classifier's rows those of the classes that both have.
 
+    How sure it is of long texts, and how readily it tags, come with them.
+
     Raises:
         InputError: Other options or words, or other contexts where these are fixed.
     """
@@ -359,6 +361,9 @@ def _take_over(asker: Asker, begin: Asker) -> None:
             rows[here] = weights[name][there]
         weights[name] = rows
     asker.module.load_state_dict(weights)
+    # What belongs to the layers that were taken over: how sure long texts are, the tagger's own threshold.
+    kept = {"length_power": begin.config.length_power, "outside": begin.config.outside}
+    asker.config = replace(asker.config, **kept)
 
 
 def _length(representation: Representation, sentence: Sentence) -> int:

@@ -10,6 +10,9 @@ from weft.absa.read.table import Format, read_rows
 from weft.absa.records import NONE, Context, Corpus, Problems, Sentence, is_blank
 from weft.errors import InputError
 
+TARGET = "target"
+"""The column of targets, where a table has it and no other is named."""
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -19,13 +22,25 @@ class Columns:
         text: The text.
         aspect: The aspect in words.
         polarity: The gold polarity, ``"none"`` for no opinion; any letter case.
-        target: The target, or None where the table has no such column.
+        target: The target. Where None it is ``"target"`` in a table that has such a column; ``""`` reads none.
     """
 
     text: str = "text"
     aspect: str = "aspect"
     polarity: str = "polarity"
     target: str | None = None
+
+    @property
+    def named(self) -> list[str]:
+        """The columns that a table must have."""
+        return [self.text, self.aspect, self.polarity, *([self.target] if self.target else [])]
+
+    @property
+    def of_target(self) -> str | None:
+        """The column of targets, where the table has it."""
+        if self.target is not None:
+            return self.target or None
+        return None if TARGET in self.named else TARGET
 
 
 def read_labelled(path: str, columns: Columns | None = None, form: Format | None = None) -> Corpus:
@@ -37,44 +52,76 @@ def read_labelled(path: str, columns: Columns | None = None, form: Format | None
     Raises:
         InputError: The file cannot be read, lacks a column or has no usable row.
     """
+    return read_grouped(path, None, columns, form)[0]
+
+
+def read_grouped(
+    path: str, by: str | None, columns: Columns | None = None, form: Format | None = None
+) -> tuple[Corpus, list[str]]:
+    """Read a labelled table, and for each sentence what a further column says of its rows.
+
+    A text whose rows differ there becomes a sentence for each value, with the questions of its own rows.
+
+    Args:
+        path: The table.
+        by: The further column; with None every value is ``""``.
+        columns: What the others are called.
+        form: See :func:`weft.absa.read.table.read_rows`.
+
+    Returns:
+        The sentences, and the value of each.
+
+    Raises:
+        InputError: The file cannot be read, lacks a column or has no usable row.
+    """
     names = columns or Columns()
-    needed = [names.text, names.aspect, names.polarity, *([names.target] if names.target else [])]
+    needed = [*names.named, *([by] if by and by not in names.named else [])]
     problems = Problems()
-    texts: dict[str, dict[Context, str]] = {}
-    places: dict[str, dict[Context, str]] = {}
-    for row in read_rows(path, needed, form):
+    asked: dict[tuple[str, str], dict[Context, str]] = {}
+    places: dict[tuple[str, str], dict[Context, str]] = {}
+    for row in read_rows(path, needed, form, also=list(filter(None, [names.of_target]))):
         where = f"{path} row {row.number}"
         try:
             if row.problem:
                 raise InputError(row.problem)
             text, context, polarity = _labelled(row.cells, names)
-            asked = texts.setdefault(text, {})
-            if asked.setdefault(context, polarity) != polarity:
+            key = _value(row.cells, by), text
+            answers = asked.setdefault(key, {})
+            if answers.setdefault(context, polarity) != polarity:
                 raise InputError(
-                    f"the same text and context has polarity {asked[context]!r} in an earlier row"
+                    f"the same text and context has polarity {answers[context]!r} in an earlier row"
                 )
-            places.setdefault(text, {}).setdefault(context, where)
+            places.setdefault(key, {}).setdefault(context, where)
         except InputError as error:
             problems.add(where, error.what)
-    if not texts:
+    if not asked:
         shown = f"; the first problem: {problems.shown[0]}" if problems.shown else ""
         raise InputError(f"no usable row{shown}", where=path)
     sentences = tuple(
-        Sentence(text, tuple(asked), tuple(asked.values()), next(iter(rows)), rows)
-        for text, asked in texts.items()
-        for rows in (tuple(places[text].values()),)
+        Sentence(key[1], tuple(answers), tuple(answers.values()), next(iter(rows)), rows)
+        for key, answers in asked.items()
+        for rows in (tuple(places[key].values()),)
     )
     found = {polarity for sentence in sentences for polarity in sentence.polarities} - {NONE}
     if not found:
         raise InputError(f"every polarity is {NONE!r}; another one is needed", where=path)
-    return Corpus(sentences, (NONE, *sorted(found)), problems)
+    return Corpus(sentences, (NONE, *sorted(found)), problems), [value for value, _ in asked]
+
+
+def _value(cells: Mapping[str, Any], by: str | None) -> str:
+    if by is None:
+        return ""
+    value = cells[by]
+    if value is None or is_blank(str(value)):
+        raise InputError(f"column {by!r} is empty")
+    return str(value).strip()
 
 
 def _labelled(cells: Mapping[str, Any], names: Columns) -> tuple[str, Context, str]:
     text = text_cell(cells, names.text)
     aspect = text_cell(cells, names.aspect)
     polarity = text_cell(cells, names.polarity).lower()
-    target = optional_cell(cells, names.target)
+    target = optional_cell(cells, names.of_target)
     return text, Context(aspect, target), polarity
 
 

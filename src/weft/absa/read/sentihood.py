@@ -11,6 +11,7 @@ Neighbourhoods", section 3; the four frequent aspects and the task form are the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -39,14 +40,15 @@ def read_sentihood(path: Path, aspects: Sequence[str] = FREQUENT_ASPECTS) -> Cor
 
     Args:
         path: The file.
-        aspects: The aspects to ask about; opinions on others are ignored.
+        aspects: The aspects to ask about, with a gloss or without; opinions on others are ignored.
 
     Returns:
         One sentence per usable entry with a context for every (target in the text, aspect), targets
         first. An entry that cannot be used is listed in ``problems``.
 
     Raises:
-        InputError: The file is missing, is not JSON, or is not a list.
+        InputError: The file is missing, is not JSON, or is not a list; no opinion is about an aspect, and SentiHood
+            does not have it.
     """
     entries = read_json(path)
     if not isinstance(entries, list):
@@ -54,6 +56,7 @@ def read_sentihood(path: Path, aspects: Sequence[str] = FREQUENT_ASPECTS) -> Cor
             f"{with_article(type(entries).__name__)} at the top, not a list of sentences", where=str(path)
         )
     problems = Problems()
+    _check_aspects(entries, aspects, path)
     sentences: list[Sentence] = []
     for number, entry in enumerate(entries, start=1):
         where = f"{path.name} entry {number}"
@@ -85,7 +88,30 @@ def _sentence(entry: Any, aspects: Sequence[str], where: str) -> Sentence:
         if gold.setdefault(context, polarity) != polarity:
             raise InputError(f"two different sentiments for {context.target} / {context.aspect}")
     contexts = tuple(Context(aspect, target) for target in found for aspect in aspects)
-    return Sentence(text.strip(), contexts, tuple(gold.get(context, "none") for context in contexts), where)
+    answers = (gold.get(Context(_name(context.aspect), context.target), "none") for context in contexts)
+    return Sentence(text.strip(), contexts, tuple(answers), where)
+
+
+def _name(aspect: str) -> str:
+    """The aspect as the files write it: in small letters, without a gloss."""
+    return aspect.partition(":")[0].strip().lower()
+
+
+def _check_aspects(entries: Sequence[Any], aspects: Sequence[str], path: Path) -> None:
+    """Raise where no opinion is about an aspect that is no known one either: every answer would be ``none``."""
+    opinions = [
+        opinion
+        for entry in entries
+        if isinstance(entry, dict) and isinstance(entry.get("opinions"), list)
+        for opinion in entry["opinions"]
+        if isinstance(opinion, dict)
+    ]
+    there = {*ALL_ASPECTS, *(str(opinion.get("aspect")) for opinion in opinions)}
+    for aspect in aspects:
+        if _name(aspect) not in there:
+            near = get_close_matches(_name(aspect), there, n=1)
+            hint = f"is {near[0]!r} meant?" if near else f"there are {', '.join(sorted(there))}"
+            raise InputError(f"no opinion is about the aspect {aspect!r}", where=str(path), hint=hint)
 
 
 def _opinion(opinion: Any, found: Sequence[str]) -> tuple[Context, str]:

@@ -84,24 +84,26 @@ def format_of(path: str, *, to_write: bool = False) -> Format:
     return formats[suffix]
 
 
-def read_rows(path: str, columns: Sequence[str], form: Format | None = None) -> Iterator[TableRow]:
+def read_rows(
+    path: str, columns: Sequence[str], form: Format | None = None, also: Sequence[str] = ()
+) -> Iterator[TableRow]:
     """Stream the rows of a table.
 
     Args:
         path: A file, or ``"-"`` for standard input (then plain lines unless ``form`` says otherwise).
-        columns: The columns that must exist. A CSV row with a missing or a surplus field, a broken JSON
-            line and text that is not UTF-8 come as rows with a ``problem``.
+        columns: The columns that must exist. A CSV row with a missing or a surplus field, a broken JSON line and text
+            that is not UTF-8 come as rows with a ``problem``.
         form: The format; by default what the suffix says. ``"lines"`` has one column, ``"text"``. The fields of a CSV
             file stand between commas, semicolons or tabs: between the first of these by which the header has the
-            columns. Its empty lines count as rows; in a table of one column they are empty cells, in others they are
-            passed over.
+            columns. Its empty lines count as rows; in a table of one column they are empty cells, else passed over.
+        also: Further columns, which a Parquet file is read for where it has them; other rows have all of theirs.
 
     Raises:
         ConfigError: Columns of plain lines, which have none but ``"text"``.
         InputError: The file cannot be read, is UTF-16, lacks a column, or holds no row. That no row of JSON lines has
             the columns is known at their end.
     """
-    rows = _rows(path, columns, form)
+    rows = _rows(path, columns, form, also)
     first = next(rows, None)
     if first is None:
         raise InputError("holds no row", where="standard input" if path == "-" else path)
@@ -109,18 +111,17 @@ def read_rows(path: str, columns: Sequence[str], form: Format | None = None) -> 
     yield from rows
 
 
-def _rows(path: str, columns: Sequence[str], form: Format | None) -> Iterator[TableRow]:
+def _rows(path: str, columns: Sequence[str], form: Format | None, also: Sequence[str]) -> Iterator[TableRow]:
     chosen = form or ("lines" if path == "-" else format_of(path))
     if chosen == "parquet":
         if path == "-":
             raise ConfigError("Parquet cannot be read from standard input")
-        yield from _parquet(Path(path), columns)
+        yield from _parquet(Path(path), columns, also)
         return
     named = [column for column in columns if column != TEXT]
     if chosen == "lines" and named:
-        source = "standard input" if path == "-" else path
         raise ConfigError(
-            f"{source} is read as plain lines, which have no column {named[0]!r}",
+            f"{'standard input' if path == '-' else path} is read as plain lines, which have no column {named[0]!r}",
             hint="say what it is: --input-format csv, for instance",
         )
     # A byte that is not UTF-8 becomes a lone surrogate, so that it spoils its own row and no other.
@@ -144,9 +145,8 @@ def _lines(stream: IO[str]) -> Iterator[str]:
 
 
 def _plain(number: int, line: str) -> TableRow:
-    if len(line) > LINE_CHARACTERS:
-        return TableRow(number, {}, _TOO_LONG)
-    return TableRow(number, {TEXT: line.rstrip("\r\n")})
+    cut = len(line) > LINE_CHARACTERS
+    return TableRow(number, {}, _TOO_LONG) if cut else TableRow(number, {TEXT: line.rstrip("\r\n")})
 
 
 def _not_utf16(lines: Iterator[str], path: str) -> Iterator[str]:
@@ -272,7 +272,7 @@ def _jsonl(stream: Iterator[str], path: str, columns: Sequence[str]) -> Iterator
         _require(list(lacking), columns, path)
 
 
-def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
+def _parquet(path: Path, columns: Sequence[str], also: Sequence[str]) -> Iterator[TableRow]:
     parquet = _pyarrow_parquet()
     import pyarrow
 
@@ -284,10 +284,11 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[TableRow]:
     except pyarrow.ArrowInvalid as error:
         raise InputError("not a Parquet file", where=str(path)) from error
     with source:
-        _require(source.schema_arrow.names, columns, str(path))
-        number = 0
+        there, number = source.schema_arrow.names, 0
+        _require(there, columns, str(path))
+        taken = [*columns, *(name for name in also if name in there)]
         try:
-            for batch in source.iter_batches(batch_size=_PARQUET_BATCH, columns=list(columns)):
+            for batch in source.iter_batches(batch_size=_PARQUET_BATCH, columns=taken):
                 for cells, problem in _cells(batch):
                     number += 1
                     yield TableRow(number, cells, problem)
@@ -307,8 +308,7 @@ def _cells(batch: Any) -> Iterator[tuple[dict[str, Any], str | None]]:
         yield from ((cells, None) for cells in rows)
         return
     for place in range(batch.num_rows):
-        cells = dict[str, Any]()
-        problem = None
+        cells, problem = dict[str, Any](), None
         for name in batch.schema.names:
             try:
                 cells[name] = batch.column(name)[place].as_py()

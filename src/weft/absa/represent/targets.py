@@ -26,8 +26,8 @@ _IRREGULAR = (
 """Ends of words in singular and plural: "man" is of "woman" as well, "elf" of "shelf"."""
 
 
-def target_positions(text: str, target: str | None, offsets: Sequence[tuple[int, int]]) -> list[int]:
-    """The tokens that the mentions of a target cover.
+def target_spans(text: str, target: str | None) -> list[tuple[int, int]]:
+    """Where a text mentions a target, as first characters and last + 1.
 
     Whole words are looked for as written, then in any letter case, then as singular or plural; the first kind that is
     found counts. Which apostrophe is written and how, whether an accent is a character of its own, how wide a space
@@ -42,12 +42,35 @@ def target_positions(text: str, target: str | None, offsets: Sequence[tuple[int,
     for pattern, flags in (*tried, *((other, re.IGNORECASE) for _, other in patterns)):
         spans = [match.span() for match in re.finditer(pattern, text, flags)]
         if spans:
-            return [
-                index
-                for index, (start, end) in enumerate(offsets)
-                if end > start and any(start < stop and end > begin for begin, stop in spans)
-            ]
+            return spans
     return []
+
+
+def target_positions(text: str, target: str | None, offsets: Sequence[tuple[int, int]]) -> list[int]:
+    """The tokens that the mentions of a target cover; see :func:`target_spans`."""
+    spans = target_spans(text, target)
+    return [
+        index
+        for index, (start, end) in enumerate(offsets)
+        if end > start and any(start < stop and end > begin for begin, stop in spans)
+    ]
+
+
+def mentioning(text: str, target: str | None, begins: Sequence[int], windows: Sequence[str]) -> list[bool]:
+    """Which windows of a text mention the target, each given by its first character's place and what it holds.
+
+    Of a name with capitals the whole text says what a mention is: "us" is none of "US" where another window has "US".
+    Of words in small letters each window says it, so that "Camera" at a sentence's begin counts beside "camera".
+    """
+    if target is None:
+        return [True] * len(windows)
+    if target == target.lower():
+        return [bool(target_spans(window, target)) for window in windows]
+    spans = target_spans(text, target)
+    return [
+        any(begin <= first and last <= begin + len(window) for first, last in spans)
+        for begin, window in zip(begins, windows, strict=True)
+    ]
 
 
 @lru_cache(maxsize=1 << 10)

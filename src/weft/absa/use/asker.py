@@ -19,7 +19,7 @@ from weft.absa.model.pair import PairBert
 from weft.absa.model.weft_absa import WeftAbsa
 from weft.absa.records import Context, Sentence
 from weft.absa.represent.batch import Pairs, Questions, Representation, aspect_words
-from weft.absa.represent.targets import target_positions
+from weft.absa.represent.targets import mentioning, target_positions
 from weft.absa.use.answering import for_answers
 from weft.absa.use.batches import batches
 from weft.absa.use.sureness import by_length, shares
@@ -184,11 +184,11 @@ class Asker:
 
     def _answer(self, sentences: Sequence[Sentence], batch_contexts: int) -> list[Heard]:
         windows = [
-            (number, window)
+            (number, begin, window)
             for number, sentence in enumerate(sentences)
-            for window in self._windows(sentence)
+            for begin, window in self._placed(sentence)
         ]
-        asked = [part for _, window in windows for part in _parts(window, batch_contexts)]
+        asked = [part for _, _, window in windows for part in _parts(window, batch_contexts)]
         results: dict[int, tuple[Floats, Floats]] = {}
         self._answering.eval()
         taken = list(self._batches(asked, batch_contexts))
@@ -198,13 +198,16 @@ class Asker:
             results |= zip(
                 batch, zip(*(np.split(values, ends) for values in answered), strict=True), strict=True
             )
-        found: list[list[tuple[Sentence, Heard]]] = [[] for _ in sentences]
+        found: list[list[tuple[int, Sentence, Heard]]] = [[] for _ in sentences]
         answers = iter([results[i] for i in range(len(asked))])
-        for number, window in windows:
+        for number, begin, window in windows:
             own = [next(answers) for _ in _parts(window, batch_contexts)]
             rows, factors = own[0] if len(own) == 1 else map(np.concatenate, zip(*own, strict=True))
-            found[number].append((window, Heard(rows, factors=factors)))
-        return [parts[0][1] if len(parts) == 1 else self._most_telling(parts) for parts in found]
+            found[number].append((begin, window, Heard(rows, factors=factors)))
+        return [
+            parts[0][2] if len(parts) == 1 else _most_telling(sentence.text, parts)
+            for sentence, parts in zip(sentences, found, strict=True)
+        ]
 
     def tags(self, texts: Sequence[str]) -> list[list[tuple[Offsets, NDArray[np.int64]]]]:
         """For each text its windows, each with the characters of its tokens and their tags.
@@ -279,9 +282,6 @@ class Asker:
         threads = torch.get_num_threads() if self.device.type == "cpu" else None
         return batches(lengths, asked, sizes, batch_contexts, threads)
 
-    def _windows(self, sentence: Sentence) -> list[Sentence]:
-        return [window for _, window in self._placed(sentence)]
-
     def _placed(self, sentence: Sentence, longest: int = 0) -> list[tuple[int, Sentence]]:
         """The windows, each with its first character's place in the text; of ``max_length`` tokens where 0."""
         pieces = self.representation.pieces(sentence.text)
@@ -296,14 +296,6 @@ class Asker:
             (begin, Sentence(sentence.text[begin:end], sentence.contexts, (), sentence.where))
             for begin, end in with_words(sentence.text, cuts)
         ]
-
-    def _most_telling(self, parts: Sequence[tuple[Sentence, Heard]]) -> Heard:
-        stacked = np.stack([heard.rows for _, heard in parts])
-        for column, context in enumerate(parts[0][0].contexts):
-            mentioned = np.array([self.mentions(window.text, context.target) for window, _ in parts])
-            if mentioned.any():
-                stacked[~mentioned, column] = np.nan
-        return Heard.among(stacked, np.stack([heard.factor for _, heard in parts]))
 
     def window(self, text: str, question: Question) -> tuple[int, Sentence]:
         """The window of a text that answers a question, with its first character's place; see :meth:`hear`.
@@ -370,6 +362,17 @@ def as_context(question: Question) -> Context:
         target, aspect = question
         return Context(aspect, target)
     raise InputError(f"{question!r} is no question", hint="give an aspect, (target, aspect) or a Context")
+
+
+def _most_telling(text: str, parts: Sequence[tuple[int, Sentence, Heard]]) -> Heard:
+    """Of several windows of a text, each with its begin: those that mention the target speak, where any does."""
+    begins, windows, heard = zip(*parts, strict=True)
+    stacked = np.stack([each.rows for each in heard])
+    for column, context in enumerate(windows[0].contexts):
+        holds = np.array(mentioning(text, context.target, begins, [window.text for window in windows]))
+        if holds.any():
+            stacked[~holds, column] = np.nan
+    return Heard.among(stacked, np.stack([each.factor for each in heard]))
 
 
 def _parts(sentence: Sentence, most: int) -> list[Sentence]:

@@ -42,7 +42,8 @@ def add_columns(parser: Parser, labelled: bool = False) -> None:
     """What the columns of a table are called; those of labels have names by default."""
     aspect = "aspect" if labelled else None
     parser.add_argument("--text-column", default="text", metavar="NAME", help="column of the text (text)")
-    parser.add_argument("--target-column", metavar="NAME", help="column of each row's own target (none)")
+    usual = "target, where there is one; '' reads none" if labelled else "none"
+    parser.add_argument("--target-column", metavar="NAME", help=f"column of each row's own target ({usual})")
     parser.add_argument(
         "--aspect-column",
         default=aspect,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.cli.absa.arguments import add_answers, load_asker
-from weft.cli.absa.labelled import add_labelled, read_corpus, report_problems, under_classes
+from weft.cli.absa.labelled import add_labelled, check_split, read_corpus, report_problems, under_classes
 from weft.cli.absa.report import print_report
 from weft.cli.options import Parser, add_out
 from weft.errors import ConfigError
@@ -13,6 +14,10 @@ from weft.platform.files import check_output
 
 if TYPE_CHECKING:
     from weft.absa.evaluate.threshold import Criterion
+
+
+_GIVE = 0.005
+"""Strict accuracy given up where --give says nothing."""
 
 
 def parser() -> Parser:
@@ -25,12 +30,11 @@ def parser() -> Parser:
     result.add_argument(
         "--criterion",
         choices=("mean", "macro-f1", "strict"),
-        default="mean",
         help="what the threshold is chosen for: the mean of strict accuracy and macro-F1; macro-F1, where strict "
         "accuracy is within --give of its best; or strict accuracy (mean)",
     )
     result.add_argument(
-        "--give", type=float, default=0.005, metavar="P", help="of macro-f1: strict accuracy given up (0.005)"
+        "--give", type=float, metavar="P", help="of macro-f1: strict accuracy given up (0.005)"
     )
     result.add_argument("--threshold", type=float, metavar="P", help="store this one instead of choosing")
     result.add_argument("--temperature", type=float, metavar="T", help="store this one instead of fitting")
@@ -52,8 +56,8 @@ def run(argv: list[str]) -> int:
         check_threshold("--threshold", arguments.threshold)
     if arguments.temperature is not None:
         check_temperature("--temperature", arguments.temperature)
-    if not 0 <= arguments.give <= 1:
-        raise ConfigError(f"--give is {arguments.give}; it must be in [0, 1]")
+    check_split(arguments)
+    _check_choice(arguments)
     if arguments.out is not None:
         place = arguments.out
         while not place.exists() and place != place.parent:
@@ -65,8 +69,8 @@ def run(argv: list[str]) -> int:
     found = calibrate(
         asker,
         corpus,
-        criterion=cast("Criterion", arguments.criterion),
-        give=arguments.give,
+        criterion=cast("Criterion", arguments.criterion or "mean"),
+        give=_GIVE if arguments.give is None else arguments.give,
         temperature=arguments.temperature,
         threshold=arguments.threshold,
     )
@@ -76,3 +80,14 @@ def run(argv: list[str]) -> int:
         recalibrate(arguments.model, arguments.out, found.temperature, found.threshold)
     report_problems(corpus, "calibrate")
     return 0
+
+
+def _check_choice(arguments: argparse.Namespace) -> None:
+    """Refuse what says how a threshold is chosen where none is, or by another criterion."""
+    for name in ("criterion", "give"):
+        if arguments.threshold is not None and getattr(arguments, name) is not None:
+            raise ConfigError(f"--{name} beside --threshold", hint="leave one of them out")
+    if arguments.give is not None and not 0 <= arguments.give <= 1:
+        raise ConfigError(f"--give is {arguments.give}; it must be in [0, 1]")
+    if arguments.give is not None and arguments.criterion != "macro-f1":
+        raise ConfigError("--give without --criterion macro-f1", hint="leave it out")

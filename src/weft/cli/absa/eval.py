@@ -8,10 +8,19 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from weft.cli.absa.arguments import add_answers, load_asker
 from weft.cli.absa.explain import METHODS
-from weft.cli.absa.labelled import SETS, add_labelled, form_of, read_corpus, report_problems, under_classes
+from weft.cli.absa.labelled import (
+    SETS,
+    add_labelled,
+    check_split,
+    form_of,
+    read_by,
+    read_corpus,
+    report_problems,
+    under_classes,
+)
 from weft.cli.absa.report import print_report
 from weft.cli.options import Parser, at_least
-from weft.errors import ConfigError, counted
+from weft.errors import ConfigError, InputError, counted
 
 if TYPE_CHECKING:
     from weft.absa.explain.attribution import Method
@@ -78,6 +87,7 @@ def run(argv: list[str]) -> int:
 def _check(arguments: argparse.Namespace) -> None:
     """Refuse what would be left out of the measuring."""
     form = form_of(arguments)
+    check_split(arguments)
     if arguments.by is not None and form in SETS:
         raise ConfigError("--by names a column of a table", hint=f"{SETS[form]}'s files have none")
     at_least(0, explanations=arguments.explanations)
@@ -104,13 +114,13 @@ def _say_unmentioned(corpus: Corpus, asker: Asker) -> None:
 
 def _opinions(arguments: argparse.Namespace, corpus: Corpus, asker: Asker) -> int:
     """Print what is found and what is right, of all texts or for each value of a column."""
-    from weft.absa.evaluate.opinions import column_values, opinions_by
+    from weft.absa.evaluate.opinions import opinions_by
 
-    if arguments.by is None:
-        found = opinions_by(asker, corpus, [arguments.input] * len(corpus.sentences))
-    else:
-        values = column_values(corpus, arguments.input, arguments.text_column, arguments.by)
-        found = opinions_by(asker, corpus, values)
+    values = [arguments.input] * len(corpus.sentences)
+    if arguments.by is not None:
+        corpus, values = read_by(arguments, corpus)
+    _say_other_classes(corpus, asker)
+    found = opinions_by(asker, corpus, values)
     if arguments.json:
         under = {value: "" if arguments.by is None else f"{value}: " for value in found}
         named = {under[value] + what: figure for value in found for what, figure in found[value].items()}
@@ -120,3 +130,29 @@ def _opinions(arguments: argparse.Namespace, corpus: Corpus, asker: Asker) -> in
             print_report(figures, False, heading=value)
     report_problems(corpus, "eval")
     return 0
+
+
+def _say_other_classes(corpus: Corpus, asker: Asker) -> None:
+    """Say what becomes of classes that only one of the two has.
+
+    Raises:
+        InputError: The model has no opinion of the corpus.
+    """
+    known, gold = asker.classes_, corpus.polarities
+    unknown = [name for name in gold if name not in known]
+    if len(unknown) == len(gold) - 1:
+        raise InputError(
+            f"the model has none of the opinions {', '.join(unknown)}", hint=f"it has {', '.join(known[1:])}"
+        )
+    if unknown:
+        print(
+            f"weft absa eval: the model does not know {', '.join(unknown)}: all such answers are wrong",
+            file=sys.stderr,
+        )
+    others = [name for name in known if name not in gold]
+    if others:
+        print(
+            f"weft absa eval: no answer here is {' or '.join(others)}: what the model gives to it is shared out among "
+            "the other classes",
+            file=sys.stderr,
+        )

@@ -53,10 +53,12 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run the command."""
     arguments = parser().parse_args(argv)
-    check_outputs((arguments.out, arguments.html), [arguments.input])
     from weft.absa.read.given import is_table
 
-    if is_table(arguments.input, arguments.input_format):
+    tabular = is_table(arguments.input, arguments.input_format)
+    read = [arguments.input] if tabular else []
+    check_outputs((arguments.out, arguments.html), [*read, *filter(None, [arguments.domain])])
+    if tabular:
         return several(arguments)
     if arguments.html is not None:
         raise ConfigError("--html is a page about a table", hint="give a file of texts")
@@ -81,16 +83,19 @@ def one(arguments: argparse.Namespace) -> int:
         columns = [name for name in COLUMNS if name != "row"]
         with TableWriter(str(arguments.out), columns, TYPES) as writer:
             writer.write(records)
-    elif arguments.json:
+    if arguments.json:
         print(json.dumps(records, ensure_ascii=False, indent=1))
-    elif not records:
-        print("nothing is judged" + (f"; {note}" if note else ""))
-    else:
-        heads = ["term", "category", "answer", ">confidence", "words", ""]
-        names = ("term", "category", "polarity", "confidence", "words")
-        shown = [[*(_shown(entry[name]) for name in names), note or ""] for entry in records]
-        print(table(heads, shown))
+    elif arguments.out is None:
+        print(_listed(records, note))
     return 0
+
+
+def _listed(records: list[dict[str, Any]], note: str | None) -> str:
+    if not records:
+        return "nothing is judged" + (f"; {note}" if note else "")
+    heads = ["term", "category", "answer", ">confidence", "words", ""]
+    names = ("term", "category", "polarity", "confidence", "words")
+    return table(heads, [[*(_shown(entry[name]) for name in names), note or ""] for entry in records])
 
 
 def _shown(value: object) -> str:

@@ -13,6 +13,7 @@ from weft.cli.options import Parser
 from weft.errors import ConfigError, InputError, PartialFailure, counted
 
 if TYPE_CHECKING:
+    from weft.absa.read.labelled import Columns
     from weft.absa.records import Corpus
     from weft.absa.use.asker import Asker
 
@@ -45,7 +46,7 @@ def add_labelled(parser: Parser) -> None:
         metavar="SHARE",
         help="only this share of the texts, those that training with the same seed holds out (all)",
     )
-    parser.add_argument("--split-seed", type=int, default=0, metavar="N", help="of --held-out (0)")
+    parser.add_argument("--split-seed", type=int, metavar="N", help="of --held-out (0)")
 
 
 def form_of(arguments: argparse.Namespace) -> str:
@@ -65,7 +66,6 @@ def read_corpus(arguments: argparse.Namespace) -> Corpus:
     """
     from weft.absa.learn.setup import DataFiles, DataFormat
     from weft.absa.learn.training import split
-    from weft.absa.read.labelled import Columns
     from weft.absa.read.quadruples import read_mabsa
     from weft.absa.read.reviews import questions
     from weft.absa.read.sentihood import FREQUENT_ASPECTS
@@ -84,14 +84,46 @@ def read_corpus(arguments: argparse.Namespace) -> Corpus:
     if form == "mabsa":
         found = read_mabsa(Path(arguments.input))
         corpus = replace(questions(found.reviews), problems=found.problems)
-        return corpus if share is None else split(corpus, share, arguments.split_seed)[1]
-    columns = Columns(
+        return corpus if share is None else split(corpus, share, arguments.split_seed or 0)[1]
+    aspects = tuple(arguments.aspect or FREQUENT_ASPECTS)
+    files = DataFiles(
+        arguments.input, format=cast("DataFormat", form), columns=_columns(arguments), aspects=aspects
+    )
+    corpus = files.read(arguments.input)
+    return corpus if share is None else split(corpus, share, arguments.split_seed or 0)[1]
+
+
+def read_by(arguments: argparse.Namespace, corpus: Corpus) -> tuple[Corpus, list[str]]:
+    """The texts of a table's corpus once more, apart for each value of the column ``--by``, and the values.
+
+    Args:
+        arguments: With the names of the columns.
+        corpus: Read by :func:`read_corpus`: all of the table, or what is held out of it.
+    """
+    from weft.absa.read.labelled import read_grouped
+
+    whole, values = read_grouped(arguments.input, arguments.by, _columns(arguments))
+    texts = {sentence.text for sentence in corpus.sentences}
+    kept = [number for number, sentence in enumerate(whole.sentences) if sentence.text in texts]
+    return whole.subset(kept), [values[number] for number in kept]
+
+
+def check_split(arguments: argparse.Namespace) -> None:
+    """Refuse a seed without a share that it draws.
+
+    Raises:
+        ConfigError: It is given alone.
+    """
+    if arguments.split_seed is not None and arguments.held_out is None:
+        raise ConfigError("--split-seed without --held-out", hint="--held-out 0.15, for instance")
+
+
+def _columns(arguments: argparse.Namespace) -> Columns:
+    from weft.absa.read.labelled import Columns
+
+    return Columns(
         arguments.text_column, arguments.aspect_column, arguments.polarity_column, arguments.target_column
     )
-    aspects = tuple(arguments.aspect or FREQUENT_ASPECTS)
-    files = DataFiles(arguments.input, format=cast("DataFormat", form), columns=columns, aspects=aspects)
-    corpus = files.read(arguments.input)
-    return corpus if share is None else split(corpus, share, arguments.split_seed)[1]
 
 
 def under_classes(corpus: Corpus, asker: Asker, where: str) -> Corpus:

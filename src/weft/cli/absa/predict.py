@@ -71,7 +71,8 @@ def run(argv: list[str]) -> int:
 
     aspects = [*arguments.aspect, *_lines(arguments.aspects)]
     tabular = is_table(arguments.input, arguments.input_format)
-    check_outputs([arguments.out], [arguments.input] if tabular else [])
+    read = [arguments.input] if tabular else []
+    check_outputs([arguments.out], [*read, *filter(None, [arguments.aspects])])
     if arguments.out is not None:
         format_of(str(arguments.out), to_write=True)
     if not aspects and arguments.aspect_column is None:
@@ -110,8 +111,11 @@ def _one(arguments: argparse.Namespace, aspects: list[str]) -> int:
     asked = Asked(tuple(aspects), tuple(arguments.target))
     sentence = asked.sentence(TableRow(1, {"text": arguments.input}), "the text")
     found = records(load_asker(arguments), [sentence], arguments.threshold, arguments.abstain)
-    if arguments.json or arguments.out:
-        _write(found, _text(arguments.out))
+    if arguments.out is not None:
+        _write(found, str(arguments.out))
+    if arguments.json:
+        print(json.dumps(found, ensure_ascii=False, indent=1))
+    if arguments.json or arguments.out is not None:
         return 0
     targets = ["target"] if arguments.target else []
     rows = [
@@ -141,10 +145,7 @@ def _found(arguments: argparse.Namespace, tabular: bool) -> int:
     return several(arguments, "absa predict") if tabular else one(arguments)
 
 
-def _write(found: list[dict[str, Any]], output: str | None) -> None:
-    if output is None:
-        print(json.dumps(found, ensure_ascii=False, indent=1))
-        return
+def _write(found: list[dict[str, Any]], output: str) -> None:
     from weft.absa.read.table import TableWriter
     from weft.absa.use.predict import column_types, flat
 
@@ -154,6 +155,7 @@ def _write(found: list[dict[str, Any]], output: str | None) -> None:
 
 
 def _table(arguments: argparse.Namespace, aspects: list[str]) -> int:
+    from weft.absa.read.labelled import TARGET
     from weft.absa.read.table import read_rows
     from weft.absa.records import Problems
     from weft.absa.use.predict import Asked
@@ -166,9 +168,12 @@ def _table(arguments: argparse.Namespace, aspects: list[str]) -> int:
         arguments.aspect_column,
     )
     form = cast("Format | None", arguments.input_format)
-    rows = read_rows(arguments.input, asked.columns, form)
+    rows = read_rows(arguments.input, asked.columns, form, also=[TARGET])
     # The first row is read before the model is loaded: a missing file, column or row is told at once.
     first = next(rows)
+    if TARGET in first.cells and TARGET not in asked.columns and not asked.targets and not arguments.quiet:
+        told = f"the column {TARGET!r} is not read: --target-column {TARGET} asks about it"
+        print(f"weft absa predict: {told}", file=sys.stderr)
     problems = Problems()
     tally = _stream(arguments, load_asker(arguments), chain([first], rows), asked, problems)
     for line in [] if arguments.quiet else tally.lines():
