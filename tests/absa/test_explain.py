@@ -1,6 +1,8 @@
 import itertools
 import json
 from dataclasses import replace
+from itertools import combinations, permutations
+from math import comb
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from weft.absa.explain.deletion import CEILING, deletion_scores
 from weft.absa.explain.heatmap import heatmap
 from weft.absa.explain.maps import question_maps
 from weft.absa.explain.search import search
+from weft.absa.explain.shapley import shapley
 from weft.absa.records import Context, Corpus, Sentence
 from weft.errors import ConfigError, InputError
 
@@ -21,13 +24,15 @@ KINDS = ("weft-absa", "pair", "qacg", "qacg-official", "cg")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("method", ["occlusion", "search", "gradient", "integrated", "attention", "quasi"])
+@pytest.mark.parametrize(
+    "method", ["shapley", "occlusion", "search", "gradient", "integrated", "attention", "quasi"]
+)
 def test_every_word_is_attributed(make, kind, method):
     asker = make(kind)
     if method == "quasi" and not kind.startswith("qacg"):
         with pytest.raises(
             ConfigError,
-            match=r"no quasi-attention \(use one of occlusion, search, gradient, integrated, attention\)",
+            match=r"no quasi-attention \(use one of shapley, occlusion, search, gradient, integrated, attention\)",
         ):
             explain(asker, TEXT, ("LOCATION1", "price"), method=method)
         return
@@ -57,7 +62,7 @@ def test_gradient_times_input_is_a_derivative(make):
 
 def test_the_default_is_what_the_deletion_test_found_for_such_models(make):
     unlike = {"open_aspects": True, "aspect_dropout": 0.0}
-    for options, method in (({}, "integrated"), (unlike, "occlusion")):
+    for options, method in (({}, "integrated"), (unlike, "shapley")):
         asker = make(**options)
         found = explain(asker, TEXT, ("LOCATION1", "price"))
         assert found.method == method
@@ -93,6 +98,41 @@ def test_occlusion_of_a_long_text_looks_near_where_runs_change_most(make, kind, 
         for place in run:
             expected = change([place]) if run == most else change(run) / len(run)
             assert found[place].item() == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_shapley_values_of_all_orders(make, kind, monkeypatch):
+    """With every order drawn it is the sum over all sets; with few it still adds up to what the whole text brings."""
+    asker = make(kind)
+    text = "LOCATION1 not safe but"
+    batch = asker.represent([Sentence(text, (Context("price", "LOCATION1"),))])
+    model = asker.module.double()
+    places = range(1, len(asker.representation.pieces(text).ids) - 1)
+
+    @torch.no_grad()
+    def share(kept):
+        ids = batch.input_ids.clone()
+        ids[0, [place for place in places if place not in kept]] = asker.mask_id
+        return torch.log_softmax(model(replace(batch, input_ids=ids)).logits, dim=-1)[0, 1].item()
+
+    few = attribute(model, batch, 1, "shapley", asker.mask_id)
+    assert few.sum().item() == pytest.approx(share(places) - share([]), abs=1e-9)
+    assert torch.equal(few, attribute(model, batch, 1, "shapley", asker.mask_id))
+    assert few.count_nonzero() == len(places)
+
+    every = list(permutations(range(len(places))))
+    halves = iter([torch.tensor(order) for order in every if order[0] < order[-1]])
+    monkeypatch.setattr(torch, "randperm", lambda *_, **__: next(halves))
+    found = shapley(model, batch, 1, asker.mask_id, orders=len(every))
+    many = len(places)
+    for place in places:
+        others = [other for other in places if other != place]
+        expected = sum(
+            (share([*kept, place]) - share(kept)) / (many * comb(many - 1, size))
+            for size in range(many)
+            for kept in combinations(others, size)
+        )
+        assert found[place].item() == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,5 +1,6 @@
 """Which words made the answer: attributions of every token, by several methods, one of them tested best.
 
+``shapley``    what token j adds, in the mean over orders in which the text is taken apart
 ``occlusion``  what the answer loses without token j, and gains by it alone
 ``search``     the three tokens without which least is left of the answer
 ``gradient``   gradient × input: Σ_h e_jh · ∂ log p(class) / ∂ e_jh
@@ -24,6 +25,7 @@ from torch import Tensor
 from weft.absa.config import AbsaConfig
 from weft.absa.explain.occlusion import occlusion
 from weft.absa.explain.search import search
+from weft.absa.explain.shapley import shapley
 from weft.absa.model.build import AnyModel
 from weft.absa.records import Context
 from weft.absa.represent.batch import Pairs, Questions
@@ -31,7 +33,9 @@ from weft.absa.use.asker import Asker, Question
 from weft.absa.use.decide import decide
 from weft.errors import ConfigError, InputError, MissingExtraError
 
-Method: TypeAlias = Literal["occlusion", "search", "gradient", "integrated", "attention", "quasi", "random"]
+Method: TypeAlias = Literal[
+    "shapley", "occlusion", "search", "gradient", "integrated", "attention", "quasi", "random"
+]
 _STEPS = 32
 
 
@@ -93,9 +97,9 @@ class Explanation:
 def default_method(config: AbsaConfig) -> Method:
     """The method whose words take most of an answer with them, by the deletion test.
 
-    Measured: occlusion for a model with open aspects, integrated gradients for the others.
+    Measured: Shapley values for a model with open aspects, integrated gradients for the others.
     """
-    return "occlusion" if config.options.open_aspects else "integrated"
+    return "shapley" if config.options.open_aspects else "integrated"
 
 
 def explain(
@@ -156,7 +160,7 @@ def attribute(
         batch: One text with one question.
         chosen: The class to explain.
         method: How.
-        mask_id: The id of ``[MASK]``, what ``occlusion``, ``search`` and ``integrated`` put in a token's place.
+        mask_id: The id of ``[MASK]``, what all but ``gradient`` and the maps put in a token's place.
         seed: Of ``random``.
 
     Returns:
@@ -170,6 +174,8 @@ def attribute(
     if method in ("attention", "quasi"):
         with torch.no_grad():
             return _seen(model, batch, method)
+    if method == "shapley":
+        return shapley(model, batch, chosen, mask_id)
     if method == "occlusion":
         return occlusion(model, batch, chosen, mask_id)
     if method == "search":

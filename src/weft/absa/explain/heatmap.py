@@ -49,7 +49,7 @@ def _article(explanation: Explanation) -> str:
 
 def _coloured(explanation: Explanation) -> str:
     strongest = max((abs(word.score) for word in explanation.words), default=0.0) or 1.0
-    if explanation.method in ("occlusion", "search", "gradient", "integrated"):
+    if explanation.method in ("shapley", "occlusion", "search", "gradient", "integrated"):
         strongest = max(strongest, _FULL_COLOUR)
     end, stop = explanation.window
     parts = [_unread(explanation.text[:end])]

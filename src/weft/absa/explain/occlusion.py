@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeAlias
 
 import torch
 import torch.nn.functional as F
@@ -11,6 +13,7 @@ from torch import Tensor
 from weft.absa.model.build import AnyModel
 from weft.absa.represent.batch import Pairs, Questions
 
+Scores: TypeAlias = Callable[[Tensor], Tensor]
 # Changed texts of one pass, and tokens of it: what a layer makes of them stays in a processor's cache.
 _PASS = 64
 _PASS_TOKENS = 4096
@@ -45,20 +48,34 @@ def occlusion(model: AnyModel, batch: Questions | Pairs, chosen: int, mask_id: i
         Zeiler & Fergus 2014, "Visualizing and Understanding Convolutional Networks", section 4.2; Shapley
         1953, "A Value for n-Person Games".
     """
-    text = text_tokens(batch)
+
+    def each(groups: Tensor) -> Tensor:
+        return changes(model, batch, chosen, mask_id, groups)
+
+    return by_places(text_tokens(batch), each, each)
+
+
+def by_places(text: Tensor, runs_by: Scores, tokens_by: Scores) -> Tensor:
+    """``(seq,)``, scores of a text's tokens; of a long one those that change little are told in runs.
+
+    Args:
+        text: ``(seq,)`` bool, the tokens of the text.
+        runs_by: Scores ``(seq,)`` of groups ``(groups, tokens)`` of places.
+        tokens_by: The same of groups of one token.
+    """
     places = text.nonzero()[:, 0]
     if len(places) <= LONG:
-        return _changes(model, batch, chosen, mask_id, places[:, None])
+        return tokens_by(places[:, None])
     # The last run may be shorter: it names its last token several times.
     runs = F.pad(places[None], (0, -len(places) % RUN), mode="replicate")[0].view(-1, RUN)
-    scores = _changes(model, batch, chosen, mask_id, runs)
+    scores = runs_by(runs)
     near = runs[scores[runs[:, 0]].abs().topk(min(_NEAR, len(runs))).indices].unique()
     scores[places] /= torch.cat([torch.full_like(run, len(run)) for run in places.split(RUN)])
-    scores[near] = _changes(model, batch, chosen, mask_id, near[:, None])[near]
+    scores[near] = tokens_by(near[:, None])[near]
     return scores
 
 
-def _changes(model: AnyModel, batch: Questions | Pairs, chosen: int, mask_id: int, groups: Tensor) -> Tensor:
+def changes(model: AnyModel, batch: Questions | Pairs, chosen: int, mask_id: int, groups: Tensor) -> Tensor:
     """``(seq,)``, what each group of tokens ``(groups, tokens)`` changes, at each of its tokens; 0 elsewhere."""
     ids, text = batch.input_ids, text_tokens(batch)
     one = torch.zeros(len(groups), len(text), dtype=torch.bool, device=ids.device).scatter_(1, groups, True)

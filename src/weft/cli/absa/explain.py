@@ -14,7 +14,7 @@ from weft.platform.files import check_output, write_text
 if TYPE_CHECKING:
     from weft.absa.explain.attribution import Explanation
 
-METHODS = ("occlusion", "search", "gradient", "integrated", "attention", "quasi")
+METHODS = ("shapley", "occlusion", "search", "gradient", "integrated", "attention", "quasi")
 
 
 def parser() -> Parser:

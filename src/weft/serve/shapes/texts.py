@@ -146,9 +146,9 @@ class AskWords(Asked):
     text: Text = Field(examples=["The food was great, the service slow."])
     aspects: list[Aspect] = Field(min_length=1, max_length=16, examples=[["service"]])
     targets: list[Aspect] = Field([], max_length=16)
-    method: Literal["occlusion", "search", "gradient", "integrated", "attention", "quasi"] | None = Field(
-        None, description="The one that the deletion test found best where null."
-    )
+    method: (
+        Literal["shapley", "occlusion", "search", "gradient", "integrated", "attention", "quasi"] | None
+    ) = Field(None, description="The one that the deletion test found best where null.")
     polarity: str | None = Field(None, max_length=40, description="Explain this answer; the most probable.")
     model: Literal["absa-small", "absa-any"] | None = Field(
         None, description="The one that answers `/v1/absa/predict` where null."
