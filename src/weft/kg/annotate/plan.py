@@ -137,9 +137,9 @@ def missing(
         candidates: list[Candidate] = []
         if item.plain:
             sure = attribute if item.head.kind == "attribute" else plain
-            candidates += _candidate(path, item.plain, sure, "syntax", tree, bound)
+            candidates += _candidate(path, item, item.plain, sure, "syntax", tree, bound)
         for name, confidence in answers[item].candidates if item in answers else ():
-            candidates += _candidate(path, name, confidence, "model", tree, bound)
+            candidates += _candidate(path, item, name, confidence, "model", tree, bound)
         once = {candidate.text: candidate for candidate in reversed(candidates)}
         ordered = sorted(once.values(), key=lambda candidate: candidates.index(candidate))
         before = text.rfind("\n", 0, item.start) + 1
@@ -159,18 +159,30 @@ def settled(path: str, tree: SourceTree, item: Open, bound: frozenset[str]) -> b
         item: The question.
         bound: Names at the top of the file.
     """
-    return bool(item.plain and _candidate(path, item.plain, 1.0, "syntax", tree, bound))
+    return bool(item.plain and _candidate(path, item, item.plain, 1.0, "syntax", tree, bound))
 
 
 def _candidate(
-    path: str, name: str, confidence: float, evidence: Evidence, tree: SourceTree, bound: frozenset[str]
+    path: str,
+    item: Open,
+    name: str,
+    confidence: float,
+    evidence: Evidence,
+    tree: SourceTree,
+    bound: frozenset[str],
 ) -> list[Candidate]:
-    """A candidate under the name that a file can write; none where it has no such name."""
-    if name == "None" or (name in _BUILTIN and name not in bound):
+    """A candidate under the name that a file can write; none where it has no such name, or another thing has it."""
+    if name == "None":
         return [Candidate(name, confidence, evidence)]
     if not name.isidentifier() or name in _NEVER:
         return []
-    found = tree.type_named(path, name)
+    found = tree.type_named(path, name, _class_around(item))
+    known = found.kind != "unresolved"
+    written = found.name if known or name not in IMPORTS else f"{IMPORTS[name]}.{name}"
+    if evidence == "syntax" and item.meant not in ("", written):
+        return []
+    if written == f"builtins.{name}":
+        return [Candidate(name, confidence, evidence)] if name in _BUILTIN else []
     if found.kind == "class":
         if name in bound:
             return [Candidate(name, confidence, evidence)]
@@ -179,9 +191,15 @@ def _candidate(
         return [Candidate(name, confidence, evidence, module, True)] if same else []
     if name in bound:
         return [Candidate(name, confidence, evidence)] if found.kind == "external" else []
-    if name in IMPORTS:
+    if name in IMPORTS and not known:
         return [Candidate(name, confidence, evidence, IMPORTS[name])]
     return []
+
+
+def _class_around(item: Open) -> str:
+    """The class in whose body an annotation stands; where there is none, the name of what else is around it."""
+    owner = item.head.name.rpartition(".")[0]
+    return owner.rpartition(".")[0] if item.head.kind == "parameter" else owner
 
 
 def _defaults_of_none(text: str, parsed: ast.Module) -> frozenset[tuple[int, int]]:

@@ -69,8 +69,8 @@ class SourceTree(Protocol):
         """Attributes whose type nothing states, and the code makes plain."""
         ...
 
-    def type_named(self, path: str, name: str) -> End:
-        """What the name of a type stands for in a file."""
+    def type_named(self, path: str, name: str, within: str = "") -> End:
+        """What the name of a type stands for in a file, in the body of a class where one is named."""
         ...
 
 

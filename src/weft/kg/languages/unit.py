@@ -149,6 +149,7 @@ class Open(NamedTuple):
         clues: What the tree around it tells.
         used: The members that are read from it.
         fitting: The classes of the tree that have all of these.
+        meant: The qualified name of the plain type.
     """
 
     head: End
@@ -161,3 +162,4 @@ class Open(NamedTuple):
     clues: tuple[Clue, ...] = ()
     used: tuple[str, ...] = ()
     fitting: tuple[str, ...] = ()
+    meant: str = ""

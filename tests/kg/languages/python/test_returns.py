@@ -10,6 +10,7 @@ import pytest
 from weft.kg.annotate.plan import missing
 from weft.kg.annotate.write import annotated
 from weft.kg.languages.python import LANGUAGE
+from weft.kg.languages.python.resolve import Modules
 from weft.kg.languages.python.returns import returned
 from weft.kg.languages.python.units import Function
 
@@ -17,11 +18,13 @@ from weft.kg.languages.python.units import Function
 def plain(source: str) -> tuple[str, bool]:
     """Of the last function of a source."""
     tree = ast.parse(source)
+    modules = Modules()
+    scope = modules.add(tree, "m", "").scope
     around: ast.AST = tree.body[-1] if isinstance(tree.body[-1], ast.ClassDef) else tree
     node = around.body[-1]  # type: ignore[attr-defined]  # a module or a class
     assert isinstance(node, Function)
-    name, optional = returned(node, around)
-    return name, optional
+    kind, optional = returned(scope.inner.get(id(around), scope).inner[id(node)], modules)
+    return ("" if kind is None else kind.name.removeprefix("builtins.")), optional
 
 
 @pytest.mark.parametrize(

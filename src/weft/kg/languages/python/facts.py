@@ -7,7 +7,8 @@ Heads and tails are single identifiers or constants: of a dotted name its last p
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from weft.kg.languages.python.units import Function, SourceFile
 from weft.kg.languages.unit import Fact, Unit
@@ -25,7 +26,7 @@ _LITERALS: dict[type[ast.AST], str] = {
     ast.Compare: "bool",
     ast.GeneratorExp: "Generator",
 }
-_CALLS = {
+CALLS = {
     "len": "int",
     "sorted": "list",
     "isinstance": "bool",
@@ -34,10 +35,11 @@ _CALLS = {
     "ord": "int",
 }
 """What calls of builtins return, where the name does not say it."""
-_BUILTIN_TYPES = frozenset(
+BUILTIN_TYPES = frozenset(
     kind.__name__
     for kind in (bool, bytearray, bytes, complex, dict, float, frozenset, int, list, object, set, str, tuple)
 )
+_Class = TypeVar("_Class")
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -81,7 +83,7 @@ def _of_function(node: Function) -> Iterator[_Found]:
         tail = _constant(default)
         if tail is not None:
             yield argument.arg, "has_default", tail, default
-    returned = type_name(node.returns) or (plain_return(node) if node.returns is None else None)
+    returned = type_name(node.returns) or unwritten_return(node)
     if returned is not None:
         yield name, "returns", returned, node
     for child in node.body:
@@ -299,15 +301,11 @@ def value_type(node: ast.expr) -> str | None:
         name = last_name(node.func)
         if name is None:
             return None
-        if (
-            isinstance(node.func, ast.Attribute)
-            and name in ("join", "format")
-            and isinstance(node.func.value, ast.Constant)
-        ):
+        if joins_text(node):
             return "str"
-        if isinstance(node.func, ast.Name) and name in _CALLS:
-            return _CALLS[name]
-        return name if name in _BUILTIN_TYPES or (name[:1].isupper() and not name.isupper()) else None
+        if isinstance(node.func, ast.Name) and name in CALLS:
+            return CALLS[name]
+        return name if name in BUILTIN_TYPES or (name[:1].isupper() and not name.isupper()) else None
     if isinstance(node, ast.UnaryOp):
         return "bool" if isinstance(node.op, ast.Not) else value_type(node.operand)
     if (
@@ -319,9 +317,25 @@ def value_type(node: ast.expr) -> str | None:
     return _LITERALS.get(type(node))
 
 
-def plain_return(node: Function) -> str | None:
-    """The class that every return statement agrees on; ``"None"`` where none returns a value."""
-    kinds: set[str | None] = set()
+def joins_text(node: ast.Call) -> bool:
+    """Whether a call is of ``join`` or ``format`` of a text that is written out."""
+    called = node.func
+    return (
+        isinstance(called, ast.Attribute)
+        and called.attr in ("join", "format")
+        and isinstance(called.value, ast.Constant)
+    )
+
+
+def plain_return(node: Function, of: Callable[[ast.expr], _Class | None], nothing: _Class) -> _Class | None:
+    """The class that every return statement agrees on; None where there is no such.
+
+    Args:
+        node: The function.
+        of: The class of an expression.
+        nothing: What stands for ``None``, where it returns no value.
+    """
+    kinds: set[_Class | None] = set()
     valued, work = False, list(node.body)
     while work:
         inner: ast.AST = work.pop()
@@ -329,15 +343,20 @@ def plain_return(node: Function) -> str | None:
             return None
         if isinstance(inner, ast.Return) and inner.value is not None:
             valued = True
-            kinds.add("None" if _is_none(inner.value) else value_type(inner.value))
+            kinds.add(nothing if _is_none(inner.value) else of(inner.value))
         if not isinstance(inner, _NESTED):
             work.extend(ast.iter_child_nodes(inner))  # type: ignore[arg-type]  # any node is walked alike
     if not valued:
         # A body that only raises says nothing about what its overriding functions return.
-        return None if isinstance(node.body[-1], ast.Raise) else "None"
+        return None if isinstance(node.body[-1], ast.Raise) else nothing
     if len(kinds) > 1:
-        kinds.discard("None")
+        kinds.discard(nothing)
     return kinds.pop() if len(kinds) == 1 else None
+
+
+def unwritten_return(node: Function) -> str | None:
+    """The name of the class that a function without a return annotation plainly returns."""
+    return None if node.returns is not None else plain_return(node, value_type, "None")
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -34,6 +34,9 @@ class Entity(NamedTuple):
     kind: str
 
 
+NOTHING = Entity("None", CONSTANT)
+
+
 @dataclass
 class Module:
     """What other modules can see of one.
@@ -246,7 +249,7 @@ class Modules:
         """The classes of an annotation, each with the expression that names it."""
         if isinstance(node, ast.Constant):
             if node.value is None:
-                yield Entity("None", CONSTANT), node
+                yield NOTHING, node
             elif isinstance(node.value, str):
                 inner = _parsed(node.value)
                 # Characters inside a text have no places of their own: that of the text stands for them.
@@ -264,7 +267,7 @@ class Modules:
                 for part in inside:
                     yield from self.type_places(part, scope)
                 if last == "Optional":
-                    yield Entity("None", CONSTANT), node
+                    yield NOTHING, node
                 return
             if last in ("Annotated", "ClassVar", "Final", "Required", "NotRequired", "ReadOnly"):
                 yield from self.type_places(inside[0], scope)

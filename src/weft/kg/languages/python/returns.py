@@ -7,7 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from weft.kg.languages.python.facts import last_name, plain_return
+from weft.kg.languages.python.resolve import NOTHING, Entity, Modules
+from weft.kg.languages.python.scopes import Scope
 from weft.kg.languages.python.units import Function, SourceFile
+from weft.kg.languages.python.values import class_of
 
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _EXITS = frozenset(("_exit", "abort", "assert_never", "error", "exit", "fail", "quit", "skip"))
@@ -22,37 +25,37 @@ class Returned(NamedTuple):
     """What a function returns.
 
     Args:
-        name: The class, ``"None"`` where it returns no value, empty where it is not plain.
+        kind: The class, that of ``None`` where it returns no value; None where it is not plain.
         optional: Whether it returns ``None`` at times, beside values.
     """
 
-    name: str
+    kind: Entity | None
     optional: bool
 
 
-def returned(node: Function, scope: ast.AST) -> Returned:
+def returned(inner: Scope, modules: Modules) -> Returned:
     """What the code of a function makes plain.
 
     Nothing is plain of a function that others are to fill in: an abstract one, an overload, one of a protocol, one of
     dots or a docstring alone. Nor is it where nobody can tell whether the end of the body is reached.
 
     Args:
-        node: The function.
-        scope: The syntax tree of the class, function or module around it.
+        inner: The scope of the function, with its syntax tree.
+        modules: Those of the tree.
     """
-    if _is_left_open(node, scope):
-        return Returned("", False)
+    node = inner.node
+    assert isinstance(node, Function)
+    if inner.parent is not None and _is_left_open(node, inner.parent.node):
+        return Returned(None, False)
     own = list(_own(node))
+    kind = plain_return(node, lambda value: class_of(value, inner, modules), NOTHING)
     values = [item.value for item in own if isinstance(item, ast.Return) and item.value is not None]
-    if not values or any(isinstance(item, ast.Yield | ast.YieldFrom) for item in own):
-        return Returned(plain_return(node) or "", False)
-    name = plain_return(node) or ""
-    if name == "None":
-        return Returned(name, False)
+    if not values or kind == NOTHING or any(isinstance(item, ast.Yield | ast.YieldFrom) for item in own):
+        return Returned(kind, False)
     if any(isinstance(item, ast.Return) and _may_be_none(item.value) for item in own):
-        return Returned(name, True)
+        return Returned(kind, True)
     reached = _reaches_end(node.body)
-    return Returned("", False) if reached is None else Returned(name, reached)
+    return Returned(None, False) if reached is None else Returned(kind, reached)
 
 
 def left_open(file: SourceFile) -> set[int]:

@@ -29,6 +29,7 @@ class Binding:
         target: Of an import, module and name in it; an empty name for the module itself.
         annotations: Types written beside it.
         values: What it is assigned; None where that is more than an expression.
+        bare: Whether its name alone stands for it; not where methods set it on ``self`` and nothing else binds it.
     """
 
     kind: Kind
@@ -36,6 +37,7 @@ class Binding:
     target: tuple[str, str] | None = None
     annotations: list[ast.expr] = field(default_factory=list)
     values: list[ast.expr | None] = field(default_factory=list)
+    bare: bool = False
 
 
 @dataclass
@@ -74,6 +76,7 @@ class Scope:
             # What a method assigns to self may be a property that is defined below it.
             binding.kind = kind
         binding.nodes.append(node)
+        binding.bare |= not isinstance(node, ast.Attribute)
         return binding
 
     def find(self, name: str) -> tuple[Scope, Binding] | None:
@@ -82,7 +85,7 @@ class Scope:
         while scope is not None:
             if name in scope.elsewhere:
                 scope = scope.elsewhere[name]
-            if name in scope.names and (scope is self or scope.kind != "class"):
+            if name in scope.names and (scope is self or scope.kind != "class") and scope.names[name].bare:
                 return scope, scope.names[name]
             scope = scope.parent
         return None

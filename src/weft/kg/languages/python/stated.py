@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from weft.kg.languages.python.facts import value_type
 from weft.kg.languages.python.resolve import (
     CONSTANT,
     EXTERNAL,
+    NOTHING,
     UNRESOLVED,
     Entity,
     Module,
@@ -23,6 +23,7 @@ from weft.kg.languages.python.resolve import (
 from weft.kg.languages.python.returns import returned
 from weft.kg.languages.python.scopes import Comprehension, Scope, imported_module, owner, parameters
 from weft.kg.languages.python.units import Function, SourceFile
+from weft.kg.languages.python.values import class_of
 from weft.kg.languages.unit import End, Stated
 
 _Found = tuple[Entity | None, str, Entity | None, ast.AST]
@@ -108,10 +109,10 @@ class _Walker:
             yield from self._types(mine, "returns", node.returns, scope)
             yield from self.visit(node.returns, scope)
         else:
-            plain = returned(node, scope.node)
-            for kind in (plain.name, "None") if plain.name and plain.optional else (plain.name,):
-                if kind:
-                    yield mine, "returns", self._named_type(kind, inner), node
+            kind, optional = returned(inner, self.modules)
+            yield mine, "returns", kind, node
+            if kind is not None and optional:
+                yield mine, "returns", NOTHING, node
         for child in node.body:
             yield from self.visit(child, inner)
 
@@ -204,13 +205,7 @@ class _Walker:
             return
         if isinstance(value, ast.Call):
             yield head, "result_of", self._resolve(value.func, scope), value.func
-            made = self.modules.instance(value, scope)
-            if made is not None:
-                yield head, "instance_of", made, value
-                return
-        kind = value_type(value)
-        if kind is not None:
-            yield head, "instance_of", self._named_type(kind, scope), value
+        yield head, "instance_of", class_of(value, scope, self.modules), value
 
     def _loop(self, target: ast.expr, iterable: ast.expr, scope: Scope, outside: Scope) -> Iterator[_Found]:
         over = iterable
@@ -256,11 +251,6 @@ class _Walker:
             within_class = found.parent is not None and found.parent.kind == "class"
             return Entity(found.name, "method" if within_class else "function")
         return Entity(found.name, found.kind)
-
-    def _named_type(self, name: str, scope: Scope) -> Entity:
-        if name == "None":
-            return Entity("None", CONSTANT)
-        return self.modules.name(name, scope)
 
 
 def _defaults(node: Function | ast.Lambda) -> Iterator[tuple[ast.arg, ast.expr]]:

@@ -83,7 +83,7 @@ class PythonTree:
         """
         source = cast(SourceFile, file)
         try:
-            found = _open(source, source.tree, self._module(path, source).scope)
+            found = _open(source, source.tree, self._module(path, source).scope, self.modules)
         except RecursionError as error:
             raise InputError("nested too deep", where=path) from error
         return sorted(map(self._with_clues, found), key=lambda item: item.start)
@@ -91,7 +91,7 @@ class PythonTree:
     def open_attributes(self, path: str, file: ParsedFile) -> list[Open]:
         """Attributes whose types nothing states and the code makes plain, in the order of the text."""
         source = cast(SourceFile, file)
-        found = open_attributes(source, source.tree, self._module(path, source).scope)
+        found = open_attributes(source, source.tree, self._module(path, source).scope, self.modules)
         return sorted(found, key=lambda item: item.start)
 
     def _with_clues(self, item: Open) -> Open:
@@ -99,9 +99,15 @@ class PythonTree:
         clues = tuple(self._clues.of(item.head.name, item.relation))
         return item._replace(clues=clues, used=used, fitting=fitting)
 
-    def type_named(self, path: str, name: str) -> End:
-        """What a type's name stands for in a file; a class of a module that alone has the name, else unresolved."""
-        scope = self.modules.by_name[self.names[path][0]].scope
+    def type_named(self, path: str, name: str, within: str = "") -> End:
+        """What a type's name stands for in a file; a class of a module that alone has the name, else unresolved.
+
+        Args:
+            path: The file.
+            name: The name.
+            within: The class in whose body it stands; none where it is empty or not known.
+        """
+        scope = self.modules.classes.get(within, self.modules.by_name[self.names[path][0]].scope)
         found = self.modules.name(name, scope)
         if found.kind != "unresolved":
             return End(*found)
@@ -181,24 +187,27 @@ def _prune(scope: Scope) -> None:
         _prune(inner)
 
 
-def _open(file: SourceFile, node: ast.AST, scope: Scope) -> list[Open]:
+def _open(file: SourceFile, node: ast.AST, scope: Scope, modules: Modules) -> list[Open]:
     """The open questions of the functions below a node."""
     found: list[Open] = []
     for child in ast.iter_child_nodes(node):
         inner = scope.inner.get(id(child), scope)
         if isinstance(child, Function):
-            found += _of_function(file, child, scope, inner)
-        found += _open(file, child, inner)
+            found += _of_function(file, child, inner, modules)
+        found += _open(file, child, inner, modules)
     return found
 
 
-def _of_function(file: SourceFile, node: Function, scope: Scope, inner: Scope) -> list[Open]:
-    found = []
+def _of_function(file: SourceFile, node: Function, inner: Scope, modules: Modules) -> list[Open]:
+    found: list[Open] = []
     if node.returns is None:
         start, stop = file.name_of(node)
-        end = End(inner.name, "method" if scope.kind == "class" else "function")
-        plain, optional = returned(node, scope.node)
-        found.append(Open(end, "returns", node.name, start, stop, plain, optional))
+        within_class = inner.parent is not None and inner.parent.kind == "class"
+        end = End(inner.name, "method" if within_class else "function")
+        kind, optional = returned(inner, modules)
+        meant = "" if kind is None else kind.name
+        short = meant.rpartition(".")[2]
+        found.append(Open(end, "returns", node.name, start, stop, short, optional, meant=meant))
     for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
         if argument.annotation is None and argument.arg != inner.receiver:
             start = file.span(argument)[0]

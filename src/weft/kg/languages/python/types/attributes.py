@@ -3,40 +3,46 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from weft.kg.languages.python.facts import value_type
+from weft.kg.languages.python.resolve import Entity, Modules
 from weft.kg.languages.python.scopes import Binding, Scope
 from weft.kg.languages.python.units import Function, SourceFile
+from weft.kg.languages.python.values import class_of
 from weft.kg.languages.unit import End, Open
 
 
-def open_attributes(file: SourceFile, node: ast.AST, scope: Scope) -> Iterator[Open]:
+def open_attributes(file: SourceFile, node: ast.AST, scope: Scope, modules: Modules) -> Iterator[Open]:
     """The attributes below a node that have no type written, where everything that they are assigned has one type.
 
     Args:
         file: The source.
         node: Its module, or a part of it.
         scope: Of the node.
+        modules: Those of the tree.
     """
     for child in ast.iter_child_nodes(node):
         inner = scope.inner.get(id(child), scope)
         if isinstance(child, ast.ClassDef):
-            yield from _of_class(file, child, inner)
-        yield from open_attributes(file, child, inner)
+            yield from _of_class(file, child, inner, modules)
+        yield from open_attributes(file, child, inner, modules)
 
 
-def _of_class(file: SourceFile, node: ast.ClassDef, scope: Scope) -> Iterator[Open]:
+def _of_class(file: SourceFile, node: ast.ClassDef, scope: Scope, modules: Modules) -> Iterator[Open]:
     places = dict(_places(node, scope))
+    scopes = dict(_scopes(node, scope))
     for name, binding in scope.names.items():
-        kind = _kind(binding)
-        if binding.kind != "attribute" or binding.annotations or name not in places or not kind:
+        if binding.kind != "attribute" or binding.annotations or name not in places:
+            continue
+        kind = _kind(binding, scopes, modules)
+        if kind is None:
             continue
         end = file.span(places[name])[1]
         if file.text[end - len(name) : end] == name:  # an identifier may be written in several ways
             optional = any(_is_none(value) for value in binding.values)
             head = End(f"{scope.name}.{name}", "attribute")
-            yield Open(head, "has_type", name, end - len(name), end, kind, optional)
+            short = kind.name.rpartition(".")[2]
+            yield Open(head, "has_type", name, end - len(name), end, short, optional, meant=kind.name)
 
 
 def _places(node: ast.ClassDef, scope: Scope) -> Iterator[tuple[str, ast.expr]]:
@@ -69,23 +75,31 @@ def _target(statement: ast.stmt) -> Iterator[ast.expr]:
         yield statement.targets[0]
 
 
-def _kind(binding: Binding) -> str:
-    """The one type of all that a name is assigned besides ``None``; empty where there is no such."""
+def _scopes(node: ast.AST, scope: Scope) -> Iterator[tuple[int, Scope]]:
+    """Where each value below a node stands that is assigned, by its identity."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Assign | ast.AnnAssign) and child.value is not None:
+            yield id(child.value), scope
+        yield from _scopes(child, scope.inner.get(id(child), scope))
+
+
+def _kind(binding: Binding, scopes: Mapping[int, Scope], modules: Modules) -> Entity | None:
+    """The one type of all that a name is assigned besides ``None``; None where there is no such."""
     kinds = {
-        _type(value) for value in binding.values if value is None or not _is_none(value)
+        _type(value, scopes, modules) for value in binding.values if value is None or not _is_none(value)
     }  # None is what a loop or a ``with`` assigns
-    return kinds.pop() if len(kinds) == 1 else ""
+    return kinds.pop() if len(kinds) == 1 else None
 
 
-def _type(value: ast.expr | None) -> str:
+def _type(value: ast.expr | None, scopes: Mapping[int, Scope], modules: Modules) -> Entity | None:
     if value is None or isinstance(value, ast.Tuple):
-        return ""
+        return None
     # What is in a container tells a checker more than the container's name alone.
     if (isinstance(value, ast.List | ast.Set) and value.elts) or (isinstance(value, ast.Dict) and value.keys):
-        return ""
+        return None
     if isinstance(value, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-        return ""
-    return value_type(value) or ""
+        return None
+    return class_of(value, scopes[id(value)], modules)
 
 
 def _is_none(value: ast.expr | None) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from weft.kg.languages.python.facts import plain_return, type_name, value_type
+from weft.kg.languages.python.facts import type_name, unwritten_return, value_type
 from weft.kg.languages.python.resolve import Module, Modules
 from weft.kg.languages.python.scopes import Scope, owner
 from weft.kg.languages.python.types.documented import RETURNED, documented
@@ -165,7 +165,7 @@ class TreeClues:
             if kind:
                 known.given[item.arg][kind] += 1
                 self._held[item.arg][kind] += 1
-        returned = type_name(node.returns) or (plain_return(node) if node.returns is None else None)
+        returned = type_name(node.returns) or unwritten_return(node)
         if returned:
             known.parameters[RETURNED] = returned
         self._functions[inner.name] = known
