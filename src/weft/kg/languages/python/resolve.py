@@ -114,8 +114,10 @@ class Modules:
         if module not in self.by_name:
             return Entity(f"{module}.{name}" if module else name, EXTERNAL)
         scope = self.by_name[module].scope
-        if name in scope.names and depth < _DEEPEST:
-            return self._bound(scope, scope.names[name], name, depth + 1)
+        binding = scope.names.get(name)
+        # A package that imports a module of its own binds the name to itself.
+        if binding is not None and binding.target != (module, name) and depth < _DEEPEST:
+            return self._bound(scope, binding, name, depth + 1)
         if f"{module}.{name}" in self.by_name:
             return Entity(f"{module}.{name}", "module")
         starred = self._starred(scope, name, depth)
