@@ -140,7 +140,7 @@ def test_a_page_in_the_encoding_that_it_declares(tmp_path: Path, written: str, d
     assert [document.text for document in read_corpus([page], Funnel())] == ["Zürich – “Limmat”"]
 
 
-@pytest.mark.parametrize("declared", ["klingon", "shift_jis", "utf-8"])
+@pytest.mark.parametrize("declared", ["klingon", "shift_jis", "utf-8", "undefined"])
 def test_a_page_in_another_encoding_than_it_declares(tmp_path: Path, declared: str) -> None:
     page = tmp_path / "page.html"
     page.write_bytes(PAGE.format(declared).encode("cp1252"))

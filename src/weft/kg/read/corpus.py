@@ -171,7 +171,7 @@ def decode_page(data: bytes) -> str:
         # As browsers do: whoever declares Latin-1 means the encoding of Windows, which has more characters.
         known = codecs.lookup(name).name
         return data.decode("cp1252" if known in ("iso8859-1", "ascii") else known)
-    except (LookupError, UnicodeDecodeError) as error:
+    except (LookupError, UnicodeError) as error:
         raise InputError(f"neither UTF-8 nor {name}, as it says: {error}") from error
 
 

@@ -14,7 +14,7 @@ def facts_of(files: dict[str, str], path: str) -> set[tuple[str, str, str, str]]
     for name, text in files.items():
         tree.add(name, LANGUAGE.parse(text, name))
     found = tree.facts(path, LANGUAGE.parse(files[path], path))
-    return {(fact.head.name, fact.relation, *fact.tail) for fact in found}
+    return {(fact.head.name, fact.relation, fact.tail.name, fact.tail.kind) for fact in found}
 
 
 @pytest.mark.parametrize("line", ["from . import sub", "from pkg import sub", "from . import sub as sub"])

@@ -52,7 +52,7 @@ class Python(Language):
         """
         try:
             return data.decode(self.encoding(data))
-        except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+        except (SyntaxError, UnicodeError, LookupError) as error:
             raise InputError(f"not text in its declared encoding: {error}", where=where) from error
 
     def encoding(self, data: bytes) -> str:
