@@ -18,6 +18,7 @@ from weft.kg.annotate.infer import Complaint, Source, class_of, infer_returns, p
 from weft.kg.annotate.plan import Candidate, Missing
 from weft.kg.annotate.tree import Findings
 from weft.kg.annotate.write import annotated
+from weft.kg.languages.lines import line_of
 
 Checker = Literal["pyright", "mypy"]
 _ROUNDS = 6
@@ -109,7 +110,7 @@ def _behind(
     blamed: set[Missing] = set()
     if here is not None:
         chosen = [item for item, _ in here.chosen(least)]
-        line = complaint.line - (written[here.below].count("\n") - here.text.count("\n"))
+        line = complaint.line - (_length(written[here.below]) - _length(here.text))
         above = [item for item in chosen if item.line <= line]
         nearest = max((item.line for item in above), default=0)
         mine = {item for item in above if item.line >= nearest - 1}
@@ -125,6 +126,10 @@ def _behind(
                 if any(word in complaint.message for word in words):
                     blamed.add(item)
     return blamed
+
+
+def _length(text: str) -> int:
+    return line_of(text, len(text))
 
 
 def _infer(found: Findings, copy: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from weft.errors import LimitError, WeftError
+from weft.kg.languages.lines import line_of
 from weft.kg.languages.python.facts import last_name, type_name
 from weft.kg.languages.python.returns import left_open
 from weft.kg.languages.python.units import SourceFile
@@ -61,7 +62,7 @@ def infer_returns(files: Mapping[str, Source], copy: Path) -> dict[tuple[str, Op
     """
     placed: dict[tuple[str, int], Open] = {}
     for below, source in files.items():
-        lines = source.text.count("\n") + 1
+        lines = line_of(source.text, len(source.text))
         added: list[str] = []
         empty = left_open(SourceFile(source.text, below))
         for item in source.asked:

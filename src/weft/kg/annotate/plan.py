@@ -10,6 +10,7 @@ from typing import Literal
 
 from weft.kg.extraction.facts import Inferred
 from weft.kg.languages.language import SourceTree
+from weft.kg.languages.lines import Lines
 from weft.kg.languages.python.types.signs import names_at_top
 from weft.kg.languages.unit import Open
 
@@ -131,7 +132,8 @@ def missing(
     answers = {item.asked: item for item in inferred}
     parsed = ast.parse(text)
     bound = names_at_top(parsed)
-    optional = _defaults_of_none(text, parsed)
+    lines = Lines(text)
+    optional = _defaults_of_none(text, lines, parsed)
     result = []
     for item in asked:
         candidates: list[Candidate] = []
@@ -142,9 +144,8 @@ def missing(
             candidates += _candidate(path, item, name, confidence, "model", tree, bound)
         once = {candidate.text: candidate for candidate in reversed(candidates)}
         ordered = sorted(once.values(), key=lambda candidate: candidates.index(candidate))
-        before = text.rfind("\n", 0, item.start) + 1
-        line = text.count("\n", 0, item.start) + 1
-        column = item.start - before
+        line = lines.number(item.start)
+        column = item.start - lines.starts[line - 1]
         none = item.optional or (line, column) in optional
         result.append(Missing(item, line, column, none, tuple(ordered)))
     return result
@@ -202,10 +203,9 @@ def _class_around(item: Open) -> str:
     return owner.rpartition(".")[0] if item.head.kind == "parameter" else owner
 
 
-def _defaults_of_none(text: str, parsed: ast.Module) -> frozenset[tuple[int, int]]:
+def _defaults_of_none(text: str, lines: Lines, parsed: ast.Module) -> frozenset[tuple[int, int]]:
     """Line and column of the parameters whose default is None."""
     found: set[tuple[int, int]] = set()
-    lines = text.split("\n")
     for node in ast.walk(parsed):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
@@ -218,6 +218,7 @@ def _defaults_of_none(text: str, parsed: ast.Module) -> frozenset[tuple[int, int
         )
         for argument, default in pairs:
             if isinstance(default, ast.Constant) and default.value is None:
-                before = lines[argument.lineno - 1].encode()[: argument.col_offset]
+                start = lines.starts[argument.lineno - 1]
+                before = text[start : start + argument.col_offset].encode()[: argument.col_offset]
                 found.add((argument.lineno, len(before.decode(errors="ignore"))))
     return frozenset(found)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from weft.kg.extraction.facts import Extractor, Inferred, ModelFact
 from weft.kg.extraction.model import model_version
 from weft.kg.languages.around import around
 from weft.kg.languages.language import Language, ParsedFile
+from weft.kg.languages.lines import Lines, line_around, line_of
 from weft.kg.languages.unit import Open
 from weft.kg.read.corpus import no_file, plain_name, walk
 from weft.kg.schema import Relation, Schema
@@ -31,8 +30,6 @@ _DIGITS = 4
 """Decimals of a confidence: rounding in the last bits of a float must not make two runs differ."""
 _RECENT = 64
 """Files whose facts are kept until the model is through with them; of others they are read again."""
-_AROUND = 150
-"""Most characters of a line that are kept on each side of the head."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +147,7 @@ def _inferred(text: str, answer: Inferred) -> Evidence:
         end=asked.end,
         chunk_start=answer.span[0],
         chunk_end=answer.span[1],
-        line=text.count("\n", 0, asked.start) + 1,
+        line=line_of(text, asked.start),
         sentence=line_around(text, asked.start, asked.end),
         combined=answer.combined,
         origin="model",
@@ -267,7 +264,7 @@ class CodeCorpus:
 
     def _stated(self, document: str, data: bytes) -> tuple[list[Evidence], list[Open]]:
         file, text = self.parsed(document, data)
-        lines = _Lines(text)
+        lines = Lines(text)
         assert self.tree is not None
         below = self._below[document]
         stated = [
@@ -289,15 +286,6 @@ class CodeCorpus:
             for fact in (self.tree.facts(below, file) if self._with_stated else ())
         ]
         return stated, self.tree.open_questions(below, file)
-
-
-class _Lines:
-    def __init__(self, text: str) -> None:
-        self.starts = [found.start() + 1 for found in re.finditer("\n", text)]
-
-    def number(self, offset: int) -> int:
-        """The line of a character, from 1."""
-        return bisect_right(self.starts, offset) + 1
 
 
 def _source_files(
@@ -343,11 +331,3 @@ def _source_files(
 
 def _below(path: Path, folder: Path) -> str:
     return plain_name(path.relative_to(folder))
-
-
-def line_around(text: str, start: int, end: int) -> str:
-    """The line of a span, at most 150 characters on each side of it, without white space around."""
-    begin = max(text.rfind("\n", 0, start) + 1, start - _AROUND)
-    stop = text.find("\n", end)
-    stop = min(len(text) if stop < 0 else stop, end + _AROUND)
-    return text[begin:stop].strip()

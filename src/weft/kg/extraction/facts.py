@@ -23,6 +23,7 @@ from weft.kg.extraction.questions import Question, question_about, questions, sh
 from weft.kg.languages import find_language
 from weft.kg.languages.around import around
 from weft.kg.languages.language import Language
+from weft.kg.languages.lines import line_of
 from weft.kg.languages.unit import Open
 from weft.kg.model.decode import Answers, Queries, find_tails, score_tails
 from weft.kg.model.leafy_chain import LeafyChainModel
@@ -189,8 +190,7 @@ class Extractor:
             result += self._facts(text, asked[start : start + batch_size], beams)
         for answer in self.inferred(text, where, open_, beams=beams, batch_size=batch_size):
             item, (tail, confidence) = answer.asked, answer.candidates[0]
-            line = text.count("\n", 0, item.start) + 1
-            place = item.start, item.end
+            line, place = line_of(text, item.start), (item.start, item.end)
             result.append(
                 ModelFact(
                     item.name, item.relation, tail, confidence, line, place, answer.span, (), answer.combined
@@ -351,7 +351,7 @@ class Extractor:
                     confidence=probability
                     if self.confidence is None
                     else self.confidence(name, probability, guessed=not question.stated),
-                    line=text.count("\n", 0, start) + 1,
+                    line=line_of(text, start),
                     place=(start, int(chunk.ends[question.start + question.length - 1])),
                     span=_span(chunk),
                     stated=question.stated,

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from weft.errors import InputError
+from weft.kg.languages.lines import Lines
 from weft.kg.languages.unit import Span, Unit, starts_of, to_text
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -56,8 +57,8 @@ class SourceFile:
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             why = str(error) or type(error).__name__
             raise InputError(f"not Python that can be parsed: {why}", where=name) from error
-        # Not str.splitlines: Python's own lines end at these three only.
-        self._lines = [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n", text))]
+        # Not str.splitlines: Python's own lines end at three marks only.
+        self._lines = Lines(text).starts
         self._ascii = text.isascii()
 
     def offset(self, line: int, column: int) -> int:
