@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -127,20 +128,25 @@ def run(argv: list[str]) -> int:
     return 0
 
 
+def _figure(value: float) -> str:
+    """Three decimals; a dash where a figure is not defined."""
+    return "–" if math.isnan(value) else f"{value:.3f}"
+
+
 def _words(name: str, scores: Mapping[str, WordsScore]) -> str:
     from weft.kg.worded.judge import SURE
 
     lines = [name]
     for what, score in scores.items():
         rows: list[tuple[object, ...]] = [
-            (relation, item.facts, f"{item.by_words:.3f}", f"{item.trained:.3f}")
+            (relation, item.facts, _figure(item.by_words), _figure(item.trained))
             for relation, item in score.relations.items()
         ]
-        rows.append(("mean", "", f"{score.by_words:.3f}", f"{score.trained:.3f}"))
+        rows.append(("mean", "", _figure(score.by_words), _figure(score.trained)))
         lines.append(table((f"left out, {what}", ">facts", ">F1 by words", ">F1 trained"), rows))
         lines.append(
-            f"calibration error {score.calibration_error:.3f}; "
-            f"at least {SURE:.2f} sure: {score.sure}, right {score.surely_right:.3f}"
+            f"calibration error {_figure(score.calibration_error)}; "
+            f"at least {SURE:.2f} sure: {score.sure}, right {_figure(score.surely_right)}"
         )
     return "\n".join(lines)
 
@@ -150,25 +156,25 @@ def _listing(name: str, found: Verdict) -> str:
         return _words(name, {"types said": found.words, "words alone": found.bare_words})
     rows: list[tuple[object, ...]] = []
     if found.mentions is not None:
-        rows.append(("mentions", *(f"{value:.3f}" for value in found.mentions)))
+        rows.append(("mentions", *(_figure(value) for value in found.mentions)))
     if found.typed_f1 is not None:
-        rows.append(("mentions with their type", "", "", f"{found.typed_f1:.3f}"))
+        rows.append(("mentions with their type", "", "", _figure(found.typed_f1)))
     if found.b_cubed is not None:
-        rows.append(("entities (B³)", "", "", f"{found.b_cubed:.3f}"))
+        rows.append(("entities (B³)", "", "", _figure(found.b_cubed)))
     for facts, where in ((found.facts, ""), (found.chosen, ", best on valid")):
         if facts is not None:
-            shown = (f"{facts.precision:.3f}", f"{facts.recall:.3f}", f"{facts.f1:.3f}")
+            shown = (_figure(facts.precision), _figure(facts.recall), _figure(facts.f1))
             rows.append((f"facts, at least {facts.threshold:.2f} sure{where}", *shown))
     if (facts := found.facts) is not None:
         rows.append(
-            ("facts, at least 0.80 sure", f"{facts.sure_precision:.3f}", f"{facts.sure_recall:.3f}", "")
+            ("facts, at least 0.80 sure", _figure(facts.sure_precision), _figure(facts.sure_recall), "")
         )
     if (texts := found.texts) is not None:
-        rows.append(("facts, at least 0.50 sure", f"{texts.right:.3f}", f"{texts.found:.3f}", ""))
-        rows.append(("facts, at least 0.80 sure", f"{texts.surely_right:.3f}", "", ""))
+        rows.append(("facts, at least 0.50 sure", _figure(texts.right), _figure(texts.found), ""))
+        rows.append(("facts, at least 0.80 sure", _figure(texts.surely_right), "", ""))
     lines = [name, table(("", ">precision", ">recall", ">F1"), rows)]
     if found.across is not None:
         lines.append(f"of the facts at least 0.50 sure {found.across} are between names of two documents")
     if found.facts is not None:
-        lines.append(f"calibration error {found.facts.calibration_error:.3f}")
+        lines.append(f"calibration error {_figure(found.facts.calibration_error)}")
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 
@@ -17,6 +18,11 @@ from weft.objective.metrics import expected_calibration_error
 
 SURE = 0.8
 _COUNTED = 0.05
+
+
+def figure(value: float) -> float | None:
+    """A number as a record has it: of four decimals, None where it is NaN, which JSON has not."""
+    return None if math.isnan(value) else round(value, 4)
 
 
 @dataclass(frozen=True)
@@ -46,11 +52,8 @@ class RawScore:
     calibration_error: float
 
     def record(self) -> dict[str, object]:
-        """As JSON."""
-        return {
-            name: round(value, 4) if isinstance(value, float) else value
-            for name, value in asdict(self).items()
-        }
+        """As JSON; what is not defined is null."""
+        return {name: figure(value) for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True)
@@ -225,11 +228,8 @@ class LabelledScore:
     surely_right: float
 
     def record(self) -> dict[str, object]:
-        """As JSON."""
-        return {
-            name: round(value, 4) if isinstance(value, float) else value
-            for name, value in asdict(self).items()
-        }
+        """As JSON; what is not defined is null."""
+        return {name: figure(value) for name, value in asdict(self).items()}
 
 
 def score_labelled(

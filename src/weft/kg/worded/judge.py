@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weft.kg.evaluate.raw import Judged, judge
+from weft.kg.evaluate.raw import Judged, figure, judge
 from weft.kg.extraction.entities import EntityExtractor
 from weft.kg.read.documents import TextDocument
 from weft.objective.metrics import expected_calibration_error
@@ -61,11 +61,9 @@ class WordsScore:
         return _mean([item.trained for item in self.relations.values()])
 
     def record(self) -> dict[str, object]:
-        """As JSON."""
-        figures = {
-            name: round(getattr(self, name), 4)
-            for name in ("by_words", "trained", "calibration_error", "sure", "surely_right")
-        }
+        """As JSON; what is not defined is null."""
+        names = ("by_words", "trained", "calibration_error", "sure", "surely_right")
+        figures = {name: figure(getattr(self, name)) for name in names}
         return {**figures, "relations": {name: vars(item) for name, item in self.relations.items()}}
 
 
