@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from weft.kg.read.funnel import Funnel
 
 _LISTED = 20
+_OF_TEXT = ("schema", "seed", "split", "overlap", "near", "exact", "alpha", "per_head", "embedding")
+"""Options that say nothing of source code."""
 
 
 def parser() -> Parser:
@@ -38,7 +40,7 @@ def parser() -> Parser:
     result.add_argument(
         "--language",
         choices=(*LANGUAGES, "text", "redocred"),
-        help="of the corpus (text with --seed, else python)",
+        help="of the corpus (text with --schema or --seed, else python)",
     )
     result.add_argument(
         "--vocab-size", type=int, default=8192, metavar="N", help="tokens of the vocabulary (8192)"
@@ -111,7 +113,9 @@ def run(argv: list[str]) -> int:
         if not arguments.quiet:
             print(text, file=sys.stderr)
 
-    language = arguments.language or ("text" if arguments.seed else "python")
+    language = arguments.language or ("text" if arguments.schema or arguments.seed else "python")
+    if language in LANGUAGES:
+        _refuse_text(arguments)
     build = {"text": _text, "redocred": _redocred}.get(language)
     funnel = _code(arguments, language, say) if build is None else build(arguments, say)
     if arguments.json:
@@ -122,6 +126,16 @@ def run(argv: list[str]) -> int:
     if not arguments.quiet:
         _list_doubtful(funnel)
     return PartialFailure.exit_code if funnel.failures else 0
+
+
+def _refuse_text(arguments: argparse.Namespace) -> None:
+    """Refuse options that say nothing of source code."""
+    from weft.errors import ConfigError
+
+    default = parser().get_default
+    for name in _OF_TEXT:
+        if getattr(arguments, name) != default(name):
+            raise ConfigError(f"--{name.replace('_', '-')} is for text; source code is read without it")
 
 
 def _list_doubtful(funnel: Funnel) -> None:

@@ -83,8 +83,12 @@ def run(argv: list[str]) -> int:
         return _of_text(arguments, folder)
     if arguments.html is not None:
         raise ConfigError("--html marks texts; `weft kg show STORE NAME --html` draws code")
-    if arguments.seed:
-        raise ConfigError("--seed is for a model of text; this one reads source code", where=str(folder))
+    default = parser().get_default
+    for name in ("seed", "near", "exact"):
+        if getattr(arguments, name) != default(name):
+            raise ConfigError(
+                f"--{name} is for a model of text; this one reads source code", where=str(folder)
+            )
     extractor = Extractor.load(folder, device_of(arguments))
     for name in arguments.relation or ():
         extractor.language.schema.id_of(name)

@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from weft.cli.options import Parser, add_html, add_json, add_only, add_store
+from weft.cli.options import Parser, add_html, add_json, add_only, add_store, at_least
 from weft.errors import ConfigError, counted
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ def parser() -> Parser:
         metavar="ENTITY",
         help="a name, an alias, the end of a qualified name (the surest facts of all entities)",
     )
-    result.add_argument("--limit", type=int, default=30, metavar="N", help="print the N surest facts (30)")
-    result.add_argument("--places", type=int, default=1, metavar="N", help="sentences of each fact (1)")
+    result.add_argument("--limit", type=int, metavar="N", help="print the N surest facts (30)")
+    result.add_argument("--places", type=int, metavar="N", help="sentences of each fact (1)")
     add_html(result, "an interactive page of what lies around")
     result.add_argument(
         "--nodes", type=int, default=60, metavar="N", help="entities on the page, to 300 (60)"
@@ -41,9 +41,10 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run ``weft kg show``."""
     arguments = parser().parse_args(argv)
-    for name in ("limit", "places"):
-        if getattr(arguments, name) < 1:
-            raise ConfigError(f"--{name} is {getattr(arguments, name)}; it must be at least 1")
+    at_least(1, limit=arguments.limit, places=arguments.places)
+    for name in ("limit", "places", "json") if arguments.html is not None else ():
+        if getattr(arguments, name):
+            raise ConfigError(f"--html writes a page and prints no facts: leave --{name} out")
     from weft.kg.storage.entity_record import entity_record, store_record, surest_facts
     from weft.kg.storage.graph import Graph
 
@@ -66,12 +67,12 @@ def run(argv: list[str]) -> int:
         drawn = counted(len(around.rings), "entity", "entities"), counted(len(around.facts), "fact")
         print(f"{drawn[0]} and {drawn[1]} in {arguments.html}")
         return 0
-    facts = surest_facts(graph, entity, arguments.limit)
+    facts = surest_facts(graph, entity, arguments.limit or 30)
     if arguments.json:
         record = store_record(graph, facts) if entity is None else entity_record(graph, entity, facts)
         print(json.dumps(record, ensure_ascii=False))
         return 0
-    _print(graph, entity, facts, arguments.places)
+    _print(graph, entity, facts, arguments.places or 1)
     return 0
 
 
