@@ -35,6 +35,14 @@ class Entity(NamedTuple):
 
 
 NOTHING = Entity("None", CONSTANT)
+_SELF, _BARE = (
+    frozenset(f"{module}.{name}" for module in ("typing", "typing_extensions") for name in names)
+    for names in (("Self",), ("Final", "ClassVar"))
+)
+_ANYTHING = frozenset(
+    ("typing.Any", "typing_extensions.Any", "typing.Type", "builtins.type", "builtins.object")
+)
+"""Annotations that promise no member."""
 
 
 @dataclass
@@ -208,7 +216,7 @@ class Modules:
         return self.attribute(kind, name) or Entity(f"{kind}.{name}", UNRESOLVED)
 
     def instance(self, node: ast.expr, scope: Scope) -> Entity | None:
-        """The class that an expression is an object of, where the tree says it; None elsewhere."""
+        """The class whose members an expression has, where the tree says it; None elsewhere."""
         if isinstance(node, ast.Constant) and node.value is not None and node.value is not ...:
             return Entity(f"builtins.{type(node.value).__name__}", EXTERNAL)
         if isinstance(node, ast.JoinedStr):
@@ -222,9 +230,12 @@ class Modules:
         if found is None or found[1].target is not None or found[1].kind not in ("parameter", "variable"):
             return None
         inside, binding = found
+        if gathered := _gathered(inside, node.id):
+            return Entity(f"builtins.{gathered}", EXTERNAL) if not binding.values else None
         outside = inside.parent if binding.kind == "parameter" and inside.parent is not None else inside
-        if binding.annotations:
-            kinds = {self.annotated(item, outside) for item in binding.annotations}
+        # Of a bare Final the value says the type.
+        if written := [item for item in binding.annotations if self.types(item, outside)]:
+            kinds = {self.annotated(item, outside) for item in written}
         elif binding.values and binding.kind == "variable" and id(binding) not in self._asked:
             # A variable may be made of itself: x = x.copy().
             self._asked.add(id(binding))
@@ -239,27 +250,37 @@ class Modules:
         return kind if kind is not None and kind.kind in ("class", EXTERNAL) else None
 
     def annotated(self, node: ast.expr, scope: Scope) -> Entity | None:
-        """The one class that an annotation names besides ``None``; None where there is no such."""
-        kinds = {kind for kind in self.types(node, scope) if kind.name != "None"}
-        return kinds.pop() if len(kinds) == 1 else None
+        """The one class whose members an annotation promises, ``None`` aside; None where there is no such."""
+        kinds = {kind for kind, _ in self.type_places(node, scope, members=True)} - {NOTHING}
+        kind = kinds.pop() if len(kinds) == 1 else None
+        return None if kind is None or kind.name in _ANYTHING else kind
 
     def types(self, node: ast.expr, scope: Scope) -> list[Entity]:
         """The classes of an annotation, outermost of each part of a union, ``None`` included."""
         return [kind for kind, _ in self.type_places(node, scope)]
 
-    def type_places(self, node: ast.expr, scope: Scope) -> Iterator[tuple[Entity, ast.expr]]:
-        """The classes of an annotation, each with the expression that names it."""
+    def type_places(
+        self, node: ast.expr, scope: Scope, *, members: bool = False
+    ) -> Iterator[tuple[Entity, ast.expr]]:
+        """The classes of an annotation, each with the expression that names it.
+
+        Args:
+            node: The annotation.
+            scope: Where it stands.
+            members: Name the classes whose members there are: X of ``type[X]``, ``str`` of ``Literal["a"]``.
+        """
         if isinstance(node, ast.Constant):
             if node.value is None:
                 yield NOTHING, node
             elif isinstance(node.value, str):
                 inner = _parsed(node.value)
                 # Characters inside a text have no places of their own: that of the text stands for them.
-                yield from ((kind, node) for kind, _ in self.type_places(inner, scope)) if inner else ()
+                if inner:
+                    yield from ((kind, node) for kind, _ in self.type_places(inner, scope, members=members))
             return
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-            yield from self.type_places(node.left, scope)
-            yield from self.type_places(node.right, scope)
+            yield from self.type_places(node.left, scope, members=members)
+            yield from self.type_places(node.right, scope, members=members)
             return
         if isinstance(node, ast.Subscript):
             outer = self.resolve(node.value, scope)
@@ -267,16 +288,25 @@ class Modules:
             inside = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
             if last in ("Optional", "Union"):
                 for part in inside:
-                    yield from self.type_places(part, scope)
+                    yield from self.type_places(part, scope, members=members)
                 if last == "Optional":
                     yield NOTHING, node
                 return
             if last in ("Annotated", "ClassVar", "Final", "Required", "NotRequired", "ReadOnly"):
-                yield from self.type_places(inside[0], scope)
+                yield from self.type_places(inside[0], scope, members=members)
+                return
+            if members and last in ("type", "Type") and outer is not None and outer.kind == EXTERNAL:
+                yield from self.type_places(inside[0], scope, members=True)
+                return
+            if members and last == "Literal":
+                kinds = [self.resolve(part, scope) for part in inside if isinstance(part, ast.Constant)]
+                yield from ((kind, node) for kind in kinds if kind is not None)
                 return
             node = node.value
         found = self.resolve(node, scope) if isinstance(node, ast.Name | ast.Attribute) else None
-        if found is not None:
+        if found is not None and found.name in _SELF:
+            found = _class_around(scope) or found
+        if found is not None and found.name not in _BARE:
             yield found, node
 
 
@@ -285,6 +315,24 @@ def _parsed(text: str) -> ast.expr | None:
         return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def _gathered(scope: Scope, name: str) -> str:
+    """``"tuple"`` of ``*name``, ``"dict"`` of ``**name``; empty of what is neither."""
+    if isinstance(scope.node, Function | ast.Lambda):
+        rest, named = scope.node.args.vararg, scope.node.args.kwarg
+        if rest is not None and rest.arg == name:
+            return "tuple"
+        if named is not None and named.arg == name:
+            return "dict"
+    return ""
+
+
+def _class_around(scope: Scope) -> Entity | None:
+    around: Scope | None = scope
+    while around is not None and around.kind != "class":
+        around = around.parent
+    return None if around is None else Entity(around.name, "class")
 
 
 def _classes(scope: Scope) -> Iterator[Scope]:
