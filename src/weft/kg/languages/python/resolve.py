@@ -156,7 +156,7 @@ class Modules:
         if not isinstance(node, ast.ClassDef) or scope.parent is None:
             return []
         named = [base.value if isinstance(base, ast.Subscript) else base for base in node.bases]
-        found = [self.resolve(base, scope.parent) for base in named]
+        found = [self.resolve(base, scope.before or scope.parent) for base in named]
         return [base for base in found if base is not None and base.name != scope.name]
 
     def _bound(self, scope: Scope, binding: Binding, name: str, depth: int) -> Entity:

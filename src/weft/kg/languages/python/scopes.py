@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from weft.kg.languages.python.units import Function
@@ -54,6 +54,8 @@ class Scope:
         stars: Modules of which it imports all.
         receiver: The first parameter of a method, ``self`` or ``cls``.
         inner: Scopes in it by the identity of their node.
+        before: The scope around it as it was before its own name took the place of an import: its decorators and
+            bases stand there. None where it took no such place.
         numbered: Lambdas and comprehensions so far.
     """
 
@@ -66,6 +68,7 @@ class Scope:
     stars: list[str] = field(default_factory=list)
     receiver: str | None = None
     inner: dict[int, Scope] = field(default_factory=dict)
+    before: Scope | None = None
     numbered: int = 0
 
     def bind(self, name: str, kind: Kind, node: ast.AST) -> Binding:
@@ -120,11 +123,14 @@ class _Builder:
 
     def __init__(self, package: str) -> None:
         self.package = package
+        # Statements that stand in the block of their scope itself, not below an ``if`` or a ``try``.
+        self.certain = set[int]()
 
     def block(self, body: Sequence[ast.AST], scope: Scope) -> None:
         # What a scope declares holds in all of it, whatever stands above the declaration.
         for node in body:
             self._declare(node, scope)
+        self.certain.update(map(id, body))
         for node in body:
             self.visit(node, scope)
 
@@ -204,10 +210,11 @@ class _Builder:
         return None if found is None else found.bind(node.attr, "attribute", node)
 
     def _function(self, node: Function, scope: Scope) -> None:
-        scope.bind(node.name, "method" if scope.kind == "class" else "function", node)
+        before = self._define(node, "method" if scope.kind == "class" else "function", scope)
         for outside in (*node.decorator_list, *_defaults(node.args)):
             self.visit(outside, scope)
         inner = self._open("function", f"{_place(scope, node.name).name}.{node.name}", node, scope)
+        inner.before = before
         every = list(parameters(node))
         static = any(isinstance(item, ast.Name) and item.id == "staticmethod" for item in node.decorator_list)
         if scope.kind == "class" and every and not static and (node.args.posonlyargs or node.args.args):
@@ -224,13 +231,23 @@ class _Builder:
         self.block(node.body, inner)
 
     def _class(self, node: ast.ClassDef, scope: Scope) -> None:
-        scope.bind(node.name, "class", node)
+        before = self._define(node, "class", scope)
         for outside in (*node.decorator_list, *node.bases, *node.keywords):
             self.visit(outside, scope)
         inner = self._open("class", f"{_place(scope, node.name).name}.{node.name}", node, scope)
+        inner.before = before
         for item in getattr(node, "type_params", ()):
             inner.bind(item.name, "variable", item)
         self.block(node.body, inner)
+
+    def _define(self, node: Function | ast.ClassDef, kind: Kind, scope: Scope) -> Scope | None:
+        """Bind a definition; what is certainly defined takes the place of an import, and the scope before is given."""
+        binding = scope.bind(node.name, kind, node)
+        if binding.target is None or id(node) not in self.certain:
+            return None
+        imported = Binding("variable", target=binding.target, bare=True)
+        binding.target, binding.kind = None, kind
+        return replace(scope, names={**scope.names, node.name: imported})
 
     def _lambda(self, node: ast.Lambda, scope: Scope) -> None:
         for outside in _defaults(node.args):

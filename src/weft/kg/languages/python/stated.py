@@ -95,7 +95,7 @@ class _Walker:
 
     def _function(self, node: Function, scope: Scope, inner: Scope) -> Iterator[_Found]:
         mine = Entity(inner.name, "method" if scope.kind == "class" else "function")
-        yield from self._decorators(mine, node, scope)
+        yield from self._decorators(mine, node, inner.before or scope)
         for argument in parameters(node):
             parameter = Entity(f"{inner.name}.{argument.arg}", "parameter")
             if argument.arg != inner.receiver:
@@ -118,11 +118,12 @@ class _Walker:
 
     def _class(self, node: ast.ClassDef, scope: Scope, inner: Scope) -> Iterator[_Found]:
         mine = Entity(inner.name, "class")
-        yield from self._decorators(mine, node, scope)
+        before = inner.before or scope
+        yield from self._decorators(mine, node, before)
         for base in node.bases:
             named = base.value if isinstance(base, ast.Subscript) else base
-            yield mine, "inherits_from", self._resolve(named, scope), named
-            yield from self.visit(base, scope)
+            yield mine, "inherits_from", self._resolve(named, before), named
+            yield from self.visit(base, before)
         for keyword in node.keywords:
             yield from self.visit(keyword, scope)
         for name, binding in inner.names.items():

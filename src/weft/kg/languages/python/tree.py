@@ -181,6 +181,8 @@ def _prune(scope: Scope) -> None:
         if isinstance(node, ast.ClassDef)
         else ast.Pass()
     )
+    if scope.before is not None:
+        scope.before.node = ast.Pass()
     for binding in scope.names.values():
         binding.nodes, binding.values, binding.annotations = [], [], []
     for inner in scope.inner.values():
