@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from weft.kg.languages.python import LANGUAGE
+from weft.kg.languages.python.order import Order
 from weft.kg.languages.python.tree import PythonTree
 
 
@@ -89,3 +90,106 @@ def test_a_definition_takes_the_place_of_an_import() -> None:
     }
     files = {"m.py": OVER, "use.py": "from m import ArgumentParser\nArgumentParser().shout()\n"}
     assert ("use", "calls", "m.ArgumentParser.shout", "method") in facts_of(files, "use.py")
+
+
+STARS = {
+    "one.py": "def same(): pass\ndef once(): pass\ndef _hidden(): pass\n",
+    "two.py": "__all__ = ['same', '_shown', 'sub']\ndef same(): pass\ndef _shown(): pass\ndef kept(): pass\n",
+    "grown.py": "__all__ = ['first']\n__all__.append('later')\ndef first(): pass\ndef later(): pass\n",
+    "pkg/__init__.py": "__all__ = ('sub',)\n",
+    "pkg/sub.py": "def work(): pass\n",
+    "use.py": "from one import *\nfrom two import *\nfrom grown import *\nfrom pkg import *\n"
+    "def run():\n same(); once(); _hidden(); _shown(); kept(); later(); sub.work()\n",
+}
+
+
+def test_of_several_stars_the_last_counts_and_all_is_respected() -> None:
+    found = facts_of(STARS, "use.py")
+    assert {fact[2:] for fact in found if fact[:2] == ("use.run", "calls")} == {
+        ("two.same", "function"),
+        ("one.once", "function"),
+        ("use._hidden", "unresolved"),
+        ("two._shown", "function"),
+        ("use.kept", "unresolved"),
+        ("grown.later", "function"),
+        ("pkg.sub.work", "function"),
+    }
+
+
+DIAMOND = """\
+from lib import Mixin
+
+class A:
+    def f(self): pass
+    def g(self): pass
+
+class B(A): pass
+
+class C(A):
+    def f(self): pass
+
+class D(B, Mixin, C):
+    def run(self):
+        self.f()
+        self.g()
+        super().g()
+
+class E(B, C):
+    def f(self):
+        super().f()
+
+class X(X, Y): pass
+class Y(X):
+    def run(self): self.nothing()
+"""
+
+
+def test_a_member_is_looked_up_in_the_order_of_python() -> None:
+    found = facts_of({"m.py": DIAMOND}, "m.py")
+    calls = {(fact[0], fact[2]) for fact in found if fact[1] == "calls"}
+    assert calls == {
+        ("m.D.run", "builtins.super"),
+        ("m.D.run", "m.C.f"),
+        ("m.D.run", "m.A.g"),
+        ("m.E.f", "builtins.super"),
+        ("m.E.f", "m.C.f"),
+        ("m.Y.run", "m.Y.nothing"),
+    }
+
+
+def test_orders_are_those_of_python() -> None:
+    source = """
+class O: pass
+class A(O): pass
+class B(O): pass
+class C(O): pass
+class D(O): pass
+class E(O): pass
+class K1(A, B, C): pass
+class K2(D, B, E): pass
+class K3(D, A): pass
+class Z(K1, K2, K3): pass
+"""
+    names: dict[str, type] = {}
+    exec(source, names)
+    bases = {
+        name: [base.__name__ for base in kind.__bases__] for name, kind in names.items() if name[0] != "_"
+    }
+    order = Order(lambda name: bases.get(name, []))
+    for name in bases:
+        assert order.of(name) == tuple(kind.__name__ for kind in names[name].__mro__)
+
+
+@pytest.mark.parametrize("between", ["", "    other = 1\n"])
+def test_nonlocal_is_of_the_function_that_binds_it(between: str) -> None:
+    source = (
+        "def outer():\n"
+        f"{between}"
+        "    def middle():\n"
+        "        def inner():\n"
+        "            nonlocal count\n"
+        "            count = int('3')\n"
+        "    count = 0\n"
+    )
+    found = facts_of({"m.py": source}, "m.py")
+    assert {fact[0] for fact in found if fact[1] == "instance_of" and "count" in fact[0]} == {"m.outer.count"}

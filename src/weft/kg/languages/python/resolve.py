@@ -13,13 +13,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from weft.kg.languages.python.order import Order
 from weft.kg.languages.python.scopes import Binding, Scope, module_scope, owner
 from weft.kg.languages.python.units import Function
 
 EXTERNAL, UNRESOLVED, CONSTANT = "external", "unresolved", "constant"
 _BUILTINS = frozenset(dir(builtins))
 _DEEPEST = 40
-"""Most steps from an import to a definition, or from a class to a base."""
+"""Most steps from an import to a definition."""
 
 
 class Entity(NamedTuple):
@@ -72,12 +73,14 @@ class Modules:
     by_name: dict[str, Module] = field(default_factory=dict)
     classes: dict[str, Scope] = field(default_factory=dict)
     _asked: set[int] = field(default_factory=set)
+    _order: Order | None = None
 
     def add(self, tree: ast.Module, name: str, package: str) -> Module:
         """Read the names of a module."""
         module = Module(name, package, module_scope(tree, name, package))
         self.by_name[name] = module
         self.classes.update((scope.name, scope) for scope in _classes(module.scope))
+        self._order = None
         return module
 
     def known(self, name: str) -> bool:
@@ -131,24 +134,25 @@ class Modules:
         starred = self._starred(scope, name, depth)
         return starred or Entity(f"{module}.{name}", UNRESOLVED)
 
-    def attribute(self, kind: str, name: str, depth: int = 0) -> Entity | None:
+    def attribute(self, kind: str, name: str, *, above: bool = False) -> Entity | None:
         """A member of a class or of its bases; None where no class of the tree has it.
 
         Args:
             kind: Qualified name of the class.
             name: Of the member.
-            depth: Steps so far.
+            above: Look in its bases alone, as ``super()`` does.
         """
-        scope = self.classes.get(kind)
-        if scope is None or depth > _DEEPEST:
-            return None
-        if name in scope.names:
-            return self._bound(scope, scope.names[name], name, depth + 1)
-        for base in self.bases(scope):
-            found = self.attribute(base.name, name, depth + 1)
-            if found is not None:
-                return found
+        if self._order is None:
+            self._order = Order(self._base_names)
+        for place in self._order.of(kind)[above:]:
+            scope = self.classes.get(place)
+            if scope is not None and name in scope.names:
+                return self._bound(scope, scope.names[name], name, 0)
         return None
+
+    def _base_names(self, kind: str) -> list[str]:
+        scope = self.classes.get(kind)
+        return [] if scope is None else [base.name for base in self.bases(scope)]
 
     def bases(self, scope: Scope) -> list[Entity]:
         """The bases of a class, as they are named."""
@@ -170,14 +174,18 @@ class Modules:
         return self.member(module, inside, depth + 1)
 
     def _starred(self, scope: Scope, name: str, depth: int) -> Entity | None:
-        for module in scope.stars if depth < _DEEPEST else ():
-            inside = self.by_name.get(module)
-            if inside is not None and not name.startswith("_"):
-                if name in inside.scope.names:
-                    return self._bound(inside.scope, inside.scope.names[name], name, depth + 1)
-                found = self._starred(inside.scope, name, depth + 1)
-                if found is not None:
-                    return found
+        """What a name stands for that a scope imports with all of a module; of several the last one counts."""
+        for module in reversed(scope.stars) if depth < _DEEPEST else ():
+            if module not in self.by_name:
+                continue
+            inside = self.by_name[module].scope
+            listed = inside.exported is not None and name in inside.exported
+            if not listed and (inside.exported is not None or name.startswith("_")):
+                continue
+            own = name in inside.names or (listed and f"{module}.{name}" in self.by_name)
+            found = self.member(module, name, depth + 1) if own else self._starred(inside, name, depth + 1)
+            if found is not None:
+                return found
         return None
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> Entity | None:
@@ -189,11 +197,10 @@ class Modules:
             while method.parent is not None and method.receiver is None:
                 method = method.parent
             if method.parent is not None:
+                found = self.attribute(method.parent.name, node.attr, above=True)
+                if found is not None:
+                    return found
                 bases = self.bases(method.parent)
-                for base in bases:
-                    found = self.attribute(base.name, node.attr)
-                    if found is not None:
-                        return found
                 if len(bases) == 1 and bases[0].kind == EXTERNAL:
                     return Entity(f"{bases[0].name}.{node.attr}", EXTERNAL)
                 return Entity(f"{method.parent.name}.super().{node.attr}", UNRESOLVED)

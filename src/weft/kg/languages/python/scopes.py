@@ -52,6 +52,7 @@ class Scope:
         names: Bound in it.
         elsewhere: Names that ``global`` and ``nonlocal`` send to another scope.
         stars: Modules of which it imports all.
+        exported: Of a module, what its ``__all__`` lists; None where it has none, or one that is made as it runs.
         receiver: The first parameter of a method, ``self`` or ``cls``.
         inner: Scopes in it by the identity of their node.
         before: The scope around it as it was before its own name took the place of an import: its decorators and
@@ -66,6 +67,7 @@ class Scope:
     names: dict[str, Binding] = field(default_factory=dict)
     elsewhere: dict[str, Scope] = field(default_factory=dict)
     stars: list[str] = field(default_factory=list)
+    exported: frozenset[str] | None = None
     receiver: str | None = None
     inner: dict[int, Scope] = field(default_factory=dict)
     before: Scope | None = None
@@ -104,7 +106,24 @@ def module_scope(tree: ast.Module, name: str, package: str) -> Scope:
     """
     scope = Scope("module", name, None, tree)
     _Builder(package).block(tree.body, scope)
+    if "__all__" in scope.names:
+        scope.exported = _exported(tree, scope.names["__all__"])
     return scope
+
+
+def _exported(tree: ast.Module, binding: Binding) -> frozenset[str] | None:
+    names = set[str]()
+    for value in binding.values:
+        if not isinstance(value, ast.List | ast.Tuple | ast.Set):
+            return None
+        for item in value.elts:
+            if not isinstance(item, ast.Constant) or not isinstance(item.value, str):
+                return None
+            names.add(item.value)
+    # __all__.append(…), __all__.extend(…)
+    held = (node.value for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+    changed = any(isinstance(node, ast.Name) and node.id == "__all__" for node in held)
+    return None if changed or not names else frozenset(names)
 
 
 def parameters(node: Function | ast.Lambda) -> Iterator[ast.arg]:
@@ -318,9 +337,28 @@ def _outer(scope: Scope, name: str, to_module: bool) -> Scope:
     outer = scope
     while outer.parent is not None:
         outer = outer.parent
-        if not to_module and outer.kind == "function" and name in outer.names:
-            return outer
+        if not to_module and outer.kind == "function":
+            if name in outer.elsewhere:
+                return outer.elsewhere[name]
+            if name in outer.names or _binds(outer.node, name):
+                return outer
     return outer
+
+
+def _binds(function: ast.AST, name: str) -> bool:
+    """Whether a statement of a function binds a name, below what was walked so far too."""
+    work = list(ast.iter_child_nodes(function))
+    while work:
+        node = work.pop()
+        if isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load):
+            return True
+        if isinstance(node, ast.alias) and name == (node.asname or node.name.partition(".")[0]):
+            return True
+        if name == getattr(node, "name", None) and not isinstance(node, ast.alias):
+            return True
+        if not isinstance(node, Function | ast.ClassDef | ast.Lambda | Comprehension):
+            work += ast.iter_child_nodes(node)
+    return False
 
 
 def _place(scope: Scope, name: str) -> Scope:
