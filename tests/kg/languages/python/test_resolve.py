@@ -193,3 +193,43 @@ def test_nonlocal_is_of_the_function_that_binds_it(between: str) -> None:
     )
     found = facts_of({"m.py": source}, "m.py")
     assert {fact[0] for fact in found if fact[1] == "instance_of" and "count" in fact[0]} == {"m.outer.count"}
+
+
+def test_folders_without_init_are_packages() -> None:
+    files = {
+        "ns/mod.py": "class Base: pass\ndef tool(): pass\n",
+        "ns/deep/more.py": "def dig(): pass\n",
+        "json/own.py": "def mine(): pass\n",
+        "ns/user.py": """\
+from ns import mod
+from . import mod as beside
+from ns import deep
+import ns.mod, ns, json, json.own
+
+class Other(mod.Base): pass
+
+mod.tool()
+ns.mod.tool()
+beside.tool()
+deep.more.dig()
+ns.gone()
+json.own.mine()
+json.loads()
+""",
+    }
+    found = facts_of(files, "ns/user.py")
+    assert ("ns.user.Other", "inherits_from", "ns.mod.Base", "class") in found
+    assert {fact[2:] for fact in found if fact[1] == "imports"} == {
+        ("ns.mod", "module"),
+        ("ns.deep", "module"),
+        ("ns", "module"),
+        ("json", "external"),
+        ("json.own", "module"),
+    }
+    assert {fact[2:] for fact in found if fact[1] == "calls"} == {
+        ("ns.mod.tool", "function"),
+        ("ns.deep.more.dig", "function"),
+        ("ns.gone", "external"),
+        ("json.own.mine", "function"),
+        ("json.loads", "external"),
+    }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -68,10 +69,12 @@ class Modules:
     Args:
         by_name: Each by its qualified name.
         classes: Every class by its qualified name, with its module's scope above it.
+        folders: What is before a dot in the name of a module: packages, those without ``__init__.py`` too.
     """
 
     by_name: dict[str, Module] = field(default_factory=dict)
     classes: dict[str, Scope] = field(default_factory=dict)
+    folders: set[str] = field(default_factory=set)
     _asked: set[int] = field(default_factory=set)
     _order: Order | None = None
 
@@ -81,11 +84,13 @@ class Modules:
         self.by_name[name] = module
         self.classes.update((scope.name, scope) for scope in _classes(module.scope))
         self._order = None
+        parts = name.split(".")[:-1]
+        self.folders.update(".".join(parts[: number + 1]) for number in range(len(parts)))
         return module
 
     def known(self, name: str) -> bool:
-        """Whether a module or a package of this name is in the tree."""
-        return name in self.by_name
+        """Whether a module or a package of this name is in the tree; no folder hides the standard library."""
+        return name in self.by_name or (name in self.folders and name not in sys.stdlib_module_names)
 
     def resolve(self, node: ast.expr, scope: Scope) -> Entity | None:
         """What an expression stands for; None of one that has no name."""
@@ -123,13 +128,15 @@ class Modules:
     def member(self, module: str, name: str, depth: int = 0) -> Entity:
         """What a name of a module stands for, wherever it is defined."""
         if module not in self.by_name:
+            if self.known(f"{module}.{name}"):
+                return Entity(f"{module}.{name}", "module")
             return Entity(f"{module}.{name}" if module else name, EXTERNAL)
         scope = self.by_name[module].scope
         binding = scope.names.get(name)
         # A package that imports a module of its own binds the name to itself.
         if binding is not None and binding.target != (module, name) and depth < _DEEPEST:
             return self._bound(scope, binding, name, depth + 1)
-        if f"{module}.{name}" in self.by_name:
+        if self.known(f"{module}.{name}"):
             return Entity(f"{module}.{name}", "module")
         starred = self._starred(scope, name, depth)
         return starred or Entity(f"{module}.{name}", UNRESOLVED)
@@ -212,7 +219,7 @@ class Modules:
         base = self.resolve(node.value, scope)
         if base is None:
             return None
-        if base.kind == "module":
+        if base.kind == "module" or (base.kind == EXTERNAL and f"{base.name}.{node.attr}" in self.by_name):
             return self.member(base.name, node.attr)
         if base.kind == "class":
             return self._of_class(base.name, node.attr)
