@@ -144,8 +144,10 @@ class _Walker:
     def _default(self, argument: ast.arg, node: ast.expr, scope: Scope, inner: Scope) -> Iterator[_Found]:
         yield from self.visit(node, scope)
         parameter = Entity(f"{inner.name}.{argument.arg}", "parameter")
-        if isinstance(node, ast.Constant):
-            text = repr(node.value)
+        signed = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd | ast.Invert)
+        constant = node.operand if signed and isinstance(node, ast.UnaryOp) else node
+        if isinstance(constant, ast.Constant):
+            text = repr(constant.value) if constant is node else ast.unparse(node)
             if len(text) <= 60:
                 yield parameter, "has_default", Entity(text, CONSTANT), node
         else:
@@ -175,14 +177,25 @@ class _Walker:
             yield from self._loop(node.target, node.iter, scope, scope)
         elif isinstance(node, ast.Raise) and node.exc is not None:
             raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
-            kind = self._resolve(raised, scope)
-            if kind is not None and kind.name.rpartition(".")[2][:1].isupper():
-                yield self._inside(scope), "raises", kind, raised
+            if self._is_exception(raised, scope):
+                yield self._inside(scope), "raises", self._resolve(raised, scope), raised
         elif isinstance(node, ast.ExceptHandler) and node.type is not None:
             for part in node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]:
                 yield self._inside(scope), "handles", self._resolve(part, scope), part
         elif isinstance(node, ast.Import | ast.ImportFrom):
             yield from self._import(node)
+
+    def _is_exception(self, raised: ast.expr, scope: Scope) -> bool:
+        """Whether what is raised is a class, as far as its name tells; not a variable, nor what a method gives."""
+        kind = self._resolve(raised, scope)
+        if kind is None or kind.kind == "class" or kind.name.rpartition(".")[2][:1].isupper():
+            return kind is not None
+        if kind.kind != EXTERNAL or not isinstance(raised, ast.Attribute):
+            return False
+        # Of a module, as socket.timeout; not of a class, as Error.of, nor of an object.
+        held = self._resolve(raised.value, scope)
+        module = held is not None and held.kind == EXTERNAL and held.name.rpartition(".")[2].islower()
+        return module and self.modules.instance(raised.value, scope) is None
 
     def _call(self, node: ast.Call, scope: Scope) -> Iterator[_Found]:
         called = node.func
@@ -208,21 +221,50 @@ class _Walker:
             yield head, "result_of", self._resolve(value.func, scope), value.func
         yield head, "instance_of", class_of(value, scope, self.modules), value
 
-    def _loop(self, target: ast.expr, iterable: ast.expr, scope: Scope, outside: Scope) -> Iterator[_Found]:
+    def _loop(
+        self,
+        target: ast.expr,
+        iterable: ast.expr,
+        scope: Scope,
+        outside: Scope,
+        place: ast.expr | None = None,
+    ) -> Iterator[_Found]:
+        """What a loop gives its target; of ``zip`` and ``enumerate`` each part of the target has its own."""
+        place = place or iterable
+        looped = self._looped(iterable, outside)
+        if looped in ("zip", "enumerate") and isinstance(iterable, ast.Call):
+            many = [None, *iterable.args[:1]] if looped == "enumerate" else list(iterable.args)
+            parts = target.elts if isinstance(target, ast.Tuple | ast.List) else []
+            if len(parts) != len(many) or any(
+                isinstance(item, ast.Starred) for item in (*parts, *iterable.args)
+            ):
+                return
+            for part, over in zip(parts, many, strict=True):
+                if over is not None:
+                    yield from self._loop(part, over, scope, outside, over if looped == "zip" else place)
+            return
         over = iterable
         if isinstance(over, ast.Call):
-            if isinstance(over.func, ast.Attribute):
-                called = isinstance(over.func.value, ast.Call) or owner(over.func.value, outside) is not None
-                over = over.func if called else over.func.value
-            elif over.args and isinstance(over.func, ast.Name) and over.func.id in _LOOPED:
-                over = over.args[0]
-            else:
-                over = over.func
+            if looped:
+                yield from self._loop(target, over.args[0], scope, outside, place)
+                return
+            over = over.func
+            if isinstance(over, ast.Attribute):
+                called = isinstance(over.value, ast.Call) or owner(over.value, outside) is not None
+                over = over if called else over.value
         tail = self._resolve(over, outside)
         for part in target.elts if isinstance(target, ast.Tuple | ast.List) else [target]:
             head = self._resolve(part, scope) if isinstance(part, ast.Name | ast.Attribute) else None
             if head != tail:
-                yield head, "element_of", tail, iterable
+                yield head, "element_of", tail, place
+
+    def _looped(self, node: ast.expr, scope: Scope) -> str:
+        """The builtin whose call gives the elements of its argument; empty where a node is no such call."""
+        if not isinstance(node, ast.Call) or not node.args or not isinstance(node.func, ast.Name):
+            return ""
+        called = self._resolve(node.func, scope)
+        module, _, name = ("", "", "") if called is None else called.name.rpartition(".")
+        return name if module == "builtins" and name in _LOOPED else ""
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> Iterator[_Found]:
         mine = Entity(self.of_module.name, "module")
