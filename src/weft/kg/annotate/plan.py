@@ -139,7 +139,7 @@ def missing(
         candidates: list[Candidate] = []
         if item.plain:
             sure = attribute if item.head.kind == "attribute" else plain
-            candidates += _candidate(path, item, item.plain, sure, "syntax", tree, bound)
+            candidates += _plain(path, item, sure, tree, bound)
         for name, confidence in answers[item].candidates if item in answers else ():
             candidates += _candidate(path, item, name, confidence, "model", tree, bound)
         once = {candidate.text: candidate for candidate in reversed(candidates)}
@@ -160,7 +160,23 @@ def settled(path: str, tree: SourceTree, item: Open, bound: frozenset[str]) -> b
         item: The question.
         bound: Names at the top of the file.
     """
-    return bool(item.plain and _candidate(path, item, item.plain, 1.0, "syntax", tree, bound))
+    return bool(item.plain and _plain(path, item, 1.0, tree, bound))
+
+
+def _plain(
+    path: str, item: Open, confidence: float, tree: SourceTree, bound: frozenset[str]
+) -> list[Candidate]:
+    """The candidate of a plain type, under the name that the file imports it by, if that is another."""
+    found = _candidate(path, item, item.plain, confidence, "syntax", tree, bound)
+    if found or not item.meant:
+        return found
+    around = _class_around(item)
+    same = (name for name in sorted(bound) if tree.type_named(path, name, around).name == item.meant)
+    return [
+        candidate
+        for name in same
+        for candidate in _candidate(path, item, name, confidence, "syntax", tree, bound)
+    ]
 
 
 def _candidate(

@@ -138,3 +138,17 @@ def test_what_nothing_hides_is_imported_to_be_written() -> None:
     assert [(best.text, best.module) for item in lacking if (best := item.best(0.5))] == [
         ("Counter", "collections")
     ]
+
+
+def test_what_is_imported_by_another_name_is_written_by_it() -> None:
+    source = (
+        "from decimal import Decimal as D\nclass Decimal: pass\ndef one():\n    return D(1)\n"
+        "def two():\n    return Decimal()\n"
+    )
+    tree = tree_of(source)
+    asked = tree.open_questions("app.py", LANGUAGE.parse(source, "app.py"))
+    lacking = missing("app.py", source, tree, asked, [], 1.0)
+    assert [(best.text, best.module) for item in lacking if (best := item.best(0.5))] == [
+        ("D", ""),
+        ("Decimal", ""),
+    ]
