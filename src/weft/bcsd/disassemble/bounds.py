@@ -17,12 +17,21 @@ _PART_NAME = re.compile(r"\.(cold|part)(\.\d+)?$")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """One candidate: ``end`` equals ``start`` where it is still to be found."""
+    """One candidate.
+
+    Args:
+        start: Its first address.
+        end: The first address after it; equal to ``start`` where it is still to be found.
+        names: The plainest first.
+        part: Whether it is a split-off piece of a function.
+        label: Whether a label alone names it, no symbol of a function.
+    """
 
     start: int
     end: int
     names: tuple[str, ...] = ()
     part: bool = False
+    label: bool = False
 
 
 def sub_name(address: int) -> str:
@@ -36,12 +45,13 @@ def known_bounds(image: Image) -> list[Bounds]:
     Symbols of one address are one function with several names. A symbol of size 0 takes the unwind range
     that starts with it. Unwind ranges inside a sized symbol belong to it.
     """
-    names: dict[int, set[str]] = {}
+    names: dict[int, dict[str, bool]] = {}
     sizes: dict[int, int] = {}
     for symbol in image.symbols:
         if image.in_stubs(symbol.address):
             continue
-        names.setdefault(symbol.address, set()).add(symbol.name)
+        own = names.setdefault(symbol.address, {})
+        own[symbol.name] = own.get(symbol.name, False) or symbol.typed
         sizes[symbol.address] = max(sizes.get(symbol.address, 0), symbol.size)
     parts: set[int] = set()
     covered = _Cover([(start, start + size) for start, size in sizes.items() if size])
@@ -58,10 +68,13 @@ def known_bounds(image: Image) -> list[Bounds]:
         region = image.code_map.at(start)
         if region is None:
             continue
-        own = tuple(sorted(filter(None, names.get(start, ())), key=_name_rank))
+        typed = names.get(start, {})
+        # What the table calls a function has that name, not a label's.
+        own = tuple(sorted(filter(None, typed), key=lambda name: (not typed[name], *_name_rank(name))))
         named_part = bool(own) and all(_PART_NAME.search(name) for name in own)
         part = named_part or (not own and start in parts)
-        bounds.append(Bounds(start, min(start + size, region.end), own, part))
+        label = bool(typed) and not any(typed.values())
+        bounds.append(Bounds(start, min(start + size, region.end), own, part, label))
     return bounds
 
 

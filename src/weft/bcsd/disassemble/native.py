@@ -30,13 +30,14 @@ from weft.bcsd.disassemble.gaps import (
     pointed_to,
 )
 from weft.bcsd.disassemble.interface import Disassembler, Flag, Function, ReferenceKind
+from weft.bcsd.disassemble.labels import without_inner
 from weft.bcsd.read.image import Image
 from weft.errors import LimitError
 
 Raw = tuple[int, int, str, str]
 
 #: Raised whenever the same file would give other functions, blocks or edges.
-EXTRACTOR_VERSION = 10
+EXTRACTOR_VERSION = 11
 #: Instructions of one function beyond which it is cut and flagged.
 FUNCTION_INSTRUCTIONS = 1 << 18
 #: Bytes decoded, as a multiple of the file's code: overlapping symbols can otherwise make work quadratic.
@@ -90,7 +91,7 @@ class _Run:
         self.searching = False
 
     def functions(self) -> Iterator[Function]:
-        known = known_bounds(self.image)
+        known = without_inner(known_bounds(self.image), self.surveyor)
         sized = [bounds for bounds in known if bounds.end > bounds.start]
         frontier = Frontier(self.image, known)
         open_ended = {bounds.start: bounds for bounds in known if bounds.end <= bounds.start}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from weft.bcsd.read.elf_view import (
     NO_BITS,
     PROGRAM,
     WRITABLE,
+    FunctionSymbol,
     Section,
     Segment,
     View,
@@ -36,6 +38,10 @@ _STUB_SECTIONS = frozenset({".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt",
 #: Bytes of a 32-bit file header.
 _SMALLEST = 52
 _OBJECT = 1
+#: Labels that linkers make for the begins and ends of sections.
+_LINKER_MARK = re.compile(
+    r"(_|__)?(etext|edata|end|ftext|fdata|fbss)|__end__|_bss_end__|__bss_(start|end)(__)?|__executable_start|__(start|stop)_.+"
+)
 #: Tags of the dynamic section.
 _INIT, _FINI, _GLOBAL_TABLE, _LOCAL_ENTRIES, _FIRST_SYMBOL = 12, 13, 3, 0x7000000A, 0x70000013
 _ARRAYS = ((25, 27), (26, 28))
@@ -158,10 +164,15 @@ def _section_region(section: Section, content: memoryview) -> Region:
 
 
 def _read_symbols(view: View, image: Image, layout: Layout | None = None) -> None:
-    """Function symbols of both tables; a mode bit in an address becomes a fact about the function."""
+    """Function symbols of both tables; a mode bit in an address becomes a fact about the function.
+
+    A label without a type counts where its section holds code and no linker made it.
+    """
     mode_bit = architecture_named(image.architecture).mode_bit
     seen: set[tuple[int, int, str]] = set()
     for symbol in view.symbols:
+        if not symbol.typed and not _labels_code(symbol, view.sections):
+            continue
         address = symbol.value if layout is None else layout.address_of(symbol.section, symbol.value)
         if address is None:
             continue
@@ -175,7 +186,13 @@ def _read_symbols(view: View, image: Image, layout: Layout | None = None) -> Non
             image.exports[found[2]] = address
         if found not in seen:
             seen.add(found)
-            image.symbols.append(Symbol(found[2], address, symbol.size))
+            image.symbols.append(Symbol(found[2], address, symbol.size, symbol.typed))
+
+
+def _labels_code(symbol: FunctionSymbol, sections: list[Section]) -> bool:
+    if symbol.section >= len(sections) or _LINKER_MARK.fullmatch(printable(symbol.name)):
+        return False
+    return bool(sections[symbol.section].flags & CODE)
 
 
 def _read_relocations(view: View, image: Image) -> None:

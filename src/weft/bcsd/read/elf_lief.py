@@ -9,7 +9,9 @@ import lief
 from weft.bcsd.read.elf_view import FunctionSymbol, Relocation, Section, Segment, View
 from weft.bcsd.read.names import enum_name
 
+_LABEL = lief.ELF.Symbol.TYPE.NOTYPE
 _FUNCTION_TYPES = (lief.ELF.Symbol.TYPE.FUNC, lief.ELF.Symbol.TYPE.GNU_IFUNC)
+_SHARED = (lief.ELF.Symbol.BINDING.GLOBAL, lief.ELF.Symbol.BINDING.WEAK)
 #: Relocations that add where the file is loaded to the word that they stand at.
 _MOVED_IN_PLACE = frozenset({"ARM_RELATIVE", "X86_RELATIVE", "MIPS_REL32"})
 #: lief puts the machine above a tag's own number.
@@ -69,8 +71,9 @@ def _section(section: lief.ELF.Section) -> Section:
 def _symbols(binary: lief.ELF.Binary) -> Iterator[FunctionSymbol]:
     for dynamic, table in ((False, binary.symtab_symbols), (True, binary.dynamic_symbols)):
         for symbol in table:
-            if symbol.type in _FUNCTION_TYPES and symbol.shndx != 0:
-                yield FunctionSymbol(dynamic, symbol.name, symbol.shndx, symbol.value, symbol.size)
+            typed = symbol.type in _FUNCTION_TYPES
+            if symbol.shndx != 0 and (typed or (symbol.type == _LABEL and symbol.binding in _SHARED)):
+                yield FunctionSymbol(dynamic, symbol.name, symbol.shndx, symbol.value, symbol.size, typed)
 
 
 def _relocations(binary: lief.ELF.Binary) -> Iterator[Relocation]:

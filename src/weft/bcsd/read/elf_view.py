@@ -25,7 +25,8 @@ _MOVED_IN_PLACE = {3: 8, 40: 23}
 _TABLES = ((7, 8), (17, 18), (23, 2))
 _OTHER_FORMS = {35, 36, 37, *range(0x6000000D, 0x60000014), *range(0x6FFFE000, 0x6FFFE004)}
 _KIND = 20
-_FUNCTIONS = (2, 10)
+#: Types and bindings of symbols.
+_LABEL, _FUNCTIONS, _SHARED = 0, (2, 10), (1, 2)
 #: Bytes of a name.
 _LONGEST = 1 << 12
 
@@ -53,13 +54,23 @@ class Section(NamedTuple):
 
 
 class FunctionSymbol(NamedTuple):
-    """A symbol of a function, of the table that the loader reads (``dynamic``) or of the other one."""
+    """A symbol of a function, or a label without a type that other files may name, as assembly has them.
+
+    Args:
+        dynamic: Whether it stands in the table that the loader reads, or in the other one.
+        name: Its name.
+        section: Number of its section.
+        value: Its address; in an object its place in the section.
+        size: 0 where the table does not say.
+        typed: Whether the table calls it a function.
+    """
 
     dynamic: bool
     name: str | bytes
     section: int
     value: int
     size: int
+    typed: bool
 
 
 class Relocation(NamedTuple):
@@ -93,7 +104,7 @@ class View:
         tables_end: The end of the section headers in the file.
         segments: In order.
         sections: In order.
-        symbols: Of functions.
+        symbols: Of functions, and labels.
         relocations: Of what is loaded.
         tags: The dynamic section.
     """
@@ -271,5 +282,6 @@ def _functions(
 ) -> Iterator[FunctionSymbol]:
     rows, text = symbols.get(table, ([], memoryview(b"")))
     for name, info, section, value, size in rows:
-        if info & 15 in _FUNCTIONS and section:
-            yield FunctionSymbol(table == _DYNAMIC_SYMBOLS, _text(text, name), section, value, size)
+        typed = info & 15 in _FUNCTIONS
+        if section and (typed or (info & 15 == _LABEL and info >> 4 in _SHARED)):
+            yield FunctionSymbol(table == _DYNAMIC_SYMBOLS, _text(text, name), section, value, size, typed)

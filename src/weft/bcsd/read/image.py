@@ -41,11 +41,19 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A named function. ``size`` is 0 where the table does not say."""
+    """A named function.
+
+    Args:
+        name: Its name.
+        address: Where it begins.
+        size: 0 where the table does not say.
+        typed: Whether the table calls it a function; a label otherwise.
+    """
 
     name: str
     address: int
     size: int
+    typed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,8 @@ def coverage(symbols_from: Path, extract_from: Path, *, hide_symbols: bool = Fal
     which ``strip`` leaves.
     """
     reference = open_image(symbols_from)
-    named = {s.address: s.size for s in reference.symbols if not reference.in_stubs(s.address)}
+    symbols = (symbol for symbol in reference.symbols if symbol.typed)
+    named = {symbol.address: symbol.size for symbol in symbols if not reference.in_stubs(symbol.address)}
     image = open_image(extract_from)
     if hide_symbols:
         image.symbols = []
