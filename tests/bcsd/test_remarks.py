@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 from dataclasses import replace
 
 import pyarrow as pa
@@ -36,6 +37,45 @@ def test_coverage_counts_code_once_and_leaves_stubs_out(files):
     assert file_remarks(image, found[:2]) == (
         f"only {coverage(image, found[:2]):.0%} of its code belongs to functions that were found: others are missing",
     )
+
+
+def test_padding_between_functions_is_no_code_that_is_missing(tmp_path):
+    lines = (f"int add_{number}(int x) {{ return x + {number}; }}" for number in range(14))
+    (tmp_path / "code.c").write_text("\n".join(lines))
+    place = tmp_path / "code.so"
+    command = ["gcc", "-O2", "-shared", "-nostdlib", "-fPIC", "-falign-functions=32", "code.c", "-o", place]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    image = open_image(place)
+    found = spans(image)
+    assert len(found) == 14
+    assert sum(size for _, size in found) < 0.5 * image.code_size
+    assert coverage(image, found) == 1
+    assert file_remarks(image, found) == ()
+    lengths = [size for _, size in sorted(found)]
+    assert coverage(image, sorted(found)[::2]) == sum(lengths[::2]) / sum(lengths)
+    assert "others are missing" in file_remarks(image, found[:7])[0]
+
+
+@pytest.mark.parametrize(
+    "name", ["gcc-O2-x86_64.so", "gcc-O2-aarch64.so", "clang-O2-i386", "clang-O2-thumb", "clang-O2-mipsel"]
+)
+def test_all_code_between_functions_is_padding(files, name):
+    image = open_image(files / name)
+    found = spans(image)
+    assert coverage(image, found) == 1
+    assert coverage(image, found[:3] + found[4:]) < 1
+
+
+def test_zeros_between_functions_are_padding(files):
+    image = open_image(files / "gcc-O2-x86_64.so")
+    found = spans(image)
+    region = image.code_map.at(found[0][0])
+    code = bytearray(len(region.data))
+    for start, size in found:
+        at = start - region.start
+        code[at : at + size] = region.data[at : at + size]
+    zeros = replace(image, code=[replace(region, data=memoryview(code))], stub_ranges=[])
+    assert coverage(zeros, found) == 1
 
 
 def test_a_processor_that_was_not_trained_on_is_named():

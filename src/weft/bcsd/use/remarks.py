@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from bisect import bisect_left
+from collections.abc import Collection, Sequence
 
+from weft.bcsd.architectures import architecture_named
+from weft.bcsd.disassemble.bounds import Bounds, Frontier
+from weft.bcsd.disassemble.gaps import decoded
 from weft.bcsd.read.image import Image
 from weft.errors import InputError
 
 #: Share of the code below which too little of it belongs to functions for their absence to mean anything.
 ENOUGH = 0.8
+#: Bytes of the longest stretch outside of functions in which padding is looked for: none between functions is longer.
+_LONGEST = 1 << 16
 NOT_LIFTED = (
     "what functions compute is not compared: the index was made without the lifter that is here, if one is"
 )
@@ -28,8 +34,8 @@ NOT_FITTED = (
 )
 
 
-def coverage(image: Image, spans: Iterable[tuple[int, int]]) -> float:
-    """The share of executable bytes, import stubs left out, that lie in functions.
+def coverage(image: Image, spans: Sequence[tuple[int, int]]) -> float:
+    """The share of executable bytes, import stubs and padding between functions left out, that lie in functions.
 
     Args:
         image: The file.
@@ -37,10 +43,38 @@ def coverage(image: Image, spans: Iterable[tuple[int, int]]) -> float:
     """
     stubs = [(start, end - start) for start, end in image.stub_ranges]
     total = image.code_size - _bytes_within(image, stubs)
-    return _bytes_within(image, spans) / total if total > 0 else 1.0
+    covered = _bytes_within(image, spans)
+    if covered < total:
+        total -= _padding(image, spans)
+    return covered / total if total > 0 else 1.0
 
 
-def _bytes_within(image: Image, spans: Iterable[tuple[int, int]]) -> int:
+def _padding(image: Image, spans: Sequence[tuple[int, int]]) -> int:
+    """Bytes outside of functions that only fill space: zeros, and what the processor does nothing at."""
+    architecture = architecture_named(image.architecture)
+    frontier = Frontier(image, [Bounds(start, start + size) for start, size in spans])
+    starts = sorted(start for start, _ in spans)
+    found = 0
+    for start, end in frontier.gaps():
+        if end - start > _LONGEST:
+            continue
+        code = image.code_at(start, end)
+        if not any(code):
+            found += len(code)
+            continue
+        before = bisect_left(starts, start)
+        # What fills the space behind a function is in its mode.
+        mode = before > 0 and starts[before - 1] in image.thumb
+        found += sum(
+            size
+            for address, size, mnemonic, operands in decoded(image, architecture, start, end, mode)
+            if architecture.is_padding(mnemonic, operands)
+            or not any(code[address - start : address - start + size])
+        )
+    return found
+
+
+def _bytes_within(image: Image, spans: Sequence[tuple[int, int]]) -> int:
     covered, reached = 0, 0
     for start, size in sorted(spans):
         region = image.code_map.at(start)
@@ -50,7 +84,7 @@ def _bytes_within(image: Image, spans: Iterable[tuple[int, int]]) -> int:
     return covered
 
 
-def file_remarks(image: Image, spans: Iterable[tuple[int, int]]) -> tuple[str, ...]:
+def file_remarks(image: Image, spans: Sequence[tuple[int, int]]) -> tuple[str, ...]:
     """Remarks on a file whose functions were looked for.
 
     Args:
