@@ -82,6 +82,36 @@ def test_an_archive_is_updated_and_removed_like_a_folder(copied, options, files,
     assert contents(copied, [str(place)]) == []
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_update_without_paths_adds_what_is_new_in_an_archive(copied, options, files, tmp_path, kept):
+    one, two = (files / f"gcc-O2-{name}.o" for name in ("x86_64", "aarch64"))
+    place = tmp_path / "libs.a"
+    place.write_bytes(archive(("one.o", one.read_bytes())))
+    add([str(place)], copied, options)
+    members = [("one.o", one.read_bytes())] * kept + [("two.o", two.read_bytes())]
+    place.write_bytes(archive(*members))
+    changes = {change.binary: change.status for change in update.update([], copied, options)}
+    assert changes[f"{place}(one.o)"] == ("unchanged" if kept else "removed")
+    assert changes[f"{place}(two.o)"] == "added"
+    assert len(changes) == 4 + 2
+    held = {file.binary for file in contents(copied, [str(place)])}
+    assert held == {f"{place}({name})" for name, _ in members}
+
+
+def test_update_without_paths_of_a_damaged_archive_fails_for_what_the_index_holds(
+    copied, options, files, tmp_path
+):
+    place = tmp_path / "libs.a"
+    place.write_bytes(archive(("one.o", (files / "gcc-O2-x86_64.o").read_bytes())))
+    add([str(place)], copied, options)
+    place.write_bytes(place.read_bytes()[:-100])
+    changes = {change.binary: change.status for change in update.update([], copied, options)}
+    assert {name: status for name, status in changes.items() if status != "unchanged"} == {
+        f"{place}(one.o)": "failed"
+    }
+    assert len(contents(copied, [str(place)])) == 1
+
+
 @pytest.mark.parametrize("name", ["libr.rlib", "libv.a.1", "objects"])
 def test_an_archive_that_is_gone_is_taken_out_however_it_is_called(name, copied, options, files, tmp_path):
     place = tmp_path / name

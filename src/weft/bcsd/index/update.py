@@ -27,12 +27,19 @@ from weft.bcsd.index.fresh import taken_back
 from weft.bcsd.index.lock import writer_lock
 from weft.bcsd.index.store import FunctionStore, IndexedFile
 from weft.bcsd.lift.choose import lifter_named
-from weft.bcsd.read.members import lacks
+from weft.bcsd.read.members import lacks, split_member
 from weft.bcsd.read.names import place_of, spelled
 from weft.bcsd.represent.calls import CALLS_VERSION
 from weft.bcsd.represent.inlined import INLINED_VERSION
 from weft.bcsd.use.embed_files import Embedding, embed_each, embedder_of
-from weft.bcsd.use.extract_files import find_binaries, hash_file, is_gone, sort_out, with_members
+from weft.bcsd.use.extract_files import (
+    code_members,
+    find_binaries,
+    hash_file,
+    is_gone,
+    sort_out,
+    with_members,
+)
 from weft.bcsd.use.remarks import NOT_LIFTED, OTHER_EXTRACTOR, OTHER_VERSION
 from weft.errors import InputError, StoreError, WeftError
 from weft.platform.files import make_folder
@@ -113,7 +120,8 @@ def update(
     A file or folder that cannot be read is reported as failed, and what the index holds of it stays.
 
     Args:
-        paths: Files and folders; of a folder, also the files that are new in it. None: every file of the index.
+        paths: Files and folders; of a folder, also the files that are new in it. None: every file of the index, and
+            what is new in the archives that they are members of.
         folder: The index.
         options: See :func:`add`.
         progress: Called with each file, when it is committed.
@@ -133,6 +141,8 @@ def update(
         gone = [path for path in watched if is_gone(_place(path)) or lacks(_place(path))]
         left = set(gone)
         found = [_place(path) for path in watched if path not in left]
+        if not paths:
+            found += _members_beside(watched)
         for path in paths:
             if os.path.isdir(path):
                 found += [os.path.abspath(inside) for inside in _binaries_of(path)]
@@ -357,6 +367,13 @@ def _below(known: dict[str, IndexedFile], paths: Sequence[str]) -> list[str]:
 def _is_member(name: str) -> bool:
     """Whether a name is spelt as a member's; "tool(1)" is not, nor is a file of that name that is there."""
     return _MEMBER.search(name) is not None and not os.path.lexists(_place(name))
+
+
+def _members_beside(names: Sequence[str]) -> list[str]:
+    """The binaries in the archives of which files of the index are, or were, members."""
+    split = (split_member(_place(name)) for name in names)
+    archives = dict.fromkeys(place for place, member in split if member is not None)
+    return [member for archive in archives for member in code_members(archive) or ()]
 
 
 def _place(name: str) -> str:
