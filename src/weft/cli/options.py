@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from weft.errors import ConfigError
+from weft.platform import ranges
 
 if TYPE_CHECKING:
     import torch
@@ -273,9 +274,7 @@ def at_least(least: int, **values: float | None) -> None:
     Raises:
         ConfigError: One is smaller.
     """
-    for name, value in values.items():
-        if value is not None and not value >= least:
-            raise ConfigError(f"--{name.replace('_', '-')} is {value}; it must be at least {least}")
+    ranges.at_least(least, **_spelled(values))
 
 
 def share(**values: float | None) -> None:
@@ -284,9 +283,12 @@ def share(**values: float | None) -> None:
     Raises:
         ConfigError: One lies outside [0, 1].
     """
-    for name, value in values.items():
-        if value is not None and not 0 <= value <= 1:
-            raise ConfigError(f"--{name.replace('_', '-')} is {value}; it must lie in [0, 1]")
+    ranges.share(**_spelled(values))
+
+
+def _spelled(values: dict[str, float | None]) -> dict[str, float | None]:
+    """The values by the options as a person types them."""
+    return {f"--{name.replace('_', '-')}": value for name, value in values.items()}
 
 
 def device_of(arguments: argparse.Namespace) -> torch.device:

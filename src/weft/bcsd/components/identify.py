@@ -14,6 +14,7 @@ from weft.bcsd.use.embed_files import Embedding
 from weft.bcsd.use.extract_files import hash_file
 from weft.bcsd.use.search.answers import SMALL, Answer
 from weft.bcsd.use.search.searcher import search_file
+from weft.platform.ranges import at_least
 
 #: Hits of each function: as many versions of a library can be told apart.
 HITS = 20
@@ -65,11 +66,13 @@ def identify(
         min_blocks: Smaller functions say too little and are not asked for.
 
     Raises:
+        ConfigError: ``min_blocks`` is below 1.
         InputError: The file cannot be used, or has no function of that size; or there is no such index.
         LimitError: It took too long or too much memory.
         CheckpointError: The model cannot be loaded.
         StoreError: The folder is no index, names no libraries, was made with another model, or is damaged.
     """
+    at_least(1, min_blocks=min_blocks)
     path, index = str(path), Path(index)
     counts = library_sizes(index)
     found = search_file(path, None, index, options or Embedding(), HITS, min_blocks)

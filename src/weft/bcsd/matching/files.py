@@ -18,6 +18,7 @@ from weft.bcsd.use.embedder import Embedder
 from weft.bcsd.use.store import DEFAULT_MODEL, find
 from weft.platform.machine import device_named
 from weft.platform.processes import Limits
+from weft.platform.ranges import at_least, share
 
 _LIMITS = Limits()
 
@@ -71,10 +72,13 @@ def match(
         cache: Whether what was lifted before is looked up, and what is new kept.
 
     Raises:
+        ConfigError: ``floor`` is no probability, or ``min_blocks`` below 0.
         InputError: A file cannot be used.
         LimitError: It took too long or too much memory.
         CheckpointError: The model cannot be loaded.
     """
+    share(floor=floor)
+    at_least(0, min_blocks=min_blocks)
     folder = find(model)
     requests = [SideRequest(str(path), disassembler, min_blocks, listings, lifter, cache) for path in (a, b)]
     one, other = read_sides(requests, workers=2, limits=limits)

@@ -28,6 +28,7 @@ from weft.platform.machine import use_threads
 from weft.platform.memory import collect_seldom
 from weft.platform.processes import Limits, Outcome
 from weft.platform.processes.cluster import Cluster
+from weft.platform.ranges import at_least
 
 if TYPE_CHECKING:
     from weft.bcsd.use.alone import ArrayEmbedder
@@ -53,6 +54,9 @@ class Embedding:
         callees: Whether rows hold what callees would add.
         calls: Whether rows say what functions call.
         once: Whoever asks will ask for one file and no more, so that nothing need be loaded for others.
+
+    Raises:
+        ConfigError: ``min_blocks`` is below 0, or ``workers`` below 1.
     """
 
     model: str = DEFAULT_MODEL
@@ -66,6 +70,10 @@ class Embedding:
     callees: bool = True
     calls: bool = True
     once: bool = False
+
+    def __post_init__(self) -> None:
+        at_least(0, min_blocks=self.min_blocks)
+        at_least(1, workers=self.workers)
 
     def least(self, function: str | None) -> int:
         """Blocks that a function has at least, where all are wanted or this one."""

@@ -32,6 +32,7 @@ from weft.errors import InputError, WeftError
 from weft.platform.files import check_output, scratch
 from weft.platform.memory import collect_seldom
 from weft.platform.processes import Limits, Outcome
+from weft.platform.ranges import at_least
 from weft.platform.reading import open_input
 
 _HASH_STEP = 1 << 22
@@ -50,6 +51,9 @@ class Extraction:
         limits: Time and memory per file.
         lifter: See :func:`weft.bcsd.lift.choose.lifter_named`.
         cache: See :class:`weft.bcsd.lift.choose.ImageLifter`.
+
+    Raises:
+        ConfigError: ``min_blocks`` is below 0, or ``workers`` below 1.
     """
 
     disassembler: str = "auto"
@@ -58,6 +62,10 @@ class Extraction:
     limits: Limits = field(default_factory=Limits)
     lifter: str = "auto"
     cache: bool = True
+
+    def __post_init__(self) -> None:
+        at_least(0, min_blocks=self.min_blocks)
+        at_least(1, workers=self.workers)
 
 
 @dataclass(frozen=True)

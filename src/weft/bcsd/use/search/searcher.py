@@ -31,6 +31,7 @@ from weft.bcsd.use.search.answers import SMALL, Answer, Draft
 from weft.bcsd.use.search.candidates import Judged, Looked, Seen, alone, judge
 from weft.bcsd.use.search.surroundings import Surroundings
 from weft.errors import InputError, WeftError
+from weft.platform.ranges import at_least
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -139,9 +140,12 @@ class Searcher:
             One answer per query, in order.
 
         Raises:
+            ConfigError: ``count`` is below 1, or ``min_blocks`` below 0.
             InputError: There is no query.
             StoreError: The table is damaged.
         """
+        at_least(1, count=count)
+        at_least(0, min_blocks=min_blocks)
         together = not apart and queries.num_rows >= TOGETHER
         drafts = self._drafts(queries, count, min_blocks, together)
         found = iter(self._sure(operation_rows(queries), [draft.lead for draft in drafts], apart))
@@ -317,11 +321,14 @@ def search_file(
         min_blocks: See :meth:`Searcher.search`.
 
     Raises:
+        ConfigError: ``count`` is below 1, or ``min_blocks`` below 0.
         InputError: The file cannot be used, there is no such function, or nothing to search for.
         LimitError: The file took too long or too much memory.
         CheckpointError: The model cannot be loaded.
         StoreError: There is no index, it was made with another model, or it is damaged.
     """
+    at_least(1, count=count)
+    at_least(0, min_blocks=min_blocks)
     path, index = str(path), Path(index)
     asked, options = options, in_step(index, options)
     directory = find(options.model)
