@@ -33,6 +33,7 @@ from weft.bcsd.represent.calls import CALLS_VERSION
 from weft.bcsd.represent.inlined import INLINED_VERSION
 from weft.bcsd.use.embed_files import Embedding, embed_each, embedder_of
 from weft.bcsd.use.extract_files import (
+    check_list,
     code_members,
     find_binaries,
     hash_file,
@@ -351,6 +352,7 @@ def _take_out(store: FunctionStore, files: Sequence[IndexedFile], progress: Prog
 
 def _below(known: dict[str, IndexedFile], paths: Sequence[str]) -> list[str]:
     """The files of the index at or below some paths; below an archive are its members."""
+    check_list(paths)
     places = {spelled(os.path.abspath(path)) for path in paths}
     begins = tuple(place.rstrip(os.sep) + os.sep for place in places)
     # A file that is itself in the index has no members there, and a folder none at all.

@@ -129,8 +129,9 @@ def sort_out(paths: Sequence[str]) -> tuple[list[str], dict[str, InputError]]:
         The files, and the folders that hold no binary, each with its error.
 
     Raises:
-        InputError: A path does not exist, or there is no file at all.
+        InputError: A path does not exist, there is no file at all, or one path stands in place of a list.
     """
+    check_list(paths)
     found: list[str] = []
     empty: dict[str, InputError] = {}
     for path in paths:
@@ -155,6 +156,16 @@ def sort_out(paths: Sequence[str]) -> tuple[list[str], dict[str, InputError]]:
     for path in found:
         once.setdefault(os.path.abspath(path), path)
     return list(once.values()), empty
+
+
+def check_list(paths: Sequence[str]) -> None:
+    """Refuse one path in place of a list: its letters would be taken for paths.
+
+    Raises:
+        InputError: It is one.
+    """
+    if isinstance(paths, str):
+        raise InputError("one path in place of a list of paths", where=paths, hint=f"give [{paths!r}]")
 
 
 def is_gone(path: str) -> bool:

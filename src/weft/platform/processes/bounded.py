@@ -25,6 +25,7 @@ from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 from weft.errors import InputError, LimitError, WeftError
+from weft.platform.ranges import at_least
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -46,10 +47,16 @@ class Limits:
     Args:
         seconds: Wall-clock time.
         mebibytes: Address space of the worker process; unbounded where None, as drivers of accelerators want it.
+
+    Raises:
+        ConfigError: Negative, or no number.
     """
 
     seconds: float = 3600.0
     mebibytes: int | None = 8192
+
+    def __post_init__(self) -> None:
+        at_least(0, seconds=self.seconds, mebibytes=self.mebibytes)
 
 
 @dataclass(frozen=True)
