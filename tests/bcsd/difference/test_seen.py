@@ -118,6 +118,12 @@ PAIRS = {
         (("b801000000 0f05 c3",),),
         (("b801000000 0f05 b801000000 c3",),),
     ),
+    # sub rsp, 40; mov rdi, rsp; call; mov eax, [rsp + 12] or [rsp + 16]
+    "another field of what a call filled": (
+        "x86_64",
+        ((f"4883ec28 4889e7 {CALL} 8b44240c 4883c428 c3",),),
+        ((f"4883ec28 4889e7 {CALL} 8b442410 4883c428 c3",),),
+    ),
     # mov dword [rdi], 1; mfence; mov dword [rsi], 2
     "a fence": (
         "x86_64",

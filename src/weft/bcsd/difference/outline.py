@@ -114,6 +114,8 @@ class Outliner:
         own = {node for node, op in enumerate(found.ops) if op == STACK and found.data[node] < 0}
         self._frame = max((found.data[node] for node in own), default=0)
         self._handed = own & _handed_out(found)
+        #: From here on a slot may lie inside a variable that is handed out.
+        self._lowest = min((found.data[node] for node in self._handed), default=0)
         self._chains = chains_of(found)
         self._order = operands_first(found)
         self._segments()
@@ -179,9 +181,9 @@ class Outliner:
         if op == SYMBOL:
             return _number(f"@{self._name(data).token}")
         if op == STACK:
-            # Where a spilled value lies is of no interest; where a variable lies that is handed out is its size.
-            free = data < 0 and node not in self._handed
-            return hash((_number(op), data - self._frame if free else data))
+            # Where a spilled value lies is of no interest; where a variable lies that is handed out is its size, and
+            # what is read of it is one of its fields.
+            return hash((_number(op), data - self._frame if data < self._lowest else data))
         if op == "CALL":
             return _number(f"CALL {self._name(data).token}" if data else op)
         if op == "LOAD":
