@@ -11,7 +11,7 @@ from weft.bcsd.lift.apart.wire import pack_computation, unpack_computation
 from weft.bcsd.lift.code import CodeBlock
 from weft.bcsd.lift.gather import code_of, surroundings_of
 from weft.bcsd.lift.pcode import PcodeLifter
-from weft.bcsd.lift.solve.ssa import BIAS
+from weft.bcsd.lift.solve.fixed import BIAS
 
 #: What only keeps the caller's registers, or fills space: nothing is computed by it.
 SAVING = ("push", "pop", "nop", "ret", "endbr64", "stp", "ldp", "str", "ldr", "bti", "pac", "aut")

@@ -124,6 +124,30 @@ PAIRS = {
         ((f"4883ec28 4889e7 {CALL} 8b44240c 4883c428 c3",),),
         ((f"4883ec28 4889e7 {CALL} 8b442410 4883c428 c3",),),
     ),
+    # sub rsp, 24; mov dword [rsp + 12], 0; lea rdi, [rsp + 12]; call; mov eax, [rsp + 12] or xor eax, eax
+    "what a call wrote": (
+        "x86_64",
+        ((f"4883ec18 c744240c00000000 488d7c240c {CALL} 8b44240c 4883c418 c3",),),
+        ((f"4883ec18 c744240c00000000 488d7c240c {CALL} 31c0 4883c418 c3",),),
+    ),
+    # mov [rdi], rsp, too, and the call is another one
+    "what a call wrote where an address was stored": (
+        "x86_64",
+        ((f"4883ec18 c7042400000000 488927 31ff {CALL} 8b0424 4883c418 c3",),),
+        ((f"4883ec18 c7042400000000 488927 31ff {CALL} 31c0 4883c418 c3",),),
+    ),
+    # mov dword [rsp], 0 or 1; mov [rsp + 16], rsp; lea rdi, [rsp + 16]; call
+    "what lies where a variable points that is handed out": (
+        "x86_64",
+        ((f"4883ec18 c7042400000000 4889642410 488d7c2410 {CALL} 4883c418 c3",),),
+        ((f"4883ec18 c7042401000000 4889642410 488d7c2410 {CALL} 4883c418 c3",),),
+    ),
+    # and mov eax, [rsp] or xor eax, eax behind it
+    "what a call wrote where a variable points": (
+        "x86_64",
+        ((f"4883ec18 c7042400000000 4889642410 488d7c2410 {CALL} 8b0424 4883c418 c3",),),
+        ((f"4883ec18 c7042400000000 4889642410 488d7c2410 {CALL} 31c0 4883c418 c3",),),
+    ),
     # mov dword [rdi], 1; mfence; mov dword [rsi], 2
     "a fence": (
         "x86_64",
@@ -157,6 +181,12 @@ ALIKE = {
         "x86_64",
         loop("0307 4883c704"),
         (("31c0 4889fa", 1), ("0302 4883c204 ffce 75f6", 1, 2), ("c3",)),
+    ),
+    # sub rsp, 24; mov [rsp + 4 or 8], esi; lea rdi, [rsp + 12]; call; mov eax, [rsp + 4 or 8]
+    "another slot of what a call cannot know": (
+        "x86_64",
+        ((f"4883ec18 89742404 488d7c240c {CALL} 8b442404 4883c418 c3",),),
+        ((f"4883ec18 89742408 488d7c240c {CALL} 8b442408 4883c418 c3",),),
     ),
     "what does nothing": ("x86_64", (("4889f8 c3",),), (("f30f1efa 90 4889f8 c3",),)),
 }

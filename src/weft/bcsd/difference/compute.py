@@ -12,7 +12,7 @@ from weft.bcsd.lift.apart.bounded import BoundedLifter
 from weft.bcsd.lift.apart.wire import unpack_code
 from weft.bcsd.lift.gather import surroundings_of
 from weft.bcsd.lift.solve.computation import Computation
-from weft.bcsd.lift.solve.ssa import BIAS
+from weft.bcsd.lift.solve.fixed import BIAS
 from weft.bcsd.read import open_image
 
 _LOWEST_ADDRESS = 0x10000

@@ -14,8 +14,9 @@ from weft.bcsd.lift.features.bag import Bagger, hashed
 from weft.bcsd.lift.features.graph import operation_graph
 from weft.bcsd.lift.interface import Lifted, Lifter
 from weft.bcsd.lift.solve.computation import Computation, computation
+from weft.bcsd.lift.solve.fixed import BIAS
 from weft.bcsd.lift.solve.joins import Solved
-from weft.bcsd.lift.solve.ssa import BIAS, Solver
+from weft.bcsd.lift.solve.ssa import Solver
 from weft.bcsd.lift.version import lifter_name
 from weft.errors import InputError, LimitError
 

@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from weft.bcsd.lift.code import Surroundings
+from weft.bcsd.lift.solve.fixed import BIAS
 from weft.bcsd.lift.solve.joins import Solved
-from weft.bcsd.lift.solve.ssa import BIAS
 from weft.bcsd.lift.solve.values import CONST, ENTRY, PHI, STACK, SYMBOL, UNDEFINED
 
 #: Operations whose operands have no order.

@@ -115,6 +115,12 @@ def _without_spills(solved: Solved, arguments: list[int]) -> list[list[int]]:
             if values.ops[real] == "STACK" and not (op in ("LOAD", "STORE") and place == 0):
                 handed = min(handed, values.data[real])
         waiting += args
+    # So is an address that lies in what others see.
+    stored = [values.args[node] for own in solved.effects for node in own if values.ops[node] == "LOCAL"]
+    pairs = [(solved.real(place), solved.real(value)) for place, value in stored]
+    lying = [(values.data[a], values.data[b]) for a, b in pairs if values.ops[b] == "STACK"]
+    while (lower := min((b for a, b in lying if handed <= a), default=0)) < handed < 0:
+        handed = lower
 
     def seen_by_others(node: int) -> bool:
         place, value = (solved.real(arg) for arg in values.args[node])

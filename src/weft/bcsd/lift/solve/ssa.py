@@ -14,15 +14,15 @@ from weft.bcsd.lift.decode.flow import Flow, needed_steps, target_of
 from weft.bcsd.lift.decode.processors import Processor
 from weft.bcsd.lift.decode.translate import NUMBER, PAGE, REGISTER, RELATIVE, SYSTEM, TEMPORARY, Operand, Step
 from weft.bcsd.lift.decode.units import Units
+from weft.bcsd.lift.solve.fixed import BIAS, constant_at
+from weft.bcsd.lift.solve.handed import Handed
 from weft.bcsd.lift.solve.joins import Solved, trivial_joins, written_in_loops
 from weft.bcsd.lift.solve.passing import Passing, read_later
 from weft.bcsd.lift.solve.rules import subpiece
 from weft.bcsd.lift.solve.state import State
-from weft.bcsd.lift.solve.values import ENTRY, PHI, STACK, SYMBOL, UNDEFINED, Values
+from weft.bcsd.lift.solve.values import ENTRY, PHI, STACK, UNDEFINED, Values
 from weft.errors import LimitError
 
-#: What addresses that count from the instruction are moved by, so that no plain number is taken for one.
-BIAS = {4: 0x6000_0000, 8: 0x2000_0000_0000}
 #: Values of one function, beyond which it is given up.
 LARGEST = 400_000
 #: Stack slots times pieces beyond which slots are forgotten where paths meet.
@@ -68,6 +68,7 @@ class Solver:
                 self.entry.registers[family] = self.values.const(0, 1)
         self.undefined = self.values.same(UNDEFINED, processor.word)
         self.passing = Passing(self.values, units, processor.word)
+        self.handed = Handed(self.values)
         self.thorough = units.thorough
         self.effects: list[list[int]] = [[] for _ in flow.pieces]
         self.leaving: list[State | None] = [None] * len(flow.pieces)
@@ -149,6 +150,7 @@ class Solver:
             else:
                 state.registers[family] = self._join(nodes, -1, family, 0)
         state.unread = frozenset.intersection(*(s.unread for s in states))
+        state.handed = min(s.handed for s in states)
         self._enter_slots(state, states, number, waiting)
         shared = set(first.temporaries)
         for other in states[1:]:
@@ -307,7 +309,7 @@ class Solver:
                 return values.same(ENTRY, size, (), -values.data[place])
         number = values.number(place)
         if number is not None:
-            constant = self._constant(number, size)
+            constant = constant_at(self.values, self.code, self.around, number, size)
             if constant is not None:
                 return constant
         if size == _WIDE:
@@ -318,21 +320,6 @@ class Solver:
                 low, high = high, low
             return values.make("PIECE", size, (high, low))
         return values.same("LOAD", size, (place,), self.state.memory)
-
-    def _constant(self, number: int, size: int) -> int | None:
-        """What lies at a fixed address, where the file tells: a constant among the code, a pointer."""
-        for address in (number - self.bias, number):
-            if address < 0 or not self.around.maps(address):
-                continue
-            if self.code.address <= address < self.code.end and self.code.data:
-                start = address - self.code.address
-                raw = self.code.data[start : start + size]
-                return self.values.const(
-                    int.from_bytes(raw, "big" if self.around.big_endian else "little"), size
-                )
-            if size == self.processor.word and self.around.is_pointer(address):
-                return self.values.same(SYMBOL, size, (), address)
-        return None
 
     def _beyond(self, place: int, count: int) -> int:
         """The address that many bytes further."""
@@ -358,6 +345,8 @@ class Solver:
                 self.now.append(values.new("LOCAL", values.sizes[node], (place, node)))
             return
         self._effect("STORE", values.sizes[node], (place, node))
+        if self.thorough:
+            self.handed.out(self.state, (node,))
 
     def _call(self, target: int | None, address: int, pointer: int | None = None) -> None:
         values, registers = self.values, self.state.registers
@@ -390,6 +379,8 @@ class Solver:
         else:
             node = self._effect("CALL", word, args, target or 0)
         self.passing.given(node, len(plain))
+        if self.thorough:
+            self.handed.call(self.state, args)
         for family in (*self.units.arguments, *self.units.clobbered):
             registers[family] = self.undefined
         for family in self.units.results:

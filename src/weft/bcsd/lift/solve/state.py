@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass
@@ -16,6 +16,7 @@ class State:
         temporaries: By place.
         memory: What was stored or called last.
         unread: Families of the second halves of results that nothing has read since they were written.
+        handed: The lowest address on the stack that others know; 0 where there is none.
     """
 
     registers: dict[int, int] = field(default_factory=dict)
@@ -23,10 +24,13 @@ class State:
     temporaries: dict[int, int] = field(default_factory=dict)
     memory: int = 0
     unread: frozenset[int] = frozenset()
+    handed: int = 0
 
     def copy(self) -> State:
         """One that can go its own way."""
-        return State(dict(self.registers), dict(self.slots), dict(self.temporaries), self.memory, self.unread)
+        return replace(
+            self, registers=dict(self.registers), slots=dict(self.slots), temporaries=dict(self.temporaries)
+        )
 
     def alone(self, nodes: Container[int]) -> State:
         """What code that nothing seems to reach may rely on: the registers that hold one of these."""
