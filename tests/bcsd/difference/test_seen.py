@@ -9,7 +9,7 @@ from weft.bcsd.lift.solve.ssa import Solver
 from weft.errors import LimitError
 
 LIFTER = PcodeLifter()
-WORDS = {"x86_64": 8, "i386": 4, "aarch64": 8}
+WORDS = {"x86_64": 8, "i386": 4, "aarch64": 8, "mips": 4}
 
 
 def digest(processor, *blocks):
@@ -148,6 +148,18 @@ PAIRS = {
         ((f"4883ec18 c7042400000000 4889642410 488d7c2410 {CALL} 8b0424 4883c418 c3",),),
         ((f"4883ec18 c7042400000000 4889642410 488d7c2410 {CALL} 31c0 4883c418 c3",),),
     ),
+    # sub rsp, 8; push 1 or 2; call
+    "what a call is given behind its registers": (
+        "x86_64",
+        ((f"4883ec08 6a01 {CALL} 4883c410 b803000000 c3",),),
+        ((f"4883ec08 6a02 {CALL} 4883c410 b803000000 c3",),),
+    ),
+    # addiu sp, -32; li t0, 1 or 2; sw t0, 16(sp); jal; nop; addiu sp, 32; jr ra; li v0, 3
+    "what a call is given behind its registers on MIPS": (
+        "mips",
+        (("e0ffbd27 01000824 1000a8af 0008000c 00000000 2000bd27 0800e003 03000224",),),
+        (("e0ffbd27 02000824 1000a8af 0008000c 00000000 2000bd27 0800e003 03000224",),),
+    ),
     # mov dword [rdi], 1; mfence; mov dword [rsi], 2
     "a fence": (
         "x86_64",
@@ -187,6 +199,18 @@ ALIKE = {
         "x86_64",
         ((f"4883ec18 89742404 488d7c240c {CALL} 8b442404 4883c418 c3",),),
         ((f"4883ec18 89742408 488d7c240c {CALL} 8b442408 4883c418 c3",),),
+    ),
+    # sub rsp, 24; mov [rsp or rsp + 8], rsi; call; mov rax, [rsp or rsp + 8]
+    "what is kept at the top of the stack over a call": (
+        "x86_64",
+        ((f"4883ec18 48893424 {CALL} 488b0424 4883c418 c3",),),
+        ((f"4883ec18 4889742408 {CALL} 488b442408 4883c418 c3",),),
+    ),
+    # push rbx; call; pop rbx or sub rsp, 8; call; add rsp, 8
+    "a register that is kept for the caller": (
+        "x86_64",
+        ((f"53 {CALL} b803000000 5b c3",),),
+        ((f"4883ec08 {CALL} b803000000 4883c408 c3",),),
     ),
     "what does nothing": ("x86_64", (("4889f8 c3",),), (("f30f1efa 90 4889f8 c3",),)),
 }

@@ -27,6 +27,7 @@ class Processor:
         system_call: SLEIGH's name of a call of the system; empty where it has no operation of its own.
         system_arguments: Registers that such a call reads: its number, then what it is given.
         fences: Instructions that order accesses to memory and have no p-code.
+        home: Bytes at the top of the stack that belong to what a call is given in registers, and to the callee.
         pushes: Whether a call pushes where to return to.
         own_address: A register that holds the function's own address at its entry.
         zero: Flags that are 0 wherever a compiler's code runs.
@@ -53,6 +54,7 @@ class Processor:
     system_call: str = ""
     system_arguments: tuple[str, ...] = ()
     fences: frozenset[bytes] = frozenset()
+    home: int = 0
     pushes: bool = False
     own_address: str = ""
     zero: tuple[str, ...] = ()
@@ -164,6 +166,7 @@ def _mips(order: str, bits: int) -> Processor:
         seconds=("v1", "f1") if bits == 32 else ("v1",),
         system_call="syscall",
         system_arguments=("v0", "a0", "a1", "a2", "a3", *(("t0", "t1") if bits == 64 else ())),
+        home=16 if bits == 32 else 0,
         own_address="t9",
         ignored=("pc", "ISAModeSwitch"),
         clears_low_bit=True,
@@ -184,6 +187,7 @@ _PPC64 = Processor(
     seconds=("r4",),
     system_call="syscall",
     system_arguments=("r0", *_numbered("r", *range(3, 9))),
+    home=96,
     own_address="r12",
 )
 _RISCV64 = Processor(

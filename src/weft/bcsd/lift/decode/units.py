@@ -183,6 +183,7 @@ class Units:
 
     def __init__(self, processor: Processor, *, thorough: bool = False) -> None:
         self.thorough = thorough
+        self.home = processor.home
         self._processor = processor
         self._translators: dict[bool, Translator] = {}
         self._known: dict[tuple[bytes, int, bool], Unit | None] = {}

@@ -8,6 +8,7 @@ register is left out only where it still holds what it held at entry, and every 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 
 from weft.bcsd.lift.decode.flow import Flow, Piece
 from weft.bcsd.lift.decode.translate import CALLS, REGISTER
@@ -57,8 +58,11 @@ class Passing:
     def __init__(self, values: Values, units: Units, word: int) -> None:
         self._values, self._units, self._word = values, units, word
         self._undefined = values.same(UNDEFINED, word)
-        #: Call → how many of its arguments are not floating-point.
+        #: Call → how many of its arguments are not floating-point, and where those lie that come last.
         self._plain: dict[int, int] = {}
+        self._stacked: dict[int, list[int]] = {}
+        #: Slots that the function reads.
+        self.read: set[int] = set()
 
     def arguments(
         self, registers: Mapping[int, int], slots: Mapping[int, int], depth: int | None
@@ -110,9 +114,23 @@ class Passing:
             return values.data[values.args[pointer][0]]
         return values.number(pointer)
 
-    def given(self, call: int, plain: int) -> None:
-        """Note how many arguments of a call are not floating-point."""
-        self._plain[call] = plain
+    def stacked(self, slots: Mapping[int, int], depth: int | None) -> list[int]:
+        """Where a call may be given more than registers hold: slots at the top, but for registers that are kept."""
+        values, units = self._values, self._units
+        if not units.thorough or not units.arguments or depth is None:
+            return []
+        found: list[int] = []
+        for number in range(_STACK_ARGUMENTS):
+            offset = depth + units.home + number * self._word
+            held = slots.get(offset)
+            if held is None or (values.ops[held] == ENTRY and values.data[held] not in units.arguments):
+                break
+            found.append(offset)
+        return found
+
+    def given(self, call: int, plain: int, stacked: list[int]) -> None:
+        """Note how many arguments of a call are not floating-point, and where its last ones lie."""
+        self._plain[call], self._stacked[call] = plain, stacked
 
     def returned(self, state: State) -> tuple[int, ...]:
         """What a return gives back: the first register that was filled, or each of them.
@@ -149,8 +167,12 @@ class Passing:
                 given = [solved.real(arg) for arg in args[node]]
                 last = first + self._plain[node] if thorough else len(given)
                 kept = self._filled(given[first:last], vague)
-                floating = [arg for arg in args[node][last:] if solved.real(arg) not in vague]
-                args[node] = (*args[node][: first + kept], *floating)
+                end = len(given) - len(self._stacked[node])
+                floating = [arg for arg in args[node][last:end] if solved.real(arg) not in vague]
+                # What the function reads itself was kept there for it.
+                both = zip(args[node][end:], self._stacked[node], strict=True)
+                stacked = [arg for arg, _ in takewhile(lambda one: one[1] not in self.read, both)]
+                args[node] = (*args[node][: first + kept], *floating, *stacked)
             elif op == "RETURN" and thorough:
                 args[node] = tuple(
                     self._undefined if solved.real(arg) in vague else arg for arg in args[node]

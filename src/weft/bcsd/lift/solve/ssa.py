@@ -302,6 +302,7 @@ class Solver:
     def _load(self, place: int, size: int) -> int:
         values = self.values
         if values.ops[place] == STACK:
+            self.passing.read.add(values.data[place])
             held = self.state.slots.get(values.data[place])
             if held is not None and values.sizes[held] >= size:
                 return held if values.sizes[held] == size else subpiece(values, size, held, 0)
@@ -373,12 +374,13 @@ class Solver:
         if pointer is not None:
             target = self.passing.pointee(pointer)
         plain, floating = self.passing.arguments(registers, self.recent, depth)
-        args = (*plain, *floating)
+        stacked = self.passing.stacked(self.recent, depth)
+        args = (*plain, *floating, *(self.recent[offset] for offset in stacked))
         if pointer is not None and target is None:
             node = self._effect("CALLIND", word, (pointer, *args))
         else:
             node = self._effect("CALL", word, args, target or 0)
-        self.passing.given(node, len(plain))
+        self.passing.given(node, len(plain), stacked)
         if self.thorough:
             self.handed.call(self.state, args)
         for family in (*self.units.arguments, *self.units.clobbered):
