@@ -160,6 +160,12 @@ PAIRS = {
         (("e0ffbd27 01000824 1000a8af 0008000c 00000000 2000bd27 0800e003 03000224",),),
         (("e0ffbd27 02000824 1000a8af 0008000c 00000000 2000bd27 0800e003 03000224",),),
     ),
+    # fld tbyte [rsp + 8]; fld tbyte [rsp + 24]; faddp or fmulp
+    "arithmetic of long double": (
+        "x86_64",
+        (("db6c2408 db6c2418 dec1 c3",),),
+        (("db6c2408 db6c2418 dec9 c3",),),
+    ),
     # mov dword [rdi], 1; mfence; mov dword [rsi], 2
     "a fence": (
         "x86_64",

@@ -20,6 +20,7 @@ class Processor:
         stack: The stack pointer.
         arguments: Registers of the first arguments, in order; where there are none, they lie on the stack.
         results: Registers that hold a result, integers first.
+        extended: Further registers of results, that ordinary features do not know.
         clobbered: Registers that a call does not keep, beside arguments and results.
         vector: Bytes of a vector or floating-point register that are one value.
         vectors: Registers of the first floating-point arguments, in order.
@@ -50,6 +51,7 @@ class Processor:
     clobbered: tuple[str, ...]
     vector: int = 8
     vectors: tuple[str, ...] = ()
+    extended: tuple[str, ...] = ()
     seconds: tuple[str, ...] = ()
     system_call: str = ""
     system_arguments: tuple[str, ...] = ()
@@ -80,6 +82,7 @@ _X86_64 = Processor(
     clobbered=("R10", "R11", *_numbered("XMM", *range(1, 16))),
     vector=16,
     vectors=_numbered("XMM", *range(8)),
+    extended=("ST0",),
     seconds=("RDX",),
     system_call="syscall",
     system_arguments=("RAX", "RDI", "RSI", "RDX", "R10", "R8", "R9"),

@@ -176,9 +176,9 @@ class Units:
 
     Args:
         processor: Which.
-        thorough: Whether what p-code has no operation for counts as an effect, and floating-point arguments of calls
-            and second halves of results as read: for comparing two functions exactly. Without it, what is most alike
-            in all builds is kept.
+        thorough: Whether what p-code has no operation for counts as an effect, and floating-point arguments of calls,
+            second halves and extended registers of results as read: for comparing two functions exactly. Without it,
+            what is most alike in all builds is kept.
     """
 
     def __init__(self, processor: Processor, *, thorough: bool = False) -> None:
@@ -190,13 +190,13 @@ class Units:
         self.families = self._translator(thumb=False).families
         named = {
             name: self._named(getattr(processor, name))
-            for name in ("arguments", "results", "clobbered", "ignored", "vectors", "seconds")
+            for name in ("arguments", "results", "extended", "clobbered", "ignored", "vectors", "seconds")
         }
         self.vectors = named["vectors"] if thorough else []
         self.seconds = named["seconds"] if thorough else []
         self.arguments, self.results, self.clobbered = (
             named["arguments"],
-            named["results"],
+            [*named["results"], *(named["extended"] if thorough else [])],
             named["clobbered"],
         )
         self.bits = Bits(
