@@ -21,7 +21,7 @@ def digest(processor, *blocks):
         made.append(CodeBlock(address, b"".join(lines), tuple(map(len, lines)), tuple(successors)))
         address += len(made[number].data)
     code = FunctionCode(0x1000, address, tuple(made), False, b"".join(block.data for block in made))
-    around = Surroundings(processor, False, WORDS[processor], False, ())
+    around = Surroundings(processor, False, WORDS[processor], False, (), thunks={THUNK: "ebx"})
     computed = LIFTER.compute(code, around)
     assert computed.opaque == 0
     return Outliner(computed, lambda _: None, lambda _: Named("f", "f"), lambda *_: "").outline().digest
@@ -34,6 +34,9 @@ def loop(body):
 
 
 CALL = "e800100000"
+#: A function that tells where it was called from, and a call of it by an instruction at 0x1006.
+THUNK = 0x3000
+ASK = "e8f51f0000"
 PAIRS = {
     # add eax, [rdi]; add rdi, 4 or 8
     "the step of a pointer": ("x86_64", loop("0307 4883c704"), loop("0307 4883c708")),
@@ -166,6 +169,12 @@ PAIRS = {
         (("db6c2408 db6c2418 dec1 c3",),),
         (("db6c2408 db6c2418 dec9 c3",),),
     ),
+    # push ebx; mov eax, 5 or 6; call the thunk; cmp dword [esp + 8], 3; jle; call; pop ebx
+    "what was set before a call that tells where the code lies": (
+        "i386",
+        ((f"53 b805000000 {ASK} 837c240803 7e05", 1, 2), (CALL, 2), ("5b c3",)),
+        ((f"53 b806000000 {ASK} 837c240803 7e05", 1, 2), (CALL, 2), ("5b c3",)),
+    ),
     # mov dword [rdi], 1; mfence; mov dword [rsi], 2
     "a fence": (
         "x86_64",
@@ -217,6 +226,12 @@ ALIKE = {
         "x86_64",
         ((f"53 {CALL} b803000000 5b c3",),),
         ((f"4883ec08 {CALL} b803000000 4883c408 c3",),),
+    ),
+    # six nops; call the thunk; lea eax, [ebx + 8] or mov eax, ebx; add eax, 8
+    "what is reckoned from where the code lies": (
+        "i386",
+        ((f"90 90 90 90 90 90 {ASK} 8d8308000000 c3",),),
+        ((f"90 90 90 90 90 90 {ASK} 89d8 83c008 c3",),),
     ),
     "what does nothing": ("x86_64", (("4889f8 c3",),), (("f30f1efa 90 4889f8 c3",),)),
 }

@@ -54,7 +54,7 @@ class PcodeLifter(Lifter):
         units = self._units.get((processor.language, thorough))
         if units is None:
             units = self._units[processor.language, thorough] = Units(processor, thorough=thorough)
-        flow = build_flow(code, processor, units)
+        flow = build_flow(code, processor, units, around.thunks if thorough else None)
         solver = Solver(code, around, processor, units, flow)
         solved = solver.solve()
         if thorough and not solver.forgetful and solver.missed():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from weft.bcsd.lift.code import CodeBlock, FunctionCode
@@ -12,6 +13,8 @@ from weft.bcsd.lift.decode.translate import (
     PLACE,
     PLACE_IN_REGION,
     PLACE_RELATIVE,
+    REGISTER,
+    RELATIVE,
     Operand,
     Step,
     Steps,
@@ -76,10 +79,13 @@ def target_of(operand: Operand, address: int) -> int:
 
 
 class _Builder:
-    def __init__(self, code: FunctionCode, processor: Processor, units: Units) -> None:
+    def __init__(
+        self, code: FunctionCode, processor: Processor, units: Units, thunks: Mapping[int, str]
+    ) -> None:
         self.code = code
         self.processor = processor
         self.units = units
+        self.thunks = thunks
         self.pieces: list[Piece] = []
         self.first_of: dict[int, int] = {}
         #: Piece, where it goes: a block's address, or a piece.
@@ -121,6 +127,8 @@ class _Builder:
             count = self._group(block, place, index)
             size = sum(lengths[index : index + count])
             unit = self.units.of(block.data[place : place + size], address, self.code.thumb)
+            if unit is not None and self.thunks:
+                unit = self._inlined(unit, address, size)
             if unit is None:
                 self.opaque += 1
             elif unit.plain:
@@ -152,6 +160,19 @@ class _Builder:
         if self.processor.delay and left > 1 and has_delay_slot(code, self.processor):
             return 2
         return 1
+
+    def _inlined(self, unit: Unit, address: int, size: int) -> Unit:
+        """A call that only asks where the code lies, as what it does: it writes one register and no other."""
+        last = unit.steps[-1] if unit.steps else None
+        if last is None or last.op != "CALL":
+            return unit
+        name = self.thunks.get(target_of(last.ins[0], address), "")
+        family = self.units.families.named(name.upper())
+        if family is None:
+            return unit
+        word = self.processor.word
+        asked = Step("COPY", Operand(REGISTER, family, word), (Operand(RELATIVE, size, word),))
+        return self.units.made((asked,))
 
     def _next(self, piece: int) -> int:
         following = self.new()
@@ -232,9 +253,19 @@ def _goal(step: Step, place: int, unit: Unit, address: int, end: int) -> int | N
     return unit.starts.get(target - address)
 
 
-def build_flow(code: FunctionCode, processor: Processor, units: Units) -> Flow:
-    """Cut a function into pieces, order them, find what is live behind each."""
-    builder = _Builder(code, processor, units)
+def build_flow(
+    code: FunctionCode, processor: Processor, units: Units, thunks: Mapping[int, str] | None = None
+) -> Flow:
+    """Cut a function into pieces, order them, find what is live behind each.
+
+    Args:
+        code: The function.
+        processor: Its processor.
+        units: Where its instructions' meanings come from.
+        thunks: Functions that only tell where they were called from → the register that they write. Calls of them are
+            no calls then.
+    """
+    builder = _Builder(code, processor, units, thunks or {})
     for number, block in enumerate(code.blocks):
         builder.block(number, block)
     builder.link()
