@@ -2,7 +2,8 @@
 
 import pytest
 
-from weft.bcsd.difference.outline import Named, Outliner
+from weft.bcsd.difference.conditions import Named
+from weft.bcsd.difference.outline import Outliner
 from weft.bcsd.lift.code import CodeBlock, FunctionCode, Surroundings
 from weft.bcsd.lift.pcode import PcodeLifter
 from weft.bcsd.lift.solve.ssa import Solver

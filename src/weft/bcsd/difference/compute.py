@@ -6,8 +6,9 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from weft.bcsd.difference.conditions import Named
 from weft.bcsd.difference.content import Reader
-from weft.bcsd.difference.outline import Named, Outline, Outliner
+from weft.bcsd.difference.outline import Outline, Outliner
 from weft.bcsd.lift.apart.bounded import BoundedLifter
 from weft.bcsd.lift.apart.wire import unpack_code
 from weft.bcsd.lift.gather import surroundings_of

@@ -1,4 +1,4 @@
-"""What a function computes as one number, and its conditions as text: no register, no order of blocks, no address.
+"""What a function computes as one number: no register, no order of blocks, no address.
 
     value   v = h(operation, size, values of the operands)        sorted where order says nothing, sums flattened
     load    v = h(LOAD, size, address, last call before it, stores to that address since)
@@ -16,57 +16,17 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import NamedTuple
 
 from weft.bcsd.difference.chains import chains_of, operands_first
+from weft.bcsd.difference.conditions import Condition, Named, conditions_of
 from weft.bcsd.lift.features.bag import COMMUTATIVE
 from weft.bcsd.lift.solve.computation import Computation
-from weft.bcsd.lift.solve.values import CONST, ENTRY, PHI, STACK, SYMBOL
+from weft.bcsd.lift.solve.values import CONST, PHI, STACK, SYMBOL
 
 _ROUNDS = 6
 _TERMS = 16
-_DEPTH = 4
 _CALLS = frozenset({"CALL", "CALLIND", "CALLOTHER", "SYSTEM"})
-_TRANSPARENT = frozenset({"ZEXT", "SEXT"})
 _SOURCE = re.compile(r"\.(c|cc|cpp|cxx|h|hh|hpp|inc|m|y|l|rs|go)\"$", re.IGNORECASE)
-_SIGNS = {
-    "ADD": "+",
-    "SUB": "-",
-    "MULT": "*",
-    "DIV": "/",
-    "SDIV": "/",
-    "REM": "%",
-    "SREM": "%",
-    "AND": "&",
-    "OR": "|",
-    "XOR": "^",
-    "LEFT": "<<",
-    "RIGHT": ">>",
-    "SRIGHT": ">>",
-    "EQUAL": "==",
-    "LESS": "<",
-    "SLESS": "<",
-    "FLOAT_LESS": "<",
-    "FLOAT_EQUAL": "==",
-    "BOOL_AND": "&&",
-    "BOOL_OR": "||",
-}
-#: Conditions that bound a number.
-ORDERS = frozenset({"LESS", "SLESS", "FLOAT_LESS", "FLOAT_LESSEQUAL", "CARRY", "SCARRY", "SBORROW"})
-
-
-class Condition(NamedTuple):
-    """What a branch asks.
-
-    Args:
-        key: Equal for the same question in both versions.
-        bounds: Whether it bounds a number.
-        text: For a person.
-    """
-
-    key: str
-    bounds: bool
-    text: str
 
 
 @dataclass(frozen=True)
@@ -84,13 +44,6 @@ class Outline:
     lineless: int
     conditions: tuple[Condition, ...]
     mentions: tuple[str, ...]
-
-
-class Named(NamedTuple):
-    """An address: what it is compared by, and what a person reads."""
-
-    token: str
-    shown: str
 
 
 class Outliner:
@@ -123,7 +76,10 @@ class Outliner:
     def outline(self) -> Outline:
         """The outline."""
         return Outline(
-            self._digest(lines=True), self._digest(lines=False), self._conditions(), self._mentions()
+            self._digest(lines=True),
+            self._digest(lines=False),
+            conditions_of(self._found, self._address_of, self._name),
+            self._mentions(),
         )
 
     # -- the digest --
@@ -303,7 +259,7 @@ class Outliner:
         address = self._address_of(found.data[node])
         return address is not None and _SOURCE.search(self._name(address).token) is not None
 
-    # -- conditions and mentions --
+    # -- mentions --
 
     def _mentions(self) -> tuple[str, ...]:
         found = self._found
@@ -321,54 +277,6 @@ class Outliner:
         telling = ('"', "import ", "extern ", "= ")
         return tuple(sorted(token for token in told if token.startswith(telling) and token != "= "))
 
-    def _conditions(self) -> tuple[Condition, ...]:
-        found = self._found
-        asked = (node for effects in found.effects for node in effects if found.ops[node] == "BRANCH")
-        return tuple(sorted(self._condition(found.args[node][0]) for node in asked))
-
-    def _condition(self, node: int) -> Condition:
-        found, inner = self._found, node
-        while found.ops[inner] in (*_TRANSPARENT, "NOT") and found.args[inner]:
-            inner = found.args[inner][0]
-        key, text = (self._spelled(node, _DEPTH, shown=shown) for shown in (False, True))
-        return Condition(key, found.ops[inner] in ORDERS, text)
-
-    def _said(self, address: int, shown: bool) -> str:
-        name = self._name(address)
-        return name.shown if shown else name.token
-
-    def _spelled(self, node: int, depth: int, *, shown: bool) -> str:
-        found = self._found
-        op, args, data = found.ops[node], found.args[node], found.data[node]
-        if op == CONST:
-            address = self._address_of(data)
-            return self._said(address, shown) if address is not None else _shown(data, found.sizes[node])
-        if op == SYMBOL:
-            return self._said(data, shown)
-        if op == STACK:
-            return "&local" if data < 0 else f"&stack[{data:#x}]"
-        if op == ENTRY:
-            return f"arg{found.arguments.index(data) + 1}" if data in found.arguments else "entry"
-        if op == PHI:
-            return "join"
-        if depth == 0:
-            return "…"
-        if op in _TRANSPARENT or (op == "SUBPIECE" and data == 0):
-            return self._spelled(args[0], depth, shown=shown)
-        inner = [self._spelled(arg, depth - 1, shown=shown) for arg in args]
-        if op in COMMUTATIVE and found.ops[args[-1]] != CONST:
-            inner.sort()
-        if op == "LOAD":
-            return f"u{8 * found.sizes[node]}[{_bare(inner[0])}]"
-        if op == "CALL":
-            return f"{self._said(data, shown) if data else 'call'}()"
-        if op in ("NOT", "NEG", "NEGATE"):
-            return f"{ {'NOT': '!', 'NEG': '-', 'NEGATE': '~'}[op] }{inner[0]}"
-        if op in _SIGNS and len(inner) == 2:
-            signed = "s" if op in ("SLESS", "SDIV", "SREM", "SRIGHT") else ""
-            return f"({inner[0]} {_SIGNS[op]}{signed} {inner[1]})"
-        return f"{op.lower()}({', '.join(inner)})"
-
 
 def _handed_out(found: Computation) -> set[int]:
     """Nodes that are used as values: not only as the place of a load or a store."""
@@ -378,20 +286,5 @@ def _handed_out(found: Computation) -> set[int]:
     return used
 
 
-def _bare(text: str) -> str:
-    """A text without the brackets that hold all of it."""
-    depth = 0
-    for place, character in enumerate(text):
-        depth += (character == "(") - (character == ")")
-        if depth == 0 and place < len(text) - 1:
-            return text
-    return text[1:-1] if text.startswith("(") and text.endswith(")") else text
-
-
 def _number(text: str) -> int:
     return int.from_bytes(blake2b(text.encode(errors="surrogatepass"), digest_size=7).digest(), "big")
-
-
-def _shown(value: int, size: int) -> str:
-    signed = value - (1 << 8 * size) if value >> (8 * size - 1) else value
-    return str(signed) if abs(signed) < 10 else hex(signed)
