@@ -1,16 +1,20 @@
 """Every kind of change is seen and named, on three processors; what is no change is none."""
 
+import re
 from collections import Counter
 from dataclasses import replace
 
 import pytest
+from tests.bcsd.difference.conftest import PATCH
 
-from weft.bcsd.difference.compare import Sameness, Status, lifted
+from weft.bcsd.difference.compare import Sameness, Status, compare, lifted
 from weft.bcsd.difference.kinds import Kind
 from weft.bcsd.difference.pairing import Pairing
 from weft.bcsd.difference.record import difference_record
+from weft.bcsd.difference.version import VersionRequest, read_version
 from weft.bcsd.matching.rule import DEFAULT_RULE
 from weft.bcsd.use.embedder import Embedder
+from weft.platform.processes import Limits
 
 EXPECTED = {
     "the_constant": Kind.CONSTANT,
@@ -96,6 +100,27 @@ def test_other_registers_another_order_and_another_layout_are_no_change(differen
     plain = difference_of("old-x86_64", "registers-x86_64", "none")
     assert plain.count(Status.CHANGED) >= 10
     assert any("nothing is lifted" in remark for remark in plain.remarks)
+
+
+def test_what_is_asked_the_other_way_round_is_a_condition(version_of, tmp_path):
+    old = version_of("old-x86_64")
+    raw = bytearray((PATCH / "patch-old-x86_64.so").read_bytes())
+    turned = set()
+    for code in old.codes:
+        for line in code.lines:
+            # Code lies in the file where it lies in memory.
+            place = line.address + (raw[line.address] == 0x0F)
+            if re.fullmatch(r"j[^m].*|cmov.*|set.*", line.mnemonic):
+                raw[place] ^= 1
+                turned.add(code.name)
+                break
+    (tmp_path / "turned.so").write_bytes(raw)
+    new = read_version(VersionRequest(str(tmp_path / "turned.so")))
+    found = by_name(compare(old, new, lambda pairing: None, Limits(120, 4096)))
+    assert len(turned) >= 5
+    for name, entry in found.items():
+        assert (entry.status == Status.CHANGED) == (name in turned), name
+        assert name not in turned or Kind.CONDITION in entry.change.kinds, (name, entry.change.kinds)
 
 
 @pytest.mark.parametrize("name", ["old-x86_64", "old-aarch64", "new-arm", "new-x86_64-stripped"])

@@ -176,6 +176,30 @@ PAIRS = {
         ((f"53 b805000000 {ASK} 837c240803 7e05", 1, 2), (CALL, 2), ("5b c3",)),
         ((f"53 b806000000 {ASK} 837c240803 7e05", 1, 2), (CALL, 2), ("5b c3",)),
     ),
+    # mov eax, 1; test edi, edi; je or jne; mov eax, 2
+    "a value chosen the other way round": (
+        "x86_64",
+        (("b801000000 85ff 7405", 1, 2), ("b802000000", 2), ("c3",)),
+        (("b801000000 85ff 7505", 1, 2), ("b802000000", 2), ("c3",)),
+    ),
+    # cmovs or cmovns
+    "a value moved the other way round": (
+        "x86_64",
+        (("89f0 85ff 0f48c2 c3",),),
+        (("89f0 85ff 0f49c2 c3",),),
+    ),
+    # ucomisd xmm0, xmm0; jp or jnp
+    "a number where there is none": (
+        "x86_64",
+        (("b801000000 660f2ec0 7a05", 1, 2), ("b802000000", 2), ("c3",)),
+        (("b801000000 660f2ec0 7b05", 1, 2), ("b802000000", 2), ("c3",)),
+    ),
+    # test edi, edi; je to where ecx is 1, or jne; then, or else, ecx is 2; eax is ecx
+    "which arm of a branch sets what": (
+        "x86_64",
+        (("85ff 7407", 1, 2), ("b901000000 eb05", 3), ("b902000000", 3), ("89c8 c3",)),
+        (("85ff 7507", 1, 2), ("b901000000 eb05", 3), ("b902000000", 3), ("89c8 c3",)),
+    ),
     # mov dword [rdi], 1; mfence; mov dword [rsi], 2
     "a fence": (
         "x86_64",
@@ -233,6 +257,37 @@ ALIKE = {
         "i386",
         ((f"90 90 90 90 90 90 {ASK} 8d8308000000 c3",),),
         ((f"90 90 90 90 90 90 {ASK} 89d8 83c008 c3",),),
+    ),
+    # test edi, edi; je or jne, and the arms the other way round
+    "a branch whose arms change places": (
+        "x86_64",
+        (("85ff 7407", 1, 2), ("b901000000 eb05", 3), ("b902000000", 3), ("89c8 c3",)),
+        (("85ff 7507", 1, 2), ("b902000000 eb05", 3), ("b901000000", 3), ("89c8 c3",)),
+    ),
+    # mov rax, rsi; test rdi, rdi; jns; mov rax, rdx, or cmovs
+    "a branch or a conditional move": (
+        "x86_64",
+        (("4889f0 4885ff 7903", 1, 2), ("4889d0", 2), ("c3",)),
+        (("4889f0 4885ff 480f48c2 c3",),),
+    ),
+    # test edi, edi; je; test esi, esi; je; the arms that set the same apart or one
+    "arms that do the same apart or together": (
+        "x86_64",
+        (
+            ("85ff 740b", 1, 3),
+            ("85f6 7407", 2, 3),
+            ("b901000000 eb05", 4),
+            ("b902000000", 4),
+            ("89c8 c3",),
+        ),
+        (
+            ("85ff 740b", 1, 3),
+            ("85f6 740e", 2, 4),
+            ("b901000000 eb0e", 5),
+            ("b902000000 eb07", 5),
+            ("b902000000 eb00", 5),
+            ("89c8 c3",),
+        ),
     ),
     "what does nothing": ("x86_64", (("4889f8 c3",),), (("f30f1efa 90 4889f8 c3",),)),
 }

@@ -84,6 +84,11 @@ _FLOAT = re.compile(r"#-?\d+\.\d+")
 _MENTIONS = {'"': Kind.STRING, "import ": Kind.CALLEE, "extern ": Kind.GLOBAL, "= ": Kind.CONSTANT}
 #: Kinds that say why a condition reads differently.
 _TELLING = (Kind.CONDITION, Kind.CALLEE, Kind.FIELD, Kind.CONSTANT, Kind.GLOBAL)
+#: Kinds that say why what a function computes is another thing.
+_WHY = frozenset(Kind) - {Kind.CODE, Kind.FRAME}
+#: Instructions that choose by a condition: x86 has it in the name, AArch64 as the last operand.
+_CHOOSING = re.compile(r"cmov|set|f?csel|cs(et|inc|inv|neg)|c(inc|inv|neg)")
+_ASKED = frozenset(["eq", "ne", "hs", "lo", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le"])
 #: Notes of one function.
 _NOTES = 12
 
@@ -119,6 +124,8 @@ class Comparison:
         counts: Counter[Kind] = Counter()
         blocks = [self._block(old, new, pair, counts, notes) for pair in align_blocks(*cut)]
         _computed(outlines, counts, notes)
+        if not any(counts[kind] for kind in _WHY) and self._asked(old) != self._asked(new):
+            counts[Kind.CONDITION] += 1
         differing = sum(
             (row.old >= 0) + (row.new >= 0) for block in blocks for row in block.rows if row.kinds
         )
@@ -136,6 +143,18 @@ class Comparison:
             (self._take_apart(line).form, line.says if line.says.startswith(("import", '"')) else "")
             for line in code.lines
         ]
+
+    def _asked(self, code: Code) -> Counter[str]:
+        """What conditional jumps, moves and the like ask of the flags, each with how often."""
+        return Counter(asked for line in code.lines if (asked := self._asks(line)))
+
+    def _asks(self, line: Line) -> str:
+        if self._take_apart(line).conditional:
+            return line.mnemonic
+        if not _CHOOSING.match(line.mnemonic):
+            return ""
+        last = line.operands.rpartition(" ")[2]
+        return f"{line.mnemonic} {last}" if last in _ASKED else line.mnemonic
 
     def _take_apart(self, line: Line) -> _Parts:
         key = (line.mnemonic, line.plain)

@@ -2,7 +2,7 @@
 
     value   v = h(operation, size, values of the operands)        sorted where order says nothing, sums flattened
     load    v = h(LOAD, size, address, last call before it, stores to that address since)
-    join    v = h(join, values that meet)                         as they were a round before
+    join    v = h(join, values that meet, each with what decides for it)     as they were a round before
     piece   p = h(calls, branches and returns in order; stores between them as a set; where it goes, by condition)
     digest    = h(all p, all joins)                               after some rounds
 
@@ -19,6 +19,7 @@ from hashlib import blake2b
 
 from weft.bcsd.difference.chains import chains_of, operands_first
 from weft.bcsd.difference.conditions import Condition, Named, conditions_of
+from weft.bcsd.difference.decisions import Decisions
 from weft.bcsd.lift.features.bag import COMMUTATIVE
 from weft.bcsd.lift.solve.computation import Computation
 from weft.bcsd.lift.solve.values import CONST, PHI, STACK, SYMBOL
@@ -71,6 +72,13 @@ class Outliner:
         self._lowest = min((found.data[node] for node in self._handed), default=0)
         self._chains = chains_of(found)
         self._order = operands_first(found)
+        decisions = Decisions(found)
+        #: Of a join: each value with a branch that decides for it, and how.
+        self._ways = {
+            node: [(value, *made) for value, *between in ways for made in decisions.of(*between)]
+            for node, ways in enumerate(found.ways)
+            if ways
+        }
         self._segments()
 
     def outline(self) -> Outline:
@@ -169,7 +177,7 @@ class Outliner:
         found = self._found
         op, args = found.ops[node], found.args[node]
         if op == PHI:
-            return hash((leaf, tuple(sorted({before[arg] for arg in args}))))
+            return hash((leaf, tuple(sorted({self._way(before, *way) for way in self._ways[node]}))))
         if op == "LOAD":
             if self._constant(node):
                 return leaf
@@ -183,6 +191,10 @@ class Outliner:
                 (leaf, tuple(0 if place in masked else labels[arg] for place, arg in enumerate(args)))
             )
         return hash((leaf, tuple(labels[arg] for arg in args)))
+
+    @staticmethod
+    def _way(before: list[int], value: int, branch: int, side: int) -> int:
+        return hash((before[value], before[branch] if branch >= 0 else 0, side))
 
     def _memory(self, node: int, before: list[int], pieces: list[int]) -> int:
         """What a load may see: what was called or where paths met last, and how often its address was written since."""

@@ -90,6 +90,7 @@ def unpack_computation(data: bytes) -> Computation:
     record: dict[str, Any] = json.loads(data)
     for name in ("args", "effects", "successors"):
         record[name] = tuple(map(tuple, record[name]))
+    record["ways"] = tuple(tuple(map(tuple, ways)) for ways in record["ways"])
     for name in ("ops", "sizes", "data", "taken", "arguments"):
         record[name] = tuple(record[name])
     return Computation(**record)

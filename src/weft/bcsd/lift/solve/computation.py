@@ -28,6 +28,7 @@ class Computation:
         args: Its operands.
         data: A constant's number, the offset of an address on the stack, the family of a register at entry (negated
             offset of a slot), the node after which a load reads (negated piece for a join), the target of a call.
+        ways: Of a join: each value with the piece that it comes from, -1 for the entry, and the piece where they meet.
         effects: Per piece, in order: stores, calls, branches, returns; ``LOCAL`` for a store to a variable on the stack
             whose address is handed out.
         successors: Pieces that each may go to.
@@ -41,6 +42,7 @@ class Computation:
     sizes: tuple[int, ...]
     args: tuple[tuple[int, ...], ...]
     data: tuple[int, ...]
+    ways: tuple[tuple[tuple[int, int, int], ...], ...]
     effects: tuple[tuple[int, ...], ...]
     successors: tuple[tuple[int, ...], ...]
     taken: tuple[int, ...]
@@ -85,6 +87,10 @@ def computation(solved: Solved, flow: Flow, arguments: list[int], bias: int) -> 
         sizes=tuple(values.sizes[node] for node in order),
         args=tuple(args),
         data=tuple(data),
+        ways=tuple(
+            tuple((number(way.value), way.source, way.target) for way in solved.ways.get(node, ()))
+            for node in order
+        ),
         effects=effects,
         successors=tuple(tuple(piece.successors) for piece in flow.pieces),
         taken=tuple(piece.taken for piece in flow.pieces),

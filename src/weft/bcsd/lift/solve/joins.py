@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from weft.bcsd.lift.decode.flow import Flow
 from weft.bcsd.lift.decode.units import Bits
@@ -13,6 +14,20 @@ _LOOP_STEPS = 2_000_000
 _PASSES = 20
 
 
+class Way(NamedTuple):
+    """One value of a join.
+
+    Args:
+        value: Its node.
+        source: The piece that control comes from; -1 where the function is entered.
+        target: The piece where the ways meet.
+    """
+
+    value: int
+    source: int
+    target: int
+
+
 @dataclass(frozen=True)
 class Solved:
     """A function in single assignment.
@@ -21,11 +36,13 @@ class Solved:
         values: All nodes.
         effects: Per piece, in order: stores, calls, branches, returns.
         same: Joins that turned out to be another node.
+        ways: By which way each join has its values.
     """
 
     values: Values
     effects: list[list[int]]
     same: dict[int, int]
+    ways: dict[int, list[Way]]
 
     def real(self, node: int) -> int:
         """The node that a node stands for."""

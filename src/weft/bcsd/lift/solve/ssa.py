@@ -16,7 +16,7 @@ from weft.bcsd.lift.decode.translate import NUMBER, PAGE, REGISTER, RELATIVE, SY
 from weft.bcsd.lift.decode.units import Units
 from weft.bcsd.lift.solve.fixed import BIAS, constant_at
 from weft.bcsd.lift.solve.handed import Handed
-from weft.bcsd.lift.solve.joins import Solved, trivial_joins, written_in_loops
+from weft.bcsd.lift.solve.joins import Solved, Way, trivial_joins, written_in_loops
 from weft.bcsd.lift.solve.passing import Passing, read_later
 from weft.bcsd.lift.solve.rules import subpiece
 from weft.bcsd.lift.solve.state import State
@@ -73,6 +73,9 @@ class Solver:
         self.effects: list[list[int]] = [[] for _ in flow.pieces]
         self.leaving: list[State | None] = [None] * len(flow.pieces)
         self.open: list[tuple[int, int, int, int]] = []
+        #: The piece that is entered, and from which ones: -1 for the entry; by which way each join has its values.
+        self.meeting: tuple[int, list[int]] = (0, [])
+        self.ways: dict[int, list[Way]] = {}
         self.forgetful = False
         self.late = late or {}
         #: Slots that were written, with their bytes, and those that each head of a loop joins.
@@ -103,7 +106,7 @@ class Solver:
             if len(self.values) > LARGEST:
                 raise LimitError(f"more than {LARGEST} values in one function", where=hex(self.code.address))
         self._close()
-        solved = Solved(self.values, self.effects, trivial_joins(self.values))
+        solved = Solved(self.values, self.effects, trivial_joins(self.values), self.ways)
         self.passing.trim(solved)
         return solved
 
@@ -114,14 +117,15 @@ class Solver:
     def _enter(self, number: int, position: int, looped: int, orphans: State) -> State:
         """The state at the start of a piece."""
         predecessors = self.flow.pieces[number].predecessors
-        done = [self.leaving[p] for p in predecessors if self.leaving[p] is not None]
-        states = [state for state in done if state is not None]
+        done = [(p, state) for p in predecessors if (state := self.leaving[p]) is not None]
+        states = [state for _, state in done]
         if position == 0:
             states.append(self.entry)
         elif not states:
             if not (self.thorough and predecessors):
                 return orphans.copy()
             states.append(orphans)
+        self.meeting = number, [*(p for p, _ in done), -1][: len(states)]
         waiting = len(predecessors) > len(done)
         first = states[0]
         if len(states) == 1 and not waiting:
@@ -198,22 +202,28 @@ class Solver:
         """A join of values; one that still waits for predecessors is noted."""
         size = self.values.sizes[nodes[0]]
         node = self.values.new(PHI, size, tuple(dict.fromkeys(nodes)))
+        here, sources = self.meeting
+        self.ways[node] = [Way(value, p, here) for value, p in zip(nodes, sources, strict=True)]
         if number >= 0:
             self.open.append((node, number, key, kind))
         return node
 
     def _close(self) -> None:
         """Give the joins at heads of loops what comes round the loop."""
-        seen: dict[int, list[State]] = {}
+        seen: dict[int, list[tuple[int, State]]] = {}
         for node, number, key, kind in self.open:
             if number not in seen:
                 place = self.flow.place
                 late = [p for p in self.flow.pieces[number].predecessors if place[p] >= place[number]]
-                seen[number] = [s for s in (self.leaving[p] for p in late) if s is not None]
+                seen[number] = [(p, s) for p in late if (s := self.leaving[p]) is not None]
             more = [
-                (state.slots if kind else state.registers).get(key, self.undefined) for state in seen[number]
+                Way((state.slots if kind else state.registers).get(key, self.undefined), p, number)
+                for p, state in seen[number]
             ]
-            self.values.args[node] = tuple(dict.fromkeys((*self.values.args[node], *more)))
+            self.ways[node] += more
+            self.values.args[node] = tuple(
+                dict.fromkeys((*self.values.args[node], *(way.value for way in more)))
+            )
 
     # -- one step --
 
