@@ -128,6 +128,14 @@ def test_failures_are_one_line(patch, arguments, code, message, lexical_model, c
     assert error.count("\n") == 1
 
 
+def test_a_function_that_is_none_leaves_no_page(versions, lexical_model, tmp_path, capsys):
+    page = tmp_path / "diff.html"
+    wanted = ["--model", lexical_model, "--html", page, "--function", "nobody"]
+    assert diff(*versions, *wanted) == 3
+    assert "no function 'nobody'" in capsys.readouterr().err
+    assert not page.exists()
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

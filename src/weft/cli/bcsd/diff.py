@@ -77,18 +77,17 @@ def run(argv: list[str]) -> int:
     if not arguments.quiet:
         for remark in difference.remarks:
             print(f"weft bcsd diff: {remark}", file=sys.stderr)
+    from weft.bcsd.difference.view.show import find_entry, side_by_side
+
+    # A name that is none is told before anything is written.
+    only = None if arguments.function is None else find_entry(difference, arguments.function)
     if arguments.html is not None:
         from weft.bcsd.difference.view.page import difference_page
 
         write_text(arguments.html, difference_page(difference), "backslashreplace")
     if arguments.json:
-        from weft.bcsd.difference.view.show import find_entry
-
-        only = None if arguments.function is None else find_entry(difference, arguments.function)
         print(json.dumps(difference_record(difference, only)))
     elif arguments.function is not None:
-        from weft.bcsd.difference.view.show import side_by_side
-
         print(side_by_side(difference, arguments.function))
     else:
         print(describe(difference, arguments.limit, summary=not arguments.quiet))
