@@ -1,6 +1,7 @@
 """Every kind of change is seen and named, on three processors; what is no change is none."""
 
 import re
+import struct
 from collections import Counter
 from dataclasses import replace
 
@@ -121,6 +122,26 @@ def test_what_is_asked_the_other_way_round_is_a_condition(version_of, tmp_path):
     for name, entry in found.items():
         assert (entry.status == Status.CHANGED) == (name in turned), name
         assert name not in turned or Kind.CONDITION in entry.change.kinds, (name, entry.change.kinds)
+
+
+@pytest.mark.parametrize("what", ["two cases change places", "a case joins another"])
+def test_which_case_leads_where(files, functions_of, tmp_path, what):
+    name = "gcc-O2-x86_64.so"
+    (entries,) = functions_of(name)[1]["dense"].tables.values()
+    raw = bytearray((files / name).read_bytes())
+    # The entries count from the table's start, which lies in the file where it lies in memory.
+    (place,) = (
+        base
+        for base in range(0, len(raw) - 4 * len(entries), 4)
+        if all(struct.unpack_from("<i", raw, base + 4 * i)[0] == to - base for i, to in enumerate(entries))
+    )
+    moved = [entries[4], entries[2] if what == "a case joins another" else entries[3]]
+    struct.pack_into("<ii", raw, place + 12, *(to - place for to in moved))
+    (tmp_path / name).write_bytes(raw)
+    old, new = (read_version(VersionRequest(str(folder / name))) for folder in (files, tmp_path))
+    found = by_name(compare(old, new, lambda pairing: None, Limits(120, 4096)))
+    assert {one for one, entry in found.items() if entry.status == Status.CHANGED} == {"dense"}
+    assert Kind.CONDITION in found["dense"].change.kinds
 
 
 @pytest.mark.parametrize("name", ["old-x86_64", "old-aarch64", "new-arm", "new-x86_64-stripped"])

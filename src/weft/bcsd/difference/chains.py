@@ -18,6 +18,7 @@ class Chains:
         before: Chains that each is entered from.
         true: Where each goes if the condition at its end holds; None where it has none.
         others: Where else it goes.
+        entries: Where each entry of the jump table at its end leads, -1 for out of the function; empty if unknown.
     """
 
     effects: list[list[int]]
@@ -25,6 +26,7 @@ class Chains:
     before: list[list[int]]
     true: list[int | None]
     others: list[list[int]]
+    entries: list[list[int]]
 
 
 def chains_of(found: Computation) -> Chains:
@@ -54,17 +56,18 @@ def chains_of(found: Computation) -> Chains:
             members[piece] = _follow(piece, into)
             covered.update(members[piece])
     number = {piece: place for place, pieces in enumerate(members.values()) for piece in pieces}
-    effects, true, others = [], [], []
+    effects, true, others, entries = [], [], [], []
     for pieces in members.values():
         effects.append([node for piece in pieces for node in found.effects[piece]])
         goal, rest = _whither(found, pieces[-1], forward)
         true.append(None if goal is None else number[goal])
         others.append([number[other] for other in rest])
+        entries.append([number[forward[e]] if e >= 0 else -1 for e in found.entries[pieces[-1]]])
     before: list[list[int]] = [[] for _ in effects]
     for place, goal in enumerate(true):
         for successor in (*others[place], *([] if goal is None else [goal])):
             before[successor].append(place)
-    return Chains(effects, [number[forward[piece]] for piece in range(count)], before, true, others)
+    return Chains(effects, [number[forward[piece]] for piece in range(count)], before, true, others, entries)
 
 
 def _forward(found: Computation, piece: int) -> int:

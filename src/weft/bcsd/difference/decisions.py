@@ -12,7 +12,7 @@ class Decision(NamedTuple):
 
     Args:
         node: The branch; -1 for the entry of the function.
-        side: Whether its condition holds.
+        side: Whether its condition holds; for a jump table the number of the entry, from 1 on, if that is known.
     """
 
     node: int
@@ -68,6 +68,7 @@ class Decisions:
             return []
         last = effects[-1]
         if taken < 0 or found.ops[last] != "BRANCH":
-            return [Decision(last, 0)]
+            leading = [place for place, other in enumerate(found.entries[piece], 1) if other == goal]
+            return [Decision(last, place) for place in leading or (0,)]
         # The condition may be written the other way round.
         return [Decision(last, int(goal == taken) ^ found.data[last])]

@@ -108,9 +108,15 @@ class Comparison:
 
     def same(self, old: Code, new: Code) -> bool:
         """Whether two functions differ by where they were linked alone."""
-        return len(old.lines) == len(new.lines) and all(
-            one.mnemonic == other.mnemonic and one.plain == other.plain and self._references.same(one, other)
-            for one, other in zip(old.lines, new.lines, strict=True)
+        return (
+            len(old.lines) == len(new.lines)
+            and old.tables == new.tables
+            and all(
+                one.mnemonic == other.mnemonic
+                and one.plain == other.plain
+                and self._references.same(one, other)
+                for one, other in zip(old.lines, new.lines, strict=True)
+            )
         )
 
     def change(self, old: Code, new: Code, outlines: tuple[Outline | None, Outline | None]) -> Change:
@@ -124,7 +130,8 @@ class Comparison:
         counts: Counter[Kind] = Counter()
         blocks = [self._block(old, new, pair, counts, notes) for pair in align_blocks(*cut)]
         _computed(outlines, counts, notes)
-        if not any(counts[kind] for kind in _WHY) and self._asked(old) != self._asked(new):
+        asked = self._asked(old) != self._asked(new) or old.tables != new.tables
+        if asked and not any(counts[kind] for kind in _WHY):
             counts[Kind.CONDITION] += 1
         differing = sum(
             (row.old >= 0) + (row.new >= 0) for block in blocks for row in block.rows if row.kinds

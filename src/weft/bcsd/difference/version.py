@@ -32,6 +32,7 @@ class Code(NamedTuple):
         flags: What a reader should know.
         digest: Of its bytes.
         packed: What the lifter reads.
+        tables: Its jumps through tables: where each entry leads, by instruction; -1 for out of the function.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Code(NamedTuple):
     flags: tuple[Flag, ...]
     digest: str
     packed: bytes
+    tables: tuple[tuple[int, ...], ...] = ()
 
     @property
     def named(self) -> bool:
@@ -128,11 +130,15 @@ def read_version(request: VersionRequest) -> Version:
     side = read_side(SideRequest(request.path, request.disassembler, listings=True, lifter="none"))
     image = open_image(request.path)
     reader = Reader(image)
-    codes = [_code(function, reader, pack_code(code_of(image, function))) for function in side.functions]
+    codes = [
+        _code(function, reader, pack_code(code_of(image, function, tables=True)))
+        for function in side.functions
+    ]
     return Version(replace(side, functions=()), codes, surroundings_of(image))
 
 
 def _code(function: Function, reader: Reader, packed: bytes) -> Code:
+    place = {instruction[0]: index for index, instruction in enumerate(function.instructions)}
     return Code(
         name=function.name,
         aliases=tuple(function.aliases),
@@ -143,5 +149,8 @@ def _code(function: Function, reader: Reader, packed: bytes) -> Code:
         edges=tuple(function.edges),
         flags=tuple(function.flags),
         digest=function.digest,
+        tables=tuple(
+            tuple(place.get(entry, -1) for entry in entries) for _, entries in sorted(function.tables.items())
+        ),
         packed=packed,
     )

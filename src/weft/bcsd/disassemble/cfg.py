@@ -48,6 +48,7 @@ class Graph:
     flags: set[Flag]
     imports: set[str]
     outgoing: set[int]
+    tables: dict[int, tuple[int, ...]]
 
 
 def build_graph(instructions: list[Raw], gaps: set[int], start: int, end: int, around: Surroundings) -> Graph:
@@ -88,6 +89,7 @@ class _Builder:
         self.flags: set[Flag] = set()
         self.imports: set[str] = set()
         self.outgoing: set[int] = set()
+        self.tables: dict[int, tuple[int, ...]] = {}
         self.last_call = -1
 
     def build(self) -> Graph:
@@ -217,6 +219,8 @@ class _Builder:
                     self.flags.add(Flag.CFG_INCOMPLETE)
                 continue
             kind = EdgeKind.SWITCH if table.bounded else EdgeKind.INDIRECT
+            if table.bounded:
+                self.tables[self.addresses[index]] = tuple(table.targets)
             for target in dict.fromkeys(table.targets):
                 if backward.inside(target):
                     self.jump_inside(index, target, kind)
@@ -242,7 +246,14 @@ class _Builder:
             if target in block_of:
                 edges.add(Edge(bisect_right(firsts, source) - 1, block_of[target], kind))
         graph = Graph(
-            self.instructions, [], sorted(edges), self.references, self.flags, self.imports, self.outgoing
+            self.instructions,
+            [],
+            sorted(edges),
+            self.references,
+            self.flags,
+            self.imports,
+            self.outgoing,
+            self.tables,
         )
         self.pack(graph, kept)
         if len(graph.blocks) == 1 and len(graph.instructions) <= _THUNK_LENGTH and self.leaves_at_once(graph):

@@ -101,6 +101,8 @@ class Function:
         aliases: Further names of the same address.
         imports: Names of imported functions it calls, sorted and distinct.
         digest: SHA-256 of the function's bytes, in hex.
+        tables: Address of a jump through a table of known length → the address of each entry, in order; only the
+            native disassembler tells them.
     """
 
     name: str
@@ -114,6 +116,7 @@ class Function:
     aliases: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
     digest: str = ""
+    tables: dict[int, tuple[int, ...]] = field(default_factory=dict, compare=False)
 
     @property
     def callees(self) -> list[int]:

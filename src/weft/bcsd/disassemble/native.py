@@ -396,4 +396,5 @@ def _function(bounds: Bounds, graph: Graph, flags: set[Flag], code: bytes) -> Fu
         aliases=bounds.names[1:],
         imports=tuple(sorted(graph.imports)),
         digest=hashlib.sha256(code).hexdigest(),
+        tables=graph.tables,
     )

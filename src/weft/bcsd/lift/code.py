@@ -34,6 +34,7 @@ class FunctionCode(NamedTuple):
         blocks: In address order.
         thumb: Whether it is Thumb code.
         data: All its bytes, constants between the blocks included.
+        tables: Address of a jump through a table and that of each of its entries; left out where nobody asks.
     """
 
     address: int
@@ -41,6 +42,7 @@ class FunctionCode(NamedTuple):
     blocks: tuple[CodeBlock, ...]
     thumb: bool = False
     data: bytes = b""
+    tables: tuple[tuple[int, tuple[int, ...]], ...] = ()
 
 
 @dataclass(frozen=True)

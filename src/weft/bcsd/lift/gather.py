@@ -48,8 +48,14 @@ def surroundings_of(image: Image) -> Surroundings:
     )
 
 
-def code_of(image: Image, function: Function) -> FunctionCode:
-    """A function's bytes by block."""
+def code_of(image: Image, function: Function, *, tables: bool = False) -> FunctionCode:
+    """A function's bytes by block.
+
+    Args:
+        image: Where it lies.
+        function: The function.
+        tables: Whether the order of the entries of its jump tables is wanted: features do not know it.
+    """
     blocks: list[CodeBlock] = []
     successors: list[list[int]] = [[] for _ in function.blocks]
     for edge in function.edges:
@@ -72,4 +78,5 @@ def code_of(image: Image, function: Function) -> FunctionCode:
         blocks=tuple(blocks),
         thumb=function.address in image.thumb,
         data=image.code_at(function.address, end),
+        tables=tuple(sorted(function.tables.items())) if tables else (),
     )

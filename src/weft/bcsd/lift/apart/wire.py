@@ -36,13 +36,15 @@ def unpack_surroundings(data: bytes) -> Surroundings:
 
 def pack_code(code: FunctionCode) -> bytes:
     """A function: a JSON head, its own bytes, its blocks' bytes."""
-    head = {
+    head: dict[str, Any] = {
         "address": code.address,
         "end": code.end,
         "thumb": code.thumb,
         "size": len(code.data),
         "blocks": [(b.address, len(b.data), b.lengths, b.successors) for b in code.blocks],
     }
+    if code.tables:
+        head["tables"] = code.tables
     text = json.dumps(head, separators=(",", ":")).encode()
     parts = [len(text).to_bytes(_LENGTH, "little"), text, code.data, *(block.data for block in code.blocks)]
     return b"".join(parts)
@@ -58,7 +60,8 @@ def unpack_code(data: bytes) -> FunctionCode:
     for address, size, lengths, successors in head["blocks"]:
         blocks.append(CodeBlock(address, data[start : start + size], tuple(lengths), tuple(successors)))
         start += size
-    return FunctionCode(head["address"], head["end"], tuple(blocks), head["thumb"], own)
+    tables = tuple((address, tuple(entries)) for address, entries in head.get("tables", ()))
+    return FunctionCode(head["address"], head["end"], tuple(blocks), head["thumb"], own, tables)
 
 
 def pack_features(features: tuple[int, ...]) -> bytes:
@@ -88,7 +91,7 @@ def pack_computation(found: Computation) -> bytes:
 def unpack_computation(data: bytes) -> Computation:
     """The inverse of :func:`pack_computation`."""
     record: dict[str, Any] = json.loads(data)
-    for name in ("args", "effects", "successors"):
+    for name in ("args", "effects", "successors", "entries"):
         record[name] = tuple(map(tuple, record[name]))
     record["ways"] = tuple(tuple(map(tuple, ways)) for ways in record["ways"])
     for name in ("ops", "sizes", "data", "taken", "arguments"):

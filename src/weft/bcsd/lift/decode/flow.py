@@ -39,6 +39,7 @@ class Piece:
         predecessors: Pieces that it comes from.
         whole: Whether it ends where an instruction does: temporaries are of no use behind it.
         taken: The successor for which the condition of the branch at its end holds, -1 where there is none.
+        entries: Where each entry of the jump table at its end leads, -1 for out of the function, if that was told.
         live: Bits of the registers that are read after it.
         wanted: Bits of the registers that are read in it or after it, before they are written.
     """
@@ -48,6 +49,7 @@ class Piece:
     predecessors: list[int] = field(default_factory=list)
     whole: bool = True
     taken: int = -1
+    entries: tuple[int, ...] = ()
     live: int = 0
     wanted: int = 0
 
@@ -92,6 +94,9 @@ class _Builder:
         self.pending: list[tuple[int, int]] = []
         #: Piece → the address that its branch is for.
         self.taken: dict[int, int] = {}
+        self.tables = dict(code.tables)
+        #: Piece → the addresses in the table of its jump.
+        self.entries: dict[int, tuple[int, ...]] = {}
         self.starts = {block.address for block in code.blocks}
         self.opaque = 0
 
@@ -186,6 +191,8 @@ class _Builder:
         if step.op == "BRANCHIND":
             targets = [self.code.blocks[b].address for b in block.successors if b < len(self.code.blocks)]
             self.pending += [(piece, target) for target in targets]
+            if address in self.tables:
+                self.entries[piece] = self.tables[address]
             return False
         target = target_of(step.ins[0], address)
         if step.op == "CBRANCH":
@@ -233,6 +240,8 @@ class _Builder:
             self.pieces[piece].successors.append(self.first_of[address])
         for piece, address in self.taken.items():
             self.pieces[piece].taken = self.first_of[address]
+        for piece, addresses in self.entries.items():
+            self.pieces[piece].entries = tuple(self.first_of.get(address, -1) for address in addresses)
         for number, piece in enumerate(self.pieces):
             piece.successors = list(dict.fromkeys(piece.successors))
             for successor in piece.successors:

@@ -33,6 +33,7 @@ class Computation:
             whose address is handed out.
         successors: Pieces that each may go to.
         taken: The one of them for which the condition at its end holds, -1 where there is none.
+        entries: Where each entry of the jump table at a piece's end leads, in order; -1 for out of the function.
         arguments: Families of the registers of the first arguments.
         bias: By what addresses that count from an instruction are moved.
         opaque: Instructions that could not be lifted.
@@ -46,6 +47,7 @@ class Computation:
     effects: tuple[tuple[int, ...], ...]
     successors: tuple[tuple[int, ...], ...]
     taken: tuple[int, ...]
+    entries: tuple[tuple[int, ...], ...]
     arguments: tuple[int, ...]
     bias: int
     opaque: int
@@ -94,6 +96,7 @@ def computation(solved: Solved, flow: Flow, arguments: list[int], bias: int) -> 
         effects=effects,
         successors=tuple(tuple(piece.successors) for piece in flow.pieces),
         taken=tuple(piece.taken for piece in flow.pieces),
+        entries=tuple(piece.entries for piece in flow.pieces),
         arguments=tuple(arguments),
         bias=bias,
         opaque=flow.opaque,
