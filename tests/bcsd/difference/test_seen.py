@@ -146,6 +146,12 @@ PAIRS = {
         ((f"4883ec18 c7042400000000 4889642410 488d7c2410 {CALL} 4883c418 c3",),),
         ((f"4883ec18 c7042401000000 4889642410 488d7c2410 {CALL} 4883c418 c3",),),
     ),
+    # mov dword [rsp - 8], 0; mov dword [rsp + 4 * rdi - 16], 7; mov eax, [rsp - 8] or xor eax, eax
+    "what an element of an array was before another one was written": (
+        "x86_64",
+        (("c74424f800000000 c744bcf007000000 8b4424f8 c3",),),
+        (("c74424f800000000 c744bcf007000000 31c0 c3",),),
+    ),
     # and mov eax, [rsp] or xor eax, eax behind it
     "what a call wrote where a variable points": (
         "x86_64",

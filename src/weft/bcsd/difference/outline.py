@@ -3,7 +3,7 @@
     value   v = h(operation, size, values of the operands)        sorted where order says nothing, sums flattened
     load    v = h(LOAD, size, address, last call before it, stores to that address since)
     join    v = h(join, values that meet, each with what decides for it)     as they were a round before
-    piece   p = h(calls, branches and returns in order; stores between them as a set; where it goes, by condition or case)
+    piece   p = h(calls, branches, returns in order; stores between them as a set; where it goes, by condition, by case)
     digest    = h(all p, all joins)                               after some rounds
 
 Two functions of one digest differ by relocation, registers, slots of spilled values, the layout of their blocks or the

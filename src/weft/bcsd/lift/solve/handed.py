@@ -1,4 +1,4 @@
-"""Variables on the stack whose addresses others know: what a call may have written.
+"""Variables on the stack whose addresses are more than the place of one slot: what may have been written there.
 
 Where a variable ends nobody tells. So everything from the lowest such address up may be written, what is kept there
 for the function itself too.
@@ -40,11 +40,20 @@ class Handed:
         if state.handed:
             # What lies there may have been put there since the address was handed out.
             self.out(state, tuple(self._seen(state).values()))
-            for offset in self._seen(state):
-                del state.slots[offset]
+            self._forget(state, state.handed)
+
+    def store(self, state: State, place: int, node: int) -> None:
+        """A store to anywhere but one slot: others may know what is stored, and it may be an element of an array."""
+        self.out(state, (node,))
+        self._forget(state, self._address(place))
 
     def _seen(self, state: State) -> dict[int, int]:
         return {offset: node for offset, node in state.slots.items() if state.handed <= offset < 0}
+
+    @staticmethod
+    def _forget(state: State, lowest: int) -> None:
+        for offset in [offset for offset in state.slots if lowest <= offset < 0]:
+            del state.slots[offset]
 
     def _address(self, node: int) -> int:
         values, lowest = self._values, self._lowest

@@ -357,7 +357,7 @@ class Solver:
             return
         self._effect("STORE", values.sizes[node], (place, node))
         if self.thorough:
-            self.handed.out(self.state, (node,))
+            self.handed.store(self.state, place, node)
 
     def _call(self, target: int | None, address: int, pointer: int | None = None) -> None:
         values, registers = self.values, self.state.registers
