@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -97,3 +100,24 @@ def small(dataset: Dataset) -> ModelConfig:
 def model(small: ModelConfig) -> LeafyChainModel:
     torch.manual_seed(0)
     return LeafyChainModel(small).eval()
+
+
+@pytest.fixture
+def close(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
+    """Makes a folder one that may not be opened, for root too, whom no mode keeps out."""
+
+    def closing(folder: Path) -> None:
+        def guard(real: Callable[..., Any]) -> Callable[..., Any]:
+            def ask(path: Any = ".", *rest: Any, **options: Any) -> Any:
+                below = path == str(folder) if real is listed else str(path).startswith(f"{folder}/")
+                if below:
+                    raise PermissionError(13, "Permission denied", str(path))
+                return real(path, *rest, **options)
+
+            return ask
+
+        listed = os.scandir
+        monkeypatch.setattr(os, "scandir", guard(listed))
+        monkeypatch.setattr(os, "stat", guard(os.stat))
+
+    return closing

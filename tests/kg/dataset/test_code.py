@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -134,6 +135,18 @@ def test_broken_files_are_counted_and_listed(tmp_path: Path) -> None:
     listed = funnel.listed["files that cannot be read"]
     assert sorted(line.split(":")[0] for line in listed) == ["broken.py", "latin.py", "unknown.py"]
     assert len(read_table(tmp_path / "out", "documents")) == 3
+
+
+def test_a_folder_that_may_not_be_opened_is_listed(tmp_path: Path, close: Callable[[Path], None]) -> None:
+    tree = write_tree(tmp_path / "tree", ["good"])
+    for name in ("shut", "tests"):
+        (tree / name).mkdir()
+        (tree / name / "more.py").write_text("x = 1\n")
+        close(tree / name)
+    funnel = build_code([tree], tmp_path / "out", SMALL)
+    assert funnel.counts["files"] == 1
+    assert funnel.listed == {"folders that cannot be opened": ["shut: cannot be read: Permission denied"]}
+    assert funnel.failures == 1
 
 
 def test_copies_of_held_out_code_stay_out_of_training(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -55,27 +54,6 @@ def test_links_hidden_folders_and_other_peoples(tmp_path: Path) -> None:
     assert funnel.listed == {
         "files that cannot be read": ["broken.txt: a link that leads nowhere", "pipe.txt: no regular file"]
     }
-
-
-@pytest.fixture
-def close(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
-    """Makes a folder one that may not be opened, for root too, whom no mode keeps out."""
-
-    def closing(folder: Path) -> None:
-        def guard(real: Callable[..., Any]) -> Callable[..., Any]:
-            def ask(path: Any = ".", *rest: Any, **options: Any) -> Any:
-                below = path == str(folder) if real is listed else str(path).startswith(f"{folder}/")
-                if below:
-                    raise PermissionError(13, "Permission denied", str(path))
-                return real(path, *rest, **options)
-
-            return ask
-
-        listed = os.scandir
-        monkeypatch.setattr(os, "scandir", guard(listed))
-        monkeypatch.setattr(os, "stat", guard(os.stat))
-
-    return closing
 
 
 def test_a_folder_that_may_not_be_opened_is_told_and_may_hold_what_it_held(

@@ -21,7 +21,7 @@ from weft.kg.dataset.tokens import CodeTokenizer, Tokens
 from weft.kg.languages import find_language
 from weft.kg.languages.language import Language, ParsedFile, Stubs
 from weft.kg.languages.unit import Fact, Unit
-from weft.kg.read.corpus import plain_name
+from weft.kg.read.corpus import UNREAD_FOLDERS, plain_name, walk
 from weft.kg.read.funnel import Funnel
 from weft.kg.schema import Schema
 from weft.platform.files import make_folder
@@ -160,7 +160,13 @@ def read_tree(tree: Path, spoken: Language, config: BuildConfig | None, funnel: 
     """
     if not tree.is_dir():
         raise InputError("no such folder", where=str(tree))
-    for path in sorted(path for suffix in spoken.suffixes for path in tree.rglob(f"*{suffix}")):
+
+    def closed(folder: Path, why: str) -> None:
+        if not spoken.is_test(below := folder.relative_to(tree)):
+            funnel.fail(UNREAD_FOLDERS, plain_name(below), why)
+
+    found = (place / name for place, _, names in walk(tree, closed) for name in names)
+    for path in sorted(path for path in found if path.name.endswith(spoken.suffixes)):
         relative = path.relative_to(tree)
         if spoken.is_test(relative):
             funnel.counts["tests and packages skipped"] += 1
