@@ -34,6 +34,8 @@ class ModelOptions(Settings):
             text), ``"qacg-official"`` (as published: fixed context ids, every layer), ``"cg"``
             (context-gated softmax attention, the sibling of quasi-attention, as published).
         max_length: Tokens of a text that the model reads at once.
+        slips: Whether a word that no list of English has is read as the likely one that is meant, see
+            :class:`weft.absa.represent.slips.Words`.
         pooler_blocks: ``weft-absa``: decoder blocks of the pooling; 0 pools plainly, see
             :class:`weft.absa.model.context_pooling.PlainPooling`.
         target_layers: ``weft-absa``: upper encoder layers that run once per (text, target), with the
@@ -73,6 +75,7 @@ class ModelOptions(Settings):
 
     kind: Kind = "weft-absa"
     max_length: int = 128
+    slips: bool = False
     pooler_blocks: int = 1
     target_layers: int = 0
     target_mark: bool = True

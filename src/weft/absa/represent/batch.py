@@ -18,6 +18,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from weft.absa.records import UNKNOWN, Sentence
+from weft.absa.represent.slips import english, mended
 from weft.absa.represent.spelling import spelled
 from weft.absa.represent.targets import target_positions
 from weft.encoder.embeddings import TokenInputs
@@ -133,6 +134,7 @@ class Representation:
         max_length: Tokens of a text, ``[CLS]`` and ``[SEP]`` included; the rest is cut.
         pad_id: The id that pads.
         parts: Whether each part of an aspect's gloss is read by itself, and the aspect is known by its name.
+        slips: Whether words with a slip of the keyboard are read as what is likely meant, in texts and aspects.
     """
 
     def __init__(
@@ -143,6 +145,7 @@ class Representation:
         max_length: int = 128,
         pad_id: int = 0,
         parts: bool = False,
+        slips: bool = False,
     ) -> None:
         if max_length < 8:
             raise ConfigError(f"max_length is {max_length}; it must be at least 8")
@@ -155,6 +158,7 @@ class Representation:
         self.max_length = max_length
         self.pad_id = pad_id
         self.parts = parts
+        self.slips = slips
         self._known = frozenset(map(aspect_words, aspects))
         self._number = {name: index for index, name in enumerate(self.polarities)}
         # The same sentence comes back every epoch, the same aspect in every batch. A text takes 6 KiB here:
@@ -175,6 +179,8 @@ class Representation:
                 hint="read it with the encoding that it was written in",
             )
         written, places = spelled(text, self._known_characters)
+        if self.slips:
+            written, places = mended(written, places)
         encoding = self.tokenizer.encode(written)
         offsets = encoding.offsets
         if places is not None:
@@ -182,6 +188,17 @@ class Representation:
                 (places[start][0], places[end - 1][1]) if end > start else (0, 0) for start, end in offsets
             ]
         return Pieces(tuple(encoding.ids), tuple(offsets))
+
+    def mended(self, text: str) -> list[tuple[str, str]]:
+        """The words of a text that are read as others: each as it is written, and as what it is read."""
+        if not self.slips:
+            return []
+        written, places = spelled(text, self._known_characters)
+        found: dict[tuple[str, str], None] = {}
+        for start, stop, word in english().slips(written):
+            begin, end = (start, stop) if places is None else (places[start][0], places[stop - 1][1])
+            found[text[begin:end], word] = None
+        return list(found)
 
     def _is_known(self, character: str) -> bool:
         return self._unknown not in self.tokenizer.encode(character, add_special_tokens=False).ids

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from torch import Tensor
 
+from weft.absa.config import AbsaConfig
 from weft.absa.model.build import AnyModel
 from weft.absa.model.pair import PairBert
 from weft.absa.model.weft_absa import WeftAbsa
@@ -43,6 +44,7 @@ class Asker:
     Args:
         module: The model.
         tokenizer: Its tokenizer.
+        config: Its configuration, where it is to answer otherwise than it was stored.
 
     Attributes:
         config: The model's configuration.
@@ -50,9 +52,9 @@ class Asker:
         classes_: The polarities, in the order of the probabilities.
     """
 
-    def __init__(self, module: AnyModel, tokenizer: Tokenizer) -> None:
+    def __init__(self, module: AnyModel, tokenizer: Tokenizer, config: AbsaConfig | None = None) -> None:
         self.module = module
-        self.config = module.config
+        self.config = module.config if config is None else config
         self.tokenizer = tokenizer
         self.representation = Representation(
             tokenizer,
@@ -61,6 +63,7 @@ class Asker:
             self.config.options.max_length,
             self.config.encoder.pad_token_id,
             parts=self.config.kind == "weft-absa" and not self.config.options.open_aspects,
+            slips=self.config.options.slips,
         )
         self.classes_ = self.config.polarities
         # What answers, and whether under autocast: see compute_in().
@@ -123,9 +126,15 @@ class Asker:
         Raises:
             ConfigError: The temperature is not positive, or the threshold not in [0, 1].
         """
-        asker = Asker(self.module, self.tokenizer)
         kept = self.config.threshold if threshold is None else threshold
-        asker.config = replace(self.config, temperature=temperature, threshold=kept)
+        return self._with(replace(self.config, temperature=temperature, threshold=kept))
+
+    def as_written(self) -> Asker:
+        """The same model, which reads every word as it stands, slips of the keyboard, too."""
+        return self._with(replace(self.config, options=replace(self.config.options, slips=False)))
+
+    def _with(self, config: AbsaConfig) -> Asker:
+        asker = Asker(self.module, self.tokenizer, config)
         asker._answering, asker._autocast = self._answering, self._autocast
         return asker
 

@@ -13,9 +13,9 @@ from weft.absa.read.table import TableRow
 from weft.absa.records import NONE, Context, Problems, Sentence
 from weft.absa.use.asker import Asker
 from weft.absa.use.decide import decide
+from weft.absa.use.notes import FOREIGN, MENDED, notes_on
 from weft.absa.use.windows import Heard
 from weft.errors import ConfigError, InputError
-from weft.platform.language import foreign
 
 UNSURE = "unsure"
 """What is answered where nothing is probable enough and one asked to be told so."""
@@ -26,7 +26,6 @@ _ROWS_OF_A_TEXT = 8
 """How many rows of each text are in memory at once, in the mean, where texts stand in many rows."""
 _QUESTIONS_OF_A_TEXT = 16
 """How many questions about each text are in memory at once, in the mean: of more fewer texts are."""
-_FOREIGN = "the text seems to be in another language than English"
 
 
 @dataclass(frozen=True)
@@ -94,8 +93,8 @@ def records(
     ``target_found`` tells whether the text mentions the target. Where it does not, nothing can be said
     about it, and the polarity is ``none``, whatever the probabilities, which are those of the whole text. The ``note``
     says that, and where else an answer is not simply the most probable one: a threshold decided, nothing is sure
-    enough, another part of a long text is judged the other way round, or the text is in another language than English;
-    it is None where there is nothing to say.
+    enough, another part of a long text is judged the other way round, the text is in another language than English, or words
+    of it are read as what is likely meant; it is None where there is nothing to say.
 
     Args:
         asker: The model.
@@ -110,11 +109,12 @@ def records(
     if abstain is not None:
         check_threshold("abstain", abstain)
     found: list[dict[str, Any]] = []
-    languages = {text: foreign(text) for text in {sentence.text for sentence in sentences}}
+    about = {
+        text: notes_on(text, asker.representation) for text in {sentence.text for sentence in sentences}
+    }
     limit = asker.config.threshold if threshold is None else threshold
     for sentence, heard in zip(sentences, answers or asker.hear(sentences), strict=True):
         classes = decide(heard.rows, limit)
-        language = languages[sentence.text]
         for number, (context, row, chosen) in enumerate(
             zip(sentence.contexts, heard.rows, classes, strict=True)
         ):
@@ -132,8 +132,7 @@ def records(
                 share = heard.most(number, asker.classes_.index(opposite))
                 if share >= _JUDGED:
                     notes.append(f"another part of the text is judged {opposite} ({share:.2f})")
-            if language is not None:
-                notes.append(f"{_FOREIGN}: {language}")
+            notes += about[sentence.text]
             found.append(
                 {
                     "text": sentence.text,
@@ -237,17 +236,20 @@ class Tally:
         questions: All of them.
         unmentioned: About a target that the text does not mention.
         foreign: About a text that seems to be in another language than English.
+        mended: About a text of which words are read as what is likely meant.
     """
 
     questions: int = 0
     unmentioned: int = 0
     foreign: int = 0
+    mended: int = 0
 
     def add(self, found: Sequence[dict[str, Any]]) -> None:
         """Count some records."""
         self.questions += len(found)
         self.unmentioned += sum(not record["target_found"] for record in found)
-        self.foreign += sum(_FOREIGN in (record["note"] or "") for record in found)
+        self.foreign += sum(FOREIGN in (record["note"] or "") for record in found)
+        self.mended += sum(MENDED in (record["note"] or "") for record in found)
 
     def lines(self) -> list[str]:
         """What there is to say, a line each."""
@@ -261,6 +263,11 @@ class Tally:
                 self.foreign,
                 "is about a text that seems to be in another language than English",
                 "are about texts that seem to be in another language than English",
+            ),
+            (
+                self.mended,
+                "is about a text of which words are read as what is likely meant: see its note",
+                "are about texts of which words are read as what is likely meant: see their notes",
             ),
         )
         of_all = f"of {self.questions:,} {'question' if self.questions == 1 else 'questions'}"

@@ -21,6 +21,9 @@ def add_answers(parser: Parser) -> None:
     add_model(parser, DEFAULT_MODEL)
     add_precision(parser, "fp32", int8=True)
     add_machine(parser)
+    parser.add_argument(
+        "--as-written", action="store_true", help="read words with a slip of the keyboard as they stand"
+    )
 
 
 def add_questions(parser: Parser, required: bool = False) -> None:
@@ -88,4 +91,7 @@ def load_asker(arguments: argparse.Namespace) -> Asker:
     from weft.absa.use.store import load
 
     device = device_of(arguments)
-    return load(arguments.model).to(device).compute_in(getattr(arguments, "precision", "fp32"))
+    asker = load(arguments.model)
+    if getattr(arguments, "as_written", False):
+        asker = asker.as_written()
+    return asker.to(device).compute_in(getattr(arguments, "precision", "fp32"))

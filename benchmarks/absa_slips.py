@@ -1,0 +1,125 @@
+"""Questions about texts with slips of the keyboard: what they cost, and what reading them as what is meant gives back.
+
+    python benchmarks/absa_slips.py --model absa-any
+
+The texts of seven sets of ``examples/absa`` with slips made by a fixed draw: in one of ten words, in one of five (two
+letters exchanged, one left out, typed twice, or its neighbour on the keyboard; words of four letters and more, no names,
+neither first nor last letter), or words such as "so" and "great" stretched. And the tenth set, written by hand as one
+types in a hurry, beside the same texts spelled. Each is read as written and with its slips mended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import random
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from weft.absa.evaluate.opinions import opinions_report, under
+from weft.absa.read.labelled import Columns, read_labelled
+from weft.absa.read.reviews import POLARITIES
+from weft.absa.records import Corpus
+from weft.absa.use.decide import decide
+from weft.absa.use.store import load
+
+FOLDER = Path(__file__).parents[1] / "examples/absa"
+SETS = ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
+HURRIED = FOLDER / "questions-tenth.csv"
+ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+BESIDE = {one: two for row in ROWS for one, two in zip(row, row[1:] + row[-2], strict=True)}
+STRETCHED = frozenset(
+    "so very great good love loved bad terrible awful amazing never really slow nice best worst hate perfect lovely "
+    "horrible always too".split()
+)
+
+
+def slip(word: str, draw: random.Random) -> str:
+    """A word with one slip inside."""
+    at = draw.randrange(1, len(word) - 1)
+    before, letter, after = word[:at], word[at], word[at + 1 :]
+    return (
+        before + after[0] + letter + after[1:],
+        before + after,
+        before + letter * 2 + after,
+        before + BESIDE.get(letter, letter) + after,
+    )[draw.randrange(4)]
+
+
+def slips(text: str, every: int) -> str:
+    """A text with a slip in one of so many words, at least in one."""
+    draw = random.Random(text)
+    words = [match for match in re.finditer("[A-Za-z]{4,}", text) if match[0][0].islower()]
+    count = min(len(words), max(1, round(len(text.split()) / every)))
+    for match in sorted(draw.sample(words, count), key=lambda match: -match.start()):
+        text = text[: match.start()] + slip(match[0], draw) + text[match.end() :]
+    return text
+
+
+def stretched(text: str) -> str:
+    """A text that stretches the last vowel of what it praises or blames with."""
+    draw = random.Random(text)
+
+    def longer(match: re.Match[str]) -> str:
+        if match[0] not in STRETCHED:
+            return match[0]
+        at = max(place for place, letter in enumerate(match[0]) if letter in "aeiou")
+        return match[0][:at] + match[0][at] * draw.randrange(3, 6) + match[0][at + 1 :]
+
+    return re.sub("[a-z]+", longer, text)
+
+
+WAYS: dict[str, Callable[[str], str]] = {
+    "plain": str,
+    "a slip in ten words": lambda text: slips(text, 10),
+    "a slip in five words": lambda text: slips(text, 5),
+    "stretched": stretched,
+}
+
+
+def corpora() -> dict[str, tuple[Corpus, Corpus]]:
+    """What is asked, and the same as it should be written, by name."""
+    read = [read_labelled(str(FOLDER / f"questions-{name}.csv"), Columns(target="target")) for name in SETS]
+    plain = Corpus(tuple(sentence for corpus in read for sentence in corpus.sentences), POLARITIES)
+    found = {}
+    for name, way in WAYS.items():
+        texts = (replace(sentence, text=way(sentence.text)) for sentence in plain.sentences)
+        found[name] = replace(plain, sentences=tuple(texts)), plain
+    hurried = read_labelled(str(HURRIED), Columns())
+    with HURRIED.open(encoding="utf-8", newline="") as file:
+        right = {row["text"]: row["spelled"] for row in csv.DictReader(file)}
+    spelled = tuple(replace(sentence, text=right[sentence.text]) for sentence in hurried.sentences)
+    corpus = Corpus(hurried.sentences, POLARITIES)
+    return found | {"in a hurry (tenth set)": (corpus, replace(corpus, sentences=spelled))}
+
+
+def main() -> None:
+    """Ask, print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--model", default="absa-any")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    stored = load(arguments.model)
+    results: dict[str, dict[str, float]] = {}
+    for name, (corpus, right) in corpora().items():
+        answers = {}
+        readers = {"spelled, as written": (stored.as_written(), right), "as written": (stored.as_written(), corpus)}
+        for way, (asker, asked) in (readers | {"mended": (stored, corpus)}).items():
+            rows = under(np.concatenate(asker.answer(asked.sentences)), asker.classes_, POLARITIES)
+            report = opinions_report(asked, rows, asker.config.threshold)
+            answers[way] = decide(rows, asker.config.threshold)
+            results[f"{name}, {way}"] = {
+                **{what: round(report[what], 4) for what in ("questions", "accuracy", "macro_f1", "found")},
+                "differ": round(float((answers[way] != answers["spelled, as written"]).mean()), 4),
+            }
+    print(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()

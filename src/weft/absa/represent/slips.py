@@ -1,0 +1,195 @@
+"""Slips of the keyboard: an English word that no list knows, read as the likeliest word one letter away."""
+
+from __future__ import annotations
+
+import lzma
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from importlib.resources import files
+from typing import NamedTuple
+
+LISTS = "words.txt.xz"
+"""Three lists, an empty line between them: frequent words, most frequent first; common ones; others that are known."""
+_COMMON = 40_000
+"""The rank of a common word that is not among the frequent ones."""
+_SHORTEST = 4
+_MOST = {4: 2.0, 5: 4.0, 6: 5.0}
+"""The highest cost of reading a word of so many letters as another; a longer one may cost anything."""
+_RARE = 2.0
+"""The highest cost of an edit that leads to a word which is not frequent; of a word of :data:`_MOST`, ½."""
+_AT_START = 3.5
+"""The highest cost of reading a capitalised word, which may be a name, as another."""
+_FREQUENT = 5_000
+_VOWELS = frozenset("aeiouy")
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_WORD = re.compile(r"(?<![\w@#./'’-])[A-Za-z]{3,}(?![\w@/-])(?![.'’](?!s\b)\w)")
+"""A word by itself: no part of an address, a tag, a compound, or a contraction."""
+LONG = 8
+"""From how many letters on further doubled letters may be missing, or there, where no word is one edit away."""
+_DOUBLED = re.compile(r"(.)\1+")
+_STRETCHED = re.compile(r"(.)\1\1+")
+_SENTENCE = re.compile(r"(?:^|[.!?…\n])\W*$")
+
+
+class Slip(NamedTuple):
+    """A word that is likely another.
+
+    Args:
+        start: Its first character.
+        stop: Its last character + 1.
+        word: What is likely meant.
+    """
+
+    start: int
+    stop: int
+    word: str
+
+
+class Words:
+    """The words of a language, and how a word that is none of them may be meant.
+
+    Args:
+        rank: Words that may be meant, each with its rank by frequency.
+        known: Further words that stay as they are.
+    """
+
+    def __init__(self, rank: Mapping[str, int], known: Iterable[str] = ()) -> None:
+        self.rank = rank
+        self.known = frozenset((*rank, *known))
+        self._single: dict[str, str] = {}
+        for word in sorted(rank, key=rank.__getitem__):
+            self._single.setdefault(_DOUBLED.sub(r"\1", word), word)
+        # The same slips come again and again.
+        self.meant = lru_cache(maxsize=1 << 14)(self._meant)
+
+    def _meant(self, word: str, most: float = math.inf) -> str:
+        """The word that is likely meant by one in small letters; the same where it is known or nothing is likely.
+
+        Of all words one edit away, the first letter staying, the one of the lowest cost::
+
+            cost = log(1 + rank / 1000) + c + ½ [the edit changes the last letter]
+
+        with c = 0 for two letters exchanged, one doubled or not, a vowel left out; ½ for another letter left out; 1½
+        for a vowel in place of another; 2 for a letter too many; 3 for a letter in place of another. A letter typed
+        three times or more stands for one or two. Where no word is one edit away from a long one, further letters may
+        be doubled or not for ½ ("dissapointed").
+
+        Args:
+            word: In small letters.
+            most: The highest cost.
+        """
+        if word in self.known:
+            return word
+        if _STRETCHED.search(word):
+            once, twice = (_STRETCHED.sub(lambda match, n=times: match[1] * n, word) for times in (1, 2))
+            if self.rank.get(twice, _COMMON) < _FREQUENT:
+                return twice
+            return once if once in self.known else twice if twice in self.known else word
+        if len(word) < _SHORTEST:
+            return word
+        rare = _RARE if len(word) > max(_MOST) else 0.5
+        near = [(other, _cost(word, other)) for other in _near(word) & self.rank.keys()]
+        if not near and len(word) >= LONG:
+            single = _DOUBLED.sub(r"\1", word)
+            below = ({single} | _near(single)) & self._single.keys()
+            near = [(self._single[other], 0.5 + (other != single and _cost(single, other))) for other in below]
+        found = [
+            (math.log1p(self.rank[other] / 1000) + cost, other)
+            for other, cost in near
+            if self.rank[other] < _COMMON or cost <= rare
+        ]
+        least, other = min(found, default=(math.inf, word))
+        return other if least <= min(most, _MOST.get(len(word), math.inf)) else word
+
+    def slips(self, text: str) -> list[Slip]:
+        """The words of a text that are likely others.
+
+        A word with a capital may be a name: it is read as another at the beginning of a sentence alone, and there only
+        where little speaks against it; in a text of capitals case says nothing. A text of which more than a third is
+        neither known nor likely anything else is in another language, or about what no list has, and stays.
+
+        Args:
+            text: The text.
+        """
+        small = text.lower() if text.isupper() else text
+        words = list(_WORD.finditer(small))
+        unknown = [match for match in words if match[0].lower() not in self.known]
+        found = list(self._mended(small, unknown))
+        return [] if len(unknown) - len(found) > max(1, len(words) // 3) else found
+
+    def _mended(self, text: str, unknown: list[re.Match[str]]) -> Iterator[Slip]:
+        for match in unknown:
+            word = match[0]
+            if word.islower():
+                meant = self.meant(word)
+            elif word[1:].islower() and _SENTENCE.search(text, 0, match.start()):
+                meant = self.meant(word.lower(), _AT_START)
+            else:
+                continue
+            if meant != word.lower():
+                yield Slip(match.start(), match.end(), meant)
+
+
+@lru_cache(maxsize=1)
+def english() -> Words:
+    """The lists that the package brings, as ``recipes/absa_words.py`` made them."""
+    data = files("weft.absa.represent").joinpath(LISTS).read_bytes()
+    frequent, common, others = (part.split("\n") for part in lzma.decompress(data).decode("ascii").split("\n\n"))
+    rank = {word: place for place, word in enumerate(frequent)}
+    rank |= {word: _COMMON for word in common}
+    return Words(rank, others)
+
+
+def mended(text: str, places: list[tuple[int, int]] | None) -> tuple[str, list[tuple[int, int]] | None]:
+    """A text with what is likely meant by its slips, and the place of each character in what was written.
+
+    Args:
+        text: The text, as :func:`weft.absa.represent.spelling.spelled` gives it.
+        places: First character and last + 1 of what each of its characters stands for; None where it is itself.
+
+    Returns:
+        The text and its places; a word that was mended stands for the whole of what was written.
+    """
+    found = english().slips(text)
+    if not found:
+        return text, places
+    places = [(at, at + 1) for at in range(len(text))] if places is None else places
+    parts: list[str] = []
+    kept: list[tuple[int, int]] = []
+    at = 0
+    for start, stop, word in found:
+        parts += text[at:start], word
+        kept += places[at:start] + [(places[start][0], places[stop - 1][1])] * len(word)
+        at = stop
+    return "".join((*parts, text[at:])), kept + places[at:]
+
+
+def _near(word: str) -> set[str]:
+    """Everything one edit away from a word, its first letter staying."""
+    cut = [(word[:at], word[at:]) for at in range(1, len(word) + 1)]
+    return {
+        *(before + new + after for before, after in cut for new in _LETTERS),
+        *(before + new + after[1:] for before, after in cut[:-1] for new in _LETTERS),
+        *(before + after[1:] for before, after in cut[:-1]),
+        *(before + after[1] + after[0] + after[2:] for before, after in cut[:-2]),
+    } - {word}
+
+
+def _cost(word: str, other: str) -> float:
+    """What the one edit between two words costs."""
+    at = next((at for at, (one, two) in enumerate(zip(word, other, strict=False)) if one != two), None)
+    at = min(len(word), len(other)) if at is None else at
+    longer = len(other) - len(word)
+    if longer == 0 and word[at + 1 :] != other[at + 1 :]:
+        return 0.0
+    letter, new = word[at : at + 1], other[at : at + 1]
+    if longer and (letter, new)[longer > 0] == word[at - 1]:
+        return 0.0
+    kind = {
+        1: 0.0 if new in _VOWELS else 0.5,
+        0: 1.5 if new in _VOWELS and letter in _VOWELS else 3.0,
+        -1: 2.0,
+    }[longer]
+    return kind + 0.5 * (at >= len(word) - (longer < 1))

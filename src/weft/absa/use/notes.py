@@ -1,0 +1,28 @@
+"""What there is to say about how a text is read, beside the answers."""
+
+from __future__ import annotations
+
+from weft.absa.represent.batch import Representation
+from weft.platform.language import foreign
+
+FOREIGN = "the text seems to be in another language than English"
+MENDED = "read as meant"
+_NAMED = 3
+"""So many mended words are named."""
+
+
+def notes_on(text: str, representation: Representation) -> list[str]:
+    """That a text seems to be in a language which the models do not read, and which of its words are read as others.
+
+    Args:
+        text: The text.
+        representation: Of the model that is asked.
+    """
+    language = foreign(text)
+    found = [] if language is None else [f"{FOREIGN}: {language}"]
+    mended = representation.mended(text)
+    if mended:
+        named = ", ".join(f"{written} as {meant}" for written, meant in mended[:_NAMED])
+        more = f", and {len(mended) - _NAMED} more" if len(mended) > _NAMED else ""
+        found.append(f"{MENDED}: {named}{more}")
+    return found
