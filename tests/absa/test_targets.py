@@ -1,5 +1,7 @@
 """Which words of a text mention a target."""
 
+import time
+
 import pytest
 
 from weft.absa.represent.targets import mentioning, target_positions
@@ -118,3 +120,17 @@ def test_the_whole_text_says_what_a_mention_of_a_name_is():
     )
     assert mentioning(text, None, begins, windows) == [True, True]
     assert mentioning(text, "Rome", begins, windows) == [False, False]
+
+
+def test_many_mentions_take_time_in_proportion_to_their_number():
+    words = 20_000
+    text = "the " * words
+    offsets = [(0, 0), *((start, start + 3) for start in range(0, len(text), 4)), (0, 0)]
+    begun = time.process_time()
+    assert target_positions(text, "the", offsets) == list(range(1, words + 1))
+    begins = list(range(0, len(text), 4))
+    assert mentioning(f"{text}THE", "THE", [*begins, len(text)], [*["the"] * words, "THE"]) == [
+        *[False] * words,
+        True,
+    ]
+    assert time.process_time() - begun < 5

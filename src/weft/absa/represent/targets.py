@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -49,10 +50,12 @@ def target_spans(text: str, target: str | None) -> list[tuple[int, int]]:
 def target_positions(text: str, target: str | None, offsets: Sequence[tuple[int, int]]) -> list[int]:
     """The tokens that the mentions of a target cover; see :func:`target_spans`."""
     spans = target_spans(text, target)
+    stops = [stop for _, stop in spans]
+    # Of mentions in order the first that does not end before a token decides, so that a long text takes no longer.
     return [
         index
         for index, (start, end) in enumerate(offsets)
-        if end > start and any(start < stop and end > begin for begin, stop in spans)
+        if end > start and (place := bisect_right(stops, start)) < len(spans) and end > spans[place][0]
     ]
 
 
@@ -67,8 +70,9 @@ def mentioning(text: str, target: str | None, begins: Sequence[int], windows: Se
     if target == target.lower():
         return [bool(target_spans(window, target)) for window in windows]
     spans = target_spans(text, target)
+    firsts = [first for first, _ in spans]
     return [
-        any(begin <= first and last <= begin + len(window) for first, last in spans)
+        (place := bisect_left(firsts, begin)) < len(spans) and spans[place][1] <= begin + len(window)
         for begin, window in zip(begins, windows, strict=True)
     ]
 
