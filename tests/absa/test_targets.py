@@ -66,6 +66,13 @@ def mentioned(text, target):
         ("ल\u095cका अच्छा", "ल\u095cका", "ल\u095cका"),
         ("at Ben &amp; Jerry&#39;s", "Ben & Jerry's", "Ben &amp; Jerry&#39;s"),
         ("at Ben & Jerry&rsquo;s", "Ben & Jerry's", "Ben & Jerry&rsquo;s"),
+        ("the front&nbsp;desk slept", "front desk", "front&nbsp;desk"),
+        ("the front<br />desk slept", "front desk", "front<br />desk"),
+        ("our caf&eacute;s; a caf&#xE9;", "café", "caf&#xE9;"),
+        ("our caf&eacute;s", "café", "caf&eacute;s"),
+        ("the café and <b>more</b>", "caf&eacute;", "café"),
+        ("a slow check‑in", "check-in", "check‑in"),
+        ("a slow check-in", "check‐in", "check-in"),
     ],
 )
 def test_apostrophes_dots_and_spaces_may_be_others(text, target, found):

@@ -1,9 +1,12 @@
 """Tags become whole words, and judging words find what they judge."""
 
+import time
+
 import pytest
 
 from weft.absa.find.spans import Span, nearest, spans_of
 from weft.absa.model.terms import TAGS
+from weft.absa.represent.spelling import shown_in_place
 
 TEXT = "The battery-life is great, but the screen is dim."
 
@@ -32,11 +35,50 @@ def test_whole_words_are_found_and_punctuation_is_cut_off():
     assert words(TEXT, found) == [("battery-life", "term"), ("great", "opinion"), ("dim", "opinion")]
 
 
-@pytest.mark.parametrize("word", ["camera’s", "camera&#39;s", "camera&rsquo;s", "cafe\u0301", "two-in-one"])
+@pytest.mark.parametrize(
+    "word",
+    ["camera’s", "camera&#39;s", "camera&rsquo;s", "cafe\u0301", "two-in-one", "check‑in", "caf&eacute;"],
+)
 def test_a_word_is_whole_however_it_is_written(word):
     text = f"The {word} mode."
     offsets, tags = [(0, 0), (4, 6)], [0, TAGS.index("B-term")]
     assert words(text, spans_of(text, offsets, tags)) == [(word, "term")]
+
+
+def test_what_a_page_writes_for_a_character_is_no_word_of_its_own():
+    text = "<b>front&nbsp;desk</b> &quot;rude&quot;"
+    offsets = [(3, 8), (14, 18), (23, 29), (29, 33), (33, 39)]
+    tags = [TAGS.index(name) for name in ("B-term", "I-term", "B-opinion", "I-opinion", "I-opinion")]
+    found = words(text, spans_of(text, offsets, tags))
+    assert found == [("front&nbsp;desk", "term"), ("rude", "opinion")]
+
+
+def test_what_a_page_writes_for_a_character_ends_no_clause():
+    text = "The tea &amp; the cake<br/>isn&#39;t nice; the soup was&hellip;"
+    shown = shown_in_place(text)
+    assert len(shown) == len(text)
+    assert [shown.index(mark) for mark in "&;…"] == [8, text.index("; the soup"), text.index("&hellip;")]
+    terms = [Span(text.index(word), text.index(word) + len(word)) for word in ("tea", "cake", "soup")]
+    opinion = Span(text.index("nice"), text.index("nice") + 4, "opinion")
+    assert nearest(shown, opinion, terms) == 1
+    assert nearest(text, opinion, terms) == 2
+    assert nearest(shown, opinion, terms[:1]) == 0
+
+
+def test_judging_words_are_looked_at_in_time_that_grows_with_the_text():
+    text = "Soup and bread " * 5_000
+    terms = [Span(start, start + 4) for start in range(0, len(text), 15)]
+    begun = time.process_time()
+    assert [nearest(text, Span(term.stop + 5, term.stop + 10, "opinion"), terms) for term in terms] == [
+        number if number == len(terms) - 1 else number + 1 for number in range(len(terms))
+    ]
+    assert time.process_time() - begun < 5
+
+
+def test_a_token_outside_of_all_words_is_passed_over():
+    tags = [TAGS.index("B-term")]
+    assert spans_of("   ", [(0, 1)], tags) == []
+    assert spans_of("  a", [(0, 1)], tags) == []
 
 
 def test_words_that_go_on_are_one_and_a_new_beginning_is_another():

@@ -35,6 +35,14 @@ def test_aspects_by_frequency_and_polarity():
     assert summary.aspects(least=2) == [food]
 
 
+def test_a_term_is_one_aspect_however_it_is_written():
+    summary = Summary()
+    for row, term in enumerate(("Front desk", "front\n desk", "front&nbsp;desk", "front<br>Desk"), start=1):
+        summary.add(row, term, [finding(term=term, category=None, span=(0, len(term)))])
+    (desk,) = summary.aspects()
+    assert (desk.name, desk.total, dict(desk.terms)) == ("front desk", 4, {"front desk": 4})
+
+
 def test_polarities_that_are_a_models_own_are_shown_behind_the_others():
     summary = some()
     summary.add(6, "The soup was so-so", [finding(polarity="<mixed>", confidence=0.8)])

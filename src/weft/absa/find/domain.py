@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.absa.model.weft_absa import WeftAbsa
+from weft.absa.represent.spelling import shown
 from weft.absa.use.asker import Asker
 from weft.errors import InputError
 from weft.platform.reading import lines
@@ -170,7 +171,7 @@ class Grouping:
 
 def _stems(words: str) -> list[str]:
     """The words that say something, each without the ending of a plural."""
-    return [_stem(word) for word in _WORDS.findall(words.lower()) if word not in _LITTLE]
+    return [_stem(word) for word in _WORDS.findall(shown(words).lower()) if word not in _LITTLE]
 
 
 def _stem(word: str) -> str:

@@ -13,6 +13,7 @@ from weft.absa.find.domain import Category, Grouping
 from weft.absa.find.spans import Span, nearest, spans_of
 from weft.absa.model.weft_absa import WeftAbsa
 from weft.absa.records import NONE, Context, Sentence
+from weft.absa.represent.spelling import shown_in_place
 from weft.absa.use.asker import Asker
 from weft.absa.use.decide import decide
 from weft.absa.use.windows import sentence_begins
@@ -173,9 +174,10 @@ class Finder:
     ) -> Iterator[Finding]:
         text, number = sentence.text, {context: n for n, context in enumerate(sentence.contexts)}
         judging: dict[int | None, list[Span]] = {}
+        shown = shown_in_place(text)
         for span in spans:
             if span.kind == "opinion":
-                judging.setdefault(nearest(text, span, terms), []).append(span)
+                judging.setdefault(nearest(shown, span, terms), []).append(span)
         covered: set[str] = set()
         classes = self.asker.classes_
         for place, term in enumerate(terms):

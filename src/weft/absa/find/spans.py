@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from weft.absa.model.terms import TAGS
-from weft.absa.represent.spelling import APOSTROPHE
+from weft.absa.represent.spelling import APOSTROPHES, HYPHENS, as_shown
 
 Kind = Literal["term", "opinion"]
-_WORD = re.compile(rf"[\w\u0300-\u036f]+(?:(?:-|{APOSTROPHE})[\w\u0300-\u036f]+)*|[^\w\s]", re.IGNORECASE)
-_EDGE = " \t\n.,;:!?\"'()[]-–—…"
+_WORD = re.compile(rf"[\w\u0300-\u036f]+(?:[{HYPHENS}{APOSTROPHES}][\w\u0300-\u036f]+)*|[^\w\s]")
+_EDGE = frozenset(".,;:!?\"'()[]-–—…")
 
 
 @dataclass(frozen=True, order=True)
@@ -34,7 +35,12 @@ def spans_of(text: str, offsets: Sequence[tuple[int, int]], tags: Sequence[int])
         offsets: Characters of each token; an empty one has none.
         tags: Numbers of :data:`weft.absa.model.terms.TAGS`, one for each token.
     """
-    words = [match.span() for match in _WORD.finditer(text)]
+    written, places = as_shown(text)
+    matches = list(_WORD.finditer(written))
+    words = [match[0] for match in matches]
+    spans = [match.span() for match in matches]
+    if places is not None:
+        spans = [(places[start][0], places[stop - 1][1]) for start, stop in spans]
     found: list[Span] = []
     open_: tuple[int, int, Kind] | None = None
     number = 0
@@ -42,49 +48,56 @@ def spans_of(text: str, offsets: Sequence[tuple[int, int]], tags: Sequence[int])
     for (start, stop), tag in zip(offsets, tags, strict=True):
         if stop <= start:
             continue
-        while number + 1 < len(words) and words[number][1] <= start:
+        while number + 1 < len(spans) and spans[number][1] <= start:
             number += 1
-        begin, end = (
-            words[number] if words and words[number][0] <= start < words[number][1] else (start, stop)
-        )
+        # The first piece of a word speaks for it.
+        if number in (seen, len(spans)) or not (spans[number][0] < stop and start < spans[number][1]):
+            continue
+        seen = number
         name = TAGS[tag]
         kind: Kind | None = None if name == "O" else ("term" if name.endswith("term") else "opinion")
-        # The first piece of a word speaks for it.
-        if begin == seen:
-            continue
-        seen = begin
         if kind is None:
-            found += _closed(text, open_)
+            found += _closed(words, spans, open_)
             open_ = None
         elif open_ is not None and open_[2] == kind and name.startswith("I"):
-            open_ = (open_[0], end, kind)
+            open_ = (open_[0], number, kind)
         else:
-            found += _closed(text, open_)
-            open_ = (begin, end, kind)
-    return [*found, *_closed(text, open_)]
+            found += _closed(words, spans, open_)
+            open_ = (number, number, kind)
+    return [*found, *_closed(words, spans, open_)]
 
 
-def _closed(text: str, opened: tuple[int, int, Kind] | None) -> list[Span]:
+def _closed(
+    words: Sequence[str], spans: Sequence[tuple[int, int]], opened: tuple[int, int, Kind] | None
+) -> list[Span]:
+    """The words from the first to the last that is open, without punctuation at its edges."""
     if opened is None:
         return []
-    start, stop, kind = opened
-    while start < stop and text[start] in _EDGE:
-        start += 1
-    while stop > start and text[stop - 1] in _EDGE:
-        stop -= 1
-    return [Span(start, stop, kind)] if stop > start else []
+    first, last, kind = opened
+    while first <= last and words[first] in _EDGE:
+        first += 1
+    while last > first and words[last] in _EDGE:
+        last -= 1
+    return [Span(spans[first][0], spans[last][1], kind)] if first <= last else []
 
 
 def nearest(text: str, opinion: Span, terms: Sequence[Span]) -> int | None:
     """The number of the term that judging words belong to: the nearest one with no end of a clause between.
 
     Where every term is behind such an end, the nearest of the same sentence; None where there is none.
+
+    Args:
+        text: The text, as :func:`weft.absa.represent.spelling.shown_in_place` gives it.
+        opinion: The judging words.
+        terms: In order. Beyond the next one on either side there is at least what is before it.
     """
+    behind = bisect_right(terms, opinion.start, key=lambda term: term.start)
+    beside = [(number, terms[number]) for number in (behind - 1, behind) if 0 <= number < len(terms)]
     for ends in (_CLAUSE, _SENTENCE):
         reachable = [
             (max(opinion.start - term.stop, term.start - opinion.stop), number)
-            for number, term in enumerate(terms)
-            if not ends.search(text[min(term.stop, opinion.stop) : max(term.start, opinion.start)])
+            for number, term in beside
+            if not ends.search(text, min(term.stop, opinion.stop), max(term.start, opinion.start))
         ]
         if reachable:
             return min(reachable)[1]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from weft.absa.find.finder import Finding
+from weft.absa.represent.spelling import shown
 
 ORDER = ("positive", "neutral", "conflict", "negative")
 """In which polarities are shown; others that a model has come behind them."""
@@ -78,7 +79,7 @@ class Aspect:
 class Summary:
     """Counts findings in constant memory: beside the counts a few examples are kept.
 
-    A finding without a category counts under its own term, in lower case.
+    A finding without a category counts under its own term, in lower case, as a web page shows it, in one line.
 
     Attributes:
         texts: All of them.
@@ -100,11 +101,12 @@ class Summary:
         told = list(findings)
         self.silent += not told
         for finding in told:
-            name = finding.category or (finding.term or "").lower()
+            term = None if finding.term is None else " ".join(shown(finding.term).lower().split())
+            name = finding.category or term or ""
             aspect = self._aspects.setdefault(name, Aspect(name))
             aspect.polarities[finding.polarity] += 1
-            if finding.term is not None:
-                aspect.terms[finding.term.lower()] += 1
+            if term is not None:
+                aspect.terms[term] += 1
             self._number += 1
             kept = aspect.kept.setdefault(finding.polarity, [])
             # The number keeps equals in their order, and examples from being compared.

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from html import unescape
 from html.entities import html5
 
-APOSTROPHE = "(?:['’ʼ]|&#0*39;|&#x0*27;|&apos;|&[rl]squo;|&#821[67];)"
-"""A pattern for an apostrophe, as keyboards, phones and web pages write it."""
+APOSTROPHES = "'’ʼ‘"
+"""As keyboards and phones write them."""
+HYPHENS = "-‐‑"
 _EMPTY_WORDS = frozenset({"sign", "heavy", "black", "white", "with", "face"})
 _EMOJI_MARKS = "\ufe0f\u200d\ufffd"
 _LETTERS = {"ø": "o", "ł": "l", "ß": "ss", "æ": "ae", "œ": "oe", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
@@ -65,6 +66,22 @@ def spelled(text: str, known: Callable[[str], bool]) -> tuple[str, list[tuple[in
 def shown(text: str) -> str:
     """A text as a web page shows it: characters for what is written for them, spaces for tags."""
     return _MARKUP.sub(_written_for, text)
+
+
+def shown_in_place(text: str) -> str:
+    """As :func:`shown`, with spaces behind, so that every other character stays where it is."""
+    return _MARKUP.sub(lambda match: _written_for(match).ljust(len(match[0])), text)
+
+
+def as_shown(text: str) -> tuple[str, list[tuple[int, int]] | None]:
+    """A text as :func:`shown` gives it, and the place of each new character in the text; None where nothing changed."""
+    if not _MARKUP.search(text):
+        return text, None
+    units = list(_shown(text))
+    whole = "".join(shown for _, _, shown in units)
+    if whole == text:
+        return text, None
+    return whole, [(start, stop) for start, stop, shown in units for _ in shown]
 
 
 def _written_for(match: re.Match[str]) -> str:

@@ -8,10 +8,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from weft.absa.represent.spelling import APOSTROPHE
+from weft.absa.represent.spelling import APOSTROPHES, HYPHENS, as_shown, shown
 
 _NO_SPACES = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-_LAST_WORD = re.compile(r"(?<![\w'’ʼ])\w\w+$")
+_LAST_WORD = re.compile(rf"(?<![\w{APOSTROPHES}])\w\w+$")
 _ABBREVIATION = 4
 """Letters of the longest word that may be an abbreviation although the target has no dot behind it."""
 _ONE_NUMBER = frozenset({"news"})
@@ -31,17 +31,22 @@ def target_spans(text: str, target: str | None) -> list[tuple[int, int]]:
     """Where a text mentions a target, as first characters and last + 1.
 
     Whole words are looked for as written, then in any letter case, then as singular or plural; the first kind that is
-    found counts. Which apostrophe is written and how, whether an accent is a character of its own, how wide a space
-    is, and the dots of abbreviations and at the target's end do not matter. Inside words only a target of a script
-    without spaces between words is looked for. Nothing is found for a target that the text does not mention.
+    found counts. Which apostrophe or hyphen is written, whether an accent is a character of its own, how wide a space
+    is, and the dots of abbreviations and at the target's end do not matter; what web pages write for a character is
+    that character, a tag a space. Inside words only a target of a script without spaces between words is looked for.
+    Nothing is found for a target that the text does not mention.
     """
     if target is None:
         return []
-    forms = dict.fromkeys((target.strip(), unicodedata.normalize("NFC", target.strip())))
+    written, places = as_shown(text)
+    sought = shown(target).strip()
+    forms = dict.fromkeys((sought, unicodedata.normalize("NFC", sought)))
     patterns = [_target_forms(form) for form in forms]
     tried = [(exact, flags) for flags in (0, re.IGNORECASE) for exact, _ in patterns]
     for pattern, flags in (*tried, *((other, re.IGNORECASE) for _, other in patterns)):
-        spans = [match.span() for match in re.finditer(pattern, text, flags)]
+        spans = [match.span() for match in re.finditer(pattern, written, flags)]
+        if spans and places is not None:
+            return [(places[start][0], places[stop - 1][1]) for start, stop in spans]
         if spans:
             return spans
     return []
@@ -107,11 +112,10 @@ def _written(words: str) -> str:
 
 
 def _letter(letter: str) -> str:
-    """A pattern for a letter: any apostrophe for one, and what has an accent as one character or as two."""
-    if letter in "'’ʼ":
-        return APOSTROPHE
-    if letter == "&":
-        return "&(?:amp;)?"
+    """A pattern for a letter: any apostrophe or hyphen for one, what has an accent as one character or as two."""
+    for alike in (APOSTROPHES, HYPHENS):
+        if letter in alike:
+            return f"[{alike}]"
     apart = unicodedata.normalize("NFD", letter)
     return re.escape(letter) if apart == letter else f"(?:{re.escape(letter)}|{re.escape(apart)})"
 
