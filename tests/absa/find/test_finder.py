@@ -149,6 +149,15 @@ def test_categories_of_the_user_are_asked_of_every_text(tagging):
     assert [f.category for f in found if f.term is None] == expected
 
 
+def test_shipped_what_no_category_of_the_user_is_about_is_general():
+    finder = Finder(load(find_model("absa", "absa-any")), [Category("price"), Category("speed")], ask=True)
+    texts = ["I would not go there again.", "Far too expensive.", "We were there."]
+    verdict, dear, fact = finder.find(texts)
+    assert [(f.term, f.category, f.polarity) for f in verdict] == [(None, "general", "negative")]
+    assert [(f.term, f.category, f.polarity) for f in dear] == [(None, "price", "negative")]
+    assert {f.category for f in fact} <= {"price", "speed", "general"}
+
+
 def test_many_texts_are_answered_like_each_alone(tagging):
     texts = ["the rent is dear", "the location is good", "a", "the transit is bad ."]
     finder = Finder(tagging, CATEGORIES)

@@ -92,7 +92,8 @@ class Finder:
     Args:
         asker: A model with a tagger.
         categories: What terms are grouped by; without any, findings have no category.
-        ask: Whether each text is also asked about every category, so that a judgement is found that names nothing.
+        ask: Whether each text is also asked about every category, so that a judgement is found that names nothing. One
+            that names nothing and is about none of them is ``general``.
 
     Raises:
         ConfigError: The model finds no terms.
@@ -159,8 +160,8 @@ class Finder:
     def _questions(self, text: str, terms: Sequence[Span]) -> Sentence:
         contexts = [Context(GENERAL, text[term.start : term.stop]) for term in terms]
         contexts += [Context(category.question) for category in self._asked]
-        if not contexts:
-            contexts = [Context(GENERAL)]
+        if not terms:
+            contexts.append(Context(GENERAL))
         return Sentence(text, tuple(dict.fromkeys(contexts)))
 
     def _findings(
@@ -198,19 +199,20 @@ class Finder:
                 tuple((s.start, s.stop) for s in own),
             )
         loose = judging.get(None, [])
-        unnamed = [(Context(c.question), c.name) for c in self._asked if c.name not in covered]
-        if not terms and not self._asked:
-            unnamed = [(Context(GENERAL), GENERAL)]
-        for context, name in unnamed:
-            row = rows[number[context]]
-            answer = int(decide(row[None], self.asker.config.threshold)[0])
-            if classes[answer] != NONE:
-                yield Finding(
-                    None,
-                    None,
-                    name,
-                    classes[answer],
-                    float(row[answer]),
-                    tuple(text[s.start : s.stop] for s in loose),
-                    tuple((s.start, s.stop) for s in loose),
-                )
+        asked = [(Context(c.question), c.name) for c in self._asked if c.name not in covered]
+        told = [self._unnamed(text, rows[number[context]], name, loose) for context, name in asked]
+        if not terms and not any(told):
+            told = [self._unnamed(text, rows[number[Context(GENERAL)]], GENERAL, loose)]
+        yield from filter(None, told)
+
+    def _unnamed(
+        self, text: str, row: NDArray[np.float64], category: str, words: Sequence[Span]
+    ) -> Finding | None:
+        """What the text judges of a category without naming it; None where it does not."""
+        answer = int(decide(row[None], self.asker.config.threshold)[0])
+        polarity = self.asker.classes_[answer]
+        if polarity == NONE:
+            return None
+        places = tuple((word.start, word.stop) for word in words)
+        named = tuple(text[start:stop] for start, stop in places)
+        return Finding(None, None, category, polarity, float(row[answer]), named, places)
