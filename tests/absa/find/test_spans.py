@@ -45,6 +45,31 @@ def test_a_word_is_whole_however_it_is_written(word):
     assert words(text, spans_of(text, offsets, tags)) == [(word, "term")]
 
 
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("the pizza 🍕 was", "pizza"),
+        ("the 👩‍👧 seats 🏊🏽‍♀️ was", "seats"),
+        ("the 🍞 was", "🍞"),
+        ("the rock 🎸 band was", "rock 🎸 band"),
+    ],
+)
+def test_an_emoji_beside_a_term_is_none_of_its_words(text, named):
+    offsets = [(i, i + 1) for i, letter in enumerate(text) if letter != " "]
+    inside = range(text.index("the ") + 4, text.index(" was"))
+    tags = [TAGS.index("I-term" if start in inside else "O") for start, _ in offsets]
+    assert words(text, spans_of(text, offsets, tags)) == [(named, "term")]
+    tags = [TAGS.index("I-opinion" if start in inside else "O") for start, _ in offsets]
+    assert words(text, spans_of(text, offsets, tags)) == [(text[inside.start : inside.stop], "opinion")]
+
+
+def test_a_letter_with_a_sign_is_one_name():
+    text = "our C++ and C# code"
+    offsets = [(4, 5), (5, 6), (6, 7), (8, 11), (12, 13), (13, 14), (15, 19)]
+    tags = [TAGS.index(name) for name in ("B-term", "O", "B-term", "O", "B-term", "O", "I-term")]
+    assert words(text, spans_of(text, offsets, tags)) == [("C++", "term"), ("C# code", "term")]
+
+
 def test_what_a_page_writes_for_a_character_is_no_word_of_its_own():
     text = "<b>front&nbsp;desk</b> &quot;rude&quot;"
     offsets = [(3, 8), (14, 18), (23, 29), (29, 33), (33, 39)]

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from weft.absa.model.terms import TAGS
-from weft.absa.represent.spelling import APOSTROPHES, HYPHENS, as_shown
+from weft.absa.represent.spelling import APOSTROPHES, HYPHENS, as_shown, is_emoji
 
 Kind = Literal["term", "opinion"]
-_WORD = re.compile(rf"[\w\u0300-\u036f]+(?:[{HYPHENS}{APOSTROPHES}][\w\u0300-\u036f]+)*|[^\w\s]")
+_WORD = re.compile(
+    rf"(?<!\w)[A-Za-z](?:\+\+|#)(?!\w)|[\w\u0300-\u036f]+(?:[{HYPHENS}{APOSTROPHES}][\w\u0300-\u036f]+)*|[^\w\s]"
+)
 _EDGE = frozenset(".,;:!?\"'()[]-–—…")
 
 
@@ -28,7 +30,8 @@ class Span:
 def spans_of(text: str, offsets: Sequence[tuple[int, int]], tags: Sequence[int]) -> list[Span]:
     """Whole words of which some part is tagged, joined where the tags go on, in the order of the text.
 
-    A span that goes on without having begun is one, too. Edges that are punctuation are cut off.
+    A span that goes on without having begun is one, too. Edges that are punctuation are cut off, of a term also emoji
+    beside its words.
 
     Args:
         text: The text.
@@ -70,15 +73,14 @@ def spans_of(text: str, offsets: Sequence[tuple[int, int]], tags: Sequence[int])
 def _closed(
     words: Sequence[str], spans: Sequence[tuple[int, int]], opened: tuple[int, int, Kind] | None
 ) -> list[Span]:
-    """The words from the first to the last that is open, without punctuation at its edges."""
+    """The words from the first to the last that is open, without what is cut off its edges."""
     if opened is None:
         return []
     first, last, kind = opened
-    while first <= last and words[first] in _EDGE:
-        first += 1
-    while last > first and words[last] in _EDGE:
-        last -= 1
-    return [Span(spans[first][0], spans[last][1], kind)] if first <= last else []
+    kept = [number for number in range(first, last + 1) if words[number] not in _EDGE]
+    if kind == "term":
+        kept = [number for number in kept if not is_emoji(words[number])] or kept
+    return [Span(spans[kept[0]][0], spans[kept[-1]][1], kind)] if kept else []
 
 
 def nearest(text: str, opinion: Span, terms: Sequence[Span]) -> int | None:

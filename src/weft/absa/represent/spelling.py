@@ -124,6 +124,13 @@ def _word(character: str) -> str | None:
     return None
 
 
+def is_emoji(character: str) -> bool:
+    """Whether a character is an emoji, or a mark that makes one of several."""
+    return character in _EMOJI_MARKS or (
+        len(character) == 1 and unicodedata.category(character) in ("So", "Sk")
+    )
+
+
 def _plain(character: str) -> str:
     """What is written for a character in ASCII; itself where there is nothing."""
     if character in _WRITTEN:
