@@ -138,6 +138,28 @@ def test_predict_standard_input(absa, tmp_path, monkeypatch):
     assert "standard input row 2: column 'text' is empty" in err
 
 
+@pytest.mark.parametrize("command", [("predict", "--aspect", "price"), ("predict",), ("find",)])
+def test_a_table_without_a_usable_row_is_one_error_and_leaves_what_stood_there(absa, tmp_path, command):
+    table, out, page = tmp_path / "t.jsonl", tmp_path / "out.csv", tmp_path / "page.html"
+    table.write_text('[{"text": "fine"}]\n')
+    out.write_text("before")
+    name, *asked = command
+    html = ("--html", page) if name == "find" else ()
+    code, shown, err = absa(name, table, *asked, "-o", out, *html, model=False)
+    assert (code, shown, out.read_text(), page.exists()) == (3, "", "before", False)
+    assert err == (
+        f"weft absa {name}: {table}: no usable row; the first problem: {table} row 1: a JSON list, not an object\n"
+    )
+
+
+def test_standard_input_is_called_so(absa, tmp_path, monkeypatch):
+    (tmp_path / "in").write_text("")
+    with (tmp_path / "in").open() as given:
+        monkeypatch.setattr(sys, "stdin", given)
+        code, _, err = absa("predict", "-", "--input-format", "csv", "--aspect", "price")
+    assert (code, err) == (3, "weft absa predict: standard input: no column 'text'; there are none\n")
+
+
 def test_a_broken_row_is_named_and_the_rest_goes_through(absa, tmp_path):
     table = tmp_path / "t.csv"
     table.write_bytes(

@@ -135,6 +135,19 @@ class Problems:
         if self.count > len(self.shown):
             yield f"… and {self.count - len(self.shown)} more"
 
+    def check_used(self, used: int, where: str) -> None:
+        """Refuse a source of which nothing could be used.
+
+        Args:
+            used: How much of it was used.
+            where: The source.
+
+        Raises:
+            InputError: Nothing, and there are problems.
+        """
+        if self.count and not used:
+            raise InputError(f"no usable row; the first problem: {self.shown[0]}", where=where)
+
 
 @dataclass(frozen=True)
 class Corpus:

@@ -227,7 +227,12 @@ def lines(path: str | Path, limit: int = LINE_CHARACTERS, **options: Any) -> Ite
         InputError: It cannot be read, is not UTF-8, or has a longer line.
     """
     with text_stream(path, **options) as stream:
-        yield from bounded(stream, str(path), limit)
+        yield from bounded(stream, name_of(path), limit)
+
+
+def name_of(path: str | Path) -> str:
+    """What messages call an input: a path, or ``"-"``."""
+    return "standard input" if str(path) == "-" else str(path)
 
 
 @contextmanager
@@ -242,7 +247,7 @@ def text_stream(path: str | Path, **options: Any) -> Iterator[IO[str]]:
         try:
             yield text
         except UnicodeDecodeError as error:
-            raise InputError("is not UTF-8", where=str(path), hint="convert it") from error
+            raise InputError("is not UTF-8", where=name_of(path), hint="convert it") from error
 
 
 def bounded(stream: IO[str], where: str, limit: int = LINE_CHARACTERS) -> Iterator[str]:

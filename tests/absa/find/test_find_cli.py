@@ -43,6 +43,14 @@ def test_predict_without_an_aspect_finds(find):
     assert (code, "--target is about an aspect" in err) == (2, True)
 
 
+def test_a_summary_that_is_the_whole_answer_stays(find, tmp_path):
+    shop = tmp_path / "shop.csv"
+    assert find(shop, "--quiet")[1] == find(shop)[1]
+    assert find(shop, "--quiet", name="predict")[1] == find(shop)[1]
+    assert find(shop, "--quiet", "-o", tmp_path / "found.csv")[1] == ""
+    assert find(shop, "--quiet", "--html", tmp_path / "page.html")[1] == ""
+
+
 def test_predict_without_an_aspect_finds_in_a_table(find, tmp_path):
     shop, out = tmp_path / "shop.csv", tmp_path / "found.csv"
     assert find(shop, name="predict") == tuple(

@@ -1,8 +1,7 @@
 """Tables of texts, read and written as streams: CSV, JSON lines, Parquet, plain lines.
 
-A file of any length is read in constant memory. What is wrong with the whole file (it is missing, it
-has no such column) is one error; what is wrong with one row is a :class:`Problem`, and the other rows
-go through.
+A file of any length is read in constant memory. What is wrong with the whole file (it is missing, it has no such
+column) is one error; what is wrong with one row is a :class:`Problem`, and the other rows go through.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from weft.platform.reading import (
     FIELD_CHARACTERS,
     LINE_CHARACTERS,
     csv_reader,
+    name_of,
     open_input,
     parse_json,
     text_stream,
@@ -106,7 +106,7 @@ def read_rows(
     rows = _rows(path, columns, form, also)
     first = next(rows, None)
     if first is None:
-        raise InputError("holds no row", where="standard input" if path == "-" else path)
+        raise InputError("holds no row", where=name_of(path))
     yield first
     yield from rows
 
@@ -118,19 +118,19 @@ def _rows(path: str, columns: Sequence[str], form: Format | None, also: Sequence
             raise ConfigError("Parquet cannot be read from standard input")
         yield from _parquet(Path(path), columns, also)
         return
-    named = [column for column in columns if column != TEXT]
-    if chosen == "lines" and named:
+    where = name_of(path)
+    if chosen == "lines" and (others := [column for column in columns if column != TEXT]):
         raise ConfigError(
-            f"{'standard input' if path == '-' else path} is read as plain lines, which have no column {named[0]!r}",
+            f"{where} is read as plain lines, which have no column {others[0]!r}",
             hint="say what it is: --input-format csv, for instance",
         )
     # A byte that is not UTF-8 becomes a lone surrogate, so that it spoils its own row and no other.
     with text_stream(path, errors="surrogateescape", newline="") as opened:
-        stream = _not_utf16(_lines(opened), path)
+        stream = _not_utf16(_lines(opened), where)
         if chosen == "csv":
-            rows = _csv(stream, path, columns, ("\t",) if path.lower().endswith(".tsv") else _SEPARATORS)
+            rows = _csv(stream, where, columns, ("\t",) if path.lower().endswith(".tsv") else _SEPARATORS)
         elif chosen == "jsonl":
-            rows = _jsonl(stream, path, columns)
+            rows = _jsonl(stream, where, columns)
         else:
             rows = map(_plain, count(1), stream)
         yield from map(_utf8, rows)

@@ -15,6 +15,7 @@ from weft.cli.options import Parser, add_html, add_out
 from weft.cli.outputs import check_outputs
 from weft.cli.table import table
 from weft.errors import ConfigError, InputError, PartialFailure, counted
+from weft.platform.reading import name_of
 
 if TYPE_CHECKING:
     from weft.absa.find.finder import Finder
@@ -129,14 +130,15 @@ def several(arguments: argparse.Namespace, command: str = "absa find") -> int:
 
         with TableWriter(str(arguments.out), COLUMNS, TYPES) as writer:
             _read(arguments, given, problems, summary, writer)
-    if getattr(arguments, "html", None) is not None:
+    html = getattr(arguments, "html", None)
+    if html is not None:
         from weft.absa.find.page import page
         from weft.platform.files import write_text
 
-        write_text(arguments.html, page(summary))
+        write_text(html, page(summary))
     if arguments.json:
         print(json.dumps(summary.as_json(), ensure_ascii=False, indent=1))
-    elif not arguments.quiet:
+    elif not arguments.quiet or (html is None and arguments.out is None):
         print(_told(summary))
     if problems.count:
         for line in problems.lines():
@@ -150,7 +152,7 @@ def _read(
 ) -> None:
     from weft.absa.find.records import found_in, noted, record
 
-    source = "standard input" if arguments.input == "-" else arguments.input
+    source = name_of(arguments.input)
     given = cast("list[TableRow]", rows)
     for found in found_in(_finder(arguments), given, arguments.text_column, problems, source):
         for number, text, findings in found:
@@ -158,6 +160,8 @@ def _read(
             summary.add(number, text, findings, foreign=note is not None)
             if writer is not None:
                 writer.write([{"row": number, **record(text, finding, note)} for finding in findings])
+    # Before the output appears: what stood there stays where no row could be used.
+    problems.check_used(summary.texts, source)
 
 
 def _told(summary: Summary) -> str:

@@ -16,7 +16,7 @@ from weft.cli.options import Parser, add_out
 from weft.cli.outputs import check_outputs
 from weft.cli.table import table
 from weft.errors import ConfigError, InputError, PartialFailure, counted
-from weft.platform.reading import lines
+from weft.platform.reading import lines, name_of
 
 if TYPE_CHECKING:
     from weft.absa.read.table import Format, TableRow
@@ -199,7 +199,7 @@ def _stream(
     nested = arguments.out is None or _nests(str(arguments.out))
     shares = ["probabilities"] if nested else [f"p_{name}" for name in asker.classes_]
     columns = [*names, *shares, "note"]
-    source = "standard input" if arguments.input == "-" else arguments.input
+    source = name_of(arguments.input)
     console = Console(stderr=True)
     progress = Progress(
         TextColumn("{task.completed:,.0f} questions"),
@@ -222,6 +222,8 @@ def _stream(
             writer.write(found if nested else [flat(record) for record in found])
             progress.advance(task, len(found))
             tally.add(found)
+        # Before the output appears: what stood there stays where no row could be used.
+        problems.check_used(tally.questions, source)
     return tally
 
 
