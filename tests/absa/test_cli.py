@@ -152,6 +152,27 @@ def test_a_table_without_a_usable_row_is_one_error_and_leaves_what_stood_there(a
     )
 
 
+def test_a_text_that_looks_like_a_path_is_explained_from_standard_input(absa, tmp_path, monkeypatch):
+    asked = ("--aspect", "price", "--method", "gradient", "--json")
+    assert "a text that looks like a path comes by standard input" in absa("explain", "safe.txt", *asked)[2]
+    for content, text in (
+        (b"\xef\xbb\xbfsafe.txt\r\n", "safe.txt"),
+        (b"is\r\n\r\ncheap\n", "is\r\n\r\ncheap"),
+    ):
+        (tmp_path / "in").write_bytes(content)
+        with (tmp_path / "in").open() as given:
+            monkeypatch.setattr(sys, "stdin", given)
+            code, out, _ = absa("explain", "-", *asked)
+        (found,) = json.loads(out)
+        assert (code, found["text"], found["window"]) == (0, text, [0, len(text)])
+    for content, what in ((b"\n", "the text is empty"), (b"\xff", "standard input: is not UTF-8")):
+        (tmp_path / "in").write_bytes(content)
+        with (tmp_path / "in").open() as given:
+            monkeypatch.setattr(sys, "stdin", given)
+            code, out, err = absa("explain", "-", *asked)
+        assert (code, out, what in err) == (3, "", True)
+
+
 def test_standard_input_is_called_so(absa, tmp_path, monkeypatch):
     (tmp_path / "in").write_text("")
     with (tmp_path / "in").open() as given:

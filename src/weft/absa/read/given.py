@@ -7,12 +7,30 @@ from pathlib import Path
 
 from weft.absa.read.table import SUFFIXES
 from weft.errors import InputError
+from weft.platform.reading import LINE_CHARACTERS, name_of, text_stream
 
 _PATH = re.compile(r"(?:\.{0,2}/)?(?:[^\s/]+/)*[^\s/]*\.[A-Za-z0-9]{1,8}|(?:\.{0,2}/)[^\s]*|\S+/")
 """One word with a suffix, or that begins or ends as a path does."""
 
 _BY_INPUT = "a text that looks like a path comes by standard input"
 _WORKBOOKS = (".xlsx", ".xls", ".ods")
+
+
+def text_of(given: str) -> str:
+    """A text that was given, or with ``-`` what standard input holds, without the line's end behind it.
+
+    Raises:
+        InputError: It is a path or a table, or standard input is no text or longer than a line may be.
+    """
+    if given == "-":
+        with text_stream(given, newline="") as stream:
+            text = stream.read(LINE_CHARACTERS + 1)
+        if len(text) > LINE_CHARACTERS:
+            raise InputError(f"is longer than {LINE_CHARACTERS:,} characters", where=name_of(given))
+        return text.rstrip("\r\n")
+    if is_table(given):
+        raise InputError("is a table", where=given, hint="one text is explained at a time")
+    return given
 
 
 def is_table(given: str, form: str | None = None) -> bool:

@@ -20,7 +20,7 @@ METHODS = ("shapley", "occlusion", "search", "gradient", "integrated", "attentio
 def parser() -> Parser:
     """The arguments of ``weft absa explain``."""
     result = Parser("absa explain", "Say which words made the answer.")
-    result.add_argument("text", metavar="TEXT", help="the text")
+    result.add_argument("text", metavar="TEXT", help="the text; - for standard input")
     add_questions(result, required=True)
     result.add_argument(
         "--method", choices=METHODS, help="how (the one that the deletion test found best for such models)"
@@ -41,14 +41,12 @@ def parser() -> Parser:
 def run(argv: list[str]) -> int:
     """Run the command."""
     arguments = parser().parse_args(argv)
-    from weft.absa.read.given import is_table
+    from weft.absa.read.given import text_of
     from weft.absa.records import is_blank
 
-    if is_blank(arguments.text):
+    text = text_of(arguments.text)
+    if is_blank(text):
         raise InputError("the text is empty")
-
-    if is_table(arguments.text):
-        raise InputError("is a table", where=arguments.text, hint="one text is explained at a time")
     if arguments.maps and not arguments.json:
         raise ConfigError("--maps are matrices for programs", hint="give --json as well")
     if arguments.html is not None:
@@ -64,8 +62,7 @@ def run(argv: list[str]) -> int:
         Context(aspect, target) for target in arguments.target or [None] for aspect in arguments.aspect
     ]
     found = [
-        explain(asker, arguments.text, question, method=method, polarity=arguments.polarity)
-        for question in questions
+        explain(asker, text, question, method=method, polarity=arguments.polarity) for question in questions
     ]
     if arguments.html is not None:
         write_text(arguments.html, heatmap(found))
@@ -73,7 +70,7 @@ def run(argv: list[str]) -> int:
         records = [explanation.record() for explanation in found]
         if arguments.maps:
             for record, question in zip(records, questions, strict=True):
-                record["maps"] = question_maps(asker, arguments.text, question).record()
+                record["maps"] = question_maps(asker, text, question).record()
         print(json.dumps(records, ensure_ascii=False, indent=None if arguments.maps else 1))
         return 0
     for explanation in found:
