@@ -173,6 +173,16 @@ def test_a_text_that_looks_like_a_path_is_explained_from_standard_input(absa, tm
         assert (code, out, what in err) == (3, "", True)
 
 
+def test_one_text_and_a_table_are_written_with_the_same_columns(absa, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text(f"text\n{TEXT}\n")
+    heads = []
+    for given, name in ((TEXT, "one.csv"), (table, "table.csv")):
+        assert absa("predict", given, "--aspect", "price", "-o", tmp_path / name)[0] == 0
+        heads.append((tmp_path / name).read_text().splitlines()[0])
+    assert heads[1] == f"row,{heads[0]}"
+
+
 def test_standard_input_is_called_so(absa, tmp_path, monkeypatch):
     (tmp_path / "in").write_text("")
     with (tmp_path / "in").open() as given:

@@ -277,9 +277,14 @@ class Tally:
 
 
 def flat(record: dict[str, Any]) -> dict[str, Any]:
-    """The record with a column for each probability, as tables need it."""
-    kept = {name: value for name, value in record.items() if name != "probabilities"}
-    return kept | {f"p_{name}": value for name, value in record["probabilities"].items()}
+    """The record with a column for each probability in their place, as tables need it."""
+    found: dict[str, Any] = {}
+    for name, value in record.items():
+        if name == "probabilities":
+            found |= {f"p_{polarity}": share for polarity, share in value.items()}
+        else:
+            found[name] = value
+    return found
 
 
 def column_types(columns: Iterable[str]) -> dict[str, type]:
