@@ -3,9 +3,9 @@
     python benchmarks/absa_slips.py --model absa-any
 
 The texts of seven sets of ``examples/absa`` with slips made by a fixed draw: in one of ten words, in one of five (two
-letters exchanged, one left out, typed twice, or its neighbour on the keyboard; words of four letters and more, no names,
-neither first nor last letter), or words such as "so" and "great" stretched. And the tenth set, written by hand as one
-types in a hurry, beside the same texts spelled. Each is read as written and with its slips mended.
+letters exchanged, one left out, typed twice, or its neighbour on the keyboard; words of four letters and more, no
+names, neither first nor last letter), or words such as "so" and "great" stretched. And the tenth set, written by hand
+as one types in a hurry, beside the same texts spelled. Each is read as written and with its slips mended.
 """
 
 from __future__ import annotations
@@ -34,10 +34,24 @@ SETS = ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 HURRIED = FOLDER / "questions-tenth.csv"
 ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 BESIDE = {one: two for row in ROWS for one, two in zip(row, row[1:] + row[-2], strict=True)}
-STRETCHED = frozenset(
-    "so very great good love loved bad terrible awful amazing never really slow nice best worst hate perfect lovely "
-    "horrible always too".split()
-)
+STRETCHED = {
+    *(
+        "so",
+        "very",
+        "great",
+        "good",
+        "love",
+        "loved",
+        "bad",
+        "terrible",
+        "awful",
+        "amazing",
+        "never",
+        "really",
+        "slow",
+    ),
+    *("nice", "best", "worst", "hate", "perfect", "lovely", "horrible", "always", "too"),
+}
 
 
 def slip(word: str, draw: random.Random) -> str:
@@ -109,7 +123,10 @@ def main() -> None:
     results: dict[str, dict[str, float]] = {}
     for name, (corpus, right) in corpora().items():
         answers = {}
-        readers = {"spelled, as written": (stored.as_written(), right), "as written": (stored.as_written(), corpus)}
+        readers = {
+            "spelled, as written": (stored.as_written(), right),
+            "as written": (stored.as_written(), corpus),
+        }
         for way, (asker, asked) in (readers | {"mended": (stored, corpus)}).items():
             rows = under(np.concatenate(asker.answer(asked.sentences)), asker.classes_, POLARITIES)
             report = opinions_report(asked, rows, asker.config.threshold)

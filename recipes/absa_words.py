@@ -51,7 +51,9 @@ def shortened(word: str) -> set[str]:
 def main() -> None:
     """Read the lists, keep what matters, write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--start", type=Path, required=True, help="a checkpoint with a vocabulary of whole words")
+    parser.add_argument(
+        "--start", type=Path, required=True, help="a checkpoint with a vocabulary of whole words"
+    )
     parser.add_argument("--lists", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
@@ -59,7 +61,9 @@ def main() -> None:
     if tokenizer is None:
         parser.error(f"{arguments.start} has no tokenizer")
     numbers = tokenizer.get_vocab()
-    whole = [piece for piece in sorted(numbers, key=numbers.__getitem__) if piece.isascii() and piece.isalpha()]
+    whole = [
+        piece for piece in sorted(numbers, key=numbers.__getitem__) if piece.isascii() and piece.isalpha()
+    ]
     usual, huge = read(arguments.lists, COMMON), read(arguments.lists, HUGE)
     no_name = small(huge)
     frequent = [piece for piece in whole if len(piece) > 1 and piece in no_name]

@@ -9,7 +9,10 @@ import pytest
 from weft.absa.represent.slips import Words, english, mended
 from weft.absa.represent.spelling import spelled
 
-FEW = Words({"the": 0, "good": 100, "battery": 900, "bitter": 2_000, "lovely": 3_000, "too": 50, "soo": 20_000}, ["so"])
+FEW = Words(
+    {"the": 0, "good": 100, "battery": 900, "bitter": 2_000, "lovely": 3_000, "too": 50, "soo": 20_000},
+    ["so"],
+)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +54,7 @@ def test_no_known_word_is_read_as_another() -> None:
 
 
 def test_the_likeliest_of_several_is_meant() -> None:
-    # A letter typed twice and two exchanged cost nothing, so that a rarer word may be meant; the last letter is hit well.
+    # A letter typed twice and two exchanged cost nothing; the last letter is seldom the wrong one.
     assert FEW.meant("bittery") == "battery"
     assert FEW.meant("bittter") == "bitter"
     assert FEW.meant("lovley") == "lovely"
@@ -64,7 +67,13 @@ def test_a_mended_word_stands_for_all_that_was_written() -> None:
     text = "The batery’s fine &amp; soooo good"
     written, places = mended(*spelled(text, str.isascii))
     assert written == "The battery's fine & so good"
-    assert places is not None and len(places) == len(written)
+    assert places is not None
+    assert len(places) == len(written)
     assert {text[slice(*places[written.index("battery") + at])] for at in range(7)} == {"batery"}
-    assert [text[slice(*places[written.index(part)])] for part in ("'", "&", "so", "good")] == ["’", "&amp;", "soooo", "g"]
+    assert [text[slice(*places[written.index(part)])] for part in ("'", "&", "so", "good")] == [
+        "’",
+        "&amp;",
+        "soooo",
+        "g",
+    ]
     assert mended("all is fine", None) == ("all is fine", None)

@@ -37,6 +37,7 @@ class Finding:
         confidence: Its probability among the opinions for a term, among all answers for what is not named.
         words: The words that judge it, where they were found.
         places: Where these stand.
+        meant: The term as it is read, where words of it have a slip of the keyboard.
     """
 
     term: str | None
@@ -46,6 +47,7 @@ class Finding:
     confidence: float
     words: tuple[str, ...] = ()
     places: tuple[tuple[int, int], ...] = ()
+    meant: str | None = None
 
 
 def passages(text: str, terms: Sequence[Span], every: bool = False) -> dict[int, tuple[int, int]]:
@@ -121,7 +123,9 @@ class Finder:
         spans = [self._spans(text, rows) for text, rows in zip(texts, tagged, strict=True)]
         terms = [[span for span in found if span.kind == "term"] for found in spans]
         named = {
-            text[t.start : t.stop].lower() for text, found in zip(texts, terms, strict=True) for t in found
+            meant.lower()
+            for text, found in zip(texts, terms, strict=True)
+            for meant in self._meant(text, found).values()
         }
         groups = self.group(sorted(named)) if self.group is not None and named else {}
         sentences = [self._questions(text, found) for text, found in zip(texts, terms, strict=True)]
@@ -157,6 +161,18 @@ class Finder:
                 found.append(span)
         return sorted(found)
 
+    def _meant(self, text: str, terms: Sequence[Span]) -> dict[Span, str]:
+        """The words of each term as they are read."""
+        slips = self.asker.representation.mended(text)
+        found: dict[Span, str] = {}
+        for term in terms:
+            words, at = "", term.start
+            for start, stop, word in slips:
+                if term.start <= start and stop <= term.stop:
+                    words, at = words + text[at:start] + word, stop
+            found[term] = words + text[at : term.stop]
+        return found
+
     def _questions(self, text: str, terms: Sequence[Span]) -> Sentence:
         contexts = [Context(GENERAL, text[term.start : term.stop]) for term in terms]
         contexts += [Context(category.question) for category in self._asked]
@@ -181,12 +197,13 @@ class Finder:
                 judging.setdefault(nearest(shown, span, terms), []).append(span)
         covered: set[str] = set()
         classes = self.asker.classes_
+        meant = self._meant(text, terms)
         for place, term in enumerate(terms):
             words = text[term.start : term.stop]
             said = alone[place] if place in alone else rows[number[Context(GENERAL, words)]]
             opinions = said[1:]
             best = int(opinions.argmax())
-            category = groups.get(words.lower())
+            category = groups.get(meant[term].lower())
             covered.add(category or "")
             own = judging.get(place, [])
             yield Finding(
@@ -197,6 +214,7 @@ class Finder:
                 float(opinions[best] / opinions.sum()),
                 tuple(text[s.start : s.stop] for s in own),
                 tuple((s.start, s.stop) for s in own),
+                None if meant[term] == words else meant[term],
             )
         loose = judging.get(None, [])
         asked = [(Context(c.question), c.name) for c in self._asked if c.name not in covered]

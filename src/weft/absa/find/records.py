@@ -10,8 +10,8 @@ from weft.absa.find.finder import Finder, Finding
 from weft.absa.read.labelled import given_cell
 from weft.absa.read.table import TableRow
 from weft.absa.records import Problems
+from weft.absa.use.notes import notes_on
 from weft.errors import InputError
-from weft.platform.language import foreign
 
 COLUMNS = ("row", "text", "term", "start", "stop", "category", "polarity", "confidence", "words", "note")
 TYPES: dict[str, type] = {"row": int, "start": int, "stop": int, "confidence": float}
@@ -66,7 +66,6 @@ def found_in(
         yield [(number, text, findings) for (number, text), findings in zip(usable, found, strict=True)]
 
 
-def noted(text: str) -> str | None:
-    """What there is to say about a text: that it seems to be in a language that the models do not read."""
-    language = foreign(text)
-    return None if language is None else f"the text seems to be in another language than English: {language}"
+def noted(text: str, finder: Finder) -> str | None:
+    """What there is to say about how a text is read: see :func:`weft.absa.use.notes.notes_on`."""
+    return "; ".join(notes_on(text, finder.asker.representation)) or None

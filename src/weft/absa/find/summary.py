@@ -10,6 +10,7 @@ from typing import Any
 
 from weft.absa.find.finder import Finding
 from weft.absa.represent.spelling import shown
+from weft.absa.use.notes import FOREIGN, MENDED
 
 ORDER = ("positive", "neutral", "conflict", "negative")
 """In which polarities are shown; others that a model has come behind them."""
@@ -79,29 +80,34 @@ class Aspect:
 class Summary:
     """Counts findings in constant memory: beside the counts a few examples are kept.
 
-    A finding without a category counts under its own term, in lower case, as a web page shows it, in one line.
+    A finding without a category counts under its own term, in lower case, as a web page shows it, in one line; a term
+    with a slip of the keyboard under what is likely meant.
 
     Attributes:
         texts: All of them.
         silent: Texts without a finding.
         foreign: Texts that seem to be in another language than English.
+        mended: Texts of which words are read as what is likely meant.
     """
 
     def __init__(self) -> None:
         self.texts = 0
         self.silent = 0
         self.foreign = 0
+        self.mended = 0
         self._aspects: dict[str, Aspect] = {}
         self._number = 0
 
-    def add(self, row: int, text: str, findings: Iterable[Finding], foreign: bool = False) -> None:
-        """Count the findings of one text; ``foreign`` where it seems to be in another language than English."""
+    def add(self, row: int, text: str, findings: Iterable[Finding], note: str | None = None) -> None:
+        """Count the findings of one text; ``note`` is what :func:`weft.absa.find.records.noted` says of it."""
         self.texts += 1
-        self.foreign += foreign
+        self.foreign += FOREIGN in (note or "")
+        self.mended += MENDED in (note or "")
         told = list(findings)
         self.silent += not told
         for finding in told:
-            term = None if finding.term is None else " ".join(shown(finding.term).lower().split())
+            named = finding.meant or finding.term
+            term = None if named is None else " ".join(shown(named).lower().split())
             name = finding.category or term or ""
             aspect = self._aspects.setdefault(name, Aspect(name))
             aspect.polarities[finding.polarity] += 1
@@ -132,6 +138,7 @@ class Summary:
             "texts": self.texts,
             "without_findings": self.silent,
             "other_languages": self.foreign,
+            "mended": self.mended,
             "aspects": [
                 {
                     "aspect": aspect.name,

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from weft.absa.records import UNKNOWN, Sentence
-from weft.absa.represent.slips import english, mended
+from weft.absa.represent.slips import Slip, english, mended
 from weft.absa.represent.spelling import spelled
 from weft.absa.represent.targets import target_positions
 from weft.encoder.embeddings import TokenInputs
@@ -189,16 +189,19 @@ class Representation:
             ]
         return Pieces(tuple(encoding.ids), tuple(offsets))
 
-    def mended(self, text: str) -> list[tuple[str, str]]:
-        """The words of a text that are read as others: each as it is written, and as what it is read."""
+    def mended(self, text: str) -> list[Slip]:
+        """The words of a text that are read as others, in its own characters."""
         if not self.slips:
             return []
         written, places = spelled(text, self._known_characters)
-        found: dict[tuple[str, str], None] = {}
-        for start, stop, word in english().slips(written):
-            begin, end = (start, stop) if places is None else (places[start][0], places[stop - 1][1])
-            found[text[begin:end], word] = None
-        return list(found)
+        found = english().slips(written)
+        if places is None:
+            return found
+        return [Slip(places[start][0], places[stop - 1][1], word) for start, stop, word in found]
+
+    def positions(self, text: str, target: str | None) -> list[int]:
+        """The tokens of a text that mention a target."""
+        return target_positions(text, target, self.pieces(text).offsets, self.slips)
 
     def _is_known(self, character: str) -> bool:
         return self._unknown not in self.tokenizer.encode(character, add_special_tokens=False).ids
@@ -221,7 +224,7 @@ class Representation:
             for target, members in sentence.groups().items():
                 place.update((index, (len(slots), slot)) for slot, index in enumerate(members))
                 view_text.append(number)
-                target_tokens.append(target_positions(sentence.text, target, piece.offsets))
+                target_tokens.append(target_positions(sentence.text, target, piece.offsets, self.slips))
                 slots.append(
                     [
                         aspects.setdefault(aspect_words(sentence.contexts[index].aspect), len(aspects))

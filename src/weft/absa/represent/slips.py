@@ -94,7 +94,9 @@ class Words:
         if not near and len(word) >= LONG:
             single = _DOUBLED.sub(r"\1", word)
             below = ({single} | _near(single)) & self._single.keys()
-            near = [(self._single[other], 0.5 + (other != single and _cost(single, other))) for other in below]
+            near = [
+                (self._single[other], 0.5 + (other != single and _cost(single, other))) for other in below
+            ]
         found = [
             (math.log1p(self.rank[other] / 1000) + cost, other)
             for other, cost in near
@@ -136,9 +138,11 @@ class Words:
 def english() -> Words:
     """The lists that the package brings, as ``recipes/absa_words.py`` made them."""
     data = files("weft.absa.represent").joinpath(LISTS).read_bytes()
-    frequent, common, others = (part.split("\n") for part in lzma.decompress(data).decode("ascii").split("\n\n"))
+    frequent, common, others = (
+        part.split("\n") for part in lzma.decompress(data).decode("ascii").split("\n\n")
+    )
     rank = {word: place for place, word in enumerate(frequent)}
-    rank |= {word: _COMMON for word in common}
+    rank |= dict.fromkeys(common, _COMMON)
     return Words(rank, others)
 
 

@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from weft.absa.represent.slips import mended
 from weft.absa.represent.spelling import APOSTROPHES, HYPHENS, as_shown, shown
 
 _NO_SPACES = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
@@ -27,34 +28,44 @@ _IRREGULAR = (
 """Ends of words in singular and plural: "man" is of "woman" as well, "elf" of "shelf"."""
 
 
-def target_spans(text: str, target: str | None) -> list[tuple[int, int]]:
+def target_spans(text: str, target: str | None, slips: bool = False) -> list[tuple[int, int]]:
     """Where a text mentions a target, as first characters and last + 1.
 
     Whole words are looked for as written, then in any letter case, then as singular or plural; the first kind that is
     found counts. Which apostrophe or hyphen is written, whether an accent is a character of its own, how wide a space
     is, and the dots of abbreviations and at the target's end do not matter; what web pages write for a character is
     that character, a tag a space. Inside words only a target of a script without spaces between words is looked for.
-    Nothing is found for a target that the text does not mention.
+    Nothing is found for a target that the text does not mention. With ``slips`` a text that does not mention it as it
+    is written is looked at as what is likely meant: "batery" mentions a battery then.
     """
     if target is None:
         return []
     written, places = as_shown(text)
+    spans = _spans(written, target)
+    if not spans and slips:
+        written, places = mended(written, places)
+        spans = _spans(written, target)
+    return spans if places is None else [(places[start][0], places[stop - 1][1]) for start, stop in spans]
+
+
+def _spans(written: str, target: str) -> list[tuple[int, int]]:
+    """Where a text as a page shows it mentions a target."""
     sought = shown(target).strip()
     forms = dict.fromkeys((sought, unicodedata.normalize("NFC", sought)))
     patterns = [_target_forms(form) for form in forms]
     tried = [(exact, flags) for flags in (0, re.IGNORECASE) for exact, _ in patterns]
     for pattern, flags in (*tried, *((other, re.IGNORECASE) for _, other in patterns)):
         spans = [match.span() for match in re.finditer(pattern, written, flags)]
-        if spans and places is not None:
-            return [(places[start][0], places[stop - 1][1]) for start, stop in spans]
         if spans:
             return spans
     return []
 
 
-def target_positions(text: str, target: str | None, offsets: Sequence[tuple[int, int]]) -> list[int]:
+def target_positions(
+    text: str, target: str | None, offsets: Sequence[tuple[int, int]], slips: bool = False
+) -> list[int]:
     """The tokens that the mentions of a target cover; see :func:`target_spans`."""
-    spans = target_spans(text, target)
+    spans = target_spans(text, target, slips)
     stops = [stop for _, stop in spans]
     # Of mentions in order the first that does not end before a token decides, so that a long text takes no longer.
     return [
@@ -64,7 +75,9 @@ def target_positions(text: str, target: str | None, offsets: Sequence[tuple[int,
     ]
 
 
-def mentioning(text: str, target: str | None, begins: Sequence[int], windows: Sequence[str]) -> list[bool]:
+def mentioning(
+    text: str, target: str | None, begins: Sequence[int], windows: Sequence[str], slips: bool = False
+) -> list[bool]:
     """Which windows of a text mention the target, each given by its first character's place and what it holds.
 
     Of a name with capitals the whole text says what a mention is: "us" is none of "US" where another window has "US".
@@ -73,8 +86,8 @@ def mentioning(text: str, target: str | None, begins: Sequence[int], windows: Se
     if target is None:
         return [True] * len(windows)
     if target == target.lower():
-        return [bool(target_spans(window, target)) for window in windows]
-    spans = target_spans(text, target)
+        return [bool(target_spans(window, target, slips)) for window in windows]
+    spans = target_spans(text, target, slips)
     firsts = [first for first, _ in spans]
     return [
         (place := bisect_left(firsts, begin)) < len(spans) and spans[place][1] <= begin + len(window)

@@ -20,7 +20,7 @@ from weft.absa.model.pair import PairBert
 from weft.absa.model.weft_absa import WeftAbsa
 from weft.absa.records import Context, Sentence
 from weft.absa.represent.batch import Pairs, Questions, Representation, aspect_words
-from weft.absa.represent.targets import mentioning, target_positions
+from weft.absa.represent.targets import mentioning
 from weft.absa.use.answering import for_answers
 from weft.absa.use.batches import batches
 from weft.absa.use.sureness import by_length, shares
@@ -214,7 +214,7 @@ class Asker:
             rows, factors = own[0] if len(own) == 1 else map(np.concatenate, zip(*own, strict=True))
             found[number].append((begin, window, Heard(rows, factors=factors)))
         return [
-            parts[0][2] if len(parts) == 1 else _most_telling(sentence.text, parts)
+            parts[0][2] if len(parts) == 1 else _most_telling(sentence.text, parts, self.config.options.slips)
             for sentence, parts in zip(sentences, found, strict=True)
         ]
 
@@ -352,9 +352,7 @@ class Asker:
 
     def mentions(self, text: str, target: str | None) -> bool:
         """Whether the text names the target; a question without a target is about the whole text."""
-        return target is None or bool(
-            target_positions(text, target, self.representation.pieces(text).offsets)
-        )
+        return target is None or bool(self.representation.positions(text, target))
 
 
 def as_context(question: Question) -> Context:
@@ -373,12 +371,12 @@ def as_context(question: Question) -> Context:
     raise InputError(f"{question!r} is no question", hint="give an aspect, (target, aspect) or a Context")
 
 
-def _most_telling(text: str, parts: Sequence[tuple[int, Sentence, Heard]]) -> Heard:
+def _most_telling(text: str, parts: Sequence[tuple[int, Sentence, Heard]], slips: bool) -> Heard:
     """Of several windows of a text, each with its begin: those that mention the target speak, where any does."""
     begins, windows, heard = zip(*parts, strict=True)
     stacked = np.stack([each.rows for each in heard])
     for column, context in enumerate(windows[0].contexts):
-        holds = np.array(mentioning(text, context.target, begins, [window.text for window in windows]))
+        holds = np.array(mentioning(text, context.target, begins, [window.text for window in windows], slips))
         if holds.any():
             stacked[~holds, column] = np.nan
     return Heard.among(stacked, np.stack([each.factor for each in heard]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from weft.absa.represent.batch import Representation
 from weft.platform.language import foreign
 
@@ -20,9 +22,10 @@ def notes_on(text: str, representation: Representation) -> list[str]:
     """
     language = foreign(text)
     found = [] if language is None else [f"{FOREIGN}: {language}"]
-    mended = representation.mended(text)
+    mended = dict.fromkeys(
+        f"{text[start:stop]} as {word}" for start, stop, word in representation.mended(text)
+    )
     if mended:
-        named = ", ".join(f"{written} as {meant}" for written, meant in mended[:_NAMED])
         more = f", and {len(mended) - _NAMED} more" if len(mended) > _NAMED else ""
-        found.append(f"{MENDED}: {named}{more}")
+        found.append(f"{MENDED}: {', '.join(islice(mended, _NAMED))}{more}")
     return found

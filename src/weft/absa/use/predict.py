@@ -93,8 +93,8 @@ def records(
     ``target_found`` tells whether the text mentions the target. Where it does not, nothing can be said
     about it, and the polarity is ``none``, whatever the probabilities, which are those of the whole text. The ``note``
     says that, and where else an answer is not simply the most probable one: a threshold decided, nothing is sure
-    enough, another part of a long text is judged the other way round, the text is in another language than English, or words
-    of it are read as what is likely meant; it is None where there is nothing to say.
+    enough, another part of a long text is judged the other way round, the text is in another language than English, or
+    words of it are read as what is likely meant; it is None where there is nothing to say.
 
     Args:
         asker: The model.
@@ -109,9 +109,7 @@ def records(
     if abstain is not None:
         check_threshold("abstain", abstain)
     found: list[dict[str, Any]] = []
-    about = {
-        text: notes_on(text, asker.representation) for text in {sentence.text for sentence in sentences}
-    }
+    about = {text: notes_on(text, asker.representation) for text in {sentence.text for sentence in sentences}}
     limit = asker.config.threshold if threshold is None else threshold
     for sentence, heard in zip(sentences, answers or asker.hear(sentences), strict=True):
         classes = decide(heard.rows, limit)

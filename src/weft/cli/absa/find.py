@@ -77,8 +77,9 @@ def one(arguments: argparse.Namespace) -> int:
     from weft.absa.find.records import COLUMNS, TYPES, noted, record
     from weft.absa.read.table import TableWriter
 
-    found = _finder(arguments).find([text])[0]
-    note = noted(text)
+    finder = _finder(arguments)
+    found = finder.find([text])[0]
+    note = noted(text, finder)
     records = [record(text, finding, note) for finding in found]
     if arguments.out is not None:
         columns = [name for name in COLUMNS if name != "row"]
@@ -154,10 +155,11 @@ def _read(
 
     source = name_of(arguments.input)
     given = cast("list[TableRow]", rows)
-    for found in found_in(_finder(arguments), given, arguments.text_column, problems, source):
+    finder = _finder(arguments)
+    for found in found_in(finder, given, arguments.text_column, problems, source):
         for number, text, findings in found:
-            note = noted(text)
-            summary.add(number, text, findings, foreign=note is not None)
+            note = noted(text, finder)
+            summary.add(number, text, findings, note)
             if writer is not None:
                 writer.write([{"row": number, **record(text, finding, note)} for finding in findings])
     # Before the output appears: what stood there stays where no row could be used.
@@ -182,6 +184,11 @@ def _told(summary: Summary) -> str:
         seem = "text seems" if summary.foreign == 1 else "texts seem"
         lines.append(
             f"{summary.foreign:,} {seem} to be in another language than English, which the models do not read"
+        )
+    if summary.mended:
+        have = "text has words" if summary.mended == 1 else "texts have words"
+        lines.append(
+            f"{summary.mended:,} {have} that are read as what is likely meant; --as-written reads them as they stand"
         )
     if rows:
         lines.append(table(heads, rows))

@@ -127,6 +127,7 @@ class Judged(Told):
     texts: int
     without_findings: int
     other_languages: int
+    mended: int
     aspects: list[JudgedAspect]
 
 

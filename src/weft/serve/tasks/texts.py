@@ -80,11 +80,12 @@ def find(task: Task, tell: Tell) -> list[dict[str, Any]]:
     """What texts judge, without being asked."""
     texts = task.request["texts"]
     tell({"what": "reading texts", "done": 0, "total": 0})
-    found = _finder(task.served.absa).find(texts)
+    finder = _finder(task.served.absa)
+    found = finder.find(texts)
     return [
         record(text, finding, note)
         for text, findings in zip(texts, found, strict=True)
-        for note in (noted(text),)
+        for note in (noted(text, finder),)
         for finding in findings
     ]
 
@@ -98,8 +99,8 @@ def find_table(task: Task, tell: Tell) -> dict[str, Any]:
     problems, summary, records = Problems(), Summary(), list[dict[str, Any]]()
     for some in found_in(finder, rows, column, problems, file.name):
         for number, text, findings in some:
-            note = noted(text)
-            summary.add(number, text, findings, foreign=note is not None)
+            note = noted(text, finder)
+            summary.add(number, text, findings, note)
             records += [{"row": number, **record(text, finding, note)} for finding in findings]
         _bounded(records, file.name, "weft absa find FILE")
         tell({"what": "read texts", "done": summary.texts, "total": 0})
