@@ -61,6 +61,25 @@ def test_auto_merges_one_prefix_token_and_agrees_with_joining_it(qkv, taken, mas
         assert not ours[2][1].any()
 
 
+@pytest.mark.parametrize("which", range(3))
+@pytest.mark.parametrize("layout", ["transposed", "every other"])
+def test_rows_may_lie_apart_in_memory(qkv, taken, which, layout):
+    tensors = [tensor.detach() for tensor in qkv]
+    whole = tensors[which]
+    apart = whole.mT.contiguous().mT if layout == "transposed" else whole.repeat_interleave(2, -1)[..., ::2]
+    assert apart.stride(-1) > 1
+    tensors[which] = apart
+    ours = both([tensor.requires_grad_() for tensor in tensors], prefix_of(1), "auto")
+    assert len(taken) == 1
+    for mine, theirs in zip(ours, both(qkv, prefix_of(1), "reference"), strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-4)
+
+
+def test_a_prefix_of_no_tokens_is_not_merged(qkv):
+    with pytest.raises(ConfigError, match="the merged path has a prefix alone"):
+        attend(*qkv, terms=prefix_of(0), path="merged")
+
+
 def test_without_gradients_it_gives_the_same(qkv):
     with torch.no_grad():
         alone, _ = attend(*qkv, terms=prefix_of(1), path="merged")

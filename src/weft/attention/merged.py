@@ -44,7 +44,7 @@ def fits(problem: Problem) -> bool:
     """Whether this path can express the call: a prefix and nothing else, fp32 or fp64 on a CPU with that kernel."""
     terms, query = problem.terms, problem.query
     return (
-        terms.prefix is not None
+        problem.prefix_length > 0
         and terms.decay is None
         and terms.quasi is None
         and problem.dropout_p == 0.0
@@ -90,7 +90,13 @@ def merged(problem: Problem) -> Tensor:
         bias = bias.masked_fill_(~(allowed | blind[..., None]), float("-inf"))
         bias = bias.expand(query.shape[0], -1, query.shape[2], -1)
     keys, values = prefix.key.to(query.dtype), prefix.value.to(query.dtype)
-    operands = (query, problem.key, problem.value, keys, values)
+    operands = (
+        _with_whole_rows(query),
+        _with_whole_rows(problem.key),
+        _with_whole_rows(problem.value),
+        keys,
+        values,
+    )
     if not torch.is_grad_enabled():
         operands = tuple(operand.detach() for operand in operands)
     # torch types Function.apply as Any | None.
@@ -158,6 +164,11 @@ class _Merged(torch.autograd.Function):
             d_keys.baddbmm_(d_scores.mT, rows, beta=0.0, alpha=ctx.scale)
             d_values.baddbmm_(weight.mT, d_out, beta=0.0)
         return None, None, None, d_query, d_key, d_value, d_prefix_key, d_prefix_value
+
+
+def _with_whole_rows(tensor: Tensor) -> Tensor:
+    """The tensor with the numbers of a row beside each other: the kernel takes that for granted and never looks."""
+    return tensor if tensor.stride(-1) == 1 else tensor.contiguous()
 
 
 def _entries(*tensors: Tensor) -> zip[tuple[Tensor, ...]]:
