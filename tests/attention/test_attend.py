@@ -10,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import scaled_dot_product_attention
+from torch.utils.checkpoint import checkpoint
 
 from tests.attention.cases import CASES, Case, arguments, operands, tensors
 from weft.attention import Decay, Prefix, Quasi, Terms, attend
@@ -206,6 +207,23 @@ def test_nothing_of_the_size_of_the_map_is_kept():
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
         attend(q, k, v, terms=Terms(decay=Decay(factor, "scores")))
     assert sorted(size for size in sizes if size != factor.numel()) == [64 * 16] * 3
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+@pytest.mark.parametrize("length", [6, 600])
+def test_under_activation_checkpointing_gradients_are_the_same(length, reentrant):
+    x = operands(Case(2, "scores", "pair", "padding"), shape=(1, 2, length, 4))
+    t = tensors(x, torch.float32)
+
+    def run(*leaves):
+        torch.manual_seed(3)
+        given = arguments(x, dict(zip(t, leaves, strict=True)))
+        return attend(**given, path="chunked", dropout_p=0.2)[0].square().sum()
+
+    expected = torch.autograd.grad(run(*t.values()), list(t.values()))
+    checkpoint(run, *t.values(), use_reentrant=reentrant).backward()
+    for leaf, gradient in zip(t.values(), expected, strict=True):
+        torch.testing.assert_close(leaf.grad, gradient)
 
 
 @pytest.mark.parametrize("path", ["reference", "chunked"])

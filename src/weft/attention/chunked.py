@@ -132,8 +132,9 @@ class _Chunked(torch.autograd.Function):
     ) -> tuple[Tensor | None, ...]:
         plan: Plan = ctx.plan
         count = len(Inputs.__dataclass_fields__)
-        inputs = Inputs(*ctx.saved_tensors[:count])
-        kept = iter(ctx.saved_tensors[count:])
+        saved = ctx.saved_tensors  # asked for once: activation checkpointing hands a tensor out a single time
+        inputs = Inputs(*saved[:count])
+        kept = iter(saved[count:])
         wanted = dict(zip(vars(inputs), ctx.needs_input_grad[1:], strict=True))
         gradients = {
             name: _new_gradient(name, tensor, inputs, plan)
