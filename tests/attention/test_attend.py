@@ -209,6 +209,34 @@ def test_nothing_of_the_size_of_the_map_is_kept():
     assert sorted(size for size in sizes if size != factor.numel()) == [64 * 16] * 3
 
 
+@pytest.mark.parametrize("path", ["auto", "reference", "chunked", "sdpa"])
+def test_large_numbers_are_finite(qkv, path):
+    """Their sum is not."""
+    large = torch.full_like(qkv[2], 1e37).float()
+    output, _ = attend(qkv[0].float(), qkv[1].float(), large, path=path)
+    torch.testing.assert_close(output, large)
+    large[1, 2, 3, 0] = torch.inf
+    with pytest.raises(NonFiniteError, match="value: NaN or infinity"):
+        attend(qkv[0].float(), qkv[1].float(), large, path=path)
+
+
+@pytest.mark.parametrize("terms", ["none", "prefix", "decay on weights"])
+def test_what_sdpa_expresses_compiles_to_one_graph(qkv, terms):
+    factor = draw(2, 3, 6, 6, seed=5).sigmoid()
+    held = {
+        "none": Terms(),
+        "prefix": Terms(Prefix(draw(2, 3, 1, 4, seed=6), draw(2, 3, 1, 4, seed=7))),
+        "decay on weights": Terms(decay=Decay(factor, "weights")),
+    }[terms]
+    seen = torch.arange(6).expand(2, -1) < torch.tensor([[6], [0]])
+
+    def run(query, key, value):
+        return attend(query, key, value, key_mask=seen, terms=held)[0]
+
+    compiled = torch.compile(run, backend="eager", fullgraph=True)
+    torch.testing.assert_close(compiled(*qkv), run(*qkv), rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("reentrant", [False, True])
 @pytest.mark.parametrize("length", [6, 600])
 def test_under_activation_checkpointing_gradients_are_the_same(length, reentrant):

@@ -170,3 +170,35 @@ def test_the_decay_is_there_in_every_layer() -> None:
         factor = encoder.conditioner.table()[:, distances[0]]
         expected = plain[0] * factor
         torch.testing.assert_close(decayed[0], expected / expected.sum(dim=-1, keepdim=True))
+
+
+@pytest.mark.parametrize("mode", ["scores", "weights"])
+def test_it_can_be_exported_and_serves_other_batches_and_lengths(mode):
+    class Exported(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            quasi = QuasiContext(QuasiConfig(HIDDEN, HEADS, LAYERS, normalised=True, gate="pair"))
+            parts = [KVPrefix(GRAPH, HIDDEN, HEADS, LAYERS), DistanceDecay(HEADS, 5, mode=mode), quasi]
+            self.encoder = Encoder(CONFIG, conditioner=Stack(parts))
+
+        def forward(
+            self, ids: Tensor, mask: Tensor, summary: Tensor, distances: Tensor, context: Tensor
+        ) -> Tensor:
+            structure = [summary, distances, QuasiStructure(context, mask.sum(dim=1))]
+            return self.encoder(ids, mask, structure).last_hidden_state
+
+    def draw(batch: int, length: int) -> tuple[Tensor, ...]:
+        mask = torch.arange(length) < torch.arange(length, length - batch, -1)[:, None]
+        ids, distances = torch.randint(30, (batch, length)), torch.randint(-1, 9, (batch, length, length))
+        return ids, mask, torch.randn(batch, GRAPH), distances, torch.randn(batch, HIDDEN)
+
+    torch.manual_seed(0)
+    model = Exported().eval()
+    batch, length = torch.export.Dim("batch", min=2, max=32), torch.export.Dim("length", min=4, max=32)
+    tokens, rows = {0: batch, 1: length}, {0: batch}
+    exported = torch.export.export(
+        model, draw(3, 7), dynamic_shapes=(tokens, tokens, rows, {**tokens, 2: length}, rows)
+    )
+    for size in ((3, 7), (4, 11)):
+        given = draw(*size)
+        torch.testing.assert_close(exported.module()(*given), model(*given), rtol=0, atol=1e-5)

@@ -49,7 +49,8 @@ def attend(
     Paths: ``reference`` (plain autograd, any dtype, every map), ``sdpa`` (no quasi, decay on weights
     only), ``merged`` (a prefix alone, on the CPU, first derivatives only), ``chunked`` (everything,
     recomputes in the backward, first derivatives only), ``flex`` (CUDA, no quasi, no dropout).
-    ``auto`` chooses by the tables in ``docs/results.md``.
+    ``auto`` chooses by the tables in ``docs/results.md``; under ``torch.export`` it takes ``reference`` for what
+    ``sdpa`` cannot express.
 
     Dropout: one mask on the summed weights A + [0 ‖ Λ⊙G] on ``reference`` and ``chunked``; SDPA's own on
     ``sdpa``. The paths draw different random numbers.
@@ -73,7 +74,7 @@ def attend(
     Raises:
         ShapeError: Shapes that do not fit, both named; an empty batch.
         DtypeError: A mask that is not boolean.
-        NonFiniteError: NaN or infinity in query, key or value (on the CPU).
+        NonFiniteError: NaN or infinity in query, key or value (on the CPU, outside of compiled graphs).
         ConfigError: An unknown path, or one that cannot express the terms.
 
     Source:
@@ -122,7 +123,8 @@ def _choose(problem: Problem, path: Path, need_maps: bool | Literal["prefix"]) -
         # Double precision is for checking, where second derivatives may be wanted and speed is not.
         return "reference"
     if not sdpa.fits(problem):
-        return "chunked"
+        # Chunks are walked by looking at masks and writing over buffers: an exported graph can do neither.
+        return "reference" if torch.compiler.is_exporting() else "chunked"
     if problem.query.device.type == "cpu" and problem.query.dtype == torch.bfloat16 and cpu_multiplies_bf16():
         return "chunked"
     if merged.pays(problem):

@@ -58,19 +58,18 @@ class Problem:
         return keys & self.mask
 
     def refuse_non_finite(self) -> None:
-        """Look for NaN and infinity on the CPU; on a GPU the look would wait for the device.
+        """Look for NaN and infinity on the CPU; on a GPU, and in a compiled graph, the look would wait or break it.
 
         Raises:
             NonFiniteError: In query, key or value.
         """
-        if self.query.device.type != "cpu":
+        if self.query.device.type != "cpu" or torch.compiler.is_compiling():
             return
         for name, tensor in (("query", self.query), ("key", self.key), ("value", self.value)):
-            # The sum is finite exactly when every element is: one cheap pass, no temporary. The output
-            # would not do: fused kernels can turn NaN keys into finite numbers.
-            if not torch.isfinite(
-                tensor.detach().sum(dtype=torch.promote_types(tensor.dtype, torch.float32))
-            ):
+            # A finite sum has finite terms: one cheap pass, no temporary. One that is not may be of large numbers,
+            # which a second look settles. The output would not do: fused kernels can turn NaN keys into numbers.
+            total = tensor.detach().sum(dtype=torch.promote_types(tensor.dtype, torch.float32))
+            if not torch.isfinite(total) and not torch.isfinite(tensor.detach()).all():
                 raise NonFiniteError(
                     "NaN or infinity", where=name, hint="look at the inputs and at the last update"
                 )

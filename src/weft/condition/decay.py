@@ -81,7 +81,8 @@ class DistanceDecay(Conditioner):
             raise ShapeError(f"distances have shape {tuple(structure.shape)}; they must be (batch, seq, seq)")
         if structure.dtype not in (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8):
             raise DtypeError(f"distances are {structure.dtype}; they must be integers, -1 for no path")
-        if structure.numel() and int(structure.min()) < UNREACHABLE:
+        compiling = torch.compiler.is_compiling()
+        if not compiling and structure.numel() and int(structure.min()) < UNREACHABLE:
             raise InputError(f"a distance of {int(structure.min())}; the least is {UNREACHABLE}, no path")
         batch, seq, _ = structure.shape
         steps = structure.to(torch.int64).clamp(max=self.max_distance)
