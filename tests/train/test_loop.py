@@ -7,6 +7,7 @@ import pytest
 import torch
 from tests.train.runs import same_weights, stop_after, train
 from torch import nn
+from torch.utils.data import DataLoader
 
 from weft.errors import (
     CheckpointError,
@@ -386,8 +387,41 @@ def test_what_a_loss_step_or_an_evaluation_must_give(tiny):
         train(tiny, loss_step=lambda model, batch: {"loss": model.head.bias})
     with pytest.raises(ConfigError, match="metric is 'f1'; the evaluation gives loss, accuracy"):
         train(tiny, metric="f1")
+    with pytest.raises(ConfigError, match="evaluate gave a NoneType"):
+        train(tiny, evaluate=lambda model: None)
     with pytest.raises(NonFiniteError, match="loss is nan at step 5"):
         train(tiny, evaluate=scripted([float("nan")]))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda values: values["loss"], "loss_step gave a Tensor .it must give"),
+        (lambda values: None, "loss_step gave a NoneType"),
+        (lambda values: {"loss": 0.5}, "a loss that is a float; it must be a scalar tensor"),
+        (lambda values: {"loss": values["loss"].detach()}, "a loss without a gradient"),
+        (lambda values: {**values, "parts": torch.ones(3)}, r"an entry 'parts' of shape \(3,\)"),
+        (lambda values: {**values, "name": "x"}, "an entry 'name' that is a str"),
+        (
+            lambda values: {**values, "step": torch.ones(())},
+            "loss_step gave step, which the log has by itself",
+        ),
+        (lambda values: {**values, "grad_norm": torch.ones(())}, "grad_norm, which the log has by itself"),
+    ],
+)
+def test_what_a_loss_step_must_not_give_is_named(tiny, change, told):
+    with pytest.raises(ConfigError, match=told):
+        train(tiny, loss_step=lambda model, batch: change(tiny.loss_step(model, batch)))
+
+
+def test_plain_numbers_of_a_loss_step_are_logged(tiny, tmp_path):
+    def loss_step(model, batch):
+        return {**tiny.loss_step(model, batch), "rows": len(batch["labels"]), "share": 0.25}
+
+    train(tiny, tmp_path, loss_step=loss_step, steps=2, log_every=1, evaluate=False)
+    records = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [record["share"] for record in records] == [0.25, 0.25]
+    assert all(record["rows"] >= 1 for record in records)
 
 
 def test_bad_batches_and_models_are_named(tiny):
@@ -406,6 +440,8 @@ def test_bad_batches_and_models_are_named(tiny):
         fit(tiny.model(), Short(0), tiny.loss_step, config)
     with pytest.raises(InputError, match="epoch 0 ended before its 2 batches"):
         fit(tiny.model(), Short(2), tiny.loss_step, config)
+    with pytest.raises(InputError, match="a DataLoader has no epoch"):
+        fit(tiny.model(), DataLoader([1, 2]), tiny.loss_step, config)
     frozen = tiny.model().requires_grad_(False)
     with pytest.raises(InputError, match="no trainable parameter"):
         train(tiny, model=frozen)

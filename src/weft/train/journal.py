@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 
+RESERVED = frozenset({"step", "epoch", "learning_rate", "grad_norm", "seconds"})
+"""Entries of a record that the run itself writes."""
+
+
 class Journal:
     """Collects the losses on the device and reads them only when a record is due.
 

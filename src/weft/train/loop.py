@@ -17,14 +17,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from weft.errors import CheckpointError, ConfigError, InputError, Interrupted, counted
+from weft.errors import CheckpointError, ConfigError, InputError, Interrupted, counted, with_article
 from weft.platform.files import make_folder
 from weft.platform.machine import use_threads
 from weft.platform.processes.lock import locked
 from weft.train.batching import BatchSource, to_device
 from weft.train.config import TrainConfig
 from weft.train.distributed import World, join
-from weft.train.journal import Journal
+from weft.train.journal import RESERVED, Journal
 from weft.train.optimizer import build_optimizer, set_learning_rate
 from weft.train.run import History, Run
 from weft.train.snapshot import seed_everything
@@ -61,8 +61,9 @@ def fit(
     Args:
         model: Moved to the config's device, trained in place.
         batches: ``len(batches)`` batches an epoch; see :class:`weft.train.batching.Batches`.
-        loss_step: ``loss_step(model, batch) -> {"loss": scalar, …}``; the other entries are logged. The
-            batch is already on the device. Means of unequal count (masked tokens) are averaged as they are.
+        loss_step: ``loss_step(model, batch) -> {"loss": scalar, …}``; the other entries, scalars or numbers, are
+            logged. The batch is already on the device. Means of unequal count (masked tokens) are averaged as
+            they are.
         config: How to train.
         evaluate: ``evaluate(model) -> {name: number}``, in ``eval`` mode and without gradients; its
             random draws do not touch those of training. ``config.metric`` names the entry that decides
@@ -81,11 +82,12 @@ def fit(
         NonFiniteError: A loss, gradient norm or metric that is not finite; step and name are given.
         Interrupted: SIGINT or SIGTERM came; the step was finished and, with a directory, saved.
         ConfigError: A checkpoint made under another config or with another identity, a metric that ``evaluate``
-            does not give, a number of processes other than expected, batches that are cut for another number.
+            does not give, a number of processes other than expected, batches that are cut for another number, a
+            loss step that gives no such entries.
         CheckpointError: A damaged checkpoint (the one before it is named), a directory in which another process
             trains.
         OutputError: A directory that cannot be written, a full disk.
-        InputError: No batches, or fewer than promised; nothing to train.
+        InputError: No batches, fewer than promised, or something else than batches; nothing to train.
     """
     use_threads(config.threads)
     place = None if directory is None else Path(directory)
@@ -180,16 +182,43 @@ class _LossModule(nn.Module, Generic[Model, Batch]):
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:
         """The loss, with its graph, and the other values without theirs."""
-        values = self.loss_step(self.model, batch)
+        values: object = self.loss_step(self.model, batch)
+        if not isinstance(values, Mapping):
+            raise ConfigError(
+                f"loss_step gave {with_article(type(values).__name__)}",
+                hint='it must give {"loss": scalar, …}',
+            )
         if "loss" not in values:
             raise ConfigError(
                 f"loss_step gave {', '.join(values) or 'nothing'}; one entry must be called 'loss'"
             )
-        if values["loss"].ndim:
+        taken = [name for name in values if name in RESERVED]
+        if taken:
             raise ConfigError(
-                f"loss_step gave a loss of shape {tuple(values['loss'].shape)}; it must be a scalar"
+                f"loss_step gave {', '.join(taken)}, which the log has by itself", hint="call it otherwise"
             )
-        return {name: value if name == "loss" else value.detach() for name, value in values.items()}
+        device = next(self.model.parameters()).device
+        found = {name: _scalar(name, value, device) for name, value in values.items()}
+        if not found["loss"].requires_grad:
+            raise ConfigError(
+                "loss_step gave a loss without a gradient: no trainable parameter had a part in it",
+                hint="do not detach it, and compute it outside of torch.no_grad()",
+            )
+        return {name: value if name == "loss" else value.detach() for name, value in found.items()}
+
+
+def _scalar(name: str, value: object, device: torch.device) -> Tensor:
+    """An entry of a loss step: a scalar tensor, or but for the loss itself a plain number."""
+    what = "a loss" if name == "loss" else f"an entry {name!r}"
+    if isinstance(value, int | float) and name != "loss":
+        value = torch.tensor(float(value), device=device)
+    if not isinstance(value, Tensor):
+        raise ConfigError(
+            f"loss_step gave {what} that is {with_article(type(value).__name__)}; it must be a scalar tensor"
+        )
+    if value.ndim:
+        raise ConfigError(f"loss_step gave {what} of shape {tuple(value.shape)}; it must be a scalar")
+    return value.to(device)
 
 
 def _over_processes(module: nn.Module, world: World, device: torch.device) -> nn.Module:
@@ -221,6 +250,13 @@ def _groups(
 
 
 def _steps_per_epoch(batches: BatchSource[Any], config: TrainConfig, world: World) -> int:
+    if not callable(getattr(batches, "epoch", None)):
+        raise InputError(
+            f"{with_article(type(batches).__name__)} has no epoch(epoch, start), by which a run is taken up where it "
+            "stopped",
+            where="batches",
+            hint="weft.train.Batches(LengthBuckets(lengths, batch_size), collate)",
+        )
     cut_for = getattr(getattr(batches, "plan", None), "world_size", world.size)
     if cut_for != world.size:
         raise ConfigError(

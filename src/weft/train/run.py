@@ -12,7 +12,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from weft.errors import CheckpointError, ConfigError, NonFiniteError
+from weft.errors import CheckpointError, ConfigError, NonFiniteError, with_article
 from weft.platform.files import writing_to
 from weft.train.checkpoint import Checkpoints, load_tensors, save_tensors
 from weft.train.config import TrainConfig
@@ -103,7 +103,13 @@ class Run:
         values: dict[str, float] = {}
         if self.world.first:
             with _undisturbed(self.model, self.device):
-                values = {name: float(value) for name, value in function(self.model).items()}
+                given: object = function(self.model)
+                if not isinstance(given, Mapping):
+                    raise ConfigError(
+                        f"evaluate gave {with_article(type(given).__name__)}",
+                        hint="it must give {name: number}",
+                    )
+                values = {name: float(value) for name, value in given.items()}
         values = self.world.from_first(values)
         metric = self.config.metric
         if metric not in values:
