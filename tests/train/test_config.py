@@ -22,6 +22,7 @@ from weft.train import TrainConfig
         ({"learning_rate": math.nan}, "learning_rate is nan"),
         ({"weight_decay": -0.1}, "weight_decay is -0.1"),
         ({"betas": (0.9, 1.0)}, r"betas is \(0.9, 1.0\)"),
+        ({"betas": 0.9}, "betas is 0.9; it must be two numbers"),
         ({"warmup": 1.0}, r"warmup is 1.0; it must lie in \[0, 1\)"),
         ({"final_rate": 2.0}, "final_rate"),
         ({"layer_decay": 0.0}, "layer_decay"),
@@ -31,6 +32,10 @@ from weft.train import TrainConfig
         ({"mode": "best"}, "mode"),
         ({"metric": ""}, "metric"),
         ({"seed": -1}, "seed"),
+        (
+            {"seed": 1 << 63},
+            r"seed is 9223372036854775808; it must be an integer of at least 0 and below 2\^63",
+        ),
         ({"patience": 0}, "patience"),
         ({"keep": 0}, "keep"),
         ({"threads": 0}, "threads"),
@@ -78,3 +83,6 @@ def test_only_fields_that_change_the_model_differ():
     other = dataclasses.asdict(dataclasses.replace(config, log_every=1, threads=2, keep=9, learning_rate=1.0))
     assert config.differing(other) == ["learning_rate"]
     assert config.differing({**dataclasses.asdict(config), "betas": [0.9, 0.999]}) == []
+    listed = TrainConfig(epochs=1, betas=[0.9, 0.999])  # type: ignore[arg-type] # as a caller may
+    assert listed == config
+    assert listed.differing({**dataclasses.asdict(config), "betas": [0.9, 0.999]}) == []

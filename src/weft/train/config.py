@@ -93,17 +93,24 @@ class TrainConfig:
             value = getattr(self, name)
             if value is not None:
                 self._require(name, type(value) is int and value >= 1, "must be an integer of at least 1")
-        self._require("seed", type(self.seed) is int and self.seed >= 0, "must be an integer of at least 0")
+        seeded = type(self.seed) is int and 0 <= self.seed < 1 << 63
+        self._require("seed", seeded, "must be an integer of at least 0 and below 2^63")
         for name in ("learning_rate", "epsilon"):
             self._require(name, _finite(getattr(self, name)) and getattr(self, name) > 0, "must be above 0")
         self._require(
             "weight_decay", _finite(self.weight_decay) and self.weight_decay >= 0, "must be at least 0"
         )
+        betas: object = self.betas
         self._require(
             "betas",
-            len(self.betas) == 2 and all(_finite(beta) and 0 <= beta < 1 for beta in self.betas),
+            isinstance(betas, tuple | list)
+            and len(betas) == 2
+            and all(_finite(beta) and 0 <= beta < 1 for beta in betas),
             "must be two numbers in [0, 1)",
         )
+        object.__setattr__(
+            self, "betas", tuple(self.betas)
+        )  # a list would differ from what a checkpoint says
         self._require("warmup", _finite(self.warmup) and 0 <= self.warmup < 1, "must lie in [0, 1)")
         self._require(
             "final_rate", _finite(self.final_rate) and 0 <= self.final_rate <= 1, "must lie in [0, 1]"
