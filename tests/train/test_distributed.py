@@ -81,6 +81,15 @@ def test_averaged_gradients_are_those_of_the_joint_batch(two_processes, one_proc
     assert seen[0]["joint"] == seen[1]["joint"]
 
 
+def test_what_one_process_alone_notes_is_its_own_mean(two_processes):
+    directory, _ = two_processes
+    (line,) = (directory / "entries" / "log.jsonl").read_text().splitlines()
+    record = json.loads(line)
+    assert {name: record[name] for name in ("left", "right", "both", "more")} == {
+        "left": 1.0, "right": 5.0, "both": 3.0, "more": 7.0,
+    }  # fmt: skip
+
+
 def test_only_the_first_process_writes(two_processes):
     directory, seen = two_processes
     records = [json.loads(line) for line in (directory / "joint" / "log.jsonl").read_text().splitlines()]

@@ -424,6 +424,19 @@ def test_plain_numbers_of_a_loss_step_are_logged(tiny, tmp_path):
     assert all(record["rows"] >= 1 for record in records)
 
 
+def test_an_entry_of_some_batches_is_the_mean_of_those(tiny, tmp_path):
+    calls = 0
+
+    def loss_step(model, batch):
+        nonlocal calls
+        calls += 1
+        return {**tiny.loss_step(model, batch), **({"pairs": 3.0} if calls % 2 else {})}
+
+    train(tiny, tmp_path, loss_step=loss_step, steps=2, accumulation=2, log_every=1, evaluate=False)
+    records = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [record["pairs"] for record in records] == [3.0, 3.0]
+
+
 def test_bad_batches_and_models_are_named(tiny):
     class Short:
         def __init__(self, promised):

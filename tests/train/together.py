@@ -82,6 +82,17 @@ def interrupted_run(world, directory):
     return {"whole": whole.losses, "stopped": stopped, "first_step": rest.first_step, "rest": rest.losses}
 
 
+def entries_run(world, directory):
+    """Each process notes what the other has not: nobody waits for it, and nothing is mixed up."""
+    config = tiny.config(steps=2, threads=1, log_every=2, accumulation=1)
+
+    def loss_step(model, batch):
+        own = {"left": 1.0, "both": 2.0} if world.rank == 0 else {"right": 5.0, "both": 4.0, "more": 7.0}
+        return {**tiny.loss_step(model, batch), **own}
+
+    fit(tiny.model(), plain_batches(config, world), loss_step, config, directory=directory, quiet=True)
+
+
 def contrast_run(world):
     """A loss over all pairs of a batch that the processes share; loss, and the mean gradient of the weights."""
     rows = torch.randn(8, 6, generator=torch.Generator().manual_seed(5))
@@ -111,6 +122,7 @@ def main():
     history, weights = joint_run(world, directory / "joint")
     seen["joint"] = {"losses": history.losses, "evaluations": history.evaluations, "weights": weights}
     seen["interrupted"] = interrupted_run(world, directory / "interrupted")
+    entries_run(world, directory / "entries")
     counted, device = join("cpu")
     seen["mean"] = counted.mean(torch.tensor([float(world.rank)])).item()
     seen["any"] = [counted.any(world.rank == 1, device), counted.any(False, device)]

@@ -37,7 +37,7 @@ class Journal:
         first_step: Steps already done; later records, of a run that was killed, are dropped.
         total: Steps of the whole run.
         steps_per_epoch: To name the epoch.
-        world: Losses are averaged over it; its first process writes.
+        world: Values are averaged over those of its processes that have them; its first process writes.
         quiet: No progress bar; there is none either where standard error is not a terminal.
         tensorboard: Write TensorBoard events.
 
@@ -100,17 +100,13 @@ class Journal:
         """
         if not self._pending:
             return
-        names = list(dict.fromkeys(name for values in self._pending for name in values))
-        columns = {
-            name: [(number, values[name]) for number, values in enumerate(self._pending) if name in values]
-            for name in names
-        }
-        stacked = torch.stack([value.float() for column in columns.values() for _, value in column])
-        numbers = iter(self.world.mean(stacked).tolist())
+        steps = self._read()
         means: dict[str, float] = {}
         broken: list[tuple[int, str, float]] = []
-        for name, column in columns.items():
-            read = [(self._step + 1 + number, next(numbers)) for number, _ in column]
+        for name in dict.fromkeys(name for values in steps for name in values):
+            read = [
+                (step, values[name]) for step, values in enumerate(steps, self._step + 1) if name in values
+            ]
             broken.extend((step, name, number) for step, number in read if not math.isfinite(number))
             means[name] = sum(number for _, number in read) / len(read)
             if name == "loss":
@@ -126,6 +122,23 @@ class Journal:
         self._pending.clear()
         self._bar.update(self._task, loss=f"loss {means['loss']:.4g}")
         self.record({**means, "learning_rate": self._rate})
+
+    def _read(self) -> list[dict[str, float]]:
+        """The values of each step, asked of the device at once, as means over the processes that have them.
+
+        What one process has and another has not, as of a batch without pairs, must not be awaited by some alone.
+        """
+        stacked = torch.stack([value.float() for values in self._pending for value in values.values()])
+        numbers = iter(stacked.tolist())
+        own = [{name: next(numbers) for name in values} for values in self._pending]
+        means: list[dict[str, float]] = []
+        for together in zip(*self.world.gather(own), strict=True):
+            found: dict[str, list[float]] = {}
+            for values in together:
+                for name, number in values.items():
+                    found.setdefault(name, []).append(number)
+            means.append({name: sum(given) / len(given) for name, given in found.items()})
+        return means
 
     def record(self, values: Mapping[str, Any]) -> None:
         """Write one record about the step reached."""

@@ -125,7 +125,7 @@ def fit(
             rate = config.learning_rate * config.factor(run.step, total)
             set_learning_rate(optimizer, rate)
             optimizer.zero_grad(set_to_none=True)
-            sums: dict[str, Tensor] = {}
+            noted: dict[str, list[Tensor]] = {}
             for number, batch in enumerate(group, 1):
                 batch = to_device(batch, device, config.pin_memory)
                 with _synchronised(step_module, number == len(group)):
@@ -133,12 +133,14 @@ def fit(
                         values = step_module(batch)
                     (values["loss"] / len(group)).backward()
                 for name, value in values.items():
-                    sums[name] = sums.get(name, 0) + value.detach() / len(group)
+                    noted.setdefault(name, []).append(value.detach().float())
+            # An entry that some batches do not have is the mean of those that have it.
+            means = {name: torch.stack(found).mean() for name, found in noted.items()}
             # The norm is looked at in any case: what is not finite must not get into a checkpoint.
-            sums["grad_norm"] = nn.utils.clip_grad_norm_(parameters, config.max_grad_norm or math.inf)
+            means["grad_norm"] = nn.utils.clip_grad_norm_(parameters, config.max_grad_norm or math.inf)
             optimizer.step()
             run.step += 1
-            journal.step(sums, rate)
+            journal.step(means, rate)
 
             last = run.step == total
             epoch_ends = last or run.step % steps_per_epoch == 0
