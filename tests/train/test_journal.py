@@ -21,6 +21,16 @@ def test_the_log_holds_means_rates_and_evaluations(tiny, tmp_path):
     assert steps[-1]["learning_rate"] < steps[3]["learning_rate"]
 
 
+def test_a_figure_that_is_not_finite_is_null_in_the_log(tiny, tmp_path):
+    def refuse(constant):
+        raise AssertionError(f"{constant} is no JSON")
+
+    train(tiny, tmp_path, steps=2, eval_every=2, evaluate=lambda model: {"loss": 1.0, "f1": float("nan")})
+    lines = (tmp_path / "log.jsonl").read_text().splitlines()
+    records = [json.loads(line, parse_constant=refuse) for line in lines]
+    assert [record["evaluation/f1"] for record in records if "evaluation/f1" in record] == [None]
+
+
 def test_tensorboard_is_optional(tiny, tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(__import__("sys").modules, "torch.utils.tensorboard", None)

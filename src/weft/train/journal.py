@@ -141,16 +141,22 @@ class Journal:
         return means
 
     def record(self, values: Mapping[str, Any]) -> None:
-        """Write one record about the step reached."""
+        """Write one record about the step reached; a figure of an evaluation that is not finite is null in the log."""
         seconds = round(time.monotonic() - self._started, 3)
         epoch = (self._step - 1) // self.steps_per_epoch
         if self._path is not None:
-            line = json.dumps({"step": self._step, "epoch": epoch, **values, "seconds": seconds})
-            append_text(self._path, line + "\n")
+            told = {"step": self._step, "epoch": epoch, **values, "seconds": seconds}
+            # NaN and infinity are no JSON.
+            line = {name: None if _is_endless(value) else value for name, value in told.items()}
+            append_text(self._path, json.dumps(line, allow_nan=False) + "\n")
         if self._events is not None:
             for name, value in values.items():
                 if isinstance(value, int | float):
                     self._events.add_scalar(name, value, self._step)
+
+
+def _is_endless(value: object) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 def _cut_log(path: Path, first_step: int) -> None:
