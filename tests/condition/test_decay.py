@@ -30,6 +30,22 @@ def factor(base: float, p: float, distance: int) -> float:
     return base ** (x * 0.5 * (1 + math.erf(x / math.sqrt(2))))
 
 
+@pytest.mark.parametrize("path", ["sdpa", "chunked", "reference"])
+def test_a_factor_below_the_least_number_keeps_the_gradient_finite(path: str) -> None:
+    module = DistanceDecay(HEADS, 600, base=0.01, mode="weights")
+    steps = torch.tensor([[0, 1, 600], [1, 0, 600], [600, 600, 600]])[None]
+    query, key, value = (torch.randn(1, HEADS, 3, 4) for _ in range(3))
+    state = module.prepare(steps)
+    assert (state.factor > 0).all()
+    output, _ = attend(query, key, value, terms=module.terms(0, value, query, key, state), path=path)
+    # A row of equally far tokens is plain attention.
+    torch.testing.assert_close(output[:, :, 2], attend(query, key, value)[0][:, :, 2])
+    output.square().sum().backward()
+    assert module.p.grad is not None
+    assert torch.isfinite(module.p.grad).all()
+    assert module.p.grad.abs().min() > 0
+
+
 @pytest.mark.parametrize("mode", ["scores", "weights"])
 @pytest.mark.parametrize("dtype", [torch.int64, torch.int16])
 def test_factor_equals_its_equation(mode: str, dtype: torch.dtype) -> None:

@@ -65,9 +65,10 @@ class DistanceDecay(Conditioner):
         self.p = nn.Parameter(torch.ones(num_heads))
 
     def table(self) -> Tensor:
-        """F for every head and distance, ``(heads, max_distance + 1)``."""
+        """F for every head and distance, ``(heads, max_distance + 1)``; never 0, whose logarithm has no gradient."""
         sp = torch.arange(1, self.max_distance + 2, device=self.p.device, dtype=self.p.dtype)
-        return self.base ** F.gelu(sp.sqrt() - self.p[:, None])
+        factor = self.base ** F.gelu(sp.sqrt() - self.p[:, None])
+        return factor.clamp(min=torch.finfo(factor.dtype).tiny)
 
     def prepare(self, structure: Tensor) -> Decay:
         """Gather F for the batch.
