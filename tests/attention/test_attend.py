@@ -324,6 +324,17 @@ BAD = {
             q, k, v, path="sdpa", terms=Terms(decay=Decay(torch.ones(1, 1, 6, 6), "scores"))),
         ConfigError, "no decay on scores"),
     "flex": (lambda q, k, v: attend(q, k, v, path="flex"), ConfigError, "needs a CUDA device"),
+    "key dtype": (
+        lambda q, k, v: attend(q, k.float(), v), DtypeError, "key is torch.float32, query is torch.float64"),
+    "value dtype": (lambda q, k, v: attend(q, k, v.half(), path="chunked"), DtypeError, "value is torch.float16"),
+    "integers": (lambda q, k, v: attend(q.long(), k, v), DtypeError, "query is torch.int64"),
+    "no width": (lambda q, k, v: attend(q[..., :0], k[..., :0], v), ShapeError, "at least 1 wide"),
+    "a term alone": (lambda q, k, v: attend(q, k, v, terms=Prefix(k, v)), ConfigError, "terms is a Prefix"),
+    "other maps": (lambda q, k, v: attend(q, k, v, need_maps="all"), ConfigError, "need_maps is 'all'"),
+    "beta": (
+        lambda q, k, v: Quasi(q, k, q[..., 0], k[..., 0], beta=torch.ones(())), ConfigError, "Quasi.beta is a tensor"),
+    "gamma": (
+        lambda q, k, v: Quasi(q, k, q[..., 0], k[..., 0], gamma=torch.ones(())), ConfigError, "Quasi.gamma is a"),
     "dropout": (lambda q, k, v: attend(q, k, v, dropout_p=1.0), ConfigError, "dropout_p is 1.0"),
 }  # fmt: skip
 

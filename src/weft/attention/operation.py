@@ -73,9 +73,9 @@ def attend(
 
     Raises:
         ShapeError: Shapes that do not fit, both named; an empty batch.
-        DtypeError: A mask that is not boolean.
+        DtypeError: A mask that is not boolean; query, key and value that are not of one floating dtype.
         NonFiniteError: NaN or infinity in query, key or value (on the CPU, outside of compiled graphs).
-        ConfigError: An unknown path, or one that cannot express the terms.
+        ConfigError: An unknown path, or one that cannot express the terms; unknown maps.
 
     Source:
         Vaswani et al. 2017, eq. 1; prefix: the BCSD model contract; decay: Belova et al. 2025
@@ -103,6 +103,8 @@ def attend(
 def _choose(problem: Problem, path: Path, need_maps: bool | Literal["prefix"]) -> Path:
     if path not in get_args(Path):
         raise ConfigError(f"path is {path!r}; it must be one of {', '.join(get_args(Path))}")
+    if need_maps not in (True, False, "prefix"):
+        raise ConfigError(f"need_maps is {need_maps!r}; it must be True, False or 'prefix'")
     if need_maps is True:
         if path not in ("auto", "reference"):
             raise ConfigError(

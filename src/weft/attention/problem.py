@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from weft.attention.terms import Decay, Terms
-from weft.errors import ConfigError, DtypeError, NonFiniteError, ShapeError
+from weft.errors import ConfigError, DtypeError, NonFiniteError, ShapeError, with_article
 
 
 @dataclass(frozen=True)
@@ -99,16 +99,23 @@ def check(
 
     Raises:
         ShapeError: Shapes that do not fit; both are named.
-        DtypeError: A mask that is not boolean.
-        ConfigError: A dropout probability outside [0, 1).
+        DtypeError: A mask that is not boolean; query, key and value that are not of one floating dtype.
+        ConfigError: A dropout probability outside [0, 1), terms of another type.
     """
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         if tensor.dim() != 4:
             raise ShapeError(
                 f"{name} has shape {tuple(tensor.shape)}; it must be (batch, heads, length, head width)"
             )
+        if not tensor.is_floating_point():
+            raise DtypeError(f"{name} is {tensor.dtype}; it must be a floating dtype")
+        # Autocast brings what differs to one dtype.
+        if tensor.dtype != query.dtype and not torch.is_autocast_enabled(query.device.type):
+            raise DtypeError(f"{name} is {tensor.dtype}, query is {query.dtype}; they must be of one dtype")
     batch, heads, queries, width = query.shape
     keys = key.shape[2]
+    if width == 0:
+        raise ShapeError(f"query has shape {tuple(query.shape)}; a head must be at least 1 wide")
     _same("key", key, (batch, heads, keys, width), "query", query)
     _same("value", value, (batch, heads, keys, value.shape[3]), "key", key)
     if batch == 0 or queries == 0 or keys == 0:
@@ -122,6 +129,11 @@ def check(
     if mask is not None:
         _boolean("mask", mask)
         _broadcasts("mask", mask, (batch, heads, queries, keys))
+    if terms is not None and not isinstance(terms, Terms):
+        raise ConfigError(
+            f"terms is {with_article(type(terms).__name__)}; it must be Terms",
+            hint="Terms(prefix=…, decay=…, quasi=…)",
+        )
     terms = terms or Terms()
     _check_terms(terms, query, key, value)
     return Problem(

@@ -82,6 +82,12 @@ class Quasi:
     def __post_init__(self) -> None:
         if self.gate not in ("row", "pair"):
             raise ConfigError(f"Quasi.gate is {self.gate!r}; it must be 'row' or 'pair'")
+        for name in ("beta", "gamma"):
+            if isinstance(getattr(self, name), Tensor):
+                raise ConfigError(
+                    f"Quasi.{name} is a tensor, which would get no gradient; it must be a number",
+                    hint="multiply it into the λ that it stands before",
+                )
 
 
 @dataclass(frozen=True)
