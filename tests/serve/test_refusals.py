@@ -80,6 +80,56 @@ def test_a_body_that_breaks_a_bound_while_it_is_read(
     assert (answer.headers["content-type"], answer.headers["connection"]) == (PROBLEM, "close")
 
 
+@pytest.mark.parametrize("path", ["/v1/uploads", "/v1/absa/predict"])
+def test_who_goes_away_while_it_sends_is_no_fault(path: str, tmp_path: Path):
+    _, app = create_app(Settings(tmp_path))
+    log: list[str] = []
+    app._log = log.append  # type: ignore[attr-defined]
+    coming = [
+        {"type": "http.request", "body": b"{", "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "POST",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"name=a.so",
+        "headers": [(b"host", b"localhost"), (b"content-type", b"application/json")],
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 2),
+        "scheme": "http",
+        "root_path": "",
+    }
+
+    async def receive() -> Any:
+        return coming.pop(0)
+
+    async def send(_message: Any) -> None:
+        pass
+
+    asyncio.run(app(scope, receive, send))  # type: ignore[arg-type]
+    (line,) = log
+    assert json.loads(line)["status"] == 499
+    assert "fault" not in line
+
+
+@pytest.mark.parametrize(
+    ("media", "told"),
+    [("application/x-www-form-urlencoded", "as application/x-www-form-urlencoded"), (None, "as nothing")],
+)
+def test_a_body_that_is_not_called_json_is_told_so(media: str | None, told: str, tmp_path: Path):
+    headers = {} if media is None else {"content-type": media}
+    body = b'{"texts": ["a"], "aspects": ["b"]}'
+    answer = asked(
+        Settings(tmp_path), lambda client: client.post("/v1/absa/predict", content=body, headers=headers)
+    )
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == f"body: it is sent {told}, and must be as application/json"
+    assert "content-type: application/json" in answer.json()["hint"]
+
+
 def test_too_many_connections_are_told_as_all_else_is(tmp_path: Path):
     settings = Settings(tmp_path, bounds=Bounds(connections=1))
     _, app = create_app(settings)

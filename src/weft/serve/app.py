@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
 from weft import __version__
@@ -52,6 +53,7 @@ def create_api(desk: Desk) -> FastAPI:
     api.add_exception_handler(Refusal, _refusal)
     api.add_exception_handler(HTTPException, _http_error)
     api.add_exception_handler(RequestValidationError, _invalid)
+    api.add_exception_handler(ClientDisconnect, _gone)
     api.add_exception_handler(Exception, _unforeseen)
     described = api.openapi
 
@@ -117,6 +119,8 @@ async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if isinstance(error.__cause__, Refusal):
         return error.__cause__.response()  # the gate's, while the framework read the body
+    if isinstance(error.__cause__, ClientDisconnect):
+        return await _gone(request, error.__cause__)
     kind = {404: "not-found", 405: "method"}.get(error.status_code, "http")
     headers = {name.lower(): value for name, value in (error.headers or {}).items()}
     if error.status_code == 405:
@@ -134,6 +138,13 @@ def _methods(request: Request) -> list[str]:
 
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
+    if isinstance(error.body, bytes) and error.body:
+        # The framework left it as it came: it was not called JSON.
+        media = request.headers.get("content-type", "")[:100] or "nothing"
+        detail = f"body: it is sent as {media}, and must be as application/json"
+        told = {"where": "body", "what": detail.removeprefix("body: ")}
+        hint = "send it with the header content-type: application/json (curl --json)"
+        return problem(422, "request", "The request is not as described", detail, hint=hint, errors=[told])
     told = [
         {"where": ".".join(str(part) for part in one["loc"])[:200], "what": str(one["msg"])[:300]}
         for one in error.errors()[:20]
@@ -141,6 +152,11 @@ async def _invalid(request: Request, error: Exception) -> Response:
     first = told[0] if told else {"where": "request", "what": "is not as described"}
     detail = f"{first['where']}: {first['what']}"
     return problem(422, "request", "The request is not as described", detail, errors=told)
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    """Nobody reads it: for the log, and the counts, in which who asked and went away is no fault of ours."""
+    return Response(status_code=499)
 
 
 async def _unforeseen(request: Request, error: Exception) -> Response:
