@@ -121,6 +121,12 @@ def test_a_layer_that_runs_without_the_structure_is_noticed():
         adapter(IDS, MASK.long(), SUMMARY)
 
 
+def test_maps_that_nobody_keeps_are_refused():
+    adapter = TransformersAdapter(bert(), prefix())
+    with pytest.raises(ConfigError, match="whose attention keeps no maps"):
+        adapter(IDS, MASK, SUMMARY, output_attentions=True)
+
+
 def test_the_model_alone_is_refused():
     adapter = TransformersAdapter(bert(), prefix())
     with pytest.raises(ConfigError, match="outside its adapter, without structure"):

@@ -112,7 +112,7 @@ def test_parts_may_be_named_from_the_end(config):
 
 
 @pytest.mark.parametrize(
-    "layers", [slice(0, 4), slice(-4, None), slice(None, None, 2), slice(2, 1), slice(None, None, -1)]
+    "layers", [slice(0, 4), slice(-4, None), slice(None, None, 2), slice(2, 1), slice(None, None, -1), 1]
 )
 def test_parts_that_do_not_exist(config, layers):
     with pytest.raises(ConfigError, match="layers"):

@@ -84,11 +84,17 @@ class TransformersAdapter(nn.Module):
 
         Raises:
             InputError: No structure.
-            ConfigError: The implementation's name was changed, or a layer ran without the structure.
+            ConfigError: The implementation's name was changed, a layer ran without the structure, or attention maps
+                are asked for.
         """
         if structure is None:
             raise InputError(f"no structure for {type(self.conditioner).__name__}", hint="give structure=…")
         self._check_implementation()
+        if inputs.get("output_attentions"):
+            raise ConfigError(
+                "output_attentions of a model in the adapter, whose attention keeps no maps",
+                hint="weft.encoder.Encoder with need_maps=True gives them",
+            )
         call = _Call(self.conditioner, self.conditioner.prepare(structure), set())
         output = self.model(input_ids=input_ids, attention_mask=attention_mask, **{_ARGUMENT: call}, **inputs)
         count = self.model.config.num_hidden_layers

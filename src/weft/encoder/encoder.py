@@ -152,6 +152,10 @@ class Encoder(nn.Module):
 
     def _span(self, layers: slice) -> range:
         count = len(self.layers)
+        if not isinstance(layers, slice):
+            raise ConfigError(
+                f"layers is {layers!r}; it must be a slice", hint="slice(0, 2) is the first two"
+            )
         for bound in (layers.start, layers.stop):
             if bound is not None and not -count <= bound <= count:
                 raise ConfigError(f"layers is {layers}; the encoder has {count} layers")

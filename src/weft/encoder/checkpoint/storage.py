@@ -134,6 +134,10 @@ def load_model(
         build: From the configuration's values to a module; called twice, the first time without storage.
         kind: What the checkpoint must be.
 
+    Returns:
+        The module in the mode in which it was built, which for modules of torch is that of training: call ``eval()``
+        before asking it anything.
+
     Raises:
         CheckpointError: As :func:`read_config` and :func:`load_weights`; a configuration that breaks a rule.
     """
