@@ -400,3 +400,17 @@ def test_a_new_relative_bias_starts_as_small_as_all_else():
     config = small(hidden_size=32, num_attention_heads=16, relative_buckets=32)
     spread = Encoder(config).relative.bias.weight.std()
     assert 0.8 * config.initializer_range < spread < 1.2 * config.initializer_range
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("largest", [1.0, 14.0])
+def test_a_relative_bias_in_half_precision_has_room(dtype, largest):
+    encoder = Encoder(small(relative_buckets=32, type_vocab_size=0)).eval()
+    with torch.no_grad():
+        weight = encoder.relative.bias.weight
+        weight.copy_(torch.linspace(largest, -largest, weight.numel()).view_as(weight))
+    ids, mask = batch()
+    exact = encoder(ids, mask).last_hidden_state
+    half = encoder.to(dtype)(ids, mask).last_hidden_state
+    assert half.dtype == dtype
+    assert ((half - exact)[mask].norm() / exact[mask].norm()) < 2e-2

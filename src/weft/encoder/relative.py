@@ -38,9 +38,13 @@ class RelativeBias(nn.Module):
         self.bias = nn.Embedding(buckets, heads)
 
     def forward(self, length: int) -> Decay:
-        """The factor e^b, ``(1, heads, query, key)``, for ``length`` tokens."""
+        """The factor e^b, ``(1, heads, query, key)``, for ``length`` tokens; in float32 at least.
+
+        Half precision ends at e^11, which biases of published models may pass.
+        """
         position = torch.arange(length, device=self.bias.weight.device)
         bias = self.bias(self.bucket(position[None, :] - position[:, None]))
+        bias = bias.to(torch.promote_types(bias.dtype, torch.float32))
         return Decay(bias.permute(2, 0, 1)[None].exp(), "weights")
 
     def bucket(self, offset: Tensor) -> Tensor:
