@@ -13,10 +13,11 @@ from torch.nn.functional import scaled_dot_product_attention
 from torch.utils.checkpoint import checkpoint
 
 from tests.attention.cases import CASES, Case, arguments, operands, tensors
-from weft.attention import Decay, Prefix, Quasi, Terms, attend
+from weft.attention import Decay, Prefix, Quasi, Terms, attend, chunk_maps, merged
 from weft.attention.chunks import CHUNK_BYTES
 from weft.attention.operation import cpu_multiplies_bf16
 from weft.attention.sdpa import without_plans
+from weft.attention.workspace import Workspace
 from weft.errors import ConfigError, DtypeError, NonFiniteError, ShapeError
 
 PATHS = ("reference", "chunked", "sdpa")
@@ -235,6 +236,25 @@ def test_what_sdpa_expresses_compiles_to_one_graph(qkv, terms):
 
     compiled = torch.compile(run, backend="eager", fullgraph=True)
     torch.testing.assert_close(compiled(*qkv), run(*qkv), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("path", "case"),
+    [("chunked", Case(2, "scores", "pair", "empty_row")), ("merged", Case(1, masking="empty_row"))],
+)
+def test_it_computes_where_its_arguments_are_whatever_torch_s_default_device_is(path, case, monkeypatch):
+    x = operands(case)
+    t = tensors(x, torch.float64)
+    expected, _ = attend(**arguments(x, t), path="reference")
+    monkeypatch.setattr(chunk_maps, "workspace", Workspace())
+    merged.kernels.cache_clear()
+    given = arguments(x, t)
+    with torch.device("meta"):
+        output, _ = attend(**given, path=path)
+        output.sum().backward()
+        if path == "chunked":
+            attend(**given, path=path, dropout_p=0.1)
+    torch.testing.assert_close(output, expected)
 
 
 @pytest.mark.parametrize("reentrant", [False, True])

@@ -141,6 +141,13 @@ def test_nt_xent_of_pairs_is_simclr():
     assert nt_xent_pairs(z1, z2, 0.2, torch.tensor(ignore)).item() == pytest.approx(expected, rel=1e-10)
 
 
+def test_nt_xent_of_pairs_asks_the_host_whatever_torch_s_default_device_is():
+    z = torch.randn(2, 4, 3)
+    expected = nt_xent_pairs(*z)
+    with torch.device("meta"):
+        assert torch.equal(nt_xent_pairs(*z), expected)
+
+
 def test_nt_xent_gradcheck():
     z = torch.randn(6, 3, dtype=torch.float64, requires_grad=True)
     labels, ignore = torch.tensor([0, 0, 1, 1, 1, 2]), torch.tensor([-1, 4, 4, -1, -1, 4])

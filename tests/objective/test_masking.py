@@ -187,6 +187,14 @@ def test_span_boundaries_at_both_edges_and_none_at_all():
     assert all(part.numel() == 0 for part in span_boundaries(torch.full((2, 3), -1)))
 
 
+def test_spans_lie_where_the_ids_lie_whatever_torch_s_default_device_is():
+    ids = batch_of([20, 9], 1)
+    expected = mask_spans(ids, VOCABULARY, generator(5))
+    with torch.device("meta"):
+        found = mask_spans(ids, VOCABULARY, generator(5))
+    assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
+
+
 def test_bad_input_is_named():
     ids = torch.full((2, 5), 5)
     with pytest.raises(ShapeError, match="input_ids"):

@@ -173,6 +173,15 @@ def test_every_tensor_of_a_batch_is_moved():
     assert moved["d"].more[0].device.type == "meta"
 
 
+def test_batches_are_of_the_host_whatever_torch_s_default_device_is():
+    expected = LengthBuckets([3, 1, 2, 5], 2).epoch(1), pad([[1, 2], [3]], 0)
+    with torch.device("meta"):
+        plan, (ids, mask) = LengthBuckets([3, 1, 2, 5], 2).epoch(1), pad([[1, 2], [3]], 0)
+    assert plan == expected[0]
+    assert torch.equal(ids, expected[1][0])
+    assert torch.equal(mask, expected[1][1])
+
+
 def test_bad_plans_are_named():
     with pytest.raises(
         ConfigError, match="batch_size is 3; it must be a positive multiple of the 2 processes"

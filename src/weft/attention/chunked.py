@@ -68,7 +68,7 @@ def chunked(problem: Problem, chunk_elements: int | None = None) -> Tensor:
         gamma=0.0 if quasi is None else quasi.gamma,
         dropout_p=problem.dropout_p,
         has_blind_rows=allowed is not None and problem.prefix_length == 0 and _any_blind(allowed),
-        seed=int(torch.randint(2**61, ()).item()) if problem.dropout_p else 0,
+        seed=int(torch.randint(2**61, (), device="cpu").item()) if problem.dropout_p else 0,
         chunk_elements=room,
         # The maps are as wide as the products that make them; fp16 alone is widened, for its range.
         dtype=torch.float32 if problem.query.dtype == torch.float16 else problem.query.dtype,

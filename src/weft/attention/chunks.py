@@ -134,7 +134,13 @@ def parts(allowed: Tensor | None, batch: int, keys: int, *, whole: bool) -> tupl
     if allowed is None or allowed.device.type != "cpu":
         return (Part(slice(0, batch), keys),)
     visible = allowed.any(dim=2).any(dim=1).expand(-1, keys)
-    last = (visible * torch.arange(1, keys + 1)).amax(dim=1).clamp(min=1).expand(batch).tolist()
+    last = (
+        (visible * torch.arange(1, keys + 1, device=visible.device))
+        .amax(dim=1)
+        .clamp(min=1)
+        .expand(batch)
+        .tolist()
+    )
     if whole:
         return (Part(slice(0, batch), max(last)),)
     starts = [0, *(i for i in range(1, batch) if last[i] != last[i - 1]), batch]

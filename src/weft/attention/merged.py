@@ -64,7 +64,7 @@ def kernels() -> tuple[Callable[..., Any], Callable[..., Any]] | None:
     forward, backward = (getattr(torch.ops.aten, name + part, None) for part in ("", "_backward"))
     if forward is None or backward is None:
         return None
-    rows = torch.zeros(1, 1, LEAST, 16)
+    rows = torch.zeros(1, 1, LEAST, 16, device="cpu")
     keys = rows.clone()
     keys[0, 0, -1, -1] = torch.nan
     hides = bool(torch.isfinite(forward(rows, keys, rows)[1]).any())
@@ -86,7 +86,7 @@ def merged(problem: Problem) -> Tensor:
     if allowed is not None:
         # A row that sees nothing sees everything, and weighs nothing afterwards.
         blind = ~allowed.any(dim=-1)
-        bias = torch.zeros(allowed.shape, dtype=query.dtype)
+        bias = torch.zeros(allowed.shape, dtype=query.dtype, device=query.device)
         bias = bias.masked_fill_(~(allowed | blind[..., None]), float("-inf"))
         bias = bias.expand(query.shape[0], -1, query.shape[2], -1)
     keys, values = prefix.key.to(query.dtype), prefix.value.to(query.dtype)

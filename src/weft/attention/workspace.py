@@ -32,6 +32,8 @@ class Workspace(threading.local):
         if kept is None or kept.numel() < size:
             # Tensors made in inference mode could not be written to outside of it.
             with torch.inference_mode(False):
-                kept = torch.empty(max(size, CHUNK_BYTES["cpu"] // dtype.itemsize), dtype=dtype)
+                kept = torch.empty(
+                    max(size, CHUNK_BYTES["cpu"] // dtype.itemsize), dtype=dtype, device=device
+                )
             self._kept[name, dtype] = kept
         return kept[:size].view(shape)

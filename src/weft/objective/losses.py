@@ -156,7 +156,7 @@ def nt_xent_pairs(
             f"z1 is {tuple(z1.shape)} and z2 is {tuple(z2.shape)}; both must be (pairs, hidden)",
             where="nt_xent_pairs",
         )
-    labels = torch.arange(len(z1)).repeat(2)
+    labels = torch.arange(len(z1), device="cpu").repeat(2)
     ids = None if ignore_ids is None else ignore_ids.repeat(2)
     return nt_xent_loss(torch.cat([z1, z2]), labels, temperature, ids)
 

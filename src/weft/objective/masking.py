@@ -200,7 +200,7 @@ def mask_spans(
         .argsort(dim=1)
     )
 
-    units = torch.full(input_ids.shape, -1, dtype=torch.int64)
+    units = torch.full(input_ids.shape, -1, dtype=torch.int64, device="cpu")
     count = 0
     rows = zip(
         order.tolist(),

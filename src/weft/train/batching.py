@@ -97,7 +97,7 @@ class LengthBuckets:
             raise InputError(
                 f"{len(lengths)} examples do not fill one batch of {batch_size}, and the last is dropped"
             )
-        self.lengths = torch.as_tensor(lengths, dtype=torch.int64)
+        self.lengths = torch.as_tensor(lengths, dtype=torch.int64, device="cpu")
         self.batch_size = batch_size
         self.seed = seed
         self.rank = rank
@@ -113,17 +113,18 @@ class LengthBuckets:
 
     def epoch(self, epoch: int) -> list[list[int]]:
         """This process's batches of one epoch, as indices of examples."""
-        order = torch.arange(len(self.lengths))
+        order = torch.arange(len(self.lengths), device="cpu")
         if self.shuffle:
             generator = seeded(self.seed, epoch)
-            order = torch.randperm(len(order), generator=generator)
+            order = torch.randperm(len(order), generator=generator, device="cpu")
             if self.drop_last:
                 order = order[: len(self) * self.batch_size]
             order = torch.cat(
                 [self._by_length(part) for part in order.split(max(1, self.pool * self.batch_size))]
             )
             batches = list(order.split(self.batch_size))
-            batches = [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
+            shuffled = torch.randperm(len(batches), generator=generator, device="cpu")
+            batches = [batches[i] for i in shuffled.tolist()]
         else:
             batches = list(order.split(self.batch_size))[: len(self)]
         return [self._share(batch, order) for batch in batches]
@@ -222,10 +223,10 @@ def pad(
         length = max(1, -(-longest // multiple_of) * multiple_of)
     elif longest > length:
         raise InputError(f"a sequence of {longest} ids does not fit into {length}")
-    ids = torch.full((len(sequences), length), value, dtype=torch.int64)
-    attention_mask = torch.zeros(len(sequences), length, dtype=torch.bool)
+    ids = torch.full((len(sequences), length), value, dtype=torch.int64, device="cpu")
+    attention_mask = torch.zeros(len(sequences), length, dtype=torch.bool, device="cpu")
     for row, sequence in enumerate(sequences):
-        ids[row, : len(sequence)] = torch.as_tensor(sequence, dtype=torch.int64)
+        ids[row, : len(sequence)] = torch.as_tensor(sequence, dtype=torch.int64, device="cpu")
         attention_mask[row, : len(sequence)] = True
     return ids, attention_mask
 
