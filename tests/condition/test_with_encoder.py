@@ -15,6 +15,7 @@ from weft.condition import (
     Stack,
 )
 from weft.encoder import PLAIN, Encoder, EncoderConfig
+from weft.errors import ConfigError
 from weft.graph import Triples
 
 BATCH, SEQ, HIDDEN, HEADS, LAYERS, GRAPH = 2, 8, 16, 2, 2, 5
@@ -170,6 +171,16 @@ def test_the_decay_is_there_in_every_layer() -> None:
         factor = encoder.conditioner.table()[:, distances[0]]
         expected = plain[0] * factor
         torch.testing.assert_close(decayed[0], expected / expected.sum(dim=-1, keepdim=True))
+
+
+def test_a_stack_takes_conditioners_alone() -> None:
+    compiled = torch.compile(DistanceDecay(HEADS, 5), backend="eager")
+    for member, told in (
+        (nn.Linear(2, 2), "member 1 of a stack is a Linear"),
+        (compiled, "an OptimizedModule"),
+    ):
+        with pytest.raises(ConfigError, match=told):
+            Stack([KVPrefix(GRAPH, HIDDEN, HEADS, LAYERS), member])
 
 
 @pytest.mark.parametrize("mode", ["scores", "weights"])

@@ -14,7 +14,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from weft.attention.terms import Terms
-from weft.errors import ConfigError
+from weft.errors import ConfigError, with_article
 
 
 class Conditioner(nn.Module, ABC):
@@ -46,11 +46,20 @@ class Stack(Conditioner):
 
     Args:
         members: The conditioners, applied in this order.
+
+    Raises:
+        ConfigError: A member that is no conditioner.
     """
 
     def __init__(self, members: Iterable[Conditioner]) -> None:
         super().__init__()
         self.members = nn.ModuleList(members)
+        for number, member in enumerate(self.members):
+            if not isinstance(member, Conditioner):
+                raise ConfigError(
+                    f"member {number} of a stack is {with_article(type(member).__name__)}; it must be a Conditioner",
+                    hint="subclass weft.condition.Conditioner; compile the encoder, not a member",
+                )
 
     def prepare(self, structure: Sequence[Any]) -> list[Any]:
         """Prepare every member with its own entry of ``structure``."""
