@@ -80,6 +80,37 @@ def test_a_body_that_breaks_a_bound_while_it_is_read(
     assert (answer.headers["content-type"], answer.headers["connection"]) == (PROBLEM, "close")
 
 
+@pytest.mark.parametrize(
+    "path", ["/healthz", "/", "/v1/models", "/v1/jobs/000000000000000000000000", "/v1/nothing"]
+)
+def test_a_head_is_a_get_without_its_body(path: str, tmp_path: Path):
+    settings = Settings(tmp_path)
+    _, app = create_app(settings)
+    log: list[str] = []
+    app._log = log.append  # type: ignore[attr-defined]
+    server = uvicorn.Server(configured(app, settings.bounds))
+    listening = socket.create_server(("127.0.0.1", 0))
+    thread = threading.Thread(target=lambda: server.run(sockets=[listening]), daemon=True)
+    thread.start()
+    with httpx.Client(base_url=f"http://127.0.0.1:{listening.getsockname()[1]}", trust_env=False) as client:
+        got, head = client.get(path), client.head(path)
+        refused = client.delete(path)
+    server.should_exit = True
+    thread.join(60)
+    assert head.content == b""
+    assert head.status_code == got.status_code
+    for name in ("content-type", "content-length"):
+        assert head.headers[name] == got.headers[name]
+    lines = [json.loads(line) for line in log]
+    assert [(line["method"], line["route"] == lines[0]["route"]) for line in lines[:2]] == [
+        ("GET", True),
+        ("HEAD", True),
+    ]
+    assert (lines[0]["bytes"], lines[1]["bytes"]) == (len(got.content), 0)
+    if refused.status_code == 405:
+        assert refused.headers["allow"] == "GET, HEAD"
+
+
 @pytest.mark.parametrize("path", ["/v1/uploads", "/v1/absa/predict"])
 def test_who_goes_away_while_it_sends_is_no_fault(path: str, tmp_path: Path):
     _, app = create_app(Settings(tmp_path))

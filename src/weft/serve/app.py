@@ -129,11 +129,11 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 def _methods(request: Request) -> list[str]:
-    """All methods of an address, by the description; GET alone of a page."""
+    """All methods of an address, by the description; GET and HEAD of a page."""
     for template, methods in request.app.openapi()["paths"].items():
         if re.fullmatch(re.sub(r"\{[^}]*\}", "[^/]+", template), request.url.path):
-            return sorted(method.upper() for method in methods)
-    return ["GET"]
+            return sorted({method.upper() for method in methods} | ({"HEAD"} if "get" in methods else set()))
+    return ["GET", "HEAD"]
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

@@ -66,13 +66,16 @@ class Gate:
         began, number = time.monotonic(), secrets.token_hex(8)
         told: dict[str, Any] = {"status": 0, "bytes": 0}
         scope["state"] = {**scope.get("state", {}), "request_id": number}
+        # What a GET is answered, but for the body, which the server leaves out.
+        is_head = scope["method"] == "HEAD"
+        asked = {**scope, "method": "GET"} if is_head else scope
         patience = self._settings.bounds.patience
 
         async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
                 told["status"] = message["status"]
                 message["headers"] = hardened(message.get("headers", []), scope["path"], number)
-            elif message["type"] == "http.response.body":
+            elif message["type"] == "http.response.body" and not is_head:
                 told["bytes"] += len(message.get("body", b""))
             # Who does not read what it asked for is let go.
             async with asyncio.timeout(3 * patience):
@@ -82,7 +85,7 @@ class Gate:
             caller = self._admit(scope)
             scope["state"]["caller"] = caller
             body = _Body(receive, self._limit_of(scope["method"], scope["path"]), scope, patience)
-            await self._app(scope, body, answer)
+            await self._app(asked, body, answer)
         except Refusal as refusal:
             if not told["status"]:
                 await refusal.response()(scope, receive, answer)
@@ -91,7 +94,7 @@ class Gate:
         except Exception as error:  # noqa: BLE001 - the last place: its kind and where it was go to the log, no content
             told["fault"] = places(error)
         finally:
-            self._note(scope, told, began, number)
+            self._note({**asked, "method": scope["method"]}, told, began, number)
 
     def _admit(self, scope: Scope) -> Caller:
         """Who asks.
