@@ -207,6 +207,20 @@ def test_fields_as_json(tool, capsys):
     assert all(field.keys() == {"name", "type", "meaning"} for field in fields)
 
 
+@pytest.mark.parametrize("before", [True, False])
+def test_fields_may_stand_before_the_settings(before, tmp_path, capsys):
+    settings = tmp_path / "train.yaml"
+    settings.write_text("data: nowhere\nout: model\n")
+    fields = ["--train.steps", "0", "--train.seed=3"]
+    assert cli.main(["kg", "train", *([*fields, str(settings)] if before else [str(settings), *fields])]) == 2
+    assert "steps is 0; it must be an integer of at least 1" in capsys.readouterr().err
+
+
+def test_a_flag_that_is_no_field_is_told_wherever_it_stands(tmp_path, capsys):
+    assert cli.main(["kg", "train", "--train.stepz", "5"]) == 2
+    assert "no field --train.stepz (did you mean --train.steps?)" in capsys.readouterr().err
+
+
 def test_a_model_of_text_takes_no_threads(tmp_path, capsys):
     (tmp_path / "a.txt").write_text("The Inn rises in Switzerland.")
     command = ["kg", "extract", str(tmp_path / "a.txt"), "-o", str(tmp_path / "store"), "--workers", "1"]

@@ -32,10 +32,11 @@ def parser(tool: str) -> Parser:
 
 def run(argv: list[str], tool: str) -> int:
     """Run ``weft TOOL train``."""
-    arguments, flags = parser(tool).parse_known_args(argv)
-    from weft.platform.settings import listing, read_settings
+    parser(tool).parse_known_args(argv)  # help, and what is wrong with the command itself, without the fields
+    from weft.platform.settings import leaves, listing, read_settings
 
     kind = import_module(f"weft.{tool}.learn.setup").Setup
+    arguments, flags = parser(tool).parse_known_args(_joined(argv, {f"--{name}" for name, _ in leaves(kind)}))
     if arguments.fields:
         listed = list(listing(kind))
         if arguments.json:
@@ -74,3 +75,13 @@ def run(argv: list[str], tool: str) -> int:
     if outcome.problems:
         raise PartialFailure("some rows could not be used; the model was trained on the others")
     return 0
+
+
+def _joined(argv: list[str], fields: set[str]) -> list[str]:
+    """Each field and its value as one word: one that stands before CONFIG would leave its value in that place."""
+    words: list[str] = []
+    rest = iter(argv)
+    for word in rest:
+        value = next(rest, None) if word in fields else None
+        words.append(word if value is None else f"{word}={value}")
+    return words

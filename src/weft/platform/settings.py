@@ -77,10 +77,11 @@ def read_settings(kind: type[_Kind], path: str | Path, flags: Sequence[str] = ()
             breaks its rule.
         InputError: The file cannot be read, or is not YAML.
     """
+    # The flags first: where one is no field, what follows it may have been taken for the file.
+    flagged = list(_flagged(flags, dict(leaves(kind))))
     values = _mapping(read_yaml(path), str(path))
     check_keys(kind, values, str(path))
-    known = dict(leaves(kind))
-    for name, value in _flagged(flags, known):
+    for name, value in flagged:
         values = _with(values, name.split("."), value)
     return _parse(kind, values, str(path))
 
