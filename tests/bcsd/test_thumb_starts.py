@@ -6,7 +6,7 @@ from weft.bcsd.disassemble.cfg import Surroundings
 from weft.bcsd.disassemble.extent import Surveyor
 from weft.bcsd.disassemble.gaps import decoded, next_lead, pointed_to
 from weft.bcsd.disassemble.native import NativeDisassembler
-from weft.bcsd.read.image import Image, Region
+from weft.bcsd.read.image import Image, Region, UnwindRange
 
 BASE = 0x10000
 ARM = architecture_named("arm")
@@ -166,3 +166,23 @@ def test_a_short_run_that_looks_like_a32_is_none():
     long = image_of("10402de9" * 300)
     assert next_lead(long, ARM, BASE, BASE + 1200, True, set())[1] is False
     assert next_lead(long, ARM, BASE, BASE + 1000, True, set())[1] is True
+
+
+def test_an_unwind_table_tells_no_mode_of_what_only_code_takes_the_address_of():
+    # push {r4, lr}; movs r4, #1; adds r4, #1; cmp r4, r0; blt back to the addition; nops; pop {r4, pc}; nop
+    one = f"{PUSH} 0124 0134 8442 fcdb" + "00bf" * 5 + f"{POP} 00bf"
+    image = image_of(one * 10)
+    image.thumb.clear()
+    image.unwind = [UnwindRange(BASE + at, BASE + at) for at in range(0, 240, 24)]
+    found = {f.address - BASE: (f.size, len(f.blocks)) for f in NativeDisassembler().functions(image)}
+    assert found == dict.fromkeys(range(0, 240, 24), (22, 3))
+    assert image.thumb == {BASE + at for at in range(0, 240, 24)}
+
+
+def test_words_of_a32_that_an_unwind_table_has_are_a32():
+    image = image_of(("10402de9" + "00f020e3" * 9 + "1080bde8") * 10)
+    image.thumb.clear()
+    image.unwind = [UnwindRange(BASE + at, BASE + at) for at in range(0, 440, 44)]
+    found = {f.address - BASE: f.size for f in NativeDisassembler().functions(image)}
+    assert found == dict.fromkeys(range(0, 440, 44), 44)
+    assert not image.thumb
