@@ -85,8 +85,12 @@ def test_missing_files_folders_and_other_machines(tmp_path, files):
         (243, False, 0, "RISC-V of 32 bits"),
         (40, False, 0x00800000, "BE8"),
         (21, True, 1, "ELFv1"),
+        (8, False, 0x60000025, "n32"),
+        (8, False, 0x90001405, "release 6"),
+        (8, True, 0xA0000005, "release 6"),
+        (8, False, 0x72001005, "microMIPS"),
     ):
-        name = {243: "riscv64", 40: "arm", 21: "ppc64"}[machine]
+        name = {243: "riscv64", 40: "arm", 21: "ppc64", 8: "mips"}[machine]
         variant = tmp_path / name
         variant.write_bytes(_variant(machine, wide, flags, big=machine != 243))
         with pytest.raises(InputError, match=f"an ELF file for .*{what}.*not read"):
@@ -97,6 +101,14 @@ def test_missing_files_folders_and_other_machines(tmp_path, files):
     core.write_bytes(content)
     with pytest.raises(InputError, match=r"an ELF file of type CORE"):
         open_image(core)
+
+
+def test_a_file_with_some_mips16_says_so(tmp_path):
+    path = tmp_path / "mixed"
+    path.write_bytes(_variant(8, False, 0x74001005, big=True))
+    assert [remark for remark in open_image(path).remarks if "MIPS16" in remark]
+    path.write_bytes(_variant(8, False, 0x70001005, big=True))
+    assert open_image(path).remarks == []
 
 
 def _variant(machine, wide, flags, big):

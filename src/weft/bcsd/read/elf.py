@@ -38,6 +38,9 @@ _STUB_SECTIONS = frozenset({".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt",
 #: Bytes of a 32-bit file header.
 _SMALLEST = 52
 _OBJECT = 1
+#: Numbers of its architecture in a MIPS file's flags, for 32 and 64 bits.
+_MIPS_RELEASE_6 = (9, 10)
+_MIPS_N32, _MICRO_MIPS, _MIPS16 = 0x20, 0x02000000, 0x04000000
 #: Labels that linkers make for the begins and ends of sections.
 _LINKER_MARK = re.compile(
     r"(_|__)?(etext|edata|end|ftext|fdata|fbss)|__end__|_bss_end__|__bss_(start|end)(__)?|__executable_start|__(start|stop)_.+"
@@ -99,6 +102,8 @@ def read_elf(path: str, source: str | bytes, content: memoryview) -> Image:
     )
     ends = [segment.offset + segment.file_size for segment in view.segments]
     remark_cut(image, max([*ends, view.tables_end]), len(content))
+    if view.machine == "MIPS" and _flags(view, content) & _MIPS16:
+        image.remarks.append("some of its code is MIPS16, which is not read: functions there come out wrong")
     if binary is not None and layout is not None:
         from weft.bcsd.read.elf_object import fill_in
 
@@ -124,17 +129,30 @@ def read_elf(path: str, source: str | bytes, content: memoryview) -> Image:
 def _unread(view: View, content: memoryview) -> str | None:
     """The variant of a known processor that a file is for, where its code or its symbols are laid out otherwise.
 
-    Source: ELF for the Arm Architecture, ``EF_ARM_BE8``; 64-bit PowerPC ELF ABI, ``EF_PPC64_ABI``.
+    Source: ELF for the Arm Architecture, ``EF_ARM_BE8``; 64-bit PowerPC ELF ABI, ``EF_PPC64_ABI``; MIPS ELF,
+    ``EF_MIPS_ABI2``, ``EF_MIPS_ARCH`` and ``EF_MIPS_ARCH_ASE``.
     """
     if view.machine == "RISCV" and view.bits == 32:
         return "RISC-V of 32 bits, whose short instructions mean other things"
-    order = ">" if view.big_endian else "<"
-    flags = struct.unpack_from(f"{order}I", content, 48 if view.bits == 64 else 36)[0]
+    flags = _flags(view, content)
     if view.machine == "ARM" and view.big_endian and flags & 0x00800000:
         return "ARM with data in one order of bytes and code in the other (BE8)"
     if view.machine == "PPC64" and flags & 3 != 2 and (flags & 3 == 1 or view.big_endian):
         return "64-bit PowerPC whose functions are known by descriptors (ELFv1)"
+    if view.machine == "MIPS":
+        if flags & _MIPS_N32:
+            return "64-bit MIPS with pointers of 32 bits (n32)"
+        if flags >> 28 in _MIPS_RELEASE_6:
+            return "MIPS release 6, whose instructions are encoded otherwise"
+        if flags & _MICRO_MIPS:
+            return "microMIPS, whose instructions are encoded otherwise"
     return None
+
+
+def _flags(view: View, content: memoryview) -> int:
+    """The processor's own flags in the header."""
+    order = ">" if view.big_endian else "<"
+    return int(struct.unpack_from(f"{order}I", content, 48 if view.bits == 64 else 36)[0])
 
 
 def _mapped(view: View, content: memoryview) -> tuple[list[Region], list[Region]]:
