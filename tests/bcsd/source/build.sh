@@ -36,6 +36,9 @@ rm -f "$out/clang-O2-x86_64.lib"
 clang --target=x86_64-apple-darwin -O2 -ffreestanding -w -c sample.c -o "$work/sample.o"
 "$(dirname "$(readlink -f "$(command -v ld.lld)")")/ld64.lld" -arch x86_64 -platform_version macos 11 11 -dylib \
   -undefined dynamic_lookup -o "$out/clang-O2-x86_64.dylib" "$work/sample.o"
+# Objects whose calls only relocations tell.
+llc -mtriple=riscv64-linux-gnu -mattr=+m,+a,+c,+relax -relocation-model=pic -filetype=obj calls.ll -o "$out/llvm-riscv64.o"
+llc -mtriple=powerpc64le-linux-gnu -relocation-model=pic -filetype=obj calls.ll -o "$out/llvm-ppc64.o"
 # The two versions in ../difference/files.
 out=../difference/files
 patch() {  # NAME COMPILER FLAG...

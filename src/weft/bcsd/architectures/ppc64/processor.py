@@ -12,6 +12,8 @@ from weft.bcsd.architectures.backward import Backward
 from weft.bcsd.architectures.jump_table import Table
 from weft.bcsd.architectures.linear import Definition, Resolver
 from weft.bcsd.architectures.ppc64.jump_tables import PpcSpeech
+from weft.bcsd.architectures.ppc64.relocations import PPC64
+from weft.bcsd.architectures.relocation import Relocation
 from weft.bcsd.read.image import Image, unpack_words
 
 _CALLS = frozenset({"bl", "bla", "bcl"})
@@ -30,6 +32,7 @@ class Ppc64(Architecture):
     step = 4
     padding = frozenset({"nop"})
     lacks_unwinding = True
+    relocations: Mapping[int, Relocation] = PPC64
 
     def decoder(self, image: Image, address: int) -> capstone.Cs:
         """One handle for each byte order."""

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 import capstone
 
-from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind, Raw
+from weft.bcsd.architectures.architecture import (
+    NEXT,
+    NOWHERE,
+    RETURN,
+    STOP,
+    Architecture,
+    Called,
+    Flow,
+    FlowKind,
+    Raw,
+)
 from weft.bcsd.architectures.backward import Backward
 from weft.bcsd.architectures.jump_table import Table
 from weft.bcsd.architectures.linear import Definition, Resolver
 from weft.bcsd.architectures.operands import immediate
+from weft.bcsd.architectures.relocation import Relocation
 from weft.bcsd.architectures.riscv64.jump_tables import RiscvSpeech
+from weft.bcsd.architectures.riscv64.relocations import RISCV, pair_distance
 from weft.bcsd.read.image import Image, Region
 
 _STOPS = frozenset({"ebreak", "c.ebreak", "unimp", "c.unimp"})
@@ -33,6 +45,7 @@ class RiscV64(Architecture):
     step = 2
     padding = frozenset({"nop", "c.nop"})
     lacks_unwinding = True
+    relocations: Mapping[int, Relocation] = RISCV
 
     def decoder(self, image: Image, address: int) -> capstone.Cs:
         """The same handle for every address."""
@@ -64,6 +77,16 @@ class RiscV64(Architecture):
         """See the base class."""
         kind, distance = self.flow(mnemonic, operands)
         return Flow(kind, None if distance is None else (address + distance) & ((1 << 64) - 1))
+
+    def called(self, image: Image, instructions: Sequence[Raw], index: int) -> Called:
+        """``auipc ra, page; jalr ra, offset(ra)``, with another register for a tail call, leads far."""
+        address, size, _, _ = instructions[index]
+        if not index or size != 4 or instructions[index - 1][:2] != (address - 4, 4):
+            return NOWHERE
+        distance = pair_distance(int.from_bytes(image.code_at(address - 4, address + 4), "little"))
+        target = None if distance is None else (address - 4 + distance) & ((1 << 64) - 1)
+        known = target is not None and (target in image.stubs or image.code_map.at(target) is not None)
+        return Called(None, target) if known else NOWHERE
 
     def find_table(
         self,
