@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import struct
 import sys
 from dataclasses import replace
 from types import ModuleType, SimpleNamespace
@@ -11,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from weft.bcsd.matching.side import SideRequest, read_side
 from weft.bcsd.report.rename import rename_script
 from weft.errors import InputError
 
@@ -177,3 +179,20 @@ def test_made_up_names_are_not_carried_over(sure):
     nothing = renamed(sure.a, [f"sub_{row:x}" for row in range(len(sure.a))])
     with pytest.raises(InputError, match="no function of it has a name to carry over"):
         rename_script(replace(sure, a=nothing), "ida", 0.0)
+
+
+def test_an_object_has_no_addresses_that_other_programs_know(sure, files):
+    side = read_side(SideRequest(str(files / "gcc-O2-x86_64.o")))
+    assert side.base is None
+    with pytest.raises(InputError, match=r"gcc-O2-x86_64.o: an object, .* \(link it first"):
+        rename_script(replace(sure, b=side), "ghidra", 0.0)
+
+
+def test_firmware_counts_from_its_lowest_segment_wherever_that_stands_in_the_file(tmp_path):
+    place, code = 0x8000000, bytes.fromhex("554889e55dc3")
+    head = b"\x7fELF" + bytes((2, 1, 1)) + bytes(9)
+    head += struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, place, 64, 0, 0, 64, 56, 1, 0, 0, 0)
+    head += struct.pack("<IIQQQQQQ", 1, 5, 0x1000, place, place, len(code), len(code), 0x1000)
+    path = tmp_path / "firmware"
+    path.write_bytes(head.ljust(0x1000, b"\0") + code)
+    assert read_side(SideRequest(str(path))).base == place

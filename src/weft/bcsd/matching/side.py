@@ -17,6 +17,7 @@ from weft.bcsd.lift.choose import ImageLifter
 from weft.bcsd.matching.facts import constants, strings
 from weft.bcsd.read import open_image
 from weft.bcsd.read.demangle import demangle
+from weft.bcsd.read.image import Image
 from weft.bcsd.read.members import content_of, list_slices, split_member
 from weft.bcsd.table import TableBuilder
 from weft.bcsd.use.extract_files import hash_file
@@ -59,7 +60,8 @@ class Side:
     Args:
         path: As it was named.
         sha256: Of the whole file.
-        base: The address that the file's own addresses count from: rename scripts add the loaded one.
+        base: The address that the file's own addresses count from: rename scripts add the loaded one. None of an
+            object, whose sections every program lays out in its own way.
         table: The functions, by address: see :mod:`weft.bcsd.table`.
         constants: Immediates of each.
         strings: Texts that each points to.
@@ -70,7 +72,7 @@ class Side:
 
     path: str
     sha256: str
-    base: int
+    base: int | None
     table: pa.Table
     constants: Sequence[Sequence[int]]
     strings: Sequence[Sequence[str]]
@@ -202,7 +204,7 @@ def read_side(request: SideRequest) -> Side:
     return Side(
         path=request.path,
         sha256=sha256,
-        base=_base(request.path),
+        base=_base(request.path, image),
         table=table,
         constants=[entry[2] for entry in kept],
         strings=[entry[3] for entry in kept],
@@ -212,8 +214,12 @@ def read_side(request: SideRequest) -> Side:
     )
 
 
-def _base(path: str) -> int:
-    """The preferred load address, from the headers alone where the format allows it."""
+def _base(path: str, image: Image) -> int | None:
+    """The preferred load address: of an ELF file that of its lowest segment, wherever in the file that stands."""
+    if image.relocatable:
+        return None
+    if image.format == "elf":
+        return min(region.start for region in image.data if region.size)
     import lief
 
     # A slice or a member is no file of its own to lief.

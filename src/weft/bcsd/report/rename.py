@@ -31,9 +31,15 @@ def rename_script(matching: Matching, tool: Tool, floor: float) -> str:
         floor: Matches less sure than this are left out.
 
     Raises:
-        InputError: A has no names to carry over.
+        InputError: A has no names to carry over, or B is an object.
     """
     a, b = matching.a, matching.b
+    if b.base is None:
+        raise InputError(
+            "an object, whose sections each program lays out in its own way: no address of it is known there",
+            where=b.path,
+            hint="link it first, or give it as A",
+        )
     if all(map(_MADE_UP.match, a.names)):
         raise InputError(
             "no function of it has a name to carry over",
