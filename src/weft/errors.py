@@ -42,6 +42,19 @@ def counted(number: int, one: str, several: str = "") -> str:
     return f"{number:,} {one if number == 1 else several or f'{one}s'}"
 
 
+def in_one_line(text: str) -> str:
+    r"""A text as one line that is no command to a terminal: other characters are written out, as ``\x1b`` and ``\n``.
+
+    Bytes of a path that are no text stay as they are.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() or "\ud800" <= letter <= "\udfff" else repr(letter)[1:-1]
+        for letter in text
+    )
+
+
 class WeftError(Exception):
     """A failure that names the thing, the place and the way out.
 
@@ -62,7 +75,7 @@ class WeftError(Exception):
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
         way_out = f" ({self.hint})" if self.hint else ""
-        return f"{place}{self.what}{way_out}"
+        return in_one_line(f"{place}{self.what}{way_out}")
 
 
 class ConfigError(WeftError, ValueError):

@@ -239,3 +239,16 @@ def test_a_path_that_is_no_text_is_spelled_with_escapes(files, tmp_path, capsys)
         assert told["failures"] == [{"binary": name, "error": f"{name}: odd", "exit_code": 3}]
     assert weft("show", place) == 0
     assert "18 functions" in capsys.readouterr().out
+
+
+def test_no_name_of_a_file_speaks_to_the_terminal(tmp_path, files, capsys):
+    evil = tmp_path / "a\x1b[31m\nb"
+    evil.write_bytes((files / "gcc-O2-x86_64.o").read_bytes()[:40])
+    assert weft("show", evil) == 3
+    assert r"a\x1b[31m\nb: an ELF file whose header" in one_line(capsys.readouterr().err)
+    assert weft("extract", evil, "-o", tmp_path / "none.parquet") == 3
+    assert "\x1b" not in one_line(capsys.readouterr().err)
+    shutil.copy(files / "gcc-O2-x86_64.o", evil)
+    output = tmp_path / "rows.parquet"
+    assert weft("embed", evil, "-o", output, "--lifter", "none") == 0
+    assert r"a\x1b[31m\nb: 18 functions" in one_line(capsys.readouterr().err)

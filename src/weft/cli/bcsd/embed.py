@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from weft.cli.bcsd.embedding import add_embedding, embedding_of
 from weft.cli.bcsd.outputs import spare_binaries
 from weft.cli.options import Parser, add_json, add_min_blocks, add_out, add_paths, add_quiet, add_ray
+from weft.errors import in_one_line
 
 if TYPE_CHECKING:
     from weft.bcsd.use.embed_files import EmbedReport
@@ -42,7 +43,7 @@ def run(argv: list[str]) -> int:
     def tell(report: EmbedReport) -> None:
         if not arguments.quiet and report.error is None:
             print(
-                f"{report.path}: {report.functions} functions, {report.seconds:.1f} s",
+                f"{in_one_line(report.path)}: {report.functions} functions, {report.seconds:.1f} s",
                 file=sys.stderr,
                 flush=True,
             )

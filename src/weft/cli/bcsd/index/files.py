@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from weft.cli.bcsd.embedding import add_embedding, embedding_of
 from weft.cli.options import Parser, add_index, add_json, add_quiet
 from weft.cli.table import table
+from weft.errors import in_one_line
 
 if TYPE_CHECKING:
     from weft.bcsd.index.store import IndexedFile
@@ -54,7 +55,10 @@ def run(argv: list[str], action: str) -> int:
 
     def tell(change: Change) -> None:
         if not arguments.quiet and change.error is None and change.status != "unchanged":
-            print(f"{change.status}: {change.binary}: {change.functions} functions", file=sys.stderr)
+            print(
+                f"{change.status}: {in_one_line(change.binary)}: {change.functions} functions",
+                file=sys.stderr,
+            )
 
     if action == "rm":
         changes = update.remove(arguments.paths, arguments.index, tell)

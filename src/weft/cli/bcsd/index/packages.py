@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.cli.bcsd.embedding import add_embedding, embedding_of
 from weft.cli.options import Parser, add_index, add_json, add_min_blocks, add_quiet
+from weft.errors import in_one_line
 
 if TYPE_CHECKING:
     from weft.bcsd.libraries.build import Built
@@ -51,7 +52,7 @@ def run(argv: list[str]) -> int:
         for failure in built.failures:
             print(f"failed: {failure}", file=sys.stderr)
         if not arguments.quiet and built.status == "added":
-            print(f"added: {built.asked}: {built.functions} functions", file=sys.stderr)
+            print(f"added: {in_one_line(built.asked)}: {built.functions} functions", file=sys.stderr)
 
     done = build(arguments.packages, arguments.index, Sources(work, arguments.sources), options, tell)
     if arguments.json:
