@@ -284,3 +284,23 @@ def test_a_file_cut_short_says_so_when_nothing_is_found(name, share, files, tmp_
         except InputError as error:
             said = error.what
         assert "cut short: its headers tell of " in said
+
+
+def test_an_object_of_more_sections_than_its_header_counts_says_so(files, tmp_path):
+    content = bytearray((files / "gcc-O2-x86_64.o").read_bytes())
+    (place,) = struct.unpack_from("<Q", content, 40)
+    content[60:62] = bytes(2)
+    struct.pack_into("<Q", content, place + 32, 70_010)
+    path = tmp_path / "large.o"
+    path.write_bytes(content)
+    with pytest.raises(
+        InputError, match=r"an object of 70,010 sections, more than are read \(link it first\)"
+    ):
+        open_image(path)
+
+
+def test_names_of_members_are_text_however_short(files, tmp_path):
+    place = tmp_path / "letters.a"
+    content = (files / "gcc-O2-x86_64.o").read_bytes()
+    place.write_bytes(archive(("ü.o", content), ("a_rather_long_näme.o", content)))
+    assert members_of(str(place)) == [f"{place}(ü.o)", f"{place}(a_rather_long_näme.o)"]

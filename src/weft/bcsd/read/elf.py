@@ -81,6 +81,9 @@ def read_elf(path: str, source: str | bytes, content: memoryview) -> Image:
         kind = enum_name(binary.header.file_type) if binary is not None else str(view.type)
         raise InputError(f"an ELF file of type {kind}", where=path)
     layout: Layout | None = None
+    if view.type == _OBJECT and (sections := _beyond_header(view, content)):
+        what = f"an object of {sections:,} sections, more than are read"
+        raise InputError(what, where=path, hint="link it first")
     if binary is not None and view.type == _OBJECT:
         from weft.bcsd.read.elf_object import Layout
 
@@ -147,6 +150,20 @@ def _unread(view: View, content: memoryview) -> str | None:
         if flags & _MICRO_MIPS:
             return "microMIPS, whose instructions are encoded otherwise"
     return None
+
+
+def _beyond_header(view: View, content: memoryview) -> int:
+    """How many sections a file has that are too many for its header to count; 0 where it counts them.
+
+    Source: System V ABI, "ELF Header", ``e_shnum``: then the first section's size says it.
+    """
+    order, wide = ">" if view.big_endian else "<", view.bits == 64
+    place = struct.unpack_from(f"{order}{'Q' if wide else 'I'}", content, 40 if wide else 32)[0]
+    counted = struct.unpack_from(f"{order}H", content, 60 if wide else 48)[0]
+    at = place + (32 if wide else 20)
+    if counted or not place or at + 8 > len(content):
+        return 0
+    return int(struct.unpack_from(f"{order}{'Q' if wide else 'I'}", content, at)[0])
 
 
 def _flags(view: View, content: memoryview) -> int:

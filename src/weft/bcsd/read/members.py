@@ -251,7 +251,7 @@ def _archive(content: memoryview, place: str) -> Iterator[Member]:
                 f"cut short: its last member ends at byte {start + size}, the file at {len(content)}",
                 where=place,
             )
-        name = header[:16].decode("ascii", "backslashreplace").rstrip()
+        name = header[:16].decode("utf-8", "backslashreplace").rstrip()
         position = start + size + (size & 1)
         if name == "//":
             long_names = bytes(content[start : start + size])
