@@ -4,10 +4,11 @@ import pytest
 
 from weft.bcsd.architectures import architecture_named
 from weft.bcsd.architectures.architecture import NOWHERE
-from weft.bcsd.disassemble.gaps import next_start, pointed_to
+from weft.bcsd.disassemble.gaps import code_taken, next_start, pointed_to
+from weft.bcsd.disassemble.interface import Reference, ReferenceKind
 from weft.bcsd.disassemble.native import NativeDisassembler
 from weft.bcsd.read import open_image
-from weft.bcsd.read.image import Image, Region
+from weft.bcsd.read.image import Image, Region, Symbol
 
 BASE = 0x10000
 
@@ -223,3 +224,62 @@ def test_a_function_that_nothing_leads_to_stays_when_all_others_are_known():
     image = image_of(code, "mips")
     image.entries = [BASE]
     assert set(found_in(image)) == {0, 12, 44}
+
+
+def test_what_a_function_takes_the_address_of_is_one_where_no_table_says():
+    # lea rdi, [24]; mov eax, [40]; hlt | lea rsi, [56]; test edi, edi; je; inc edi; ret | inc edi; ret | dec edi; ret
+    parts = {
+        0: "488d3d11000000 8b051b000000 f4",
+        24: "488d3519000000 85ff 7402 ffc7 c3",
+        40: "ffc7c3",
+        56: "ffcfc3",
+    }
+    code = bytearray(b"\x90" * 59)
+    for at, part in parts.items():
+        held = bytes.fromhex(part)
+        code[at : at + len(held)] = held
+    image = image_of(bytes(code), "x86_64")
+    image.entries = [BASE]
+    found = found_in(image)
+    # What stands at 40 is read, as tables are.
+    assert {at: function.size for at, function in found.items()} == {0: 14, 24: 14, 56: 3}
+
+
+def test_addresses_are_not_taken_where_nearly_all_functions_are_known():
+    code = bytes.fromhex("488d3d8d000000c3" + "90" * 140 + "ffc7c3" + "90" * 9)
+    image = image_of(code, "x86_64")
+    image.symbols = [Symbol("known", BASE, 148)]
+    assert set(found_in(image)) == {0}
+
+
+def test_an_address_that_is_stored_is_taken_and_one_that_is_written_to_is_not():
+    lines = [(0, 7, "mov", "dword ptr [esp], 0x10020"), (7, 5, "mov", "dword ptr [0x10030], eax")]
+    references = {n: Reference(ReferenceKind.CODE, target) for n, target in enumerate((0x10020, 0x10030))}
+    assert code_taken(lines, references) == {0x10020}
+
+
+def test_pages_are_no_functions():
+    lines = [(0, 4, "adrp", "x0, #0x11000"), (4, 4, "add", "x0, x0, #0x20"), (8, 4, "ldr", "x1, [x0]")]
+    references = {
+        number: Reference(ReferenceKind.CODE, target)
+        for number, target in enumerate((0x11000, 0x11020, 0x11040))
+    }
+    assert code_taken(lines, references) == {0x11020}
+
+
+def test_a_function_found_late_ends_where_one_that_was_found_begins():
+    # call 48; lea rdi, [16]; ret | inc edi; jmp over what is called, as far as 64 | ret at 48
+    code = bytearray(b"\x90" * 80)
+    for at, part in {
+        0: "e82b000000 488d3d04000000 c3",
+        16: "7430 ffc7 c3",
+        48: "ffcf c3",
+        66: "ffc7 c3",
+    }.items():
+        held = bytes.fromhex(part)
+        code[at : at + len(held)] = held
+    image = image_of(bytes(code), "x86_64")
+    image.entries = [BASE]
+    found = found_in(image)
+    assert {0, 16, 48} <= set(found)
+    assert found[16].address + found[16].size <= BASE + 48

@@ -115,6 +115,8 @@ class Frontier:
         self._starts = sorted({b.start for b in known})
         self._leads: list[int] = []
         self._met: set[int] = set()
+        #: Whether functions also end where one that was found begins: leads come in no order of trust any more.
+        self.cautious = False
 
     def add(self, address: int) -> None:
         """Take an address as a lead, unless it lies in a known function, in stubs, or outside of code."""
@@ -125,6 +127,10 @@ class Frontier:
             return
         if not self._cover.holds(address):
             insort(self._leads, address)
+
+    def covers(self, address: int) -> bool:
+        """Whether an address lies in a function that is known or was found."""
+        return self._cover.holds(address)
 
     def take(self) -> int | None:
         """The lowest open lead that is still uncovered."""
@@ -138,7 +144,7 @@ class Frontier:
         """How far a function at ``start`` may reach: the next known start or lead, or the region's end."""
         region = self._image.code_map.at(start)
         end = region.end if region is not None else start
-        for addresses in (self._starts, self._leads):
+        for addresses in (self._starts, self._leads, self._cover.starts if self.cautious else []):
             position = bisect_right(addresses, start)
             if position < len(addresses):
                 end = min(end, addresses[position])

@@ -6,14 +6,18 @@ function and begins as functions do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from itertools import islice
 from typing import Any
 
 from weft.bcsd.architectures.architecture import TERMINAL, Architecture, FlowKind
+from weft.bcsd.architectures.operands import immediate
 from weft.bcsd.disassemble.bounds import Frontier
-from weft.bcsd.disassemble.interface import Function, ReferenceKind
+from weft.bcsd.disassemble.interface import Function, Reference, ReferenceKind
 from weft.bcsd.read.image import Image, unpack_words
+
+Raw = tuple[int, int, str, str]
 
 #: Share of the code in functions from which on no gap is searched: what is left is padding and data.
 SEARCHED_BELOW = 0.9
@@ -134,6 +138,55 @@ def decoded(
             reached = line[0] + line[1]
             yield line
         position = reached if reached in pools else reached + step
+
+
+def decode_around(
+    image: Image, architecture: Architecture, constants: set[int], start: int, end: int, most: int
+) -> tuple[list[Raw], set[int], bool]:
+    """The instructions of ``[start, end)`` with constants among them; control does not run over their places."""
+    thumb = start in image.thumb
+    instructions = list(islice(decoded(image, architecture, start, end, thumb, constants), most))
+    gaps: set[int] = set()
+    damaged = False
+    reached = start
+    for index, (address, size, _, _) in enumerate([*instructions, (end, 0, "", "")]):
+        if address > reached:
+            if 0 < index < len(instructions):
+                gaps.add(index - 1)
+            damaged |= not constants.issuperset(range(reached, address, architecture.step))
+        reached = address + size
+    return instructions, gaps, damaged
+
+
+def code_taken(instructions: list[Raw], references: Mapping[int, Reference]) -> set[int]:
+    """The addresses of code that instructions take, without pages and without what they read, as tables are read."""
+    return {
+        reference.target
+        for index, reference in references.items()
+        if reference.kind == ReferenceKind.CODE
+        and instructions[index][2] != "adrp"
+        and (
+            "[" not in instructions[index][3]
+            or instructions[index][2] == "lea"
+            or immediate(instructions[index][3].rpartition(", ")[2]) == reference.target
+        )
+    }
+
+
+def taken_leads(
+    image: Image, architecture: Architecture, frontier: Frontier, taken: AbstractSet[int]
+) -> list[int]:
+    """Which addresses that functions take begin one that is not known: ``main``, and callbacks.
+
+    They are less sure than calls. So from now on a function ends, too, where one that was found begins.
+    """
+    frontier.cautious = True
+    return [
+        address
+        for address in sorted(taken)
+        if not frontier.covers(address)
+        and next_start(image, architecture, address, frontier.limit(address), False, set()) == address
+    ]
 
 
 def behind_data(decoder: Any, step: int, code: bytes, start: int, reached: int) -> int:

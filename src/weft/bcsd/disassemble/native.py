@@ -10,7 +10,6 @@ import hashlib
 from bisect import bisect_left, insort
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 from typing import NamedTuple
 
 from weft.bcsd.architectures import architecture_named
@@ -25,9 +24,11 @@ from weft.bcsd.disassemble.gaps import (
     behind_data,
     called_by,
     called_from_gaps,
-    decoded,
+    code_taken,
+    decode_around,
     next_lead,
     pointed_to,
+    taken_leads,
 )
 from weft.bcsd.disassemble.interface import Disassembler, Flag, Function, ReferenceKind
 from weft.bcsd.disassemble.labels import without_inner
@@ -89,6 +90,8 @@ class _Run:
         self.pools: set[int] = set()
         self.starts: list[int] = []
         self.searching = False
+        #: Addresses of code that functions take; None where all functions are known but a few.
+        self.taken: set[int] | None = None
 
     def functions(self) -> Iterator[Function]:
         known = without_inner(known_bounds(self.image), self.surveyor)
@@ -108,6 +111,8 @@ class _Run:
         doubtful = {pointer & mask for pointer in self.image.pointers.values()} if gapped else set[int]()
         for address in (*open_ended, *(entry for entry in self.image.entries if entry not in doubtful)):
             frontier.add(address)
+        if not gapped and self.has_gaps(frontier):
+            self.taken = set()
         # Known functions go out as they are decoded; what their calls discover is small and comes sorted
         # into the rest at the end, so that nothing has to be held back.
         for bounds in sized:
@@ -118,6 +123,12 @@ class _Run:
                 yield function
         if not gapped:
             yield from self.drain(frontier, open_ended)
+            while self.taken:
+                leads = taken_leads(self.image, self.architecture, frontier, self.taken)
+                self.taken = set()
+                for address in leads:
+                    frontier.add(address)
+                yield from self.drain(frontier, open_ended)
             return
         # Where most ends are guesses, a jump out of a function more often leads back into it than to another one.
         self.around.guesses = True
@@ -275,24 +286,11 @@ class _Run:
         constants = self.architecture.literals(self.image, start, instructions)
         if constants:
             self.pools |= constants
-            instructions, gaps, damaged = self.decode_around(constants, start, start + len(code))
+            within = start, start + len(code)
+            instructions, gaps, damaged = decode_around(
+                self.image, self.architecture, constants, *within, FUNCTION_INSTRUCTIONS
+            )
         return Decoded(instructions, gaps, code, damaged)
-
-    def decode_around(self, constants: set[int], start: int, end: int) -> tuple[list[Raw], set[int], bool]:
-        """The instructions of ``[start, end)`` with constants among them; control does not run over their places."""
-        thumb = start in self.image.thumb
-        lines = decoded(self.image, self.architecture, start, end, thumb, constants)
-        instructions = list(islice(lines, FUNCTION_INSTRUCTIONS))
-        gaps: set[int] = set()
-        damaged = False
-        reached = start
-        for index, (address, size, _, _) in enumerate([*instructions, (end, 0, "", "")]):
-            if address > reached:
-                if 0 < index < len(instructions):
-                    gaps.add(index - 1)
-                damaged |= not constants.issuperset(range(reached, address, self.architecture.step))
-            reached = address + size
-        return instructions, gaps, damaged
 
     def function(self, bounds: Bounds, *, discovered: bool) -> tuple[Function | None, set[int]]:
         end = min(bounds.end, bounds.start + FUNCTION_BYTES)
@@ -302,6 +300,8 @@ class _Run:
         insort(self.starts, bounds.start)
         end = bounds.start + len(code)
         graph = build_graph(instructions, gaps, bounds.start, end, self.around)
+        if self.taken is not None:
+            self.taken |= code_taken(graph.instructions, graph.references)
         flags = set(graph.flags)
         if damaged:
             flags.add(Flag.UNDECODED)
