@@ -160,7 +160,8 @@ def test_a_merge_moves_facts_and_its_undoing_brings_them_back(store: Path) -> No
     merged = Graph.load(store)
     assert merged.entity("cy") == "Bo"
     assert ("Ada", "knows", "Bo", 0.9, 3) in rows(merged)
-    assert ("Bo", "knows", "Bo", 0.95, 1) in rows(merged)
+    # That Bo knows Cy is no fact of one entity.
+    assert not [row for row in rows(merged) if row[0] == row[2]]
     with open_writer(store) as writer:
         # Facts that come later follow the merge.
         put(writer, "four", evidence("Cy", "born in", "Rome"))
@@ -175,6 +176,24 @@ def test_a_merge_moves_facts_and_its_undoing_brings_them_back(store: Path) -> No
         writer.remove("four")
         writer.finish()
     assert rows(Graph.load(store)) == before
+
+
+def test_what_two_merged_names_are_to_each_other_counts_for_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    create_store(folder, SCHEMA, "exact")
+    with open_writer(folder) as writer:
+        itself, other = evidence("walk", "knows", "walk", 0.6), evidence("walk", "knows", "step", 0.1, 9)
+        put(writer, "one", itself, other, evidence("step", "knows", "run", 0.4))
+        writer.keep(0.5)
+        writer.merge("walk", "step")
+        writer.finish()
+    # A name that is stated to know itself does, and the mean that the precision asks for is that of the others.
+    assert rows(Graph.load(folder)) == [("walk", "knows", "run", 0.4, 1), ("walk", "knows", "walk", 0.6, 2)]
+    with open_writer(folder) as writer:
+        writer.keep(None)
+        writer.unmerge("walk", "step")
+        writer.finish()
+    assert ("walk", "knows", "step", 0.1, 1) in rows(Graph.load(folder))
 
 
 def test_merges_chain_and_never_run_in_a_circle(store: Path) -> None:

@@ -98,7 +98,9 @@ def derive(
     """Add the evidence up.
 
     A fact's confidence is that of its surest evidence. With a precision the surest facts are kept, as long
-    as the mean of their confidences is at least that.
+    as the mean of their confidences is at least that. What places say of two names that are one entity is no fact of
+    it with itself: a spouse that was merged into a person is not his own. It is not kept, and comes back where the
+    names are two again.
 
     Args:
         evidence: Rows that count.
@@ -138,8 +140,10 @@ def derive(
     confidence = _by_group(np.maximum, evidence["confidence"].to_numpy(), first)
     stated = _by_group(np.logical_or, _is(evidence["origin"], "tree"), first)
     origin = evidence["origin"].take(pa.array(first)).to_pylist()
+    apart = pc.call_function("not_equal", [evidence["head"], evidence["tail"]]).to_numpy()
+    with_itself = (head[first] == tail[first]) & _by_group(np.logical_and, apart, first)
     # What the tree states is right: it says nothing about how far a model may be believed.
-    least = 0.0 if precision is None else threshold_at(confidence[~stated].tolist(), precision)
+    least = 0.0 if precision is None else threshold_at(confidence[~(stated | with_itself)].tolist(), precision)
     labels = pa.array(ordered, pa.string())
     triples = pa.table(
         [
@@ -151,7 +155,7 @@ def derive(
             pa.array(_by_group(np.add, other.astype(np.int32), first)),
             pa.array(np.where(stated, "tree", origin).tolist(), pa.string()),
             pa.array(first.astype(np.int64)),
-            pa.array(stated | (confidence >= least)),
+            pa.array((stated | (confidence >= least)) & ~with_itself),
         ],
         schema=TRIPLES,
     )
