@@ -14,10 +14,10 @@ from weft.cli.main import main
 from weft.errors import InputError
 from weft.kg.dataset.text import TextBuildConfig, build_redocred
 from weft.kg.extraction.corpus import extract_corpus
-from weft.kg.extraction.text import Met, TextLoader, sentences_of, text_sources
+from weft.kg.extraction.text import Met, TextLoader, text_sources
 from weft.kg.learn.text import from_scratch
 from weft.kg.read.documents import TextDocument
-from weft.kg.read.sentences import sentence_starts
+from weft.kg.read.sentences import sentence_starts, sentences_of
 from weft.kg.represent.passages import load_text_dataset
 from weft.kg.storage.graph import Graph
 
@@ -209,6 +209,31 @@ def test_the_sentences_of_two_places() -> None:
     assert sentences_of(text, starts, (0, 3), (44, 48)) == "Ada was born. … Bern is old."
     assert sentences_of(text, starts, (52, 56)) == "Bern is old."
     assert len(sentences_of("a" * 1000, (0,), (0, 1))) == 400
+
+
+def test_what_is_quoted_of_a_long_sentence_shows_the_names() -> None:
+    rows = [f"Name{number:03} Surname, Place{number:03}" for number in range(500)]
+    text = "\ufeff" + "\n".join(rows)
+
+    def quoted(*names: str) -> str:
+        found = sentences_of(
+            text, (0,), *((text.index(name), text.index(name) + len(name)) for name in names)
+        )
+        assert len(found) <= 400
+        assert all(name in found for name in names), found
+        return found
+
+    assert quoted("Name000", "Place002").startswith("Name000 Surname, Place000\nName001")
+    near = quoted("Place250", "Name251")
+    assert near.startswith("…")
+    assert near.endswith("…")
+    assert " … " not in near
+    assert quoted("Name001", "Place499").startswith("Name000")
+    assert quoted("Place499", "Name001").endswith("Place499")
+    assert quoted("Name100", "Place300").count(" … ") == 1
+    # Words stay whole, and a name that is longer than all that is quoted is cut.
+    assert set(near.strip("…").split()) <= set(text.split())
+    assert sentences_of("b " + "a" * 1000, (0,), (2, 1002)) == f"…{'a' * 398}…"
 
 
 def test_the_sentences_of_a_long_text_are_looked_up_not_counted() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -36,7 +36,7 @@ from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.redocred import UNREAD_RECORDS, read_redocred
 from weft.kg.read.seeds import read_seeds
-from weft.kg.read.sentences import sentence_starts
+from weft.kg.read.sentences import sentence_starts, sentences_of
 from weft.kg.schema import Relation, Schema
 from weft.kg.storage.layout import Evidence, Spelling
 from weft.kg.worded.relation import asked_relations
@@ -50,8 +50,6 @@ _UNREAD = (UNREAD_FILES, UNREAD_FOLDERS, UNREAD_LINES, UNREAD_RECORDS, _SECOND)
 """Reasons for which a document, or what may be one, is not read."""
 _TOLD_BY = 5_000
 """Characters at a document's begin that tell its language."""
-_LONGEST = 400
-"""Most characters of a sentence that are kept."""
 
 
 @dataclass(frozen=True)
@@ -311,31 +309,3 @@ def text_sources(place: Path, corpus: str, met: Met) -> Iterator[Source]:
         elif reason in (UNREAD_FOLDERS, UNREAD_LINES, UNREAD_RECORDS):
             met.lines = True
     met.others.update(funnel.noted.get(OTHERS, {}))
-
-
-def sentences_of(text: str, starts: Sequence[int], *places: tuple[int, int]) -> str:
-    """The sentences that hold some places, in order, with … between those that do not follow each other.
-
-    Args:
-        text: The document.
-        starts: Offsets at which sentences start, ascending.
-        places: Spans.
-    """
-    first_later = int(bool(starts) and starts[0] == 0)
-
-    def begin(number: int) -> int:
-        place = number - 1 + first_later
-        return 0 if number == 0 else starts[place] if place < len(starts) else len(text)
-
-    numbers = set[int]()
-    for start, end in places:
-        first = bisect_right(starts, start) - first_later
-        last = bisect_left(starts, end) - first_later
-        numbers.update(range(first, last + 1))
-    said, before = "", None
-    for number in sorted(numbers):
-        sentence = text[begin(number) : begin(number + 1)].strip()
-        between = "" if before is None else " " if number == before + 1 else " … "
-        said, before = f"{said}{between}{sentence}", number
-    said = said.removeprefix("\ufeff")
-    return said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…"

@@ -1,9 +1,10 @@
-"""Where sentences start, by punctuation, line breaks and the letters around them."""
+"""Where sentences start, by punctuation, line breaks and the letters around them; those that hold some places."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from random import Random
 
 from weft.kg.read.documents import TextDocument
@@ -28,6 +29,8 @@ _ABBREVIATIONS = frozenset(
 )
 _LENGTHS = (1, 1, 1, 2, 2, 3)
 """Sentences of a piece."""
+_LONGEST = 400
+"""Most characters of what is quoted."""
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 _LAST_WORD = re.compile(r"[\w.]*\Z")
 
@@ -50,6 +53,71 @@ def sentence_starts(text: str) -> tuple[int, ...]:
         if mark not in _GOES_ON or not text[after].islower():
             starts.append(after)
     return tuple(dict.fromkeys(starts))
+
+
+def sentences_of(text: str, starts: Sequence[int], *places: tuple[int, int]) -> str:
+    """The sentences that hold some places, in order, with … between those that do not follow each other.
+
+    Of long ones (a list without full stops is one sentence) as much is kept as shows the places: their beginning where
+    that holds them, else what stands around them.
+
+    Args:
+        text: The document.
+        starts: Offsets at which sentences start, ascending.
+        places: Spans.
+    """
+    first_later = int(bool(starts) and starts[0] == 0)
+
+    def begin(number: int) -> int:
+        place = number - 1 + first_later
+        return 0 if number == 0 else starts[place] if place < len(starts) else len(text)
+
+    reach = [
+        (bisect_right(starts, start) - first_later, bisect_left(starts, end) - first_later)
+        for start, end in places
+    ]
+    said, before, moved = "", None, dict[int, int]()
+    for number in sorted({number for first, last in reach for number in range(first, last + 1)}):
+        start = begin(number)
+        sentence = text[start : begin(number + 1)].rstrip()
+        bare = sentence.removeprefix("\ufeff").lstrip()
+        between = "" if before is None else " " if number == before + 1 else " … "
+        moved[number] = len(said) + len(between) - start - (len(sentence) - len(bare))
+        said, before = f"{said}{between}{bare}", number
+    if len(said) <= _LONGEST:
+        return said
+    spans = [
+        (start + moved[first], end + moved[last])
+        for (start, end), (first, last) in zip(places, reach, strict=True)
+    ]
+    return _shortened(said, spans)
+
+
+def _shortened(said: str, spans: Sequence[tuple[int, int]]) -> str:
+    """At most so many characters as are quoted, with … for what is left out: the beginning, or what is around spans."""
+    first, last = min(spans), max(spans, key=lambda span: span[1])
+    if last[1] < _LONGEST:
+        return f"{said[: _LONGEST - 1]}…"
+    if first == last or last[1] - first[0] <= _LONGEST - 2:
+        return _around(said, (first[0], last[1]), _LONGEST)
+    half = (_LONGEST - 1) // 2
+    one, other = _around(said, first, half), _around(said, last, half)
+    return f"{one.removesuffix('…')} … {other.removeprefix('…')}"
+
+
+def _around(said: str, span: tuple[int, int], most: int) -> str:
+    """So many characters around a span, cut between words, with … on each side that is cut."""
+    start, end = span[0], min(span[1], span[0] + most - 2)
+    room = most - 2 - (end - start)
+    first = max(0, min(start - room // 2, len(said) - (most - 2)))
+    last = min(len(said), first + most - 2)
+    if first > 0:
+        space = said.find(" ", first - 1, start)
+        first = space + 1 if space >= 0 else first
+    if last < len(said):
+        space = said.rfind(" ", end, last + 1)
+        last = space if space >= 0 else last
+    return f"{'…' * (first > 0)}{said[first:last]}{'…' * (last < len(said))}"
 
 
 def pieces(document: TextDocument, random: Random) -> Iterator[TextDocument]:

@@ -143,7 +143,9 @@ def derive(
     apart = pc.call_function("not_equal", [evidence["head"], evidence["tail"]]).to_numpy()
     with_itself = (head[first] == tail[first]) & _by_group(np.logical_and, apart, first)
     # What the tree states is right: it says nothing about how far a model may be believed.
-    least = 0.0 if precision is None else threshold_at(confidence[~(stated | with_itself)].tolist(), precision)
+    least = (
+        0.0 if precision is None else threshold_at(confidence[~(stated | with_itself)].tolist(), precision)
+    )
     labels = pa.array(ordered, pa.string())
     triples = pa.table(
         [
