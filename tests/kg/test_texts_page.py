@@ -54,7 +54,7 @@ def read(name: str = "a.txt", extra: str = "") -> Marked:
         fact("Ada", "place_of_birth", "Lund", ((0, 3), (16, 20)), 0.9),
         fact("Ada", "employer", f"Acme{extra}", ((28, 31), (36, 40)), 0.4),
     ]
-    return Marked(TextDocument(name, TEXT + extra, mentions), facts, [evidence(item) for item in facts])
+    return Marked(TextDocument(name, TEXT + extra, mentions), facts, [evidence(item) for item in facts], {})
 
 
 def data(page: str) -> dict:
@@ -81,7 +81,7 @@ def test_odd_names_are_text() -> None:
 
 
 def test_a_text_without_names_and_no_text() -> None:
-    plain = Marked(TextDocument("empty", "nothing here"), [], [])
+    plain = Marked(TextDocument("empty", "nothing here"), [], [], {})
     assert data(texts_page([plain], "x"))["documents"][0]["pieces"] == ["nothing here"]
     assert data(texts_page([], "x"))["documents"] == []
 

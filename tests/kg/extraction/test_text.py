@@ -163,6 +163,32 @@ def test_a_mention_outside_its_text_spoils_no_document(
     assert "not read: a: an id that another document has" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_given_mentions_that_cannot_be_used_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], workers: str
+) -> None:
+    def mention(start: int, end: int, kind: str) -> dict[str, object]:
+        return {"start": start, "end": end, "type": kind}
+
+    given = [mention(0, 9, "PERSON"), mention(0, 4, "PER"), mention(22, 27, "LOC"), mention(23, 28, "LOC")]
+    records = [{"id": name, "text": "Nora Blix was born in Bergen.", "mentions": given} for name in "ba"]
+    path = tmp_path / "notes.jsonl"
+    path.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    command = ["kg", "extract", str(path), "-o", str(tmp_path / "store"), "--workers", workers, "--json"]
+    assert main(command) == 0
+    assert json.loads(capsys.readouterr().out)["unused"] == {
+        "types of mentions that the model does not know": [
+            f"{name}: 'PERSON' (the model knows LOC, MISC, NUM, ORG, PER, TIME)" for name in "ab"
+        ],
+        "mentions that no tokens fit": [
+            f"{name}: {said}" for name in "ab" for said in ("'Berge' at 22", "'ergen' at 23")
+        ],
+        "mentions that overlap another": [f"{name}: 'Nora' at 0" for name in "ab"],
+    }
+    assert main(["kg", "facts", str(path), "--json"]) == 0
+    assert "left out: mentions that overlap another (2), the first: b: 'Nora' at 0" in capsys.readouterr().err
+
+
 def test_two_corpora_of_one_name_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for year, town in (("2023", "Bergen"), ("2024", "Oslo")):
         (tmp_path / year).mkdir()

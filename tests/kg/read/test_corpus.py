@@ -17,7 +17,7 @@ from weft.kg.extraction.model import model_for
 from weft.kg.extraction.text import Met, text_sources
 from weft.kg.languages import find_language
 from weft.kg.read.corpus import OTHERS, read_corpus
-from weft.kg.read.documents import without_repeats
+from weft.kg.read.documents import TextDocument, without_repeats
 from weft.kg.read.funnel import Funnel
 from weft.kg.schema import Relation, Schema
 from weft.kg.storage.graph import Graph
@@ -189,6 +189,8 @@ def test_mentions_given_in_jsonl(tmp_path: Path) -> None:
     mentions = [
         {"start": 0, "end": 5, "entity": "Paris, France", "type": "city"},
         {"start": 9, "end": 14},
+        {"start": 0, "end": 5, "entity": None, "type": None},
+        {"start": 9, "end": 14, "entity": " "},
         {"start": 9, "end": 99},
         {"start": 5, "end": 5},
         {"start": "0", "end": 5},
@@ -201,8 +203,16 @@ def test_mentions_given_in_jsonl(tmp_path: Path) -> None:
     assert [(m.start, m.end, m.entity, m.name, m.type) for m in document.mentions] == [
         (0, 5, 0, "Paris, France", "city"),
         (9, 14, 1, "Paris", ""),
+        (0, 5, 1, "Paris", ""),
+        (9, 14, 1, "Paris", ""),
     ]
     assert funnel.counts["mentions outside their text"] == 4
+
+
+def test_what_is_null_in_jsonl_is_not_known(tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text(json.dumps({"id": None, "text": "Paris", "mentions": None}))
+    assert list(read_corpus([path], Funnel())) == [TextDocument("d.jsonl:1", "Paris")]
 
 
 def test_no_such_place(tmp_path: Path) -> None:

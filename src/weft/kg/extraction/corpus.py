@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
@@ -47,10 +47,12 @@ class Found(NamedTuple):
     Args:
         evidence: Facts.
         tally: What became of the questions to an endpoint; None where none was to be asked.
+        unused: What of the document cannot be used, by reason; nothing where None.
     """
 
     evidence: list[Evidence]
     tally: Tally | None = None
+    unused: Mapping[str, Sequence[str]] | None = None
 
 
 class Reader(Protocol):
@@ -94,6 +96,7 @@ class Reading(NamedTuple):
         message: Why it could not be read.
         tally: What became of the questions to an endpoint.
         again: Whether the next run may have more luck, and asks again.
+        unused: What of the document cannot be used, by reason; nothing where None.
     """
 
     status: Status
@@ -101,6 +104,7 @@ class Reading(NamedTuple):
     message: str = ""
     tally: Tally | None = None
     again: bool = False
+    unused: Mapping[str, Sequence[str]] | None = None
 
 
 class Readings(Protocol):
@@ -164,10 +168,17 @@ class Report:
         self.facts += len(reading.evidence)
         if reading.status == "failed":
             self.failed.append((document, reading.message))
+        add_listed(self.unused, reading.unused or {})
         if reading.tally is not None:
             self.tally = self.tally or Tally()
             self.tally.add(reading.tally)
             self.unanswered += reading.tally.unanswered > 0
+
+
+def add_listed(listed: dict[str, list[str]], others: Mapping[str, Sequence[str]]) -> None:
+    """Add what is listed by reason to a list of such."""
+    for reason, items in others.items():
+        listed.setdefault(reason, []).extend(items)
 
 
 def extract_corpus(
@@ -339,9 +350,9 @@ def reading_of(reader: Reader, source: Source) -> Reading:
     if source.failure:
         return Reading("failed", [], source.failure)
     try:
-        evidence, tally = reader.read(source)
+        evidence, tally, unused = reader.read(source)
     except InputError as error:
         return Reading("failed", [], error.what)
     except (RecursionError, MemoryError) as error:
         return Reading("failed", [], f"too large or too deep to be read ({type(error).__name__})")
-    return Reading("read" if evidence else "empty", evidence, tally=tally)
+    return Reading("read" if evidence else "empty", evidence, tally=tally, unused=unused)

@@ -11,7 +11,15 @@ from weft.errors import ConfigError, InputError
 from weft.kg.combine.endpoint import Endpoint
 from weft.kg.extraction.cluster import ClusterReadings
 from weft.kg.extraction.code import CodeCorpus, CodeLoader
-from weft.kg.extraction.corpus import Loader, Processes, Readings, Report, Source, extract_corpus
+from weft.kg.extraction.corpus import (
+    Loader,
+    Processes,
+    Readings,
+    Report,
+    Source,
+    add_listed,
+    extract_corpus,
+)
 from weft.kg.extraction.model import TEXT_MODEL, model_for, model_language, reads_text
 from weft.kg.extraction.text import Met, TextLoader, text_sources
 from weft.kg.read.corpus import plain_name
@@ -136,6 +144,8 @@ def extract(
         say=progress,
     )
     report.failed += met.failures if code is None else code.unread.items()
+    # Several processes finish in any order.
+    add_listed(met.unused, {reason: sorted(items) for reason, items in report.unused.items()})
     report.unused = met.unused
     report.others = dict(met.others if code is None else code.others)
     if folder == find_model("kg", TEXT_MODEL):

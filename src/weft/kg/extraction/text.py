@@ -16,7 +16,7 @@ import torch
 from weft.encoder.answering.precision import Precision, arithmetic_of
 from weft.errors import ConfigError, InputError
 from weft.kg.agreement.demonyms import with_countries
-from weft.kg.extraction.corpus import Found, Source
+from weft.kg.extraction.corpus import Found, Source, add_listed
 from weft.kg.extraction.entities import SHARED, WINDOW, EntityExtractor
 from weft.kg.extraction.entity_fact import EntityFact
 from weft.kg.extraction.model import TEXT_KIND, TEXT_MODEL, model_kind, model_version
@@ -48,6 +48,7 @@ _DIGITS = 4
 _SECOND = "documents with an id that another has"
 _UNREAD = (UNREAD_FILES, UNREAD_FOLDERS, UNREAD_LINES, UNREAD_RECORDS, _SECOND)
 """Reasons for which a document, or what may be one, is not read."""
+_STRANGE = "types of mentions that the model does not know"
 _TOLD_BY = 5_000
 """Characters at a document's begin that tell its language."""
 
@@ -161,11 +162,13 @@ class Marked(NamedTuple):
         document: With its mentions.
         facts: Between them, in order of their places.
         evidence: The same facts as a store has them.
+        unused: What of the mentions that it brought, or that a seed names, cannot be used, by reason.
     """
 
     document: TextDocument
     facts: list[EntityFact]
     evidence: list[Evidence]
+    unused: dict[str, list[str]]
 
 
 class TextReader:
@@ -200,7 +203,8 @@ class TextReader:
         Raises:
             InputError: It is no text.
         """
-        return Found(self.mark(source).evidence)
+        marked = self.mark(source)
+        return Found(marked.evidence, unused=marked.unused)
 
     def mark(self, source: Source) -> Marked:
         """One document with its mentions, and the facts between them.
@@ -211,9 +215,15 @@ class TextReader:
         document = source.content
         if not isinstance(document, TextDocument):
             raise InputError("not a document of text", where=source.document)
-        if not document.mentions:
-            document = self._with_entities(document)
-        facts = with_countries(self.extractor.facts_of(document))
+        brings_mentions = bool(document.mentions)
+        if not brings_mentions and self.linker is not None:
+            document = self.linker.link(document)
+        funnel = self._strange_types(document)
+        named = bool(document.mentions)
+        if not brings_mentions:
+            # The seed's names first, then what the model finds beside them, where it finds mentions.
+            document = self.extractor.with_found(document)
+        facts = with_countries(self.extractor.facts_of(document, funnel=funnel if named else None))
         text = document.text
         starts = sentence_starts(text) if document.sentences is None else document.sentences
         breaks = [found.start() for found in re.finditer("\n", text)]
@@ -235,13 +245,17 @@ class TextReader:
             )
             for fact in facts
         ]
-        return Marked(document, facts, evidence)
+        return Marked(document, facts, evidence, funnel.listed)
 
-    def _with_entities(self, document: TextDocument) -> TextDocument:
-        """The seed's names first, then what the model finds beside them, where it finds mentions."""
-        if self.linker is not None:
-            document = self.linker.link(document)
-        return self.extractor.with_found(document)
+    def _strange_types(self, document: TextDocument) -> Funnel:
+        """A funnel that lists the types of mentions that a model of entities does not know: any may stand there."""
+        funnel = Funnel()
+        if isinstance(self.extractor, EntityExtractor):
+            known = self.extractor.model.config.types
+            for kind in sorted({item.type for item in document.mentions}.difference(known)):
+                listed = ", ".join(filter(None, known))
+                funnel.leave_out(_STRANGE, f"{document.id}: {kind!r} (the model knows {listed})")
+        return funnel
 
 
 def marked_documents(path: Path, loader: TextLoader, met: Met) -> list[Marked]:
@@ -261,7 +275,10 @@ def marked_documents(path: Path, loader: TextLoader, met: Met) -> list[Marked]:
         place, why = met.failures[0]
         raise InputError(why, where=str(path / place if path.is_dir() else path))
     reader = loader()
-    return [reader.mark(source) for source in sources]
+    marked = [reader.mark(source) for source in sources]
+    for item in marked:
+        add_listed(met.unused, item.unused)
+    return marked
 
 
 def text_sources(place: Path, corpus: str, met: Met) -> Iterator[Source]:
@@ -299,7 +316,7 @@ def text_sources(place: Path, corpus: str, met: Met) -> Iterator[Source]:
         yield Source(name, digest, document)
     for reason, items in funnel.listed.items():
         if reason not in _UNREAD:
-            met.unused[reason] = items
+            add_listed(met.unused, {reason: items})
             continue
         failures = [funnel.reasons.get(what, (what, reason)) for what in items]
         met.failures += failures

@@ -189,8 +189,8 @@ def check_words(text: str) -> None:
 def parse_line(line: str, default_id: str, funnel: Funnel) -> TextDocument:
     """One line of a JSONL file: ``text``, and where they are known ``id`` and ``mentions``.
 
-    A mention is an object of ``start``, ``end``, and where they are known ``entity`` (its name) and
-    ``type``; those that lie outside the text are counted and listed.
+    A mention is an object of ``start``, ``end``, and where they are known ``entity`` (its name; what stands there
+    without one) and ``type``; those that lie outside the text are counted and listed. What is ``null`` is not known.
 
     Raises:
         InputError: The line is no JSON object with a text.
@@ -198,8 +198,8 @@ def parse_line(line: str, default_id: str, funnel: Funnel) -> TextDocument:
     record = parse_json(line, "")
     if not isinstance(record, dict) or not isinstance(record.get("text"), str):
         raise InputError("not an object with a 'text'")
-    text, name = record["text"], record.get("id", default_id)
-    given = record.get("mentions", [])
+    text, name, given = record["text"], record.get("id"), record.get("mentions")
+    name, given = default_id if name is None else name, [] if given is None else given
     if not isinstance(name, str | int) or not isinstance(given, list):
         raise InputError("an 'id' that is no string, or 'mentions' that are no list")
     names = [str(item.get(key, "")) for item in given if isinstance(item, dict) for key in ("entity", "type")]
@@ -219,9 +219,9 @@ def _mentions(text: str, name: str, given: list[Any], funnel: Funnel) -> Iterato
         if not (isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(text)):
             funnel.leave_out("mentions outside their text", f"{name}: {item!r}")
             continue
-        entity = str(item.get("entity", text[start:end]))
-        number = numbers.setdefault(entity, len(numbers))
-        yield Mention(start, end, number, entity, str(item.get("type", "")))
+        entity, kind = ("" if item.get(key) is None else str(item[key]) for key in ("entity", "type"))
+        entity = entity if entity.strip() else text[start:end]
+        yield Mention(start, end, numbers.setdefault(entity, len(numbers)), entity, kind)
 
 
 def _read_file(path: Path, name: str, funnel: Funnel) -> Iterator[TextDocument]:
