@@ -145,10 +145,39 @@ def test_a_mail_is_its_subject_and_its_text() -> None:
     assert mail_text(plain.encode()) == "Ida Holm kommt näher\n\nOf Lund.\nAnd more."
     page = MAIL.format(kind="text/html", charset="utf-8", body="<p>Of <b>Lund</b>.<script>x</script>")
     assert mail_text(page.encode()) == "Ida Holm kommt näher\n\nOf Lund."
-    with pytest.raises(InputError, match="cannot be decoded"):
+    with pytest.raises(InputError, match="whose text is not no-such, as it says"):
         mail_text(MAIL.format(kind="text/plain", charset="no-such", body="Of Lünd.").encode())
     with pytest.raises(InputError, match="a mail without a text"):
         mail_text(b"Content-Type: application/pdf\n\n%PDF")
+
+
+@pytest.mark.parametrize(
+    ("declared", "written"),
+    [
+        ("utf-8", "utf-8"),
+        ("us-ascii", "utf-8"),
+        ("", "utf-8"),
+        ("iso-8859-1", "cp1252"),
+        ("utf-16", "utf-16"),
+    ],
+)
+def test_a_mail_in_the_encoding_that_it_declares(declared: str, written: str) -> None:
+    head = f"Subject: S\nContent-Type: text/plain{f'; charset={declared}' if declared else ''}\n\n"
+    assert mail_text(head.encode() + "“Müller”".encode(written)) == "S\n\n“Müller”"
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"), [("; charset=utf-8", "not utf-8, as it says"), ("", "not UTF-8, and")]
+)
+def test_a_mail_in_another_encoding_is_not_read_with_holes(declared: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        mail_text(f"Content-Type: text/plain{declared}\n\nMüller".encode("latin-1"))
+
+
+def test_a_mail_whose_plain_body_is_empty_is_its_page() -> None:
+    parts = "--b\nContent-Type: text/plain\n\n \n--b\nContent-Type: text/html\n\n<p>Of Lund.</p>\n--b--\n"
+    head = "Subject: S\nContent-Type: multipart/alternative; boundary=b\n\n"
+    assert mail_text(f"{head}{parts}".encode()) == "S\n\nOf Lund."
 
 
 def test_markdown_of_windows_has_no_front_matter_and_footnotes_no_marks() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from weft.errors import InputError
 from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.read.funnel import Funnel
-from weft.kg.read.markup import html_text, mail_text, markdown_text, pdf_text, word_text
+from weft.kg.read.markup import decode_declared, html_text, mail_text, markdown_text, pdf_text, word_text
 from weft.kg.storage.manifest import is_store
 from weft.platform.reading import WORD_CHARACTERS, cannot_read, parse_json, read_bytes
 
@@ -168,9 +168,7 @@ def decode_page(data: bytes) -> str:
             raise
     name = declared[1].decode("ascii")
     try:
-        # As browsers do: whoever declares Latin-1 means the encoding of Windows, which has more characters.
-        known = codecs.lookup(name).name
-        return data.decode("cp1252" if known in ("iso8859-1", "ascii") else known)
+        return decode_declared(data, name)
     except (LookupError, UnicodeError) as error:
         raise InputError(f"neither UTF-8 nor {name}, as it says: {error}") from error
 

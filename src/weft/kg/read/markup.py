@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import email
 import email.policy
 import io
@@ -11,6 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from email.message import MIMEPart
 from itertools import pairwise
 from xml.parsers.expat import ExpatError
 
@@ -179,23 +181,50 @@ def word_text(data: bytes) -> str:
 def mail_text(data: bytes) -> str:
     """What a mail (.eml) says: its subject and its body, the plain one if there is one.
 
-    Attachments and the marks of quoted lines are left out.
+    Attachments and the marks of quoted lines are left out. A plain body that is empty stands for nothing.
 
     Raises:
-        InputError: It has no body of text, or one in an unknown encoding.
+        InputError: It has no body of text, or one that is not in the encoding that it declares.
     """
     message = email.message_from_bytes(data, policy=email.policy.default)
     body = message.get_body(("plain", "html"))
     if body is None:
         raise InputError("a mail without a text")
-    try:
-        text = body.get_content()
-    except (LookupError, ValueError, KeyError) as error:
-        raise InputError(f"a mail whose text cannot be decoded: {error}") from error
-    if body.get_content_subtype() == "html":
-        text = html_text(text)
+    text = _mail_part(body)
+    if not text.strip() and (other := message.get_body(("html",))) is not None:
+        text = _mail_part(other)
     text = _QUOTED.sub("", "\n".join(text.splitlines()))
     return "\n\n".join(part for part in (str(message["subject"] or "").strip(), text.strip()) if part)
+
+
+def _mail_part(part: MIMEPart) -> str:
+    """The text of a mail's body.
+
+    Raises:
+        InputError: It is not in the encoding that it declares, nor in UTF-8 where it declares none.
+    """
+    data, declared = part.get_payload(decode=True), part.get_content_charset()
+    if not isinstance(data, bytes):
+        raise InputError("a mail without a text")
+    try:
+        text = decode_declared(data, declared) if declared not in (None, "us-ascii") else data.decode()
+    except (LookupError, UnicodeError) as error:
+        which = f"not {declared}, as it says" if declared else "not UTF-8, and declares no encoding"
+        raise InputError(f"a mail whose text is {which}: {error}") from error
+    return html_text(text) if part.get_content_subtype() == "html" else text
+
+
+def decode_declared(data: bytes, name: str) -> str:
+    """Bytes in the encoding that a page or a mail declares.
+
+    As browsers do: whoever declares Latin-1 means the encoding of Windows, which has more characters.
+
+    Raises:
+        LookupError: There is no such encoding.
+        UnicodeError: They are of another one.
+    """
+    known = codecs.lookup(name).name
+    return data.decode("cp1252" if known in ("iso8859-1", "ascii") else known)
 
 
 @contextmanager
