@@ -140,6 +140,27 @@ Content-Type: application/pdf
 """
 
 
+def test_a_page_has_no_marks_of_notes_and_no_breaks_inside_words() -> None:
+    cited = '<sup class="reference"><a href="#n1">[1]</a></sup><sup>[2][note 3]</sup>'
+    assert html_text(f"<p>She painted.{cited} She wed.</p>") == "She painted. She wed."
+    assert (
+        html_text("<p>the 19<sup>th</sup> century, 10 m<sup>2</sup>, X[1]</p>")
+        == "the 19th century, 10 m2, X[1]"
+    )
+    notes = '<ol><li id="n1"><a href="#r1">↑</a> A life, 1931.</li><li>See <a href="/up">↑</a></li></ol>'
+    assert html_text(notes) == "A life, 1931.\nSee ↑"
+    assert html_text("<p>Kes&shy;trel&#8203; Line&#xFEFF;</p>") == "Kestrel Line"
+
+
+def test_elements_of_xhtml_that_are_closed_at_once_swallow_nothing() -> None:
+    page = '<html xmlns="http://www.w3.org/1999/xhtml"><head><title/><script src="a.js" /></head><body>{}</body></html>'
+    assert (
+        html_text(page.format('<p><a id="x"/>One<br/>two</p><div class="y"/><p>three</p>'))
+        == "One\ntwo\n\nthree"
+    )
+    assert html_text("<p>a<br/>b</p><p>5 &lt;x/&gt; 6</p>") == "a\nb\n\n5 <x/> 6"
+
+
 def test_a_mail_is_its_subject_and_its_text() -> None:
     plain = MAIL.format(kind="text/plain", charset="utf-8", body="Of Lund.\r\nAnd more.")
     assert mail_text(plain.encode()) == "Ida Holm kommt näher\n\nOf Lund.\nAnd more."

@@ -38,6 +38,19 @@ _GAP = re.compile(r" *\n[ \n]*")
 _ROW = re.compile(r" *\v[ \v]*")
 _HYPHEN = re.compile(r"(?<=[a-z])[-\u00ad]\n(?=[a-z])")
 _ENDS = re.compile(r"[.!?:;…][\"'”’)\]]*$")
+_NO_WIDTH = re.compile("[\u00ad\u200b\u2060\ufeff]")
+"""Where a word may be broken, and marks without width: they are no letters of it."""
+_NOTED = re.compile(r"\s*(?:\[[^\[\]]{1,30}\]\s*)+")
+"""What stands raised where a note belongs: "[1]", "[citation needed]"."""
+_BACK = frozenset(("↑", "^", "↩", "↩︎"))
+"""What leads from a note back to its place."""
+_DECLARED_BY = 2_000
+"""Characters of a page that declare that it is one of XHTML."""
+_XHTML = "http://www.w3.org/1999/xhtml"
+_CLOSED = re.compile(
+    r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)([a-zA-Z]+)(\s[^<>]*)?/>"
+)
+"""An element of XHTML that is closed as soon as it opens; HTML knows no such, and would read on until its end."""
 _FOOTNOTE = re.compile(r"(?m)^\[\^[^\]\s]+\]:[ ]?|\[\^[^\]\s]+\]")
 """The mark of a footnote: in front of it, and where it belongs."""
 _QUOTED = re.compile(r"(?m)^(?:>[ \t]?)+")
@@ -77,7 +90,7 @@ def markdown_text(text: str) -> str:
 
 
 def html_text(text: str) -> str:
-    """The prose of HTML: no menus, scripts, forms and code; a row of a table is a line."""
+    """The prose of HTML: no menus, scripts, forms, code and marks of notes; a row of a table is a line."""
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
     def fills_a_cell(node: LexborNode) -> bool:
@@ -86,6 +99,16 @@ def html_text(text: str) -> str:
             return False
         others = [other for other in node.parent.iter(include_text=True) if other != node]
         return all(other.tag == "-text" and not (other.text_content or "").strip() for other in others)
+
+    def is_mark(node: LexborNode) -> bool:
+        """Whether a node says where a note belongs, or leads back from it."""
+        if node.tag == "sup":
+            return _NOTED.fullmatch(node.text()) is not None
+        return (
+            node.tag == "a"
+            and node.text().strip() in _BACK
+            and (node.attributes.get("href") or "")[:1] == "#"
+        )
 
     def walk(node: LexborNode | None) -> Iterator[str]:
         stack: list[LexborNode | str] = [] if node is None else [node]
@@ -96,8 +119,8 @@ def html_text(text: str) -> str:
                 continue
             tag = item.tag or ""
             if tag == "-text":
-                yield re.sub(r"\s+", " ", item.text_content or "")
-            if tag == "-text" or tag in _SILENT:
+                yield re.sub(r"\s+", " ", _NO_WIDTH.sub("", item.text_content or ""))
+            if tag == "-text" or tag in _SILENT or is_mark(item):
                 continue
             edge = (
                 _PARAGRAPH if tag in _BLOCKS else _LINE if tag in _LINES else _CELL if tag in _CELLS else ""
@@ -111,6 +134,8 @@ def html_text(text: str) -> str:
                 child = child.next
             stack += [edge, *reversed(children), edge]
 
+    if _XHTML in text[:_DECLARED_BY]:
+        text = _CLOSED.sub(r"<\1\2></\1>", text)
     parts = [_gaps(part) for part in "".join(walk(LexborHTMLParser(text).root)).split(_PARAGRAPH)]
     return "\n\n".join(part for part in parts if part)
 
