@@ -190,6 +190,29 @@ def test_a_run_goes_on_where_it_stopped(
         (["kg", "facts", "BROKEN", "--model", "no-such-model"], 4, "'no-such-model': no such model"),
         (["kg", "facts", "BROKEN", "--model", "MODEL", "--relation", "likes"], 3, "no relation 'likes'"),
         (["kg", "facts", "BROKEN", "--model", "MODEL", "--device", "abacus"], 2, "no such device"),
+        (
+            ["kg", "build", "TEXT", "--language", "text", "-o", "OUT", "--extra", "TREE"],
+            2,
+            "--extra is for source code",
+        ),
+        (
+            ["kg", "build", "TEXT", "--language", "redocred", "-o", "OUT", "--exact"],
+            2,
+            "--exact is for a seed",
+        ),
+        (["kg", "build", "TREE", "-o", "OUT", "--exact"], 2, "--exact is for text"),
+        (
+            ["kg", "extract", "TEXT", "-o", "OUT", "--least-confidence", "0.9"],
+            2,
+            "--target-precision 0.9 keeps",
+        ),
+        (["kg", "extract", "TEXT", "-o", "OUT", "--beams", "2"], 2, "--beams is for a model of code"),
+        (
+            ["kg", "extract", "TREE", "--model", "MODEL", "-o", "OUT", "--exact"],
+            2,
+            "--near and --exact are for",
+        ),
+        (["kg", "facts", "TEXT", "--beams", "2"], 2, "--beams is for a model of code"),
     ],
 )
 def test_what_is_refused(
@@ -203,6 +226,7 @@ def test_what_is_refused(
 ) -> None:
     (tmp_path / "broken.py").write_text("def f(:\n")
     (tmp_path / "empty.py").write_text("\n")
+    (tmp_path / "text.txt").write_text("Ada was born in Rome.\n")
     (tmp_path / "train.yaml").write_text(f"data: {dataset}\nout: {tmp_path / 'out'}\n{SETTINGS}")
     places = {
         "TREE": dataset.parent / "tree",
@@ -212,6 +236,7 @@ def test_what_is_refused(
         "OUT": tmp_path / "out",
         "BROKEN": tmp_path / "broken.py",
         "EMPTY": tmp_path / "empty.py",
+        "TEXT": tmp_path / "text.txt",
     }
     capsys.readouterr()
     assert main([str(places.get(part, part)) for part in arguments]) == code
@@ -219,6 +244,7 @@ def test_what_is_refused(
     assert message in error
     assert "Traceback" not in error
     assert len(error.strip().splitlines()) == 1
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_vocabulary_that_does_not_fit_the_checkpoint(

@@ -148,10 +148,11 @@ def test_what_cannot_be_asked_is_refused(tmp_path: Path) -> None:
         ("beams", 0, "at least 1"),
         ("workers", 0, "at least 1"),
         ("threads", 0, "at least 1"),
+        ("arithmetic", "fp64", "one of fp32, bf16, int8, auto"),
     ],
 )
-def test_an_impossible_option_is_refused_where_it_is_given(name: str, value: float, rule: str) -> None:
-    with pytest.raises(ConfigError, match=re.escape(f"{name} is {value}; it must be {rule}")):
+def test_an_impossible_option_is_refused_where_it_is_given(name: str, value: float | str, rule: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(f"{name} is {value!r}; it must be {rule}")):
         Extraction(**{name: value})  # pyright: ignore[reportArgumentType]
 
 

@@ -65,6 +65,17 @@ def _bytes(table: pa.Table) -> bytes:
     return sink.getvalue().to_pybytes()
 
 
+def test_paths_and_relations_may_be_texts_one_or_several(tmp_path: Path) -> None:
+    seed = tmp_path / "seed.csv"
+    seed.write_text("head,relation,tail\nNora Blix,place_of_birth,Bergen\n")
+    text = tmp_path / "a.txt"
+    text.write_text("Nora Blix was born in Bergen.")
+    said = "came from: the head is of the town tail"
+    for options in (Extraction(seeds=str(seed), asked=said), Extraction(seeds=[str(seed)], asked=[said])):
+        assert extract(str(text), str(tmp_path / "store"), options).failed == []
+    assert extract(text, tmp_path / "store", Extraction(seeds=(seed,), asked=(said,))).unchanged == 1
+
+
 def test_which_model_reads_what(tmp_path: Path) -> None:
     assert model_for(TEXTS) == TEXT_MODEL
     assert model_for(tmp_path / "note.PDF") == TEXT_MODEL

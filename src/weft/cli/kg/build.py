@@ -13,7 +13,7 @@ from weft.errors import counted
 from weft.kg.languages import LANGUAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from weft.kg.dataset.text import TextBuildConfig
     from weft.kg.read.funnel import Funnel
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 _LISTED = 20
 _OF_TEXT = ("schema", "seed", "split", "overlap", "near", "exact", "alpha", "per_head", "embedding")
 """Options that say nothing of source code."""
+_OF_SEEDS = ("seed", "near", "exact", "alpha", "per_head", "embedding")
+"""Options that say nothing of documents with facts of their own."""
+_OF_CODE = ("extra", "extra_chunks", "no_stubs")
+"""Options that say nothing of text."""
 
 
 def parser() -> Parser:
@@ -115,7 +119,11 @@ def run(argv: list[str]) -> int:
 
     language = arguments.language or ("text" if arguments.schema or arguments.seed else "python")
     if language in LANGUAGES:
-        _refuse_text(arguments)
+        _refuse(arguments, _OF_TEXT, "is for text; source code is read without it")
+    else:
+        _refuse(arguments, _OF_CODE, "is for source code; text is read without it")
+    if language == "redocred":
+        _refuse(arguments, _OF_SEEDS, "is for a seed; Re-DocRED brings mentions and facts of its own")
     build = {"text": _text, "redocred": _redocred}.get(language)
     funnel = _code(arguments, language, say) if build is None else build(arguments, say)
     if arguments.json:
@@ -128,14 +136,14 @@ def run(argv: list[str]) -> int:
     return PartialFailure.exit_code if funnel.failures else 0
 
 
-def _refuse_text(arguments: argparse.Namespace) -> None:
-    """Refuse options that say nothing of source code."""
+def _refuse(arguments: argparse.Namespace, names: Sequence[str], why: str) -> None:
+    """Refuse options that say nothing of what is read."""
     from weft.errors import ConfigError
 
     default = parser().get_default
-    for name in _OF_TEXT:
+    for name in names:
         if getattr(arguments, name) != default(name):
-            raise ConfigError(f"--{name.replace('_', '-')} is for text; source code is read without it")
+            raise ConfigError(f"--{name.replace('_', '-')} {why}")
 
 
 def _list_doubtful(funnel: Funnel) -> None:

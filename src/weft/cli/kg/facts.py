@@ -121,6 +121,8 @@ def _of_text(arguments: argparse.Namespace, folder: Path) -> int:
 
     if endpoint_of(arguments) is not None:
         raise ConfigError("--llm combines the tokens of tails of code; a model of text chooses entities")
+    if arguments.beams != parser().get_default("beams"):
+        raise ConfigError("--beams is for a model of code; one of text spells no tails", where=str(folder))
     schema = Schema.load(folder / "schema.json")
     for name in arguments.relation or ():
         schema.id_of(name)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import get_args
 
 from weft.encoder.answering.precision import Precision
 from weft.errors import ConfigError, InputError
@@ -39,7 +40,7 @@ class Extraction:
         name: The corpus's name, which opens every document's; its folder's where None.
         precision: Keep as many facts as together are right this often; the store's own rule where None.
         prune: Whether to take out documents that the corpus does not hold any more.
-        seeds: For a model of text: seed triples whose entities are looked for.
+        seeds: For a model of text: a file or files of seed triples whose entities are looked for.
         near: For a model of text: least 3-gram Jaccard similarity of near names; None for exact names alone.
         beams: For a model of code: hypotheses of each tail.
         floor: For a model of code: least confidence of an inferred fact.
@@ -51,17 +52,18 @@ class Extraction:
         threads: For a model of code: of torch in each process. A model of text computes on one in each, so that the
             same text gives the same bytes.
         arithmetic: For a model of text: of its layers; a store keeps facts of one arithmetic.
-        asked: For a model of text: relations that training never saw, each ``NAME: DEFINITION`` or a schema file.
+        asked: For a model of text: a relation, or relations, that training never saw, each ``NAME: DEFINITION`` or a
+            schema file.
 
     Raises:
-        ConfigError: A share outside [0, 1], or no beam, process or thread.
+        ConfigError: A share outside [0, 1], no beam, process or thread, or an arithmetic that there is not.
     """
 
     model: str | Path | None = None
     name: str | None = None
     precision: float | None = None
     prune: bool = False
-    seeds: tuple[Path, ...] = ()
+    seeds: str | Path | Sequence[str | Path] = ()
     near: float | None = 0.5
     beams: int = 4
     floor: float = 0.5
@@ -72,7 +74,7 @@ class Extraction:
     device: str = "cpu"
     threads: int = 1
     arithmetic: Precision = "fp32"
-    asked: tuple[str, ...] = ()
+    asked: str | Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for name in ("precision", "near", "floor"):
@@ -83,12 +85,17 @@ class Extraction:
             number = getattr(self, name)
             if number is not None and number < 1:
                 raise ConfigError(f"{name} is {number}; it must be at least 1")
+        if self.arithmetic not in (known := get_args(Precision)):
+            raise ConfigError(f"arithmetic is {self.arithmetic!r}; it must be one of {', '.join(known)}")
+
+
+_DEFAULT = Extraction()
 
 
 def extract(
     corpus: str | Path,
     store: str | Path,
-    options: Extraction = Extraction(),
+    options: Extraction = _DEFAULT,
     progress: Callable[[Report], None] = lambda report: None,
 ) -> Report:
     """Read the facts of a corpus into a store, document by document.
@@ -171,6 +178,8 @@ def _sources(
             )
         if options.asked:
             raise ConfigError("relations by words are for a model of text; this one reads source code")
+        if options.near != _DEFAULT.near:
+            raise ConfigError("--near and --exact are for a model of text; this one reads source code")
         loader = CodeLoader(
             folder, options.beams, options.device, options.threads, options.endpoint, options.floor
         )
@@ -180,6 +189,17 @@ def _sources(
             "--llm combines the tokens of tails, and a model of text spells none",
             hint="its tails are entities of the text; leave --llm out",
         )
-    text = TextLoader(folder, options.seeds, options.near, options.device, options.arithmetic, options.asked)
+    if options.beams != _DEFAULT.beams:
+        raise ConfigError("--beams is for a model of code; one of text spells no tails", hint="leave it out")
+    if options.floor != _DEFAULT.floor:
+        raise ConfigError(
+            "--least-confidence is for a model of code; a store keeps all that one of text states",
+            hint="--target-precision 0.9 keeps the surest; `weft kg facts --at-least` prints them",
+        )
+    seeds = (options.seeds,) if isinstance(options.seeds, str | Path) else options.seeds
+    asked = (options.asked,) if isinstance(options.asked, str) else options.asked
+    text = TextLoader(
+        folder, tuple(map(Path, seeds)), options.near, options.device, options.arithmetic, tuple(asked)
+    )
     met.unused = text.unused_seed()
     return text_sources(place, name, met), text
