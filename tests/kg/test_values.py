@@ -57,6 +57,12 @@ def test_what_is_no_plain_date_has_no_value(name: str) -> None:
         ("two hundred", "200", ""),
         ("$5 million", "5000000", "USD"),
         ("£ 1.25", "1.25", "GBP"),
+        ("£3.2m", "3200000", "GBP"),
+        ("$40 k", "40000", "USD"),
+        ("€1.5 mn", "1500000", "EUR"),
+        ("US$2bn", "2000000000", "USD"),
+        ("$5 million dollars", "5000000", "USD"),
+        ("3 m", "3", "m"),
         ("15 percent", "15", "%"),
         ("15%", "15", "%"),
         ("340 employees", "340", "employees"),
@@ -80,6 +86,9 @@ def test_an_amount_is_a_number_and_a_unit(name: str, text: str, unit: str) -> No
         "twenty one",
         "two thousand five hundred",
         "three to five",
+        "$200 per ton",
+        "$100 Canadian",
+        "$5 million and more",
     ],
 )
 def test_a_vague_amount_has_no_value(name: str) -> None:

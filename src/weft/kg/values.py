@@ -45,6 +45,9 @@ _COUNT = {word: number for number, word in enumerate(_WORDS)} | {
 }
 _SCALE = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "bn": 9, "trillion": 12}
 _MONEY = {"$": "USD", "us$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
+_SHORT = {"k": 3, "m": 6, "mn": 6, "mln": 6, "mio": 6, "b": 9, "tn": 12}
+"""What stands behind an amount of money for a word of :data:`_SCALE`; behind another number "m" are metres."""
+_CURRENCY = re.compile(r"(?:us |u\.s\. )?dollars?|usd|euros?|eur|pounds?(?: sterling)?|gbp|yen|jpy")
 _AMOUNT = re.compile(
     r"(?P<money>us\$|[$€£¥])?\s?(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|[a-z]+(?:-[a-z]+)?)"
     rf"(?:\s?(?P<scale>{'|'.join(sorted(_SCALE, key=len, reverse=True))})\b)?"
@@ -132,12 +135,16 @@ def _amount(said: str) -> Value | None:
     number = _decimal(match["number"])
     if number is None:
         return None
-    unit = _MONEY.get(match["money"] or "", (match["unit"] or "").strip())
+    unit, places = (match["unit"] or "").strip(), _SCALE.get(match["scale"] or "", 0)
     if _GOES_ON.match(unit):
         return None  # "two hundred and fifty", "three to five": the number is not all of it
-    return Value(
-        _shifted(number, _SCALE.get(match["scale"] or "", 0)), "decimal", "%" if unit in _PER_CENT else unit
-    )
+    if match["money"]:
+        if not match["scale"] and unit in _SHORT:
+            unit, places = "", _SHORT[unit]
+        if unit and not _CURRENCY.fullmatch(unit):
+            return None  # "$200 per ton", "$100 canadian"
+        unit = _MONEY[match["money"]]
+    return Value(_shifted(number, places), "decimal", "%" if unit in _PER_CENT else unit)
 
 
 def _decimal(said: str) -> str | None:

@@ -46,7 +46,7 @@ PREFIXES = {
     "xsd": XSD,
 }
 """Prefixes that every query may use and every Turtle file declares."""
-VERSION = 2
+VERSION = 3
 """Of what is written for a graph: an index of another one is built anew."""
 _BLOCK = 50_000
 _DIGEST = 10
