@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import math
+from dataclasses import replace
+
 from weft.cli.kg.eval import asked_listing, listing, text_listing
 from weft.kg.evaluate.calibrate import AskedScore
 from weft.kg.evaluate.scores import Score
@@ -53,6 +57,13 @@ def test_the_columns_of_facts_stand_under_their_heads() -> None:
     ]
     assert heads.rindex("calibration error") + len("calibration error") == len(rows[-1])
     assert rows[-1].split()[-7:] == ["0.500", "0.250", "0.333", "0.300", "0.000", "0.000", "0.012"]
+
+
+def test_a_threshold_that_is_none_is_null_in_json() -> None:
+    every, none = (FactScore(10, 0.5, 0.25, 0.3333, 0.3, threshold) for threshold in (-math.inf, math.inf))
+    record = replace(every, seen=none).record()
+    assert record["threshold"] is None
+    assert json.loads(json.dumps(record, allow_nan=False))["seen"]["threshold"] is None
 
 
 def test_questions_of_whole_chunks() -> None:

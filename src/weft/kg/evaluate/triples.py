@@ -63,13 +63,15 @@ class FactScore:
     unseen: FactScore | None = None
 
     def record(self) -> dict[str, object]:
-        """As JSON."""
+        """As JSON; a threshold that lets everything or nothing through is null: JSON has no infinity."""
         values: dict[str, object] = {}
         for name, value in vars(self).items():
             if isinstance(value, FactScore):
                 values[name] = value.record()
+            elif isinstance(value, float):
+                values[name] = round(value, 4) if math.isfinite(value) else None
             elif value is not None:
-                values[name] = round(value, 4) if isinstance(value, float) else value
+                values[name] = value
         return values
 
 
