@@ -185,6 +185,16 @@ def test_what_cannot_be_read_is_listed_and_the_rest_is_read(tmp_path: Path) -> N
     assert funnel.counts["lines"] == 13
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32", "utf-32-le"])
+def test_a_text_in_wide_letters_without_a_mark_is_not_read_as_utf_8(tmp_path: Path, encoding: str) -> None:
+    for name in ("a.txt", "b.html", "c.jsonl"):
+        (tmp_path / name).write_bytes("Ada was born in Rome.".encode(encoding))
+    funnel = Funnel()
+    assert list(read_corpus([tmp_path], funnel)) == []
+    assert "a.txt: no text: full of zero bytes" in funnel.listed["files that cannot be read"][0]
+    assert funnel.failures == 3
+
+
 def test_mentions_given_in_jsonl(tmp_path: Path) -> None:
     mentions = [
         {"start": 0, "end": 5, "entity": "Paris, France", "type": "city"},

@@ -21,6 +21,8 @@ from weft.platform.reading import WORD_CHARACTERS, cannot_read, parse_json, read
 MARKDOWN, HTML, PDF, WORD, MAIL = (".md", ".markdown"), (".html", ".htm", ".xhtml"), ".pdf", ".docx", ".eml"
 SUFFIXES = (".txt", ".text", ".rst", ".jsonl", *MARKDOWN, *HTML, PDF, WORD, MAIL)
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_ZEROS = 3
+"""One of so many characters may be zero; of English in UTF-16 that is taken for UTF-8 half of them are."""
 _HEAD = 1024
 """Bytes of a page that declare its encoding, as the standard of HTML has it."""
 _DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
@@ -145,13 +147,17 @@ def decode_text(data: bytes) -> str:
     """UTF-8, or UTF-16 where the file opens with its mark; every character stays, marks and line ends too.
 
     Raises:
-        InputError: Bytes that are neither.
+        InputError: Bytes that are neither, or of which so many are zero that they are of another encoding.
     """
     try:
-        return data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8")
+        text = data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8")
     except UnicodeDecodeError as error:
         way = "convert it, as `iconv -f windows-1252 -t utf-8` does"
         raise InputError(f"not UTF-8: {error.reason} at byte {error.start}", hint=way) from error
+    if _ZEROS * text.count("\0") > len(text):
+        way = "convert it, as `iconv -f utf-16le -t utf-8` does"
+        raise InputError("no text: full of zero bytes, as UTF-16 without its mark and UTF-32 are", hint=way)
+    return text
 
 
 def decode_page(data: bytes) -> str:
