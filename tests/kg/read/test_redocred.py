@@ -70,13 +70,36 @@ def test_records_that_are_none_are_listed(tmp_path: Path) -> None:
     far["vertexSet"][0][0]["pos"] = [0, 99]
     negative["vertexSet"][0][0]["pos"] = [-1, 1]
     nobody["labels"][0]["t"] = 9
-    records = [record(0), _without("sents"), far, negative, nobody, "text", record(0), record(5)]
+    empty = {**record(6), "vertexSet": [[]]}
+    plain = {"id": "a", "text": "Ada was born."}
+    records = [
+        record(0),
+        _without("sents"),
+        far,
+        negative,
+        nobody,
+        "text",
+        empty,
+        plain,
+        record(0),
+        record(5),
+    ]
     path = tmp_path / "d.json"
     path.write_text(json.dumps(records))
     funnel = build_redocred([path], tmp_path / "out", SMALL)
-    assert funnel.failures == 5
-    numbers = [item.split(":")[1].split()[-1] for item in funnel.listed["documents that cannot be read"]]
-    assert numbers == ["1", "2", "3", "4", "5"]
+    assert funnel.failures == 7
+    assert [funnel.reasons[item] for item in funnel.listed["documents that cannot be read"]] == [
+        ("d.json: document 1", "lacks 'sents'"),
+        ("d.json: document 2", "names a word or a sentence that it does not have"),
+        ("d.json: document 3", "a mention of words [-1, 1]"),
+        ("d.json: document 4", "a fact of entities 0 and 9; there are 4"),
+        ("d.json: document 5", "has a value of another form than Re-DocRED's"),
+        ("d.json: document 6", "entity 0 has no mention"),
+        (
+            "d.json: document 7",
+            "a text, and no sentences of words (texts go into a .jsonl, an object with a 'text' in each line)",
+        ),
+    ]
     assert funnel.listed["documents with an id that another has"] == ["Document 0"]
     assert read_table(tmp_path / "out", "documents")["path"].to_pylist() == ["Document 0", "Document 5"]
 

@@ -273,7 +273,7 @@ def marked_documents(path: Path, loader: TextLoader, met: Met) -> list[Marked]:
     sources = list(text_sources(path, plain_name(path.name or path.resolve().name), met))
     if met.failures and not sources:
         place, why = met.failures[0]
-        raise InputError(why, where=str(path / place if path.is_dir() else path))
+        raise InputError(why, where=str((path if path.is_dir() else path.parent) / place))
     reader = loader()
     marked = [reader.mark(source) for source in sources]
     for item in marked:

@@ -44,24 +44,45 @@ def read_redocred(path: Path, funnel: Funnel, *, labelled: bool = True) -> Itera
     """
     data = read_json(path)
     if not isinstance(data, list):
-        raise InputError("a Re-DocRED file is a JSON list of documents", where=str(path))
+        raise InputError(
+            "a Re-DocRED file is a JSON list of documents",
+            where=str(path),
+            hint="texts go into a .jsonl, an object with a 'text' in each line",
+        )
     for number, record in enumerate(data):
         try:
             yield _document(record, labelled)
-        except (KeyError, IndexError, TypeError, ValueError) as error:
-            funnel.fail(UNREAD_RECORDS, f"{path.name}: document {number}: {error!r}")
+        except (InputError, KeyError, IndexError, TypeError, ValueError) as error:
+            funnel.fail(UNREAD_RECORDS, f"{path.name}: document {number}", _why(record, error))
+
+
+def _why(record: Any, error: Exception) -> str:
+    """What a document of Re-DocRED would have and this one has not."""
+    if isinstance(record, dict) and "text" in record and "sents" not in record:
+        return (
+            "a text, and no sentences of words (texts go into a .jsonl, an object with a 'text' in each line)"
+        )
+    if isinstance(error, InputError):
+        return error.what
+    if isinstance(error, KeyError):
+        return f"lacks {error}"
+    if isinstance(error, IndexError):
+        return "names a word or a sentence that it does not have"
+    return "has a value of another form than Re-DocRED's"
 
 
 def _document(record: dict[str, Any], labelled: bool) -> TextDocument:
     text, spans, sentences = join_words(record["sents"])
     mentions, names = [], []
     for entity, places in enumerate(record["vertexSet"]):
+        if not places:
+            raise InputError(f"entity {entity} has no mention")
         # The first mention that is spelled out longest: "Wilfried Schneider", not "Schneider".
         names.append(max((str(place["name"]) for place in places), key=len))
         for place in places:
             first, last = place["pos"][0], place["pos"][1] - 1
             if not 0 <= first <= last:
-                raise ValueError(f"a mention of words {place['pos']}")
+                raise InputError(f"a mention of words {place['pos']}")
             words = spans[place["sent_id"]]
             mentions.append(
                 Mention(words[first][0], words[last][1], entity, names[entity], str(place["type"]))
@@ -70,7 +91,7 @@ def _document(record: dict[str, Any], labelled: bool) -> TextDocument:
     for label in record["labels"] if labelled else record.get("labels", ()):
         head, tail = int(label["h"]), int(label["t"])
         if not (0 <= head < len(names) and 0 <= tail < len(names)):
-            raise ValueError(f"a fact of entities {head} and {tail}; there are {len(names)}")
+            raise InputError(f"a fact of entities {head} and {tail}; there are {len(names)}")
         facts.append(GivenFact(head, str(label["r"]), tail))
     return TextDocument(
         str(record["title"]), text, tuple(mentions), tuple(dict.fromkeys(facts)), tuple(sentences)
