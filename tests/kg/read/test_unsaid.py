@@ -56,6 +56,19 @@ def fact(text: str, head: str, tail: str) -> EntityFact:
     return EntityFact(head, "place_of_birth", tail, 0.9, place, tail_place, (0, len(text)))
 
 
+@pytest.mark.parametrize(("lines", "stated"), [(10, False), (100, True)])
+def test_a_list_that_ends_in_a_question_asks_nothing(lines: int, stated: bool) -> None:
+    others = "\n".join(f"Guest {number} of the evening" for number in range(lines))
+    text = f"Was Bo Lind of Vindel a guest\n{others}?"
+    mentions = tuple(
+        Mention(*place, number, name)
+        for number, name in enumerate(("Bo Lind", "Vindel"))
+        for place in places(text, name)
+    )
+    (found,) = less_unsaid([fact(text, "Bo Lind", "Vindel")], TextDocument("one", text, mentions))
+    assert found.confidence == pytest.approx(0.9 if stated else UNSAID * 0.9)
+
+
 def test_one_sentence_that_states_it_is_enough() -> None:
     denied, stated = "Is it true that Bo Lind was born in Vindel?", " Bo Lind was born in Vindel."
     for text, sure in ((denied, 0.9 * UNSAID), (denied + stated, 0.9)):

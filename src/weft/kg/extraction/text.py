@@ -22,7 +22,7 @@ from weft.kg.extraction.entity_fact import EntityFact
 from weft.kg.extraction.model import TEXT_KIND, TEXT_MODEL, model_kind, model_version
 from weft.kg.extraction.sections import SECTION
 from weft.kg.extraction.tails import TailExtractor
-from weft.kg.extraction.unsaid import UNSAID
+from weft.kg.extraction.unsaid import LONGEST, UNSAID
 from weft.kg.link.linker import Linker
 from weft.kg.read.corpus import (
     OTHERS,
@@ -100,7 +100,7 @@ class TextLoader:
         if isinstance(extractor, TailExtractor):
             versions.append(model_version(find_model("kg", TEXT_MODEL)))
         else:
-            versions.append((WINDOW, SHARED, SECTION, UNSAID))
+            versions.append((WINDOW, SHARED, SECTION, UNSAID, LONGEST))
         digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in self.seeds if path.is_file()]
         if self.seeds:
             funnel = Funnel()

@@ -15,6 +15,8 @@ from weft.kg.read.unsaid import says_nothing
 
 UNSAID = 0.2
 """What is left of a confidence: of the sentences that the rules were made by, none states what it seems to."""
+LONGEST = 2_000
+"""Characters of a sentence that the rules look at; what is longer is a list or a table without full stops."""
 
 
 def less_unsaid(facts: Iterable[EntityFact], document: TextDocument) -> list[EntityFact]:
@@ -22,6 +24,9 @@ def less_unsaid(facts: Iterable[EntityFact], document: TextDocument) -> list[Ent
 
         c' = 0.2 c        of each sentence that names head and tail :func:`weft.kg.read.unsaid.says_nothing` holds, or
                           :func:`weft.kg.read.kin.may_be` does not
+
+    What is longer than any sentence is taken at its word: a question mark at the end of a list of a thousand lines
+    asks nothing of the first.
 
     Args:
         facts: Of a document.
@@ -43,6 +48,8 @@ def less_unsaid(facts: Iterable[EntityFact], document: TextDocument) -> list[Ent
     def unsaid(fact: EntityFact) -> bool:
         head, tail = named[fact.head], named[fact.tail]
         both = sorted(head.keys() & tail.keys())
+        if any(edges[number + 1] - edges[number] > LONGEST for number in both):
+            return False
         places = [(number, one, other) for number in both for one in head[number] for other in tail[number]]
         return bool(places) and all(silent(fact.relation, *place) for place in places)
 
