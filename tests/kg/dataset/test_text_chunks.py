@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from weft.kg.dataset import text_chunks as module
+from weft.kg.dataset.chunks import Chunk
 from weft.kg.dataset.text_chunks import pack_sentences, text_chunks
 from weft.kg.dataset.tokens import NO_WORD
 from weft.kg.dataset.vocabulary import learn_vocabulary
@@ -58,6 +61,23 @@ TEXTS = st.lists(
     st.one_of(st.sampled_from(PIECES), st.text(min_size=1, max_size=6)), min_size=1, max_size=40
 ).map("".join)
 NAMES = ("Paris", "New York", "été", "مرحبا", "👍🏽", "\u0905\u0928\u0941\u0938\u0902", "𝔘𝔫𝔦", "York", "ß")
+
+
+def test_a_chunk_looks_at_its_own_mentions_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+    of_one = module._chunk
+
+    def counted(*given: Any) -> Chunk:
+        looked.append(len(given[-1]))
+        return of_one(*given)
+
+    monkeypatch.setattr(module, "_chunk", counted)
+    text = "Paris lies here. " * 200
+    starts = [17 * number for number in range(200)]
+    document = TextDocument("a", text, tuple(Mention(start, start + 5, 0, "Paris") for start in starts))
+    chunks = text_chunks(document, TOKENIZER.encode(text), 64, Funnel(), overlap=16)
+    assert [len(chunk.mentions) for chunk in chunks] == looked
+    assert sum(looked) < 2 * len(starts)
 
 
 @settings(max_examples=150, deadline=None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from weft.kg.read.documents import Mention, TextDocument
@@ -58,3 +60,17 @@ def test_a_document_is_cut_with_its_mentions() -> None:
         (mention,) = part.mentions
         assert part.text[mention.start : mention.end] == "Greta Olsen"
         assert mention.probability == 0.5
+
+
+def test_a_mention_over_the_edge_of_a_section_is_in_none_and_each_is_looked_at_once() -> None:
+    class Counted(tuple[Mention, ...]):
+        asked = 0
+
+        def __iter__(self) -> Iterator[Mention]:
+            self.asked += 1
+            return super().__iter__()
+
+    mentions = Counted(Mention(start, start + 4, 0, "x") for start in (96, 98, 100, 0))
+    parts = cut(TextDocument("a", "x" * 1000, mentions), range(0, 1000, 100))
+    assert [[item.start for item in part.mentions] for _, part in parts[:2]] == [[96, 0], [0]]
+    assert mentions.asked == 1

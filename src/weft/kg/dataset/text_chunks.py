@@ -6,6 +6,7 @@ spelled, share one word index, so that an entity is hidden as a whole. Other wor
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -50,11 +51,16 @@ def text_chunks(
     sentences = np.unique(np.searchsorted(tokens.starts, np.asarray(starts, dtype=np.int64)))
     spans, hard = pack_sentences(len(tokens), sentences[free[sentences]], free, roots, overlap)
     funnel.counts["cuts inside a sentence"] += hard
+    begins = [start for start, _ in spans]
     for item in placed:
-        if not any(start <= item.first and item.stop <= stop for start, stop in spans):
+        if item.stop > spans[bisect_right(begins, item.first) - 1][1]:
             funnel.leave_out("mentions longer than a chunk", _listed(document, item.mention))
     cases = letter_cases(document.text, tokens)
-    return [_chunk(document.text, tokens, cases, span, placed) for span in spans]
+    firsts = [item.first for item in placed]
+    inside = [placed[bisect_left(firsts, start) : bisect_left(firsts, stop)] for start, stop in spans]
+    return [
+        _chunk(document.text, tokens, cases, span, found) for span, found in zip(spans, inside, strict=True)
+    ]
 
 
 def place_mentions(document: TextDocument, tokens: Tokens, funnel: Funnel) -> list[Placed]:
@@ -128,8 +134,9 @@ def pack_sentences(
 def _chunk(
     text: str, tokens: Tokens, cases: NDArray[np.int64], span: tuple[int, int], placed: Iterable[Placed]
 ) -> Chunk:
+    """The chunk of a span of tokens; of the mentions that begin in it those that end in it are its own."""
     start, stop = span
-    inside = [item for item in placed if start <= item.first and item.stop <= stop]
+    inside = [item for item in placed if item.stop <= stop]
     words = np.full(stop - start, NO_WORD, dtype=np.int64)
     names: list[str] = []
     numbers: dict[int, int] = {}

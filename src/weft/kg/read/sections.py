@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 
-from weft.kg.read.documents import TextDocument
+from weft.kg.read.documents import Mention, TextDocument
 
 _PARAGRAPH = re.compile(r"\S(?:.|\n(?![ \t\r]*\n))*")
 _LONGEST, _WORDS = 80, 12
@@ -42,12 +43,14 @@ def _is_heading(line: str) -> bool:
 
 def cut(document: TextDocument, starts: Sequence[int]) -> list[tuple[int, TextDocument]]:
     """The sections of a document as documents, with the mentions that lie in them, and where each begins."""
-    found: list[tuple[int, TextDocument]] = []
-    for start, stop in zip(starts, (*starts[1:], len(document.text)), strict=True):
-        mentions = tuple(
-            item._replace(start=item.start - start, end=item.end - start)
-            for item in document.mentions
-            if start <= item.start and item.end <= stop
-        )
-        found.append((start, TextDocument(document.id, document.text[start:stop], mentions)))
-    return found
+    stops = (*starts[1:], len(document.text))
+    mentions: list[list[Mention]] = [[] for _ in starts]
+    for item in document.mentions:
+        number = bisect_right(starts, item.start) - 1
+        if item.end <= stops[number]:
+            start = starts[number]
+            mentions[number].append(item._replace(start=item.start - start, end=item.end - start))
+    return [
+        (start, TextDocument(document.id, document.text[start:stop], tuple(found)))
+        for start, stop, found in zip(starts, stops, mentions, strict=True)
+    ]
