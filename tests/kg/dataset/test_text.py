@@ -88,7 +88,7 @@ def test_nothing_to_build_from(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text(" ")
     (tmp_path / "bad.csv").write_text("Aare,likes,Rhine\n")
     (tmp_path / "good.csv").write_text("Aare,flows_into,Rhine\n")
-    with pytest.raises(InputError, match="no seed triple"):
+    with pytest.raises(InputError, match=r"no seed triple that can be used: bad\.csv:1: "):
         build_text([tmp_path / "a.txt"], tmp_path / "out", SCHEMA, [tmp_path / "bad.csv"], SMALL)
     with pytest.raises(InputError, match="no document"):
         build_text([tmp_path / "empty.txt"], tmp_path / "out", SCHEMA, [tmp_path / "good.csv"], SMALL)

@@ -100,6 +100,17 @@ def test_a_relation_both_ways_is_stated_both_ways(tmp_path: Path) -> None:
     assert funnel.counts["seed triples that repeat another"] == 2
 
 
+def test_a_header_is_one_in_letters_of_either_case_and_for_names_alone(tmp_path: Path) -> None:
+    text = "Head;Relation;TAIL;Head_Type;Source\nBern;capital_of;Switzerland;city;web\n"
+    seeds, funnel = read(tmp_path / "s.csv", text)
+    assert stated(seeds) == {("Bern", "capital_of", "Switzerland")}
+    assert seeds.entities[0] == Entity("Bern", "city")
+    assert ["'Source'" in item for item in funnel.listed["seed columns and keys that are unknown"]] == [True]
+    seeds, funnel = read(tmp_path / "s.csv", "head,head_type\nBern,city\nRhine,river\n")
+    assert seeds.entities == [Entity("Bern", "city"), Entity("Rhine", "river")]
+    assert not funnel.listed
+
+
 def test_what_is_no_triple_is_listed(tmp_path: Path) -> None:
     seeds, funnel = read(
         tmp_path / "s.csv",

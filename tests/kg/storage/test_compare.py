@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from weft.cli.main import main
+from weft.errors import InputError
 from weft.kg.read.funnel import Funnel
 from weft.kg.storage.compare import SeedGraph, Share, compare, read_seed_graph
 from weft.kg.storage.graph import Graph
@@ -71,6 +72,17 @@ def test_a_seed_file_is_read_with_the_relations_of_the_store(store: Path, tmp_pa
     assert len(seed.facts) == 3
     assert funnel.counts["seed triples whose relation is not in the schema"] == 1
     assert compare(Graph.load(store), seed).facts == Share(3, 4, 1)
+
+
+def test_a_seed_of_which_nothing_can_be_used_is_refused(store: Path, tmp_path: Path) -> None:
+    path = tmp_path / "seed.csv"
+    path.write_text("Ada,meets,Bo\n", encoding="utf-8")
+    with pytest.raises(
+        InputError, match=r"names no entity.*: seed\.csv:1: Ada meets Bo \(seed triples whose relation"
+    ):
+        read_seed_graph([path], Graph.load(store), None, Funnel())
+    path.write_text("head,relation,tail\n", encoding="utf-8")
+    assert read_seed_graph([path], Graph.load(store), None, Funnel()) == SeedGraph([], [])
 
 
 def test_the_command(store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,7 +24,7 @@ from weft.kg.read.corpus import read_corpus
 from weft.kg.read.documents import TextDocument, without_repeats
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.redocred import read_redocred, redocred_schema
-from weft.kg.read.seeds import SeedTriple, read_seeds, save_entities
+from weft.kg.read.seeds import SEED, SeedTriple, first_unused, read_seeds, save_entities
 from weft.kg.schema import Schema
 from weft.platform.files import make_folder
 
@@ -157,7 +157,11 @@ def build_text(
     funnel = Funnel()
     seeds = read_seeds(seed, schema, funnel)
     if not seeds.triples:
-        raise InputError("no seed triple that can be used", where=", ".join(map(str, seed)))
+        raise InputError(
+            f"no seed triple that can be used{first_unused(funnel)}",
+            where=", ".join(map(str, seed)),
+            hint=SEED,
+        )
     linker = Linker(seeds.entities, near, funnel)
     documents = [linker.link(document) for document in without_repeats(read_corpus(corpus, funnel), funnel)]
     if not documents:

@@ -35,7 +35,7 @@ from weft.kg.read.corpus import (
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.redocred import UNREAD_RECORDS, read_redocred
-from weft.kg.read.seeds import read_seeds
+from weft.kg.read.seeds import SEED, first_unused, read_seeds
 from weft.kg.read.sentences import sentence_starts, sentences_of
 from weft.kg.schema import Relation, Schema
 from weft.kg.storage.layout import Evidence, Spelling
@@ -106,11 +106,10 @@ class TextLoader:
             funnel = Funnel()
             entities = read_seeds(self.seeds, extractor.schema, funnel).entities
             if not entities:
-                first = next((f": {items[0]}" for items in funnel.listed.values()), "")
                 raise InputError(
-                    f"names no entity of the model's relations{first}",
+                    f"names no entity of the model's relations{first_unused(funnel)}",
                     where=str(self.seeds[0]),
-                    hint="a seed has the columns head, relation and tail; the relations are those of the schema",
+                    hint=SEED,
                 )
             linker = Linker(entities, self.near)
         version = model_version(self.folder, self.near, *digests, *versions)

@@ -17,6 +17,8 @@ from weft.platform.files import write_json
 from weft.platform.reading import csv_reader, parse_json, read_text
 
 COLUMNS = ("head", "relation", "tail", "head_type", "tail_type", "head_aliases", "tail_aliases")
+SEED = "a seed has the columns head, relation and tail; the relations are those of the schema"
+"""The way out where nothing of one can be used."""
 _PRINTED = frozenset(
     ("confidence", "origin", "kinds", "values", "evidence", "document", "start", "end", "line", "sentence")
 )
@@ -78,8 +80,8 @@ class _Row(NamedTuple):
 def read_seeds(paths: Sequence[Path], schema: Schema, funnel: Funnel) -> Seeds:
     """Read seed files; entities are told apart by their names.
 
-    - ``.csv``, ``.tsv``: with a header of :data:`COLUMNS` (the first three are needed), or three columns
-      without one; cells may be separated by semicolons, and
+    - ``.csv``, ``.tsv``: with a header of :data:`COLUMNS` (the first three are needed for a fact, the first for an
+      entity), or three columns without one; cells may be separated by semicolons, and
       aliases are by ``|``. A row with a head alone, or a line of JSON with one, adds
       an entity without a fact. A line that begins with ``#`` is a remark, but for a whole row whose head does
       (``#MeToo``, without a space behind the mark); remarks are counted.
@@ -125,6 +127,11 @@ def read_seeds(paths: Sequence[Path], schema: Schema, funnel: Funnel) -> Seeds:
     seeds.triples = list(found)
     funnel.counts["seed triples, both ways"] = len(seeds.triples)
     return seeds
+
+
+def first_unused(funnel: Funnel) -> str:
+    """The first thing that a funnel lists, behind a colon; empty where there is none: for an error that says why."""
+    return next((f": {items[0]} ({reason})" for reason, items in funnel.listed.items()), "")
 
 
 def _entity(
@@ -177,10 +184,11 @@ def _csv_rows(text: str, name: str, delimiter: str, funnel: Funnel) -> Iterator[
             funnel.fail(_UNREADABLE, f"{where}: {error}")
             continue
         if header is None:
-            header = cells if {"head", "relation", "tail"} <= set(cells) else COLUMNS[:3]
-            if header is cells:
-                _check_header(cells, where, funnel)
+            header = _header(cells)
+            if header is not None:
+                _check_header(header, where, funnel)
                 continue
+            header = COLUMNS[:3]
         values = dict(zip(header, cells, strict=False))
         if len(cells) > len(header) or not _is_row(values):
             funnel.fail(_UNREADABLE, f"{where}: {delimiter.join(cells)!r} is no head, relation and tail")
@@ -188,6 +196,15 @@ def _csv_rows(text: str, name: str, delimiter: str, funnel: Funnel) -> Iterator[
         yield _Row(
             where, values, _names(values.get("head_aliases", "")), _names(values.get("tail_aliases", ""))
         )
+
+
+def _header(cells: Sequence[str]) -> Sequence[str] | None:
+    """The columns that a first row names, in letters of either case; None where it is a row of values."""
+    lower = [cell.lower() for cell in cells]
+    of_facts = set(COLUMNS[:3]) <= set(lower)
+    if of_facts or ("head" in lower and set(lower) <= set(COLUMNS).difference(COLUMNS[1:3])):
+        return [small if small in COLUMNS else cell for small, cell in zip(lower, cells, strict=True)]
+    return None
 
 
 def _check_header(cells: Sequence[str], where: str, funnel: Funnel) -> None:

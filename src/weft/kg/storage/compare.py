@@ -10,7 +10,7 @@ from typing import NamedTuple
 from weft.errors import InputError
 from weft.kg.dataset.tables import read_table
 from weft.kg.read.funnel import Funnel
-from weft.kg.read.seeds import read_seeds
+from weft.kg.read.seeds import SEED, first_unused, read_seeds
 from weft.kg.schema import Relation, Schema
 from weft.kg.storage.derive import fold
 from weft.kg.storage.graph import Graph
@@ -122,7 +122,7 @@ def read_seed_graph(paths: Sequence[Path], graph: Graph, schema: Path | None, fu
         funnel: Counts and lists what cannot be used.
 
     Raises:
-        InputError: Something cannot be read.
+        InputError: Something cannot be read, or nothing of what it says can be used.
     """
     facts: list[Triple] = []
     entities: list[tuple[str, ...]] = []
@@ -135,6 +135,9 @@ def read_seed_graph(paths: Sequence[Path], graph: Graph, schema: Path | None, fu
         rules = _schema_of(graph) if schema is None else Schema.load(schema)
         seeds = read_seeds(files, rules, funnel)
         name = [entity.name for entity in seeds.entities]
+        if not seeds.entities and not facts and funnel.listed:
+            said = f"names no entity of the store's relations{first_unused(funnel)}"
+            raise InputError(said, where=", ".join(map(str, files)), hint=SEED)
         facts += [(name[item.head], rules.names[item.relation], name[item.tail]) for item in seeds.triples]
         entities += [entity.names for entity in seeds.entities]
     return SeedGraph(facts, entities)
