@@ -49,6 +49,13 @@ def linked(text: str, names: list[str], near: float | None = None) -> list[tuple
         ("हिन्दी", ["हिन"], []),
         ("हिन्दी", ["हिन्दी"], [("हिन्दी", "हिन्दी")]),
         ("in مصر today", ["مصر"], [("مصر", "مصر")]),
+        # One word in capitals is not the word in small letters, unless nothing is in capitals.
+        ("He, who asked WHO", ["WHO"], [("WHO", "WHO")]),
+        ("Who asked?", ["WHO"], [("Who", "WHO")]),
+        ("who asked who?", ["WHO"], [("who", "WHO"), ("who", "WHO")]),
+        ("The world health organization", ["WORLD HEALTH"], [("world health", "WORLD HEALTH")]),
+        ("A who of whos", ["WHO", "who"], [("who", "WHO")]),
+        ("A x", ["X"], [("x", "X")]),
         ("", ["a"], []),
         ("text", [], []),
     ],
@@ -170,6 +177,16 @@ def test_near_links_are_noted() -> None:
     Linker([Entity("insulin")], 0.5, funnel).link(TextDocument("d", "Insulins, insulins, Insulin"))
     assert funnel.counts["mentions by a near name"] == 2
     assert funnel.noted["near names"] == Counter({"Insulins → insulin": 1, "insulins → insulin": 1})
+
+
+def test_a_word_in_small_letters_is_not_near_a_name_in_capitals_either() -> None:
+    funnel = Funnel()
+    linker = Linker([Entity("Acquired immunodeficiency syndrome", aliases=("AIDS",))], 0.5, funnel)
+    document = linker.link(TextDocument("d", "It aids against AIDS."))
+    assert [(m.start, m.end) for m in document.mentions] == [(16, 20)]
+    assert funnel.noted["words in small letters that are no name"] == Counter(
+        {"aids: Acquired immunodeficiency syndrome": 1}
+    )
 
 
 def test_given_mentions_are_kept_and_named() -> None:

@@ -55,12 +55,17 @@ class Linker:
             self.funnel.note(
                 "names over another name", f"{self.entities[inner].name} in {self.entities[outer].name}"
             )
+        others = self._dictionary.other_words(words)
+        for place in others:
+            name = self.entities[self._dictionary.names[words.folded[place]]].name
+            self.funnel.note("words in small letters that are no name", f"{words.folded[place]}: {name}")
         counts["mentions by name"] += len(exact)
         found = exact
         if self._near is not None:
             taken = np.zeros(len(words.folded), dtype=bool)
             for match in exact:
                 taken[match.first : match.stop] = True
+            taken[others] = True
             near = self._near.find(words, taken)
             counts["mentions by a near name"] += len(near)
             for match in near:

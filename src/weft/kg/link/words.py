@@ -25,18 +25,22 @@ class Words:
         folded: Each word, composed (NFC) and case-folded.
         starts: ``(n,)`` offsets of their first characters.
         ends: ``(n,)`` offsets after their last.
+        small: ``(n,)`` whether each is in small letters; none of a text that has no capitals.
     """
 
     folded: list[str]
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
+    small: NDArray[np.bool_]
 
 
 def split_words(text: str) -> Words:
     """The words of a text."""
     spans = [match.span() for match in _word_pattern().finditer(text)]
     table = np.array(spans, dtype=np.int64).reshape(-1, 2)
-    return Words([_fold(text[start:end]) for start, end in spans], table[:, 0], table[:, 1])
+    cased = any(map(str.isupper, text))
+    small = np.array([cased and text[start:end].islower() for start, end in spans], dtype=bool)
+    return Words([_fold(text[start:end]) for start, end in spans], table[:, 0], table[:, 1], small)
 
 
 def fold(name: str) -> str:
