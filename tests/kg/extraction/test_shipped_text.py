@@ -76,6 +76,16 @@ def test_paths_and_relations_may_be_texts_one_or_several(tmp_path: Path) -> None
     assert extract(text, tmp_path / "store", Extraction(seeds=(seed,), asked=(said,))).unchanged == 1
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_are_counted_however_they_end(
+    tmp_path: Path, end: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "a.txt"
+    text.write_bytes(f"One line.{end}{end}Nora Blix was born in Bergen.".encode())
+    assert main(["kg", "facts", str(text), "--json"]) == 0
+    assert {fact["line"] for fact in json.loads(capsys.readouterr().out)} == {3}
+
+
 def test_which_model_reads_what(tmp_path: Path) -> None:
     assert model_for(TEXTS) == TEXT_MODEL
     assert model_for(tmp_path / "note.PDF") == TEXT_MODEL

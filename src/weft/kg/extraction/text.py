@@ -225,7 +225,7 @@ class TextReader:
         facts = with_countries(self.extractor.facts_of(document, funnel=funnel if named else None))
         text = document.text
         starts = sentence_starts(text) if document.sentences is None else document.sentences
-        breaks = [found.start() for found in re.finditer("\n", text)]
+        breaks = [found.start() for found in re.finditer(r"\r\n?|\n", text)]
         evidence = [
             Evidence(
                 head=fact.head,
