@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 
+from weft.absa.find.finder import Finder
+from weft.absa.find.records import noted
+from weft.absa.find.summary import Summary
+from weft.absa.records import Context, Sentence
 from weft.absa.represent.slips import Words, english, mended
 from weft.absa.represent.spelling import spelled
+from weft.absa.represent.targets import mentioning, target_positions, target_spans
+from weft.absa.use.asker import Asker
+from weft.absa.use.predict import Tally, records
+from weft.absa.use.store import load
+from weft.cli.main import main
 
 FEW = Words(
     {"the": 0, "good": 100, "battery": 900, "bitter": 2_000, "lovely": 3_000, "too": 50, "soo": 20_000},
@@ -77,3 +87,72 @@ def test_a_mended_word_stands_for_all_that_was_written() -> None:
         "g",
     ]
     assert mended("all is fine", None) == ("all is fine", None)
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Asker:
+    return load("absa-any")
+
+
+def test_a_slip_in_text_or_aspect_changes_no_answer_and_is_noted(shipped: Asker) -> None:
+    asked = (Context("battery"), Context("price"))
+    right = Sentence("The battery is terrible", asked)
+    wrong = Sentence("The batery is terrrible", (Context("batery"), Context("price")))
+    assert np.array_equal(shipped.answer([right])[0], shipped.answer([wrong])[0])
+    found = records(shipped, [wrong, right])
+    assert [record["note"] for record in found] == [
+        *["read as meant: batery as battery, terrrible as terrible"] * 2,
+        *[None] * 2,
+    ]
+    tally = Tally()
+    tally.add(found)
+    assert tally.lines() == [
+        "2 of 4 questions are about texts of which words are read as what is likely meant: see their notes"
+    ]
+    many = records(shipped, [Sentence("the batery, teh screan, the camara and the moniter", asked[:1])])
+    assert many[0]["note"].endswith(
+        "read as meant: batery as battery, screan as screen, camara as camera, and 1 more"
+    )
+
+
+def test_as_written_reads_words_as_they_stand(shipped: Asker, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "The batery is terrrible"
+    stands = shipped.as_written()
+    assert stands.config.threshold == shipped.config.threshold
+    assert records(stands, [Sentence(text, (Context("battery"),))])[0]["note"] is None
+    assert stands.representation.pieces(text) != shipped.representation.pieces(text)
+    assert stands.calibrated(2.0).representation.mended(text) == []
+    command = ["absa", "predict", text, "--aspect", "battery", "--json"]
+    assert main(command) == 0
+    assert "read as meant" in capsys.readouterr().out
+    assert main([*command, "--as-written"]) == 0
+    assert "read as meant" not in capsys.readouterr().out
+
+
+def test_a_target_is_found_in_what_is_meant(shipped: Asker) -> None:
+    text = "the batery &amp; my batery"
+    assert target_spans(text, "battery", slips=True) == [(4, 10), (20, 26)]
+    assert target_spans(text, "battery") == []
+    assert target_spans("a battery, the batery", "battery", slips=True) == [(2, 9), (15, 21)]
+    assert target_spans("the rommer", "rommer", slips=True) == [(4, 10)]
+    assert shipped.mentions("my batery died", "battery")
+    assert not shipped.as_written().mentions("my batery died", "battery")
+    offsets = shipped.representation.pieces("my batery died").offsets
+    assert [offsets[at] for at in target_positions("my batery died", "battery", offsets, slips=True)] == [
+        (3, 9)
+    ]
+    assert mentioning("x. my batery", "battery", (0, 3), ("x.", "my batery"), slips=True) == [False, True]
+
+
+def test_what_is_found_counts_under_what_is_meant(shipped: Asker) -> None:
+    finder, summary = Finder(shipped), Summary()
+    texts = ["The batery is terrible.", "The battery is great."]
+    for row, (text, found) in enumerate(zip(texts, finder.find(texts), strict=True), 1):
+        summary.add(row, text, found, noted(text, finder))
+    told = summary.as_json()
+    assert told["mended"] == 1
+    assert [(aspect["aspect"], aspect["terms"]) for aspect in told["aspects"]] == [
+        ("battery", {"battery": 2})
+    ]
+    (found,) = finder.find(texts[:1])[0]
+    assert (found.term, found.span, found.meant) == ("batery", (4, 10), "battery")

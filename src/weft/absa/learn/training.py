@@ -346,6 +346,9 @@ def _take_over(asker: Asker, begin: Asker) -> None:
     fixed = ("aspects", "targets") if asker.config.kind in ("qacg-official", "cg") else ()
     for name in ("options", "encoder", *fixed):
         mine, theirs = getattr(asker.config, name), getattr(begin.config, name)
+        if name == "options":
+            # How words are read is no matter of the weights.
+            theirs = replace(theirs, slips=mine.slips)
         if mine != theirs:
             raise InputError(f"the model to go on from has {name} {theirs}, not {mine}")
     if asker.tokenizer.get_vocab() != begin.tokenizer.get_vocab():

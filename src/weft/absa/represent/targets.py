@@ -35,21 +35,20 @@ def target_spans(text: str, target: str | None, slips: bool = False) -> list[tup
     found counts. Which apostrophe or hyphen is written, whether an accent is a character of its own, how wide a space
     is, and the dots of abbreviations and at the target's end do not matter; what web pages write for a character is
     that character, a tag a space. Inside words only a target of a script without spaces between words is looked for.
-    Nothing is found for a target that the text does not mention. With ``slips`` a text that does not mention it as it
-    is written is looked at as what is likely meant: "batery" mentions a battery then.
+    Nothing is found for a target that the text does not mention. With ``slips`` the text is also looked at as what is
+    likely meant: "batery" mentions a battery then.
     """
     if target is None:
         return []
     written, places = as_shown(text)
-    spans = _spans(written, target)
-    if not spans and slips:
-        written, places = mended(written, places)
-        spans = _spans(written, target)
-    return spans if places is None else [(places[start][0], places[stop - 1][1]) for start, stop in spans]
+    spans = _spans(written, places, target)
+    meant, origins = mended(written, places) if slips else (written, places)
+    # A target that is itself spelled oddly stands in the text as written, others in what is meant by it.
+    return spans if meant == written else sorted({*spans, *_spans(meant, origins, target)})
 
 
-def _spans(written: str, target: str) -> list[tuple[int, int]]:
-    """Where a text as a page shows it mentions a target."""
+def _spans(written: str, places: list[tuple[int, int]] | None, target: str) -> list[tuple[int, int]]:
+    """Where a text as a page shows it, of which each character has its place, mentions a target."""
     sought = shown(target).strip()
     forms = dict.fromkeys((sought, unicodedata.normalize("NFC", sought)))
     patterns = [_target_forms(form) for form in forms]
@@ -57,7 +56,7 @@ def _spans(written: str, target: str) -> list[tuple[int, int]]:
     for pattern, flags in (*tried, *((other, re.IGNORECASE) for _, other in patterns)):
         spans = [match.span() for match in re.finditer(pattern, written, flags)]
         if spans:
-            return spans
+            return spans if places is None else [(places[a][0], places[b - 1][1]) for a, b in spans]
     return []
 
 
