@@ -127,6 +127,13 @@ def test_as_written_reads_words_as_they_stand(shipped: Asker, capsys: pytest.Cap
     assert "read as meant" in capsys.readouterr().out
     assert main([*command, "--as-written"]) == 0
     assert "read as meant" not in capsys.readouterr().out
+    command = ["absa", "explain", text, "--aspect", "battery"]
+    assert main(command) == 0
+    out, err = capsys.readouterr()
+    assert "batery" in out
+    assert err == "weft absa explain: read as meant: batery as battery, terrrible as terrible\n"
+    assert main([*command, "--as-written"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_a_target_is_found_in_what_is_meant(shipped: Asker) -> None:

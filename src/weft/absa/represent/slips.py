@@ -6,7 +6,7 @@ import lzma
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -58,23 +58,28 @@ class Words:
     def __init__(self, rank: Mapping[str, int], known: Iterable[str] = ()) -> None:
         self.rank = rank
         self.known = frozenset((*rank, *known))
-        self._single: dict[str, str] = {}
-        for word in sorted(rank, key=rank.__getitem__):
-            self._single.setdefault(_DOUBLED.sub(r"\1", word), word)
         # The same slips come again and again.
         self.meant = lru_cache(maxsize=1 << 14)(self._meant)
+
+    @cached_property
+    def _single(self) -> dict[str, str]:
+        """The most frequent word that is left of each when letters typed twice count once."""
+        found: dict[str, str] = {}
+        for word in sorted(self.rank, key=self.rank.__getitem__):
+            found.setdefault(_DOUBLED.sub(r"\1", word), word)
+        return found
 
     def _meant(self, word: str, most: float = math.inf) -> str:
         """The word that is likely meant by one in small letters; the same where it is known or nothing is likely.
 
         Of all words one edit away, the first letter staying, the one of the lowest cost::
 
-            cost = log(1 + rank / 1000) + c + ½ [the edit changes the last letter]
+            cost = log(1 + rank / 1000) + c
 
-        with c = 0 for two letters exchanged, one doubled or not, a vowel left out; ½ for another letter left out; 1½
-        for a vowel in place of another; 2 for a letter too many; 3 for a letter in place of another. A letter typed
-        three times or more stands for one or two. Where no word is one edit away from a long one, further letters may
-        be doubled or not for ½ ("dissapointed").
+        with c = 0 for two letters exchanged, and for one doubled or not; 0 for a vowel left out, ½ for another letter,
+        1½ for a vowel in place of another, 2 for a letter too many, 3 for a letter in place of another, and of these
+        ½ more where it is the last one. A letter typed three times or more stands for one or two. Where no word is one
+        edit away from a long one, further letters may be doubled or not for ½ ("dissapointed").
 
         Args:
             word: In small letters.

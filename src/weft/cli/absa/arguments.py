@@ -21,6 +21,11 @@ def add_answers(parser: Parser) -> None:
     add_model(parser, DEFAULT_MODEL)
     add_precision(parser, "fp32", int8=True)
     add_machine(parser)
+    add_reading(parser)
+
+
+def add_reading(parser: Parser) -> None:
+    """How words are read."""
     parser.add_argument(
         "--as-written", action="store_true", help="read words with a slip of the keyboard as they stand"
     )
@@ -92,6 +97,6 @@ def load_asker(arguments: argparse.Namespace) -> Asker:
 
     device = device_of(arguments)
     asker = load(arguments.model)
-    if getattr(arguments, "as_written", False):
+    if arguments.as_written:
         asker = asker.as_written()
     return asker.to(device).compute_in(getattr(arguments, "precision", "fp32"))

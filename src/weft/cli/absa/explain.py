@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, cast
 
-from weft.cli.absa.arguments import DEFAULT_MODEL, add_questions, load_asker
+from weft.cli.absa.arguments import DEFAULT_MODEL, add_questions, add_reading, load_asker
 from weft.cli.options import Parser, add_html, add_json, add_machine, add_model
 from weft.cli.table import table
 from weft.errors import ConfigError, InputError
@@ -35,6 +36,7 @@ def parser() -> Parser:
     add_json(result)
     add_model(result, DEFAULT_MODEL)
     add_machine(result)
+    add_reading(result)
     return result
 
 
@@ -55,6 +57,7 @@ def run(argv: list[str]) -> int:
     from weft.absa.explain.heatmap import heatmap
     from weft.absa.explain.maps import question_maps
     from weft.absa.records import Context
+    from weft.absa.use.notes import notes_on
 
     asker = load_asker(arguments)
     method = cast("Method", arguments.method or default_method(asker.config))
@@ -85,6 +88,8 @@ def run(argv: list[str]) -> int:
         told = [word for word in explanation.words if word.score]
         strongest = sorted(told, key=lambda word: -abs(word.score))[:8]
         print(table(("word", ">weight"), [(word.text, f"{word.score:+.3f}") for word in strongest]))
+    for note in notes_on(text, asker.representation):
+        print(f"weft absa explain: {note}", file=sys.stderr)
     return 0
 
 
