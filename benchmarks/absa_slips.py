@@ -1,11 +1,12 @@
-"""Questions about texts with slips of the keyboard: what they cost, and what reading them as what is meant gives back.
+"""Texts with slips of the keyboard, ratings and signs: what they cost, and what reading them as what is meant gives.
 
     python benchmarks/absa_slips.py --model absa-any
 
 The texts of seven sets of ``examples/absa`` with slips made by a fixed draw: in one of ten words, in one of five (two
 letters exchanged, one left out, typed twice, or its neighbour on the keyboard; words of four letters and more, no
 names, neither first nor last letter), or words such as "so" and "great" stretched. And the tenth set, written by hand
-as one types in a hurry, beside the same texts spelled. Each is read as written and with its slips mended.
+as one types in a hurry, beside the same texts spelled; and the eleventh, of ratings, stars, thumbs and lists. Each is
+read as written and as what is meant.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from weft.absa.use.store import load
 
 FOLDER = Path(__file__).parents[1] / "examples/absa"
 SETS = ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
-HURRIED = FOLDER / "questions-tenth.csv"
+HURRIED, RATED = FOLDER / "questions-tenth.csv", FOLDER / "questions-eleventh.csv"
 ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 BESIDE = {one: two for row in ROWS for one, two in zip(row, row[1:] + row[-2], strict=True)}
 STRETCHED = {
@@ -110,7 +111,11 @@ def corpora() -> dict[str, tuple[Corpus, Corpus]]:
         right = {row["text"]: row["spelled"] for row in csv.DictReader(file)}
     spelled = tuple(replace(sentence, text=right[sentence.text]) for sentence in hurried.sentences)
     corpus = Corpus(hurried.sentences, POLARITIES)
-    return found | {"in a hurry (tenth set)": (corpus, replace(corpus, sentences=spelled))}
+    rated = Corpus(read_labelled(str(RATED), Columns()).sentences, POLARITIES)
+    return found | {
+        "in a hurry (tenth set)": (corpus, replace(corpus, sentences=spelled)),
+        "ratings (eleventh set)": (rated, rated),
+    }
 
 
 def main() -> None:
@@ -127,7 +132,7 @@ def main() -> None:
             "spelled, as written": (stored.as_written(), right),
             "as written": (stored.as_written(), corpus),
         }
-        for way, (asker, asked) in (readers | {"mended": (stored, corpus)}).items():
+        for way, (asker, asked) in (readers | {"as meant": (stored, corpus)}).items():
             rows = under(np.concatenate(asker.answer(asked.sentences)), asker.classes_, POLARITIES)
             report = opinions_report(asked, rows, asker.config.threshold)
             answers[way] = decide(rows, asker.config.threshold)

@@ -138,17 +138,17 @@ def test_as_written_reads_words_as_they_stand(shipped: Asker, capsys: pytest.Cap
 
 def test_a_target_is_found_in_what_is_meant(shipped: Asker) -> None:
     text = "the batery &amp; my batery"
-    assert target_spans(text, "battery", slips=True) == [(4, 10), (20, 26)]
+    assert target_spans(text, "battery", as_meant=True) == [(4, 10), (20, 26)]
     assert target_spans(text, "battery") == []
-    assert target_spans("a battery, the batery", "battery", slips=True) == [(2, 9), (15, 21)]
-    assert target_spans("the rommer", "rommer", slips=True) == [(4, 10)]
+    assert target_spans("a battery, the batery", "battery", as_meant=True) == [(2, 9), (15, 21)]
+    assert target_spans("the rommer", "rommer", as_meant=True) == [(4, 10)]
     assert shipped.mentions("my batery died", "battery")
     assert not shipped.as_written().mentions("my batery died", "battery")
     offsets = shipped.representation.pieces("my batery died").offsets
-    assert [offsets[at] for at in target_positions("my batery died", "battery", offsets, slips=True)] == [
+    assert [offsets[at] for at in target_positions("my batery died", "battery", offsets, as_meant=True)] == [
         (3, 9)
     ]
-    assert mentioning("x. my batery", "battery", (0, 3), ("x.", "my batery"), slips=True) == [False, True]
+    assert mentioning("x. my batery", "battery", (0, 3), ("x.", "my batery"), as_meant=True) == [False, True]
 
 
 def test_what_is_found_counts_under_what_is_meant(shipped: Asker) -> None:

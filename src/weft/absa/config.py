@@ -34,8 +34,9 @@ class ModelOptions(Settings):
             text), ``"qacg-official"`` (as published: fixed context ids, every layer), ``"cg"``
             (context-gated softmax attention, the sibling of quasi-attention, as published).
         max_length: Tokens of a text that the model reads at once.
-        slips: Whether a word that no list of English has is read as the likely one that is meant, see
-            :class:`weft.absa.represent.slips.Words`.
+        as_meant: Whether a text is read as what is likely meant: a word that no list of English has as the likeliest
+            one that is there, see :class:`weft.absa.represent.slips.Words`, and ratings as words, see
+            :func:`weft.absa.represent.ratings.ratings`.
         pooler_blocks: ``weft-absa``: decoder blocks of the pooling; 0 pools plainly, see
             :class:`weft.absa.model.context_pooling.PlainPooling`.
         target_layers: ``weft-absa``: upper encoder layers that run once per (text, target), with the
@@ -75,7 +76,7 @@ class ModelOptions(Settings):
 
     kind: Kind = "weft-absa"
     max_length: int = 128
-    slips: bool = False
+    as_meant: bool = False
     pooler_blocks: int = 1
     target_layers: int = 0
     target_mark: bool = True

@@ -348,7 +348,7 @@ def _take_over(asker: Asker, begin: Asker) -> None:
         mine, theirs = getattr(asker.config, name), getattr(begin.config, name)
         if name == "options":
             # How words are read is no matter of the weights.
-            theirs = replace(theirs, slips=mine.slips)
+            theirs = replace(theirs, as_meant=mine.as_meant)
         if mine != theirs:
             raise InputError(f"the model to go on from has {name} {theirs}, not {mine}")
     if asker.tokenizer.get_vocab() != begin.tokenizer.get_vocab():

@@ -18,8 +18,8 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from weft.absa.records import UNKNOWN, Sentence
-from weft.absa.represent.slips import Slip, english, mended
-from weft.absa.represent.spelling import spelled
+from weft.absa.represent.meant import as_read, read_otherwise
+from weft.absa.represent.slips import Slip
 from weft.absa.represent.targets import target_positions
 from weft.encoder.embeddings import TokenInputs
 from weft.errors import ConfigError, InputError
@@ -134,7 +134,7 @@ class Representation:
         max_length: Tokens of a text, ``[CLS]`` and ``[SEP]`` included; the rest is cut.
         pad_id: The id that pads.
         parts: Whether each part of an aspect's gloss is read by itself, and the aspect is known by its name.
-        slips: Whether words with a slip of the keyboard are read as what is likely meant, in texts and aspects.
+        as_meant: Whether slips of the keyboard and ratings are read as what is meant, in texts and aspects.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class Representation:
         max_length: int = 128,
         pad_id: int = 0,
         parts: bool = False,
-        slips: bool = False,
+        as_meant: bool = False,
     ) -> None:
         if max_length < 8:
             raise ConfigError(f"max_length is {max_length}; it must be at least 8")
@@ -158,7 +158,7 @@ class Representation:
         self.max_length = max_length
         self.pad_id = pad_id
         self.parts = parts
-        self.slips = slips
+        self.as_meant = as_meant
         self._known = frozenset(map(aspect_words, aspects))
         self._number = {name: index for index, name in enumerate(self.polarities)}
         # The same sentence comes back every epoch, the same aspect in every batch. A text takes 6 KiB here:
@@ -178,9 +178,7 @@ class Representation:
                 f"the text is not UTF-8: character {broken.start() + 1} is half of a pair",
                 hint="read it with the encoding that it was written in",
             )
-        written, places = spelled(text, self._known_characters)
-        if self.slips:
-            written, places = mended(written, places)
+        written, places = as_read(text, self._known_characters, self.as_meant)
         encoding = self.tokenizer.encode(written)
         offsets = encoding.offsets
         if places is not None:
@@ -190,18 +188,12 @@ class Representation:
         return Pieces(tuple(encoding.ids), tuple(offsets))
 
     def mended(self, text: str) -> list[Slip]:
-        """The words of a text that are read as others, in its own characters."""
-        if not self.slips:
-            return []
-        written, places = spelled(text, self._known_characters)
-        found = english().slips(written)
-        if places is None:
-            return found
-        return [Slip(places[start][0], places[stop - 1][1], word) for start, stop, word in found]
+        """The words and ratings of a text that are read as other words, in its own characters."""
+        return read_otherwise(text, self._known_characters) if self.as_meant else []
 
     def positions(self, text: str, target: str | None) -> list[int]:
         """The tokens of a text that mention a target."""
-        return target_positions(text, target, self.pieces(text).offsets, self.slips)
+        return target_positions(text, target, self.pieces(text).offsets, self.as_meant)
 
     def _is_known(self, character: str) -> bool:
         return self._unknown not in self.tokenizer.encode(character, add_special_tokens=False).ids
@@ -224,7 +216,7 @@ class Representation:
             for target, members in sentence.groups().items():
                 place.update((index, (len(slots), slot)) for slot, index in enumerate(members))
                 view_text.append(number)
-                target_tokens.append(target_positions(sentence.text, target, piece.offsets, self.slips))
+                target_tokens.append(target_positions(sentence.text, target, piece.offsets, self.as_meant))
                 slots.append(
                     [
                         aspects.setdefault(aspect_words(sentence.contexts[index].aspect), len(aspects))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import lzma
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
+Places: TypeAlias = list[tuple[int, int]]
+"""Of each character of a text the first one and the last + 1 that it stands for in another."""
 LISTS = "words.txt.xz"
 """Three lists, an empty line between them: frequent words, most frequent first; common ones; others that are known."""
 _COMMON = 40_000
@@ -151,22 +153,29 @@ def english() -> Words:
     return Words(rank, others)
 
 
-def mended(text: str, places: list[tuple[int, int]] | None) -> tuple[str, list[tuple[int, int]] | None]:
+def mended(text: str, places: Places | None) -> tuple[str, Places | None]:
     """A text with what is likely meant by its slips, and the place of each character in what was written.
 
     Args:
         text: The text, as :func:`weft.absa.represent.spelling.spelled` gives it.
         places: First character and last + 1 of what each of its characters stands for; None where it is itself.
-
-    Returns:
-        The text and its places; a word that was mended stands for the whole of what was written.
     """
-    found = english().slips(text)
+    return replaced(text, places, english().slips(text))
+
+
+def replaced(text: str, places: Places | None, found: Sequence[Slip]) -> tuple[str, Places | None]:
+    """A text with other words in some places, in order; each of these stands for the whole of what was written.
+
+    Args:
+        text: The text.
+        places: As for :func:`mended`.
+        found: The places of the text, and the words.
+    """
     if not found:
         return text, places
     places = [(at, at + 1) for at in range(len(text))] if places is None else places
     parts: list[str] = []
-    kept: list[tuple[int, int]] = []
+    kept: Places = []
     at = 0
     for start, stop, word in found:
         parts += text[at:start], word

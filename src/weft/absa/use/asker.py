@@ -63,7 +63,7 @@ class Asker:
             self.config.options.max_length,
             self.config.encoder.pad_token_id,
             parts=self.config.kind == "weft-absa" and not self.config.options.open_aspects,
-            slips=self.config.options.slips,
+            as_meant=self.config.options.as_meant,
         )
         self.classes_ = self.config.polarities
         # What answers, and whether under autocast: see compute_in().
@@ -130,8 +130,8 @@ class Asker:
         return self._with(replace(self.config, temperature=temperature, threshold=kept))
 
     def as_written(self) -> Asker:
-        """The same model, which reads every word as it stands, slips of the keyboard, too."""
-        return self._with(replace(self.config, options=replace(self.config.options, slips=False)))
+        """The same model, which reads every word as it stands, slips of the keyboard and ratings, too."""
+        return self._with(replace(self.config, options=replace(self.config.options, as_meant=False)))
 
     def _with(self, config: AbsaConfig) -> Asker:
         asker = Asker(self.module, self.tokenizer, config)
@@ -214,7 +214,9 @@ class Asker:
             rows, factors = own[0] if len(own) == 1 else map(np.concatenate, zip(*own, strict=True))
             found[number].append((begin, window, Heard(rows, factors=factors)))
         return [
-            parts[0][2] if len(parts) == 1 else _most_telling(sentence.text, parts, self.config.options.slips)
+            parts[0][2]
+            if len(parts) == 1
+            else _most_telling(sentence.text, parts, self.config.options.as_meant)
             for sentence, parts in zip(sentences, found, strict=True)
         ]
 
@@ -371,12 +373,14 @@ def as_context(question: Question) -> Context:
     raise InputError(f"{question!r} is no question", hint="give an aspect, (target, aspect) or a Context")
 
 
-def _most_telling(text: str, parts: Sequence[tuple[int, Sentence, Heard]], slips: bool) -> Heard:
+def _most_telling(text: str, parts: Sequence[tuple[int, Sentence, Heard]], as_meant: bool) -> Heard:
     """Of several windows of a text, each with its begin: those that mention the target speak, where any does."""
     begins, windows, heard = zip(*parts, strict=True)
     stacked = np.stack([each.rows for each in heard])
     for column, context in enumerate(windows[0].contexts):
-        holds = np.array(mentioning(text, context.target, begins, [window.text for window in windows], slips))
+        holds = np.array(
+            mentioning(text, context.target, begins, [window.text for window in windows], as_meant)
+        )
         if holds.any():
             stacked[~holds, column] = np.nan
     return Heard.among(stacked, np.stack([each.factor for each in heard]))

@@ -23,9 +23,14 @@ def notes_on(text: str, representation: Representation) -> list[str]:
     language = foreign(text)
     found = [] if language is None else [f"{FOREIGN}: {language}"]
     mended = dict.fromkeys(
-        f"{text[start:stop]} as {word}" for start, stop, word in representation.mended(text)
+        f"{text[start:stop]} as {_said(word)}" for start, stop, word in representation.mended(text)
     )
     if mended:
         more = f", and {len(mended) - _NAMED} more" if len(mended) > _NAMED else ""
         found.append(f"{MENDED}: {', '.join(islice(mended, _NAMED))}{more}")
     return found
+
+
+def _said(word: str) -> str:
+    """What a rating is read as, without what joins it to its neighbours."""
+    return word.strip(",. ").removeprefix("is ")

@@ -1,0 +1,48 @@
+"""A text as it is read: spelled in the tokenizer's characters and, where asked, as what is likely meant by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from weft.absa.represent.ratings import ratings
+from weft.absa.represent.slips import Places, Slip, english, mended, replaced
+from weft.absa.represent.spelling import spelled
+
+Known = Callable[[str], bool]
+"""Whether the tokenizer has pieces for a character."""
+
+
+def as_read(text: str, known: Known, as_meant: bool) -> tuple[str, Places | None]:
+    """A text as a tokenizer reads it, and for each character what it stands for in the text.
+
+    Args:
+        text: The text.
+        known: See :data:`Known`.
+        as_meant: Whether ratings become words, and slips of the keyboard what is likely meant.
+
+    Returns:
+        The text that is read; of each of its characters the first one and the last + 1 that it stands for, None where
+        nothing changed.
+    """
+    if not as_meant:
+        return spelled(text, known)
+    return mended(*_rated(text, known, ratings(text)))
+
+
+def read_otherwise(text: str, known: Known) -> list[Slip]:
+    """What :func:`as_read` reads as something else than is written, in order, in the text's own characters."""
+    rated = ratings(text)
+    written, places = _rated(text, known, rated)
+    found = english().slips(written)
+    if places is not None:
+        found = [Slip(places[start][0], places[stop - 1][1], word) for start, stop, word in found]
+    return sorted([*rated, *found])
+
+
+def _rated(text: str, known: Known, found: Sequence[Slip]) -> tuple[str, Places | None]:
+    """The text with some ratings as words, spelled."""
+    rated, outer = replaced(text, None, found)
+    written, inner = spelled(rated, known)
+    if outer is None or inner is None:
+        return written, inner if outer is None else outer
+    return written, [(outer[start][0], outer[stop - 1][1]) for start, stop in inner]

@@ -1,0 +1,55 @@
+"""Ratings inside a text: what they are read as, and what is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from weft.absa.represent.meant import as_read, read_otherwise
+from weft.absa.represent.ratings import ratings
+from weft.absa.represent.slips import Slip, replaced
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Food 9/10, service 2/10.", "Food is excellent, service is terrible."),
+        (
+            "Room: 8.5 / 10, desk 5 out of 10, bed 3 out of 5 stars",
+            "Room: is good, desk is average, bed is average",
+        ),
+        ("Speed 95/100, look 35/100, app 0/5", "Speed is excellent, look is bad, app is terrible"),
+        ("chef 11/10, waiter 13/10", "chef is excellent, waiter 13/10"),
+        ("Screen ★★★★★ speakers ★☆☆☆☆", "Screen is excellent, speakers is terrible"),
+        ("Screen ⭐⭐⭐⭐ speakers ⭐", "Screen is good, speakers is terrible"),
+        ("⭐ Great phone ⭐", "⭐ Great phone ⭐"),
+        ("Nurse: 5 stars. Food: one star", "Nurse: is excellent. Food: is terrible"),
+        ("a 4 star hotel with 5 stars", "a 4 star hotel with 5 stars"),
+        ("Coffee 👍🏽 toilets 👎👎 fine", "Coffee is good, toilets is bad, fine"),
+        ("✅ beach ❌ wifi\nbus ✔️ late", "good beach , bad wifi\nbus is good, late"),
+        ("5/5 Lovely", "excellent. Lovely"),
+        ("★★☆☆☆", "bad"),
+        ("on 9/10 we came, 4/5 of the rooms, 9/10/2024, 1/100th, $5/10, v2.5/10, 24/7, 1/5-2/5", None),
+        ("", None),
+    ],
+)
+def test_ratings_are_words(text: str, read: str | None) -> None:
+    assert replaced(text, None, ratings(text))[0] == (text if read is None else read)
+
+
+def test_places_go_through_ratings_characters_and_slips() -> None:
+    text = "Wifi 👍 batery’s 2/10 — so&nbsp;bad"
+    read, places = as_read(text, str.isascii, as_meant=True)
+    assert read == "Wifi is good, battery's is terrible - so bad"
+    assert places is not None
+    assert len(places) == len(read)
+    shown = {
+        part: text[slice(*places[read.index(part)])]
+        for part in ("is good", "battery", "'", "is terr", "-", "so")
+    }
+    assert shown == {"is good": "👍", "battery": "batery", "'": "’", "is terr": "2/10", "-": "—", "so": "s"}
+    assert read_otherwise(text, str.isascii) == [
+        Slip(5, 6, "is good,"),
+        Slip(7, 13, "battery"),
+        Slip(16, 20, "is terrible"),
+    ]
+    assert as_read(text, str.isascii, as_meant=False)[0].startswith("Wifi  thumbs up sign  batery's 2/10")
