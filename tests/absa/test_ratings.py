@@ -52,4 +52,4 @@ def test_places_go_through_ratings_characters_and_slips() -> None:
         Slip(7, 13, "battery"),
         Slip(16, 20, "is terrible"),
     ]
-    assert as_read(text, str.isascii, as_meant=False)[0].startswith("Wifi  thumbs up sign  batery's 2/10")
+    assert as_read(text, str.isascii, as_meant=False)[0].startswith("Wifi  thumbs up  batery's 2/10")
