@@ -36,14 +36,15 @@ def ratings(text: str) -> list[Slip]:
     """
     found: list[Slip] = []
     several = _STARS.search(text) is not None
-    led = -1
+    line = led = -1
     for match in _RATING.finditer(text):
         word = _word(match)
         if word is None or (match["stars"] in _STAR and not several):
             continue
-        line = text.rfind("\n", 0, match.start()) + 1
+        new = text.rfind("\n", found[-1].stop if found else 0, match.start()) + 1 or max(line, 0)
+        first, line = new != line and not text[new : match.start()].strip(), new
         follows = text[match.end() : match.end() + 2].strip()[:1].isalpha()
-        if not text[line : match.start()].strip():
+        if first:
             led = line if match["sign"] else -1
             read = word if match["sign"] or not follows else f"{word}."
         elif match["sign"] and led == line:

@@ -32,7 +32,9 @@ LONG = 8
 """From how many letters on further doubled letters may be missing, or there, where no word is one edit away."""
 _DOUBLED = re.compile(r"(.)\1+")
 _STRETCHED = re.compile(r"(.)\1\1+")
-_SENTENCE = re.compile(r"(?:^|[.!?…\n])\W*$")
+_BETWEEN = 16
+"""Characters before a word among which the end of a sentence is looked for."""
+_BEGINS = re.compile(r"(?:\A|[.!?…\n])\W*\Z")
 
 
 class Slip(NamedTuple):
@@ -133,7 +135,7 @@ class Words:
             word = match[0]
             if word.islower():
                 meant = self.meant(word)
-            elif word[1:].islower() and _SENTENCE.search(text, 0, match.start()):
+            elif word[1:].islower() and _begins(text, match.start()):
                 meant = self.meant(word.lower(), _AT_START)
             else:
                 continue
@@ -182,6 +184,12 @@ def replaced(text: str, places: Places | None, found: Sequence[Slip]) -> tuple[s
         kept += places[at:start] + [(places[start][0], places[stop - 1][1])] * len(word)
         at = stop
     return "".join((*parts, text[at:])), kept + places[at:]
+
+
+def _begins(text: str, at: int) -> bool:
+    """Whether a word that stands there begins a sentence."""
+    before = text[max(0, at - _BETWEEN) : at]
+    return _BEGINS.search(before if at < _BETWEEN else f"x{before}") is not None
 
 
 def _near(word: str) -> set[str]:
