@@ -4,9 +4,9 @@
 
 The texts of seven sets of ``examples/absa`` with slips made by a fixed draw: in one of ten words, in one of five (two
 letters exchanged, one left out, typed twice, or its neighbour on the keyboard; words of four letters and more, no
-names, neither first nor last letter), or words such as "so" and "great" stretched. And the tenth set, written by hand
-as one types in a hurry, beside the same texts spelled; and the eleventh, of ratings, stars, thumbs and lists. Each is
-read as written and as what is meant.
+names, neither first nor last letter), with words such as "so" and "great" stretched, or without punctuation. And the
+tenth set, written by hand as one types in a hurry, beside the same texts spelled; and the eleventh, of ratings, stars,
+thumbs and lists. Each is read as written and as what is meant.
 """
 
 from __future__ import annotations
@@ -95,6 +95,7 @@ WAYS: dict[str, Callable[[str], str]] = {
     "a slip in ten words": lambda text: slips(text, 10),
     "a slip in five words": lambda text: slips(text, 5),
     "stretched": stretched,
+    "without punctuation": lambda text: re.sub(r'[.,;:!?()"]', "", text),
 }
 
 

@@ -33,7 +33,7 @@ def read_otherwise(text: str, known: Known) -> list[Slip]:
     """What :func:`as_read` reads as something else than is written, in order, in the text's own characters."""
     rated = ratings(text)
     written, places = _rated(text, known, rated)
-    found = english().slips(written)
+    found = list(english().slips(written))
     if places is not None:
         found = [Slip(places[start][0], places[stop - 1][1], word) for start, stop, word in found]
     return sorted([*rated, *found])

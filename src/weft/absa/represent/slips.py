@@ -62,8 +62,9 @@ class Words:
     def __init__(self, rank: Mapping[str, int], known: Iterable[str] = ()) -> None:
         self.rank = rank
         self.known = frozenset((*rank, *known))
-        # The same slips come again and again.
+        # The same slips come again and again; a text is asked about when it is read, and when its note is written.
         self.meant = lru_cache(maxsize=1 << 14)(self._meant)
+        self.slips = lru_cache(maxsize=1 << 12)(self._slips)
 
     @cached_property
     def _single(self) -> dict[str, str]:
@@ -114,7 +115,7 @@ class Words:
         least, other = min(found, default=(math.inf, word))
         return other if least <= min(most, _MOST.get(len(word), math.inf)) else word
 
-    def slips(self, text: str) -> list[Slip]:
+    def _slips(self, text: str) -> tuple[Slip, ...]:
         """The words of a text that are likely others.
 
         A word with a capital may be a name: it is read as another at the beginning of a sentence alone, and there only
@@ -127,8 +128,8 @@ class Words:
         small = text.lower() if text.isupper() else text
         words = list(_WORD.finditer(small))
         unknown = [match for match in words if match[0].lower() not in self.known]
-        found = list(self._mended(small, unknown))
-        return [] if len(unknown) - len(found) > max(1, len(words) // 3) else found
+        found = tuple(self._mended(small, unknown))
+        return () if len(unknown) - len(found) > max(1, len(words) // 3) else found
 
     def _mended(self, text: str, unknown: list[re.Match[str]]) -> Iterator[Slip]:
         for match in unknown:
