@@ -29,6 +29,20 @@ from weft.absa.represent.slips import Slip, replaced
         ("5/5 Lovely", "excellent. Lovely"),
         ("★★☆☆☆", "bad"),
         ("on 9/10 we came, 4/5 of the rooms, 9/10/2024, 1/100th, $5/10, v2.5/10, 24/7, 1/5-2/5", None),
+        (
+            "in size 9/10, grade 4/5, waited 5/10 minutes, 9/10 times, a 10/100 switch, 5/5 mm, broke on the 9/10",
+            None,
+        ),
+        ("my pain was 9/10, noise level: 9/10, the app had 4.8/5, 4.8/5 reviews, would be 5/5 if", None),
+        ("★★ GREAT WIFI ★★", None),
+        ("wifi ★ ★ ★ ★ ☆ pool ★ ☆ ☆ ☆ ☆", "wifi is good, pool is terrible"),
+        ("food👍toilets👎", "food is good, toilets is bad"),
+        ("2/10 for the wifi, 9/10 for the pool", "terrible for the wifi, excellent for the pool"),
+        (
+            "1/10 food but 10/10 drinks\nwould go 9/10",
+            "terrible food but excellent drinks\nwould go is excellent",
+        ),
+        ("10/10 would recommend", "excellent. would recommend"),
         ("", None),
     ],
 )

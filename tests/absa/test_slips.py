@@ -32,6 +32,7 @@ FEW = Words(
         ("the staf were freindly", "staff friendly"),
         ("Dissapointed. Resturant was closed", "disappointed restaurant"),
         ("SOOOO SLOWWW, TERIBLE SERVIEC", "so slow terrible service"),
+        ("YEMEK GÜZEL \u0130 SERVCE", "service"),
         ("it is goood and tooo loud, loooove it", "good too love"),
     ],
 )
@@ -48,6 +49,8 @@ def test_slips_are_read_as_what_is_meant(written: str, meant: str) -> None:
         "the wi-fi, the ice-crem maker and a x_batery",
         "earbuds, firmware, laggy, macarons, hoovered, vape, paneer",
         "qzx ab teh",
+        "miele is the best, my last Miele lasted; the batterry-free sonos, by stihl, the shite doner",
+        "ha" * 5_000,
         "das zimer war seehr schmutzig und der serviec unfreundlch",
         "",
     ],

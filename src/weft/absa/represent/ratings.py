@@ -12,16 +12,50 @@ _WORDS = ((0.9, "excellent"), (0.7, "good"), (0.5, "average"), (0.3, "bad"), (0.
 """From which share of the highest mark on a rating is called what."""
 _NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
 _SIGNS = {**dict.fromkeys("👍✅✔✓", "good"), **dict.fromkeys("👎❌✖✘✗", "bad")}
-_STAR = frozenset(("★", "⭐", "🌟", "⭐\ufe0f", "🌟\ufe0f"))
-_STARS = re.compile("[★⭐🌟][★⭐🌟☆]|☆")
+_FULL, _EMPTY = "★⭐🌟", "☆"
 _RATING = re.compile(
-    r"(?<![\w/.,$€£-])(?<!\bon )(?<!\bby )(?<!\bfrom )(?<!\bsince )(?<!\buntil )(?<!\bbefore )(?<!\bafter )"
-    r"(?P<mark>\d{1,3}(?:[.,]\d)?)(?:\s?/\s?|\s+out\s+of\s+)(?P<most>5|10|100)(?:\s+stars?)?(?![\w/-]|[.,]\d|\s+of\b)"
-    r"|(?P<stars>[★⭐🌟][★⭐🌟☆\ufe0f]*|☆+)"
+    r"(?<![\w/.,$€£-])(?P<mark>\d{1,3}(?:[.,]\d{1,2})?)(?:\s?/\s?|\s+out\s+of\s+)(?P<most>5|10|100)(?:\s+stars?)?"
+    r"(?![\w/\"″€$£%-]|[.,]\d|\s?[€$£%]|\s+of\b)"
+    r"|(?P<stars>[★⭐🌟☆]\ufe0f?(?: ?[★⭐🌟☆]\ufe0f?)*)"
     r"|(?<=[:–-]\s)(?P<count>[1-5]|one|two|three|four|five)\s+stars?(?=\s*(?:[.,;!)]|$))"
     r"|(?P<sign>[👍✅✔✓👎❌✖✘✗][\ufe0f\U0001f3fb-\U0001f3ff]?)(?P=sign)*",
     re.IGNORECASE | re.MULTILINE,
 )
+_SEVERAL = re.compile(rf"[{_FULL}]\ufe0f? ?[{_FULL}{_EMPTY}]|{_EMPTY}")
+_LAST_WORD = re.compile(r"([\w']+)[ (]*\Z")
+_NO_RATING = frozenset(
+    {
+        *("on", "by", "from", "since", "until", "before", "after", "in", "for", "the", "due", "ordered"),
+        *("arrived", "delivered", "visited", "stayed", "bought", "broke", "size", "sizes", "age", "ages"),
+        *("aged", "page", "step", "part", "day", "scale", "grade", "level", "sleeps", "feeds", "ios"),
+        *("windows", "lasts", "lasted", "pressure", "bp", "gigabit", "won", "lost", "tyres", "usb", "had"),
+        *("be", "app's", "store's"),
+    }
+)
+"""Words before two numbers that are a date, a size, a share, or what a mark was or would be."""
+_BAD = frozenset(
+    {
+        *("pain", "ache", "itch", "itchiness", "itching", "anxiety", "stress", "nausea", "noise", "smell"),
+        *("odour", "odor", "lag", "difficulty", "spice", "heat", "risk", "effort", "discomfort", "swelling"),
+        *("bleeding",),
+    }
+)
+"""Of these more is no praise."""
+_FILLED = re.compile(r"(?:[\s:=(-]|\b(?:is|was|are|were|a|an|at|about|level|levels|of)\b)*\Z")
+_COUNTED = re.compile(
+    r"\s+(?:times?|sets|games|matches|cups?|tsp|tbsp|mm|cm|km|inch(?:es)?|min(?:ute)?s?|sec(?:ond)?s?|h(?:ou)?rs?|days?|"
+    r"weeks?|months?|years?|euros?|dollars|people|[mgk]bps|scale|chance|washes|seater|ply|star\s+hotels?|cotton|network|"
+    r"switch|router|ethernet|pro|ratings?|reviews?|if|in the (?:store|morning|evening|afternoon))\b",
+    re.IGNORECASE,
+)
+_ABOUT_NEXT = re.compile(
+    r"\s+(?!(?:would|will|never|do|don't|not|recommend|again|i|so|but|and|if|because|it|this|was|is)\b)[a-z]"
+)
+"""A word in small letters that says what a mark before it is about."""
+_LINE = 200
+"""Characters on both sides of stars in which the ends of their line are looked for."""
+_LOOKED_AT = 40
+"""Characters before a mark in which the word that it is about is looked for."""
 
 
 def ratings(text: str) -> list[Slip]:
@@ -29,37 +63,71 @@ def ratings(text: str) -> list[Slip]:
 
     Marks out of 5, 10 or 100, stars, stars in words behind a colon, and thumbs, ticks and crosses. From .9 of the
     highest mark on a rating "is excellent", from .7 "good", from .5 "average", from .3 "bad", below "terrible". Dates
-    ("on 9/10") and shares ("4/5 of the rooms") are none, nor is one star by itself, which may adorn. Where a sign or
-    stars have words on both sides, a comma keeps them apart: "coffee 👍 toilets 👎" is "coffee is good, toilets is
-    bad". What a line begins with is about what follows: "✅ beach ❌ wifi" is "good beach, bad wifi", "5/5 Lovely"
-    "excellent. Lovely".
+    ("on 9/10"), sizes, counts ("9/10 times") and shares ("4/5 of the rooms") are none, nor are marks of what is no
+    praise ("pain 9/10"), one star by itself, and stars that adorn both ends of a line. Where a sign or stars have words
+    on both sides, a comma keeps them apart: "coffee 👍 toilets 👎" is "coffee is good, toilets is bad". What a line
+    begins with is about what follows: "✅ beach ❌ wifi" is "good beach, bad wifi", "2/10 for the wifi, 9/10 for the
+    pool" "terrible for the wifi, excellent for the pool", and "5/5 Lovely" "excellent. Lovely".
     """
     found: list[Slip] = []
-    several = _STARS.search(text) is not None
-    line = led = -1
+    several = _SEVERAL.search(text) is not None
+    line, led = -1, ""
     for match in _RATING.finditer(text):
+        start, stop = match.span()
         word = _word(match)
-        if word is None or (match["stars"] in _STAR and not several):
+        if word is None or _is_none(text, match, several):
             continue
-        new = text.rfind("\n", found[-1].stop if found else 0, match.start()) + 1 or max(line, 0)
-        first, line = new != line and not text[new : match.start()].strip(), new
-        follows = text[match.end() : match.end() + 2].strip()[:1].isalpha()
+        new = text.rfind("\n", found[-1].stop if found else 0, start) + 1 or max(line, 0)
+        first = new != line and not text[new:start].strip()
+        line, led = new, led if new == line else ""
+        follows = text[stop : stop + 2].strip()[:1].isalpha()
+        kind = "sign" if match["sign"] else "mark" if match["mark"] else "stars"
         if first:
-            led = line if match["sign"] else -1
-            read = word if match["sign"] or not follows else f"{word}."
-        elif match["sign"] and led == line:
-            read = f", {word}"
+            ahead = kind == "sign" or (kind == "mark" and _ABOUT_NEXT.match(text, stop) is not None)
+            led = kind if ahead else ""
+            read = word if ahead or not follows else f"{word}."
+        elif led == kind:
+            read = word if kind == "mark" else f", {word}"
         else:
-            read = f"is {word}{',' if follows and match['mark'] is None else ''}"
-        found.append(Slip(match.start(), match.end(), read))
+            led = ""
+            read = f"is {word}{',' if follows and kind != 'mark' else ''}"
+        glued = text[max(0, start - 1) : start].isalnum(), text[stop : stop + 1].isalnum()
+        found.append(Slip(start, stop, f"{' ' * glued[0]}{read}{' ' * glued[1]}"))
     return found
+
+
+def _is_none(text: str, match: re.Match[str], several: bool) -> bool:
+    """Whether what looks like a rating is none."""
+    start, stop = match.span()
+    if match["stars"]:
+        alone = len(match["stars"].rstrip("\ufe0f")) == 1 and not several
+        before = text[max(0, start - _LINE) : start].rpartition("\n")[2]
+        after = text[stop : stop + _LINE].partition("\n")[0]
+        return alone or _adorns((before + match[0] + after).strip())
+    if not match["mark"]:
+        return False
+    if (match["mark"], match["most"]) == ("10", "100") or _COUNTED.match(text, stop):
+        return True
+    before = text[max(0, start - _LOOKED_AT) : start].lower()
+    last = _LAST_WORD.search(before)
+    if last is not None and last[1] in _NO_RATING:
+        return True
+    filled = _FILLED.search(before)
+    about = _LAST_WORD.search(before[: filled.start()] if filled else before)
+    return about is not None and about[1] in _BAD
+
+
+def _adorns(line: str) -> bool:
+    """Whether a line begins and ends with the same stars, with words between."""
+    begun = re.match(rf"[{_FULL}\ufe0f]+", line)
+    return begun is not None and len(line) > 2 * len(begun[0]) and line.endswith(begun[0])
 
 
 def _word(match: re.Match[str]) -> str | None:
     if match["sign"]:
         return _SIGNS[match["sign"][0]]
     if match["stars"]:
-        full, empty = (sum(match["stars"].count(star) for star in stars) for stars in ("★⭐🌟", "☆"))
+        full, empty = (sum(match["stars"].count(star) for star in stars) for stars in (_FULL, _EMPTY))
         share = full / max(5, full + empty)
     elif match["count"]:
         share = _NUMBERS.get(match["count"].lower(), 0) / 5 or int(match["count"]) / 5

@@ -16,7 +16,7 @@ LISTS = "words.txt.xz"
 """Three lists, an empty line between them: frequent words, most frequent first; common ones; others that are known."""
 _COMMON = 40_000
 """The rank of a common word that is not among the frequent ones."""
-_SHORTEST = 4
+_SHORTEST, _LONGEST = 4, 30
 _MOST = {4: 2.0, 5: 4.0, 6: 5.0}
 """The highest cost of reading a word of so many letters as another; a longer one may cost anything."""
 _RARE = 2.0
@@ -31,6 +31,7 @@ _WORD = re.compile(r"(?<![\w@#./'’-])[A-Za-z]{3,}(?![\w@/-])(?![.'’](?!s\b)\
 LONG = 8
 """From how many letters on further doubled letters may be missing, or there, where no word is one edit away."""
 _DOUBLED = re.compile(r"(.)\1+")
+_CAPITALS = re.compile("[A-Z]+")
 _STRETCHED = re.compile(r"(.)\1\1+")
 _BETWEEN = 16
 """Characters before a word among which the end of a sentence is looked for."""
@@ -97,7 +98,7 @@ class Words:
             if self.rank.get(twice, _COMMON) < _FREQUENT:
                 return twice
             return once if once in self.known else twice if twice in self.known else word
-        if len(word) < _SHORTEST:
+        if not _SHORTEST <= len(word) <= _LONGEST:
             return word
         rare = _RARE if len(word) > max(_MOST) else 0.5
         near = [(other, _cost(word, other)) for other in _near(word) & self.rank.keys()]
@@ -119,28 +120,33 @@ class Words:
         """The words of a text that are likely others.
 
         A word with a capital may be a name: it is read as another at the beginning of a sentence alone, and there only
-        where little speaks against it; in a text of capitals case says nothing. A text of which more than a third is
-        neither known nor likely anything else is in another language, or about what no list has, and stays.
+        where little speaks against it; what has a capital elsewhere in the text stays in every place. In a text of
+        capitals case says nothing. A text of which more than a third is neither known nor likely anything else is in
+        another language, or about what no list has, and stays.
 
         Args:
             text: The text.
         """
-        small = text.lower() if text.isupper() else text
+        # Letters of ASCII alone: others may become two.
+        small = _CAPITALS.sub(lambda match: match[0].lower(), text) if text.isupper() else text
         words = list(_WORD.finditer(small))
         unknown = [match for match in words if match[0].lower() not in self.known]
         found = tuple(self._mended(small, unknown))
         return () if len(unknown) - len(found) > max(1, len(words) // 3) else found
 
     def _mended(self, text: str, unknown: list[re.Match[str]]) -> Iterator[Slip]:
+        capitals = [match for match in unknown if not match[0].islower()]
+        names = {
+            match[0].lower()
+            for match in capitals
+            if not (match[0][1:].islower() and _begins(text, match.start()))
+        }
         for match in unknown:
-            word = match[0]
-            if word.islower():
-                meant = self.meant(word)
-            elif word[1:].islower() and _begins(text, match.start()):
-                meant = self.meant(word.lower(), _AT_START)
-            else:
+            word = match[0].lower()
+            if word in names:
                 continue
-            if meant != word.lower():
+            meant = self.meant(word, math.inf if match[0] == word else _AT_START)
+            if meant != word:
                 yield Slip(match.start(), match.end(), meant)
 
 
