@@ -25,11 +25,23 @@ _SEVERAL = re.compile(rf"[{_FULL}]\ufe0f? ?[{_FULL}{_EMPTY}]|{_EMPTY}")
 _LAST_WORD = re.compile(r"([\w']+)[ (]*\Z")
 _NO_RATING = frozenset(
     {
-        *("on", "by", "from", "since", "until", "before", "after", "in", "for", "the", "due", "ordered"),
-        *("arrived", "delivered", "visited", "stayed", "bought", "broke", "size", "sizes", "age", "ages"),
-        *("aged", "page", "step", "part", "day", "scale", "grade", "level", "sleeps", "feeds", "ios"),
-        *("windows", "lasts", "lasted", "pressure", "bp", "gigabit", "won", "lost", "tyres", "usb", "had"),
-        *("be", "app's", "store's"),
+        *("on", "by", "from", "to", "since", "until", "before", "after", "in", "for", "the"),
+        *(
+            "due",
+            "ordered",
+            "arrived",
+            "delivered",
+            "visited",
+            "stayed",
+            "bought",
+            "broke",
+            "size",
+            "sizes",
+            "age",
+        ),
+        *("ages", "aged", "page", "step", "part", "day", "scale", "grade", "level", "sleeps", "feeds"),
+        *("ios", "windows", "lasts", "lasted", "pressure", "bp", "gigabit", "won", "lost", "tyres", "usb"),
+        *("had", "be", "app's", "store's"),
     }
 )
 """Words before two numbers that are a date, a size, a share, or what a mark was or would be."""
@@ -45,7 +57,7 @@ _FILLED = re.compile(r"(?:[\s:=(-]|\b(?:is|was|are|were|a|an|at|about|level|leve
 _COUNTED = re.compile(
     r"\s+(?:times?|sets|games|matches|cups?|tsp|tbsp|mm|cm|km|inch(?:es)?|min(?:ute)?s?|sec(?:ond)?s?|h(?:ou)?rs?|days?|"
     r"weeks?|months?|years?|euros?|dollars|people|[mgk]bps|scale|chance|washes|seater|ply|star\s+hotels?|cotton|network|"
-    r"switch|router|ethernet|pro|ratings?|reviews?|if|in the (?:store|morning|evening|afternoon))\b",
+    r"switch|router|ethernet|pro|ratings?|reviews?|if|to\s\d+|in the (?:store|morning|evening|afternoon))\b",
     re.IGNORECASE,
 )
 _ABOUT_NEXT = re.compile(
