@@ -25,23 +25,12 @@ _SEVERAL = re.compile(rf"[{_FULL}]\ufe0f? ?[{_FULL}{_EMPTY}]|{_EMPTY}")
 _LAST_WORD = re.compile(r"([\w']+)[ (]*\Z")
 _NO_RATING = frozenset(
     {
-        *("on", "by", "from", "to", "since", "until", "before", "after", "in", "for", "the"),
-        *(
-            "due",
-            "ordered",
-            "arrived",
-            "delivered",
-            "visited",
-            "stayed",
-            "bought",
-            "broke",
-            "size",
-            "sizes",
-            "age",
-        ),
-        *("ages", "aged", "page", "step", "part", "day", "scale", "grade", "level", "sleeps", "feeds"),
-        *("ios", "windows", "lasts", "lasted", "pressure", "bp", "gigabit", "won", "lost", "tyres", "usb"),
-        *("had", "be", "app's", "store's"),
+        *("on", "by", "from", "to", "since", "until", "before", "after", "in"),
+        *("for", "the", "due", "ordered", "arrived", "delivered", "visited", "stayed", "bought"),
+        *("broke", "size", "sizes", "age", "ages", "aged", "page", "step", "part"),
+        *("day", "scale", "grade", "level", "sleeps", "feeds", "ios", "windows", "lasts"),
+        *("lasted", "pressure", "bp", "gigabit", "won", "lost", "tyres", "usb", "had"),
+        *("be", "app's", "store's"),
     }
 )
 """Words before two numbers that are a date, a size, a share, or what a mark was or would be."""
