@@ -36,9 +36,8 @@ _NO_RATING = frozenset(
 """Words before two numbers that are a date, a size, a share, or what a mark was or would be."""
 _BAD = frozenset(
     {
-        *("pain", "ache", "itch", "itchiness", "itching", "anxiety", "stress", "nausea", "noise", "smell"),
-        *("odour", "odor", "lag", "difficulty", "spice", "heat", "risk", "effort", "discomfort", "swelling"),
-        *("bleeding",),
+        *("pain", "ache", "itch", "itchiness", "itching", "anxiety", "stress", "nausea", "noise"),
+        *("odour", "odor", "lag", "difficulty", "risk", "effort", "discomfort", "swelling", "bleeding"),
     }
 )
 """Of these more is no praise."""
