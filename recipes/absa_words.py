@@ -7,7 +7,7 @@ Frequent words are the whole words of the start's vocabulary, which stands in th
 the huge lists have them in small letters. Common words are those of the usual lists. Known are all others of the huge
 lists, names too, contractions without their apostrophe, the rest of the vocabulary, and ``absa_any/words.txt``; of
 these only what would be read as another word is kept. The lists are SCOWL's, by Kevin Atkinson: free to use, copy and
-change, with its notice (``src/weft/absa/represent/words.md``).
+change, with its notice (``src/weft/absa/represent/words.LICENSE.txt``).
 """
 
 from __future__ import annotations
