@@ -6,7 +6,7 @@ The texts of seven sets of ``examples/absa`` with slips made by a fixed draw: in
 letters exchanged, one left out, typed twice, or its neighbour on the keyboard; words of four letters and more, no
 names, neither first nor last letter), with words such as "so" and "great" stretched, or without punctuation. And the
 tenth set, written by hand as one types in a hurry, beside the same texts spelled; and the eleventh, of ratings, stars,
-thumbs and lists. Each is read as written and as what is meant.
+thumbs and lists. Each is read as written and as what is meant; beside the two last ones stand ``all none`` and VADER.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from absa_any import all_none, vader
 
 from weft.absa.evaluate.opinions import opinions_report, under
 from weft.absa.read.labelled import Columns, read_labelled
@@ -141,6 +142,12 @@ def main() -> None:
                 **{what: round(report[what], 4) for what in ("questions", "accuracy", "macro_f1", "found")},
                 "differ": round(float((answers[way] != answers["spelled, as written"]).mean()), 4),
             }
+        if name not in WAYS:
+            for system, answer in {"all none": all_none, "VADER": vader()}.items():
+                report = opinions_report(corpus, answer(corpus), 0.5)
+                results[f"{name}, {system}"] = {
+                    what: round(report[what], 4) for what in ("questions", "accuracy", "macro_f1", "found")
+                }
     print(json.dumps(results, indent=1))
 
 
