@@ -5,8 +5,9 @@
 The texts of seven sets of ``examples/absa`` with slips made by a fixed draw: in one of ten words, in one of five (two
 letters exchanged, one left out, typed twice, or its neighbour on the keyboard; words of four letters and more, no
 names, neither first nor last letter), with words such as "so" and "great" stretched, or without punctuation. And the
-tenth set, written by hand as one types in a hurry, beside the same texts spelled; and the eleventh, of ratings, stars,
-thumbs and lists. Each is read as written and as what is meant; beside the two last ones stand ``all none`` and VADER.
+tenth set, written by hand as one types in a hurry, and the twelfth, spelled by ear, each beside the same texts spelled;
+the eleventh, of ratings, stars and thumbs, and the thirteenth, of lists and signs. Each is read as written and as what
+is meant; beside the sets written by hand stand ``all none`` and VADER.
 """
 
 from __future__ import annotations
@@ -33,7 +34,12 @@ from weft.absa.use.store import load
 
 FOLDER = Path(__file__).parents[1] / "examples/absa"
 SETS = ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
-HURRIED, RATED = FOLDER / "questions-tenth.csv", FOLDER / "questions-eleventh.csv"
+BY_HAND = {
+    "in a hurry (tenth set)": "questions-tenth.csv",
+    "ratings (eleventh set)": "questions-eleventh.csv",
+    "by ear (twelfth set)": "questions-twelfth.csv",
+    "lists and signs (thirteenth set)": "questions-thirteenth.csv",
+}
 ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 BESIDE = {one: two for row in ROWS for one, two in zip(row, row[1:] + row[-2], strict=True)}
 STRETCHED = {
@@ -100,35 +106,38 @@ WAYS: dict[str, Callable[[str], str]] = {
 }
 
 
-def corpora() -> dict[str, tuple[Corpus, Corpus]]:
-    """What is asked, and the same as it should be written, by name."""
+def corpora(hand: bool = False) -> dict[str, tuple[Corpus, Corpus]]:
+    """What is asked, and the same as it should be written, by name; the sets written by ``hand`` alone, or all."""
+    if hand:
+        return {name: by_hand(FOLDER / file) for name, file in BY_HAND.items()}
     read = [read_labelled(str(FOLDER / f"questions-{name}.csv"), Columns(target="target")) for name in SETS]
     plain = Corpus(tuple(sentence for corpus in read for sentence in corpus.sentences), POLARITIES)
     found = {}
     for name, way in WAYS.items():
         texts = (replace(sentence, text=way(sentence.text)) for sentence in plain.sentences)
         found[name] = replace(plain, sentences=tuple(texts)), plain
-    hurried = read_labelled(str(HURRIED), Columns())
-    with HURRIED.open(encoding="utf-8", newline="") as file:
-        right = {row["text"]: row["spelled"] for row in csv.DictReader(file)}
-    spelled = tuple(replace(sentence, text=right[sentence.text]) for sentence in hurried.sentences)
-    corpus = Corpus(hurried.sentences, POLARITIES)
-    rated = Corpus(read_labelled(str(RATED), Columns()).sentences, POLARITIES)
-    return found | {
-        "in a hurry (tenth set)": (corpus, replace(corpus, sentences=spelled)),
-        "ratings (eleventh set)": (rated, rated),
-    }
+    return found | {name: by_hand(FOLDER / file) for name, file in BY_HAND.items()}
+
+
+def by_hand(path: Path) -> tuple[Corpus, Corpus]:
+    """A set as it is written, and as it should be where the file has a column ``spelled``."""
+    corpus = Corpus(read_labelled(str(path), Columns()).sentences, POLARITIES)
+    with path.open(encoding="utf-8", newline="") as file:
+        right = {row["text"]: row.get("spelled", row["text"]) for row in csv.DictReader(file)}
+    spelled = (replace(sentence, text=right[sentence.text]) for sentence in corpus.sentences)
+    return corpus, replace(corpus, sentences=tuple(spelled))
 
 
 def main() -> None:
     """Ask, print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--model", default="absa-any")
+    parser.add_argument("--by-hand", action="store_true", help="only the sets written by hand")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     stored = load(arguments.model)
     results: dict[str, dict[str, float]] = {}
-    for name, (corpus, right) in corpora().items():
+    for name, (corpus, right) in corpora(arguments.by_hand).items():
         answers = {}
         readers = {
             "spelled, as written": (stored.as_written(), right),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from weft.absa.represent.faces import faces
+from weft.absa.represent.lists import lists
 from weft.absa.represent.ratings import ratings
 from weft.absa.represent.slips import Places, Slip, english, mended, replaced
 from weft.absa.represent.spelling import spelled
@@ -18,7 +20,8 @@ def as_read(text: str, known: Known, as_meant: bool) -> tuple[str, Places | None
     Args:
         text: The text.
         known: See :data:`Known`.
-        as_meant: Whether ratings become words, and slips of the keyboard what is likely meant.
+        as_meant: Whether ratings, faces and the signs of lists become words, and slips of the keyboard what is
+            likely meant.
 
     Returns:
         The text that is read; of each of its characters the first one and the last + 1 that it stands for, None where
@@ -26,21 +29,32 @@ def as_read(text: str, known: Known, as_meant: bool) -> tuple[str, Places | None
     """
     if not as_meant:
         return spelled(text, known)
-    return mended(*_rated(text, known, ratings(text)))
+    return mended(*_marked(text, known, _marks(text)))
 
 
 def read_otherwise(text: str, known: Known) -> list[Slip]:
     """What :func:`as_read` reads as something else than is written, in order, in the text's own characters."""
-    rated = ratings(text)
-    written, places = _rated(text, known, rated)
+    marks = _marks(text)
+    written, places = _marked(text, known, marks)
     found = list(english().slips(written))
     if places is not None:
         found = [Slip(places[start][0], places[stop - 1][1], word) for start, stop, word in found]
-    return sorted([*rated, *found])
+    return sorted([*marks, *found])
 
 
-def _rated(text: str, known: Known, found: Sequence[Slip]) -> tuple[str, Places | None]:
-    """The text with some ratings as words, spelled."""
+def _marks(text: str) -> list[Slip]:
+    """The ratings, faces and signs of lists of a text, in order; of two in one place the first."""
+    found: list[Slip] = []
+    for slip in sorted(
+        [*ratings(text), *faces(text), *lists(text)], key=lambda slip: (slip.start, -slip.stop)
+    ):
+        if not found or slip.start >= found[-1].stop:
+            found.append(slip)
+    return found
+
+
+def _marked(text: str, known: Known, found: Sequence[Slip]) -> tuple[str, Places | None]:
+    """The text with some marks as words, spelled."""
     rated, outer = replaced(text, None, found)
     written, inner = spelled(rated, known)
     if outer is None or inner is None:

@@ -52,6 +52,12 @@ _ABOUT_NEXT = re.compile(
     r"\s+(?!(?:would|will|never|do|don't|not|recommend|again|i|so|but|and|if|because|it|this|was|is)\b)[a-z]"
 )
 """A word in small letters that says what a mark before it is about."""
+_WORDED = r"[^\W\d_][\w'’&-]*(?: [\w'’&-]+){0,3}"
+_AHEAD = re.compile(
+    rf"(?:[ \t]*{_WORDED},?[ \t]*[👍✅✔✓👎❌✖✘✗][\ufe0f\U0001f3fb-\U0001f3ff]?)+[ \t]*{_WORDED}[ \t]*(?:[.,;!?\n]|\Z)"
+)
+"""Words of a list of signs, each before its words: "✅ seats ❌ heating"."""
+_ENDED = re.compile(r"[.!?…:][ \t]*\Z")
 _LINE = 200
 """Characters on both sides of stars in which the ends of their line are looked for."""
 _LOOKED_AT = 40
@@ -66,8 +72,9 @@ def ratings(text: str) -> list[Slip]:
     ("on 9/10"), sizes, counts ("9/10 times") and shares ("4/5 of the rooms") are none, nor are marks of what is no
     praise ("pain 9/10"), one star by itself, and stars that adorn both ends of a line. Where a sign or stars have words
     on both sides, a comma keeps them apart: "coffee 👍 toilets 👎" is "coffee is good, toilets is bad". What a line
-    begins with is about what follows: "✅ beach ❌ wifi" is "good beach, bad wifi", "2/10 for the wifi, 9/10 for the
-    pool" "terrible for the wifi, excellent for the pool", and "5/5 Lovely" "excellent. Lovely".
+    begins with is about what follows, and so is a list of signs behind the end of a sentence: "✅ beach ❌ wifi" is
+    "good beach, bad wifi", "2/10 for the wifi, 9/10 for the pool" "terrible for the wifi, excellent for the pool", and
+    "5/5 Lovely" "excellent. Lovely".
     """
     found: list[Slip] = []
     several = _SEVERAL.search(text) is not None
@@ -82,6 +89,9 @@ def ratings(text: str) -> list[Slip]:
         line, led = new, led if new == line else ""
         follows = text[stop : stop + 2].strip()[:1].isalpha()
         kind = "sign" if match["sign"] else "mark" if match["mark"] else "stars"
+        if kind == "sign" and led != kind:
+            listed = _ENDED.search(text[max(0, start - _LOOKED_AT) : start]) is not None
+            first = first or (listed and _AHEAD.match(text, stop) is not None)
         if first:
             ahead = kind == "sign" or (kind == "mark" and _ABOUT_NEXT.match(text, stop) is not None)
             led = kind if ahead else ""

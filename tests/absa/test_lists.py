@@ -1,0 +1,104 @@
+"""Lists, faces and grades inside a text: what they are read as, and what is none."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from weft.absa.represent.faces import faces
+from weft.absa.represent.lists import lists
+from weft.absa.represent.meant import as_read, read_otherwise
+from weft.absa.represent.ratings import ratings
+from weft.absa.represent.slips import Slip, replaced
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("+ boils quickly\n+ handle\n- lid", "good boils quickly\n, good handle\n, bad lid"),
+        ("Four nights. + pool + staff - noise", "Four nights. good pool , good staff , bad noise"),
+        ("(+) lens, (+) menu (-) strap", "good lens, good menu , bad strap"),
+        ("- waited long\n+ duck – view", "bad waited long\n, good duck , bad view"),
+        ("Likes: balcony, lift. Dislikes: stairs.", "good balcony, good lift. bad stairs."),
+        (
+            "Pros:\n- tutor\n• slides\nCons:\n- room\nFine.",
+            "Pros:\ngood tutor\n, good slides\nCons:\nbad room\nFine.",
+        ),
+        ("PLUS: import\nMinus: licence", "good import\nbad licence"),
+        ("What I loved: wheels. What we didn\u0027t like: brake", "good wheels. bad brake"),
+        ("sauna = heaven, pool = cold", "sauna is heaven, pool is cold"),
+        # Bullets alone, and a plus and a minus inside a sentence, are no praise and no blame.
+        ("- two ponds\n- a kiosk", None),
+        ("Bought a phone + case - 300 euros. Dr Adeyemi + team were great - the room was not.", None),
+        ("Took 5 + hours for - of course - the update. 3 - 4 euros", None),
+        # One kind of head alone, what denies, and what says by itself how it is meant.
+        ("Cons: coffee, queue", None),
+        ("Pros: none. Cons: no parking, nothing else", None),
+        ("Good: it has worked for two years now. Bad: the cable only lasts for a day or so", None),
+        ("+ no noise - the battery lasts for two hours at most", None),
+        ("a=b, x == y, 3 = 3", None),
+        ("", None),
+    ],
+)
+def test_lists_are_words(text: str, read: str | None) -> None:
+    assert replaced(text, None, lists(text))[0] == (text if read is None else read)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("cabin ❤️ buffet 🤢 shows 😍😍", "cabin is good, buffet is bad, shows is good"),
+        ("Speed: 😀\nSupport: 😠", "Speed: is good,\nSupport: is bad"),
+        ("Beard trim :) wait :( music :-)", "Beard trim is good, wait is bad, music is good"),
+        ("Stitches: A. Manual: F, noise: B+", "Stitches: is excellent. Manual: is terrible, noise: is good"),
+        ("Check-in: ☹️", "Check-in: is bad"),
+        # Behind a sentence a face says how one feels, and one alone may be of anything.
+        ("The staff were so kind to all of us ❤️ we will come again 😍", None),
+        ("Lovely place ❤️", None),
+        ("Terminal: B", None),
+        ("as follows :(see below), or f(x):)", None),
+    ],
+)
+def test_faces_and_grades_are_words(text: str, read: str | None) -> None:
+    assert replaced(text, None, faces(text))[0] == (text if read is None else read)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Love it! ✔ strap ✔ alarm ✖ glass", "Love it! good strap , good alarm , bad glass"),
+        ("friendly!! ✅ shop ❌ queue", "friendly!! good shop , bad queue"),
+        # Behind a sentence, or with the last word before a sign, signs are about what stands before them.
+        ("Friendly!! 👍 Prices though 👎", "Friendly!! is good, Prices though is bad"),
+        (
+            "Loved it! 👍 It was spotless. 👍 Steep stairs.",
+            "Loved it! is good, It was spotless. is good, Steep stairs.",
+        ),
+    ],
+)
+def test_a_list_of_signs_in_a_line(text: str, read: str) -> None:
+    assert replaced(text, None, ratings(text))[0] == read
+
+
+def test_an_item_with_a_rating_needs_no_further_word() -> None:
+    text = "Beds: ❤️\n+ bath 9/10 - lift 👎"
+    assert as_read(text, str.isascii, as_meant=True)[0] == "Beds: is good\n+ bath is excellent - lift is bad"
+    assert read_otherwise("+ sofa 👍\n- lift", str.isascii) == [
+        Slip(7, 8, "is good"),
+        Slip(9, 10, "bad"),
+    ]
+
+
+def test_long_texts_of_signs_take_their_time_once() -> None:
+    texts = (
+        "+ a - b " * 20_000,
+        "Pros: a, b. Cons: c. " * 8_000,
+        "a :) b 😡 " * 16_000,
+        "! ✅ a ❌ b " * 16_000,
+        "a = b " * 30_000,
+    )
+    start = time.process_time()
+    for text in texts:
+        assert len(read_otherwise(text, str.isascii)) > 1_000
+    assert time.process_time() - start < 20
