@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 from weft.errors import InputError
 from weft.serve.batches import Batches
+from weft.serve.tasks.task import Task
+from weft.serve.tasks.texts import predict
 
 
 def ask(requests: list[Any]) -> list[bytes]:
@@ -36,3 +39,29 @@ def test_what_one_did_wrong_is_not_the_fault_of_the_others():
 def test_an_unforeseen_error_is_of_its_batch_alone():
     error = OSError(24, "Too many open files")
     assert answers(1, error, "a", "b") == [error, b"a", b"b"]
+
+
+def test_requests_together_are_each_read_as_they_ask():
+    def asked(text: str, as_written: bool) -> dict[str, Any]:
+        return {
+            "texts": [text, "The food was fine."],
+            "aspects": ["wifi"],
+            "targets": [],
+            "threshold": None,
+            "abstain": None,
+            "as_written": as_written,
+        }
+
+    requests = [
+        asked("Wifi 1/10", True),
+        asked("Wifi 1/10", False),
+        asked("Bed 9/10", True),
+        asked("Wifi 9/10", False),
+    ]
+    served = cast("Any", SimpleNamespace(absa="absa-any"))
+    found = predict(Task("absa.predict", {"requests": requests}, served), lambda _: None)
+    assert [[record["text"] for record in part] for part in found] == [
+        request["texts"] for request in requests
+    ]
+    assert [part[0]["polarity"] for part in found[1::2]] == ["negative", "positive"]
+    assert ["read as meant" in (part[0]["note"] or "") for part in found] == [False, True, False, True]

@@ -214,6 +214,25 @@ def test_findings(client: httpx.Client, capsys: pytest.CaptureFixture[str]):
     assert told
 
 
+def test_texts_as_they_are_written(client: httpx.Client, capsys: pytest.CaptureFixture[str]):
+    text = "The stafff were lovley, wifi 1/10."
+    for way in ("predict", "explain"):
+        asked = {"aspects": ["wifi"], **({"texts": [text]} if way == "predict" else {"text": text})}
+        told = [
+            command(capsys, "absa", way, text, "--aspect", "wifi", "--json", "--quiet", *more)
+            for more in ((), ("--as-written",))
+        ]
+        answers = [
+            ask(client, f"/v1/absa/{way}", asked | more, Opinions if way == "predict" else Explanations)
+            for more in ({}, {"as_written": True})
+        ]
+        assert answers == told
+        assert told[0] != told[1]
+    told = command(capsys, "absa", "find", text, "--json", "--quiet", "--as-written")
+    assert ask(client, "/v1/absa/find", {"texts": [text], "as_written": True}, Findings) == told
+    assert told != ask(client, "/v1/absa/predict", {"texts": [text]}, Findings)
+
+
 def test_findings_of_a_table(
     client: httpx.Client, send: Send, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

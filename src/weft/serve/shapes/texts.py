@@ -14,6 +14,10 @@ _MOST = 1024
 _AT_ONCE = 50_000
 """Characters, once for each question about them, that are answered at once, in about a second; more is a job."""
 Form = Literal["csv", "jsonl", "parquet", "lines"]
+AsWritten = Annotated[
+    bool,
+    Field(description="Read slips of the keyboard, ratings and signs as they stand, not as they are meant."),
+]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -43,6 +47,7 @@ class AskPredict(Asked):
     text_column: str = Field("text", max_length=200)
     target_column: str | None = Field(None, max_length=200)
     aspect_column: str | None = Field(None, max_length=200)
+    as_written: AsWritten = False
 
     @model_validator(mode="after")
     def _consistent(self) -> AskPredict:
@@ -76,6 +81,7 @@ class AskFind(Asked):
     )
     format: Form | None = Field(None, description="Of the table; by the ending of its name where null.")
     text_column: str = Field("text", max_length=200)
+    as_written: AsWritten = False
 
     @model_validator(mode="after")
     def _consistent(self) -> AskFind:
@@ -154,6 +160,7 @@ class AskWords(Asked):
     model: Literal["absa-small", "absa-any"] | None = Field(
         None, description="The one that answers `/v1/absa/predict` where null."
     )
+    as_written: AsWritten = False
 
 
 class Opinion(Told):

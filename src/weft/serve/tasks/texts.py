@@ -25,12 +25,16 @@ MOST_ROWS = 100_000
 
 
 @lru_cache(maxsize=2)
-def _asker(model: str) -> Asker:
+def _loaded(model: str) -> Asker:
     return load(model)
 
 
-def _finder(model: str) -> Finder:
-    return Finder(_asker(model), common_categories())
+def _asker(model: str, as_written: bool = False) -> Asker:
+    return _loaded(model).as_written() if as_written else _loaded(model)
+
+
+def _finder(model: str, as_written: bool) -> Finder:
+    return Finder(_asker(model, as_written), common_categories())
 
 
 def warm(task: Task, tell: Tell) -> None:
@@ -40,22 +44,29 @@ def warm(task: Task, tell: Tell) -> None:
 
 def predict(task: Task, tell: Tell) -> Parts:
     """The answers of several requests, one pass through the model for all."""
-    asker = _asker(task.served.absa)
-    sentences = [sentences_of(request) for request in task.request["requests"]]
-    answers = asker.hear([sentence for some in sentences for sentence in some])
-    found = Parts()
-    first = 0
-    for request, some in zip(task.request["requests"], sentences, strict=True):
-        own = answers[first : first + len(some)]
-        first += len(some)
-        found.append(records(asker, some, request["threshold"], request["abstain"], own))
+    found = Parts([] for _ in task.request["requests"])
+    for as_written in (False, True):
+        asked = [
+            (part, request, sentences_of(request))
+            for part, request in enumerate(task.request["requests"])
+            if request["as_written"] == as_written
+        ]
+        if not asked:
+            continue
+        asker = _asker(task.served.absa, as_written)
+        answers = asker.hear([sentence for *_, some in asked for sentence in some])
+        first = 0
+        for part, request, some in asked:
+            own = answers[first : first + len(some)]
+            first += len(some)
+            found[part] = records(asker, some, request["threshold"], request["abstain"], own)
     return found
 
 
 def texts(task: Task, tell: Tell) -> list[dict[str, Any]]:
     """The answers of one request that is long."""
     request = task.request
-    asker, sentences = _asker(task.served.absa), sentences_of(request)
+    asker, sentences = _asker(task.served.absa, request["as_written"]), sentences_of(request)
     found = list[dict[str, Any]]()
     for done, sentence in enumerate(sentences):
         tell({"what": "answering texts", "done": done, "total": len(sentences)})
@@ -80,7 +91,7 @@ def find(task: Task, tell: Tell) -> list[dict[str, Any]]:
     """What texts judge, without being asked."""
     texts = task.request["texts"]
     tell({"what": "reading texts", "done": 0, "total": 0})
-    finder = _finder(task.served.absa)
+    finder = _finder(task.served.absa, task.request["as_written"])
     found = finder.find(texts)
     return [
         record(text, finding, note)
@@ -93,7 +104,7 @@ def find(task: Task, tell: Tell) -> list[dict[str, Any]]:
 def find_table(task: Task, tell: Tell) -> dict[str, Any]:
     """What each row of a table judges, the whole of it, and the rows that could not be used."""
     request, file = task.request, task.file()
-    finder = _finder(task.served.absa)
+    finder = _finder(task.served.absa, request["as_written"])
     column = request["text_column"]
     rows = _rows(task, [column])
     problems, summary, records = Problems(), Summary(), list[dict[str, Any]]()
@@ -110,7 +121,7 @@ def find_table(task: Task, tell: Tell) -> dict[str, Any]:
 def table(task: Task, tell: Tell) -> dict[str, Any]:
     """The answers for each row of a table, and the rows that could not be used."""
     request, file = task.request, task.file()
-    asker = _asker(task.served.absa)
+    asker = _asker(task.served.absa, request["as_written"])
     asked = Asked(
         tuple(request["aspects"]),
         tuple(request["targets"]),
@@ -153,7 +164,7 @@ def explain(task: Task, tell: Tell) -> list[dict[str, Any]]:
     request = task.request
     if not request["text"].strip():
         raise InputError("the text is empty")
-    asker = _asker(request["model"] or task.served.absa)
+    asker = _asker(request["model"] or task.served.absa, request["as_written"])
     method = cast("Method", request["method"] or default_method(asker.config))
     questions = [
         Context(aspect, target) for target in request["targets"] or [None] for aspect in request["aspects"]
