@@ -73,7 +73,8 @@ def test_the_likeliest_of_several_is_meant() -> None:
     assert FEW.meant("lovley") == "lovely"
     assert FEW.meant("tooooo") == "too"
     assert FEW.meant("sooooo") == "so"
-    assert FEW.meant("goxd", most=0.5) == "goxd"
+    assert FEW.meant("batxery") == "battery"
+    assert FEW.meant("batxery", name=True) == "batxery"
 
 
 def test_a_mended_word_stands_for_all_that_was_written() -> None:

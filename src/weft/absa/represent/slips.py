@@ -1,4 +1,4 @@
-"""Slips of the keyboard: an English word that no list knows, read as the likeliest word one letter away."""
+"""Slips of the keyboard: an English word that no list knows, read as the likeliest word near it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from importlib.resources import files
 from typing import NamedTuple, TypeAlias
+
+from weft.absa.represent.by_ear import ByEar
 
 Places: TypeAlias = list[tuple[int, int]]
 """Of each character of a text the first one and the last + 1 that it stands for in another."""
@@ -23,6 +25,28 @@ _RARE = 2.0
 """The highest cost of an edit that leads to a word which is not frequent; of a word of :data:`_MOST`, ½."""
 _AT_START = 3.5
 """The highest cost of reading a capitalised word, which may be a name, as another."""
+BY_EAR = 7
+"""From how many letters on a word may be spelled by ear."""
+_NAME = 0.4
+"""The highest cost for each letter of reading a capitalised word as one further away."""
+_USUAL = {
+    "abit": "a bit",
+    "alot": "a lot",
+    "aswell": "as well",
+    "atleast": "at least",
+    "definantly": "definitely",
+    "definatly": "definitely",
+    "defiantely": "definitely",
+    "eachother": "each other",
+    "eventhough": "even though",
+    "incase": "in case",
+    "infact": "in fact",
+    "inspite": "in spite",
+    "mussles": "mussels",
+    "restraunt": "restaurant",
+    "restraunts": "restaurants",
+}
+"""Usual slips that are further away from what is meant than from other words."""
 _FREQUENT = 5_000
 _VOWELS = frozenset("aeiouy")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -65,7 +89,12 @@ class Words:
         self.known = frozenset((*rank, *known))
         # The same slips come again and again; a text is asked about when it is read, and when its note is written.
         self.meant = lru_cache(maxsize=1 << 14)(self._meant)
+        self.near = lru_cache(maxsize=1 << 14)(self._near)
         self.slips = lru_cache(maxsize=1 << 12)(self._slips)
+
+    @cached_property
+    def _by_ear(self) -> ByEar:
+        return ByEar(self.rank)
 
     @cached_property
     def _single(self) -> dict[str, str]:
@@ -75,8 +104,23 @@ class Words:
             found.setdefault(_DOUBLED.sub(r"\1", word), word)
         return found
 
-    def _meant(self, word: str, most: float = math.inf) -> str:
+    def _meant(self, word: str, name: bool = False) -> str:
         """The word that is likely meant by one in small letters; the same where it is known or nothing is likely.
+
+        The one that :meth:`near` gives, or, of a word of seven letters or more, the one that
+        :class:`weft.absa.represent.by_ear.ByEar` gives.
+
+        Args:
+            word: In small letters.
+            name: Whether it may be a name, so that little may speak against it.
+        """
+        near = self.near(word, name)
+        if near != word or word in self.known or not BY_EAR <= len(word) <= _LONGEST:
+            return near
+        return self._by_ear.meant(word, _NAME) if name else self._by_ear.meant(word)
+
+    def _near(self, word: str, name: bool = False) -> str:
+        """The likeliest word one edit away; the same where none is.
 
         Of all words one edit away, the first letter staying, the one of the lowest cost::
 
@@ -89,10 +133,10 @@ class Words:
 
         Args:
             word: In small letters.
-            most: The highest cost.
+            name: Whether it may be a name.
         """
-        if word in self.known:
-            return word
+        if word in self.known or word in _USUAL:
+            return _USUAL.get(word, word)
         if _STRETCHED.search(word):
             once, twice = (_STRETCHED.sub(lambda match, n=times: match[1] * n, word) for times in (1, 2))
             if self.rank.get(twice, _COMMON) < _FREQUENT:
@@ -114,15 +158,16 @@ class Words:
             if self.rank[other] < _COMMON or cost <= rare
         ]
         least, other = min(found, default=(math.inf, word))
-        return other if least <= min(most, _MOST.get(len(word), math.inf)) else word
+        most = min(_AT_START if name else math.inf, _MOST.get(len(word), math.inf))
+        return other if least <= most else word
 
     def _slips(self, text: str) -> tuple[Slip, ...]:
         """The words of a text that are likely others.
 
         A word with a capital may be a name: it is read as another at the beginning of a sentence alone, and there only
         where little speaks against it; what has a capital elsewhere in the text stays in every place. In a text of
-        capitals case says nothing. A text of which more than a third is neither known nor likely anything else is in
-        another language, or about what no list has, and stays.
+        capitals case says nothing. A text of which more than a third is neither known nor one edit away from what is
+        is in another language, or about what no list has, and stays.
 
         Args:
             text: The text.
@@ -132,7 +177,8 @@ class Words:
         words = list(_WORD.finditer(small))
         unknown = [match for match in words if match[0].lower() not in self.known]
         found = tuple(self._mended(small, unknown))
-        return () if len(unknown) - len(found) > max(1, len(words) // 3) else found
+        sure = sum(slip.word == self.near(small[slip.start : slip.stop].lower()) for slip in found)
+        return () if len(unknown) - sure > max(1, len(words) // 3) else found
 
     def _mended(self, text: str, unknown: list[re.Match[str]]) -> Iterator[Slip]:
         capitals = [match for match in unknown if not match[0].islower()]
@@ -145,7 +191,7 @@ class Words:
             word = match[0].lower()
             if word in names:
                 continue
-            meant = self.meant(word, math.inf if match[0] == word else _AT_START)
+            meant = self.meant(word, match[0] != word)
             if meant != word:
                 yield Slip(match.start(), match.end(), meant)
 
