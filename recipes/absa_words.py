@@ -73,7 +73,11 @@ def main() -> None:
     further = set(FURTHER.read_text(encoding="utf-8").split("\n", 1)[1].split())
     known = {word.lower() for word in plain(usual | huge) | set(whole) | further} - rank.keys()
     shorter = set(rank).union(*map(shortened, rank))
-    near = (word for word in known if len(word) >= min(BY_EAR, LONG) or word in shorter or shorter & shortened(word))
+    near = (
+        word
+        for word in known
+        if len(word) >= min(BY_EAR, LONG) or word in shorter or shorter & shortened(word)
+    )
     kept = sorted(word for word in near if judge.meant(word) != word)
     data = "\n\n".join("\n".join(part) for part in (frequent, common, kept)).encode("ascii")
     write_bytes(arguments.out, lzma.compress(data, preset=9 | lzma.PRESET_EXTREME))
