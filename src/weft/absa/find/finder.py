@@ -13,6 +13,7 @@ from weft.absa.find.domain import Category, Grouping
 from weft.absa.find.spans import Span, nearest, spans_of
 from weft.absa.model.weft_absa import WeftAbsa
 from weft.absa.records import NONE, Context, Sentence
+from weft.absa.represent.meant import named
 from weft.absa.represent.spelling import shown_in_place
 from weft.absa.use.asker import Asker
 from weft.absa.use.decide import decide
@@ -84,12 +85,29 @@ def passages(text: str, terms: Sequence[Span], every: bool = False) -> dict[int,
     return found
 
 
+def _with(spans: Sequence[Span], items: Sequence[tuple[int, int]]) -> list[Span]:
+    """Spans, and the items in which no term is, in place of opinions there; both in order."""
+    found: list[Span] = []
+    at = 0
+    for start, stop in items:
+        while at < len(spans) and spans[at].stop <= start:
+            found.append(spans[at])
+            at += 1
+        first = at
+        while at < len(spans) and spans[at].start < stop:
+            at += 1
+        inside = spans[first:at]
+        found += inside if any(span.kind == "term" for span in inside) else [Span(start, stop)]
+    return [*found, *spans[at:]]
+
+
 class Finder:
     """Finds what texts judge.
 
     A term is asked about the whole text; one that several sentences name, at each place about that
     :func:`passage <passages>` alone, where that judges it: praise and blame of one thing in two sentences are two
-    judgements. Of a text that is longer than the tagger reads at once, each term is asked about its sentence first.
+    judgements. Where lists are read as words, an item of a list, or what a face stands behind, is a term where the tagger
+    finds none in it. Of a text that is longer than the tagger reads at once, each term is asked about its sentence first.
 
     Args:
         asker: A model with a tagger.
@@ -121,6 +139,8 @@ class Finder:
             raise InputError("one text in place of a list of texts", hint="find([text])")
         tagged = self.asker.tags(texts)
         spans = [self._spans(text, rows) for text, rows in zip(texts, tagged, strict=True)]
+        if self.asker.config.options.as_meant:
+            spans = [_with(found, named(text)) for text, found in zip(texts, spans, strict=True)]
         terms = [[span for span in found if span.kind == "term"] for found in spans]
         named = {
             meant.lower()

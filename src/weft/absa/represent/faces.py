@@ -15,7 +15,7 @@ _FACE = re.compile(
 _GRADE = re.compile(r"(?<=: )(?P<grade>[A-F])[+-]?(?=[.,;]?(?:\s|\Z))")
 _LABEL = re.compile(
     r"(?:\A|[\n.!?;,:()]|[^\w\s'’&,;:/%$€£\"-])[ \t]*"
-    r"[^\W\d_][\w'’&-]*(?:[ \t]+[\w'’&-]+){0,2}[ \t]*(?P<colon>:[ \t]*)?\Z"
+    r"(?P<label>[^\W\d_][\w'’&-]*(?:[ \t]+[\w'’&-]+){0,2})[ \t]*(?P<colon>:[ \t]*)?\Z"
 )
 """At most three words behind the beginning of a line, a mark or a sign: what a face behind them is about."""
 _LOOKED_AT = 60
@@ -30,20 +30,31 @@ def faces(text: str) -> list[Slip]:
     another one of the text has one, too, or a colon stands between; elsewhere it is read by its name. Grades are from A
     to F, behind a colon, and two of them at least.
     """
-    labelled = [
-        (match, label)
-        for match in _FACE.finditer(text)
-        if (label := _LABEL.search(text[max(0, match.start() - _LOOKED_AT) : match.start()])) is not None
-    ]
     grades = list(_GRADE.finditer(text))
-    found = [
-        Slip(*match.span(), _said(text, match, _good(match)))
-        for match, label in labelled
-        if len(labelled) > 1 or label["colon"]
-    ]
+    found = [Slip(*match.span(), _said(text, match, _good(match))) for match, _ in _labelled(text)]
     if len(grades) > 1:
         found += [Slip(*match.span(), f"is {_GRADES[match['grade']]}") for match in grades]
     return sorted(found)
+
+
+def labels(text: str) -> list[tuple[int, int]]:
+    """Where the labels stand that the faces of :func:`faces` rate."""
+    return [label for _, label in _labelled(text)]
+
+
+def _labelled(text: str) -> list[tuple[re.Match[str], tuple[int, int]]]:
+    """The faces that rate a label, and where it stands."""
+    found = [
+        (match, label, begin)
+        for match in _FACE.finditer(text)
+        for begin in (max(0, match.start() - _LOOKED_AT),)
+        if (label := _LABEL.search(text[begin : match.start()])) is not None
+    ]
+    return [
+        (match, (begin + label.start("label"), begin + label.end("label")))
+        for match, label, begin in found
+        if len(found) > 1 or label["colon"]
+    ]
 
 
 def _good(match: re.Match[str]) -> bool:

@@ -31,10 +31,11 @@ _HEAD = re.compile(
 _END = re.compile(r"[.;!?](?!\w)|\n(?!\s*[*•+–-][ \t])")
 """The end of a list below a head: of its sentence, or a line without a bullet."""
 _WORDS = r"[^\W\d_][\w'’&-]*(?:[ \t]+[\w'’&-]+){0,3}"
-_SHORT = re.compile(rf"[ \t]+{_WORDS}[ \t]*(?=[,.;!?(+–−-]|$)", re.MULTILINE)
+_THE = r"(?:(?i:and|the|an?|my|our|their|its?|his|her|some)[ \t]+(?=[^\W\d_]))?"
+_SHORT = re.compile(rf"[ \t]+{_THE}(?P<item>{_WORDS})[ \t]*(?=[,.;!?(+–−-]|$)", re.MULTILINE)
 _BELOW = re.compile(
     r"(?m)(?:^[ \t]*(?P<bullet>[*•+–-])|(?P<mark>[:,]))[ \t]+"
-    rf"(?P<item>{_WORDS})[ \t]*(?=,|$)"
+    rf"{_THE}(?P<item>{_WORDS})[ \t]*(?=,|$)"
 )
 """An item below a head that is so short that it hardly says by itself how it is meant, and what stands before it."""
 _DENIES = re.compile(
@@ -54,13 +55,18 @@ def lists(text: str) -> list[Slip]:
 
     Only items of at most four words, none of which denies, are marked: a longer one says by itself what is meant.
     """
-    found = {slip.start: slip for slip in (*_headed(text), *_signed(text))}
+    found = {slip.start: slip for slip, _ in (*_headed(text), *_signed(text))}
     found |= {match.start("sign"): Slip(*match.span("sign"), "is") for match in _EQUALS.finditer(text)}
     return [found[start] for start in sorted(found)]
 
 
-def _signed(text: str) -> Iterator[Slip]:
-    """The plus and minus of items, where a text has both."""
+def listed(text: str) -> list[tuple[int, int]]:
+    """Where the items stand that :func:`lists` marks: what a list names is what it judges, without its article."""
+    return sorted(item for _, item in (*_headed(text), *_signed(text)))
+
+
+def _signed(text: str) -> Iterator[tuple[Slip, tuple[int, int]]]:
+    """The plus and minus of items, where a text has both, and the items."""
     items = [
         match for match in _ITEM.finditer(text) if not _COUNTS.search(_before(text, match.start("sign")))
     ]
@@ -68,35 +74,35 @@ def _signed(text: str) -> Iterator[Slip]:
     if len(set(plus)) < 2 or not _LEADS.search(text, 0, items[0].start("sign")):
         return
     for item, good in zip(items, plus, strict=True):
-        if (short := _SHORT.match(text, item.end())) is None or _DENIES.search(short[0]):
+        if (short := _SHORT.match(text, item.end())) is None or _DENIES.search(short["item"]):
             continue
         start, stop = item.span("sign")
         word = "good" if good else "bad"
         behind = _BEHIND.search(_before(text, start)) is not None
-        yield Slip(start, stop, f", {word}" if behind else word)
+        yield Slip(start, stop, f", {word}" if behind else word), short.span("item")
 
 
-def _headed(text: str) -> Iterator[Slip]:
-    """What stands before the items below heads of praise and blame, where a text has both."""
+def _headed(text: str) -> Iterator[tuple[Slip, tuple[int, int]]]:
+    """What stands before the items below heads of praise and blame, where a text has both, and the items."""
     heads = list(_HEAD.finditer(text))
     if len({head["praise"] is None for head in heads}) < 2:
         return
     stops = [head.start() for head in heads[1:]] + [len(text)]
     for head, stop in zip(heads, stops, strict=True):
-        word = "bad" if head["praise"] is None else "good"
+        blame = head["praise"] is None
+        word = "bad" if blame else "good"
         end = _END.search(text, head.end(), stop)
-        items = list(_BELOW.finditer(text, head.start("colon"), stop if end is None else end.start()))
-        for item in items:
+        below = _BELOW.finditer(text, head.start("colon"), stop if end is None else end.start())
+        for number, item in enumerate(below):
             if _DENIES.search(item["item"]):
                 continue
             if item["bullet"]:
-                yield Slip(*item.span("bullet"), word if item is items[0] else f", {word}")
+                mark = Slip(*item.span("bullet"), f", {word}" if number else word)
             elif item["mark"] == ":":
-                yield Slip(
-                    head.start("blame" if head["praise"] is None else "praise"), item.end("mark"), word
-                )
+                mark = Slip(head.start("blame" if blame else "praise"), item.end("mark"), word)
             else:
-                yield Slip(*item.span("mark"), f", {word}")
+                mark = Slip(*item.span("mark"), f", {word}")
+            yield mark, item.span("item")
 
 
 def _before(text: str, at: int) -> str:

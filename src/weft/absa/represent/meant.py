@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from weft.absa.represent.faces import faces
-from weft.absa.represent.lists import lists
+from weft.absa.represent.faces import faces, labels
+from weft.absa.represent.lists import listed, lists
 from weft.absa.represent.ratings import ratings
 from weft.absa.represent.slips import Places, Slip, english, mended, replaced
 from weft.absa.represent.spelling import spelled
@@ -40,6 +40,15 @@ def read_otherwise(text: str, known: Known) -> list[Slip]:
     if places is not None:
         found = [Slip(places[start][0], places[stop - 1][1], word) for start, stop, word in found]
     return sorted([*marks, *found])
+
+
+def named(text: str) -> list[tuple[int, int]]:
+    """Where the things stand that a text names by its layout, in its own characters: items of lists, labels."""
+    found: list[tuple[int, int]] = []
+    for start, stop in sorted([*listed(text), *labels(text)]):
+        if not found or start >= found[-1][1]:
+            found.append((start, stop))
+    return found
 
 
 def _marks(text: str) -> list[Slip]:

@@ -1,0 +1,51 @@
+"""What a list names is found, where the tagger misses it, too."""
+
+from __future__ import annotations
+
+from weft.absa.find.finder import Finder, _with
+from weft.absa.find.spans import Span
+from weft.absa.represent.meant import named
+from weft.absa.use.store import load
+
+
+def test_items_of_lists_and_labels_are_named() -> None:
+    text = "Likes: the balcony, no noise, sofa bed. Dislikes: lift. Support :( Cabin ❤️\n+ my bed\n- pool"
+    assert [text[start:stop] for start, stop in named(text)] == [
+        "balcony",
+        "sofa bed",
+        "lift",
+        "Support",
+        "Cabin",
+        "bed",
+        "pool",
+    ]
+    assert named("- one\n- two. The bar was loud :( really") == []
+
+
+def test_an_item_is_a_term_where_the_tagger_has_none() -> None:
+    tagged = [Span(0, 4), Span(6, 9, "opinion"), Span(10, 14), Span(20, 25, "opinion"), Span(40, 44)]
+    assert _with(tagged, [(5, 9), (10, 18), (26, 30)]) == [
+        Span(0, 4),
+        Span(5, 9),
+        Span(10, 14),
+        Span(20, 25, "opinion"),
+        Span(26, 30),
+        Span(40, 44),
+    ]
+    assert _with([], [(1, 2)]) == [Span(1, 2)]
+    assert _with(tagged, []) == tagged
+
+
+def test_lists_are_found_with_their_polarity() -> None:
+    texts = [
+        "Likes: balcony, sofa bed. Dislikes: lift, neighbours.",
+        "+ keyboard\n+ hinge\n- trackpad\n- fan",
+    ]
+    asker = load("absa-any")
+    found = [{f.term: f.polarity for f in findings} for findings in Finder(asker).find(texts)]
+    assert found == [
+        {"balcony": "positive", "sofa bed": "positive", "lift": "negative", "neighbours": "negative"},
+        {"keyboard": "positive", "hinge": "positive", "trackpad": "negative", "fan": "negative"},
+    ]
+    written = Finder(asker.as_written()).find(texts)
+    assert sum(map(len, written)) < 8
