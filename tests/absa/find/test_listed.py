@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from weft.absa.find.finder import Finder, _with
 from weft.absa.find.spans import Span
-from weft.absa.represent.meant import named
+from weft.absa.represent.meant import named_by_layout
 from weft.absa.use.store import load
 
 
 def test_items_of_lists_and_labels_are_named() -> None:
     text = "Likes: the balcony, no noise, sofa bed. Dislikes: lift. Support :( Cabin ❤️\n+ my bed\n- pool"
-    assert [text[start:stop] for start, stop in named(text)] == [
+    assert [text[start:stop] for start, stop in named_by_layout(text)] == [
         "balcony",
         "sofa bed",
         "lift",
@@ -19,7 +19,7 @@ def test_items_of_lists_and_labels_are_named() -> None:
         "bed",
         "pool",
     ]
-    assert named("- one\n- two. The bar was loud :( really") == []
+    assert named_by_layout("- one\n- two. The bar was loud :( really") == []
 
 
 def test_an_item_is_a_term_where_the_tagger_has_none() -> None:

@@ -13,7 +13,7 @@ from weft.absa.find.domain import Category, Grouping
 from weft.absa.find.spans import Span, nearest, spans_of
 from weft.absa.model.weft_absa import WeftAbsa
 from weft.absa.records import NONE, Context, Sentence
-from weft.absa.represent.meant import named
+from weft.absa.represent.meant import named_by_layout
 from weft.absa.represent.spelling import shown_in_place
 from weft.absa.use.asker import Asker
 from weft.absa.use.decide import decide
@@ -106,8 +106,9 @@ class Finder:
 
     A term is asked about the whole text; one that several sentences name, at each place about that
     :func:`passage <passages>` alone, where that judges it: praise and blame of one thing in two sentences are two
-    judgements. Where lists are read as words, an item of a list, or what a face stands behind, is a term where the tagger
-    finds none in it. Of a text that is longer than the tagger reads at once, each term is asked about its sentence first.
+    judgements. Where lists are read as words, an item of a list, or what a face stands behind, is a term where the
+    tagger finds none in it. Of a text that is longer than the tagger reads at once, each term is asked about its
+    sentence first.
 
     Args:
         asker: A model with a tagger.
@@ -140,7 +141,7 @@ class Finder:
         tagged = self.asker.tags(texts)
         spans = [self._spans(text, rows) for text, rows in zip(texts, tagged, strict=True)]
         if self.asker.config.options.as_meant:
-            spans = [_with(found, named(text)) for text, found in zip(texts, spans, strict=True)]
+            spans = [_with(found, named_by_layout(text)) for text, found in zip(texts, spans, strict=True)]
         terms = [[span for span in found if span.kind == "term"] for found in spans]
         named = {
             meant.lower()

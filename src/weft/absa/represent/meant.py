@@ -42,7 +42,7 @@ def read_otherwise(text: str, known: Known) -> list[Slip]:
     return sorted([*marks, *found])
 
 
-def named(text: str) -> list[tuple[int, int]]:
+def named_by_layout(text: str) -> list[tuple[int, int]]:
     """Where the things stand that a text names by its layout, in its own characters: items of lists, labels."""
     found: list[tuple[int, int]] = []
     for start, stop in sorted([*listed(text), *labels(text)]):
