@@ -7,7 +7,8 @@ letters exchanged, one left out, typed twice, or its neighbour on the keyboard; 
 names, neither first nor last letter), with words such as "so" and "great" stretched, or without punctuation. And the
 tenth set, written by hand as one types in a hurry, and the twelfth, spelled by ear, each beside the same texts spelled;
 the eleventh, of ratings, stars and thumbs, and the thirteenth, of lists and signs. Each is read as written and as what
-is meant; beside the sets written by hand stand ``all none`` and VADER.
+is meant; beside the sets written by hand stand ``all none`` and VADER. Last, which of the things that lists praise and
+blame ``weft absa find`` finds.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ import torch
 from absa_any import all_none, vader
 
 from weft.absa.evaluate.opinions import opinions_report, under
+from weft.absa.find.finder import Finder
 from weft.absa.read.labelled import Columns, read_labelled
 from weft.absa.read.reviews import POLARITIES
 from weft.absa.records import Corpus
+from weft.absa.use.asker import Asker
 from weft.absa.use.decide import decide
 from weft.absa.use.store import load
 
@@ -128,6 +131,21 @@ def by_hand(path: Path) -> tuple[Corpus, Corpus]:
     return corpus, replace(corpus, sentences=tuple(spelled))
 
 
+def found_named(asker: Asker, corpus: Corpus) -> dict[str, float]:
+    """Of the praised and blamed aspects that a text names: which ``weft absa find`` has among its terms, and rightly."""
+    sentences = corpus.sentences
+    found = Finder(asker).find([sentence.text for sentence in sentences])
+    asked, named, right = 0, 0, 0
+    for sentence, findings in zip(sentences, found, strict=True):
+        for context, polarity in zip(sentence.contexts, sentence.polarities, strict=True):
+            words = context.aspect.lower()
+            if polarity in ("positive", "negative") and words in sentence.text.lower():
+                own = [finding for finding in findings if words in (finding.term or "").lower()]
+                asked, named = asked + 1, named + bool(own)
+                right += any(finding.polarity == polarity for finding in own)
+    return {"asked": asked, "found": round(named / asked, 4), "rightly": round(right / asked, 4)}
+
+
 def main() -> None:
     """Ask, print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -157,6 +175,9 @@ def main() -> None:
                 results[f"{name}, {system}"] = {
                     what: round(report[what], 4) for what in ("questions", "accuracy", "macro_f1", "found")
                 }
+    lists = by_hand(FOLDER / BY_HAND["lists and signs (thirteenth set)"])[0]
+    for way, asker in {"as written": stored.as_written(), "as meant": stored}.items():
+        results[f"find in lists and signs, {way}"] = found_named(asker, lists)
     print(json.dumps(results, indent=1))
 
 
