@@ -132,7 +132,7 @@ def by_hand(path: Path) -> tuple[Corpus, Corpus]:
 
 
 def found_named(asker: Asker, corpus: Corpus) -> dict[str, float]:
-    """Of the praised and blamed aspects that a text names: which ``weft absa find`` has among its terms, and rightly."""
+    """Of praised and blamed aspects that texts name: which ``weft absa find`` has among its terms, and rightly."""
     sentences = corpus.sentences
     found = Finder(asker).find([sentence.text for sentence in sentences])
     asked, named, right = 0, 0, 0
