@@ -27,7 +27,9 @@ def add_answers(parser: Parser) -> None:
 def add_reading(parser: Parser) -> None:
     """How words are read."""
     parser.add_argument(
-        "--as-written", action="store_true", help="read words with a slip of the keyboard as they stand"
+        "--as-written",
+        action="store_true",
+        help="read slips of the keyboard, ratings and the signs of lists as they stand",
     )
 
 
