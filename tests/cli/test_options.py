@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from weft.cli.bench import parser as bench
 from weft.cli.kg.store.ask import parser as ask
 from weft.cli.kg.store.compare import parser as compare
 from weft.cli.kg.store.show import parser as show
+from weft.cli.main import main
 from weft.cli.models import parser as models
 from weft.cli.options import Parser
-from weft.errors import ConfigError
+from weft.errors import ConfigError, InputError
+from weft.kg import extract
 
 
 @pytest.mark.parametrize(
@@ -46,3 +50,19 @@ def test_help_names_what_may_be_left_out(capsys: pytest.CaptureFixture[str]) -> 
     with pytest.raises(SystemExit):
         result.parse_args(["a", "b", "--help"])
     assert "[NAME]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("line", ["kg annotate {} --write", "kg extract {} -o there", "kg build {} -o there"])
+def test_no_name_is_not_the_folder_one_is_in(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A variable that is not set, in quotation marks, names nothing: nothing is read, and nothing written."""
+    monkeypatch.chdir(tmp_path)
+    source = "def load(path):\n    return str(path)\n"
+    (tmp_path / "module.py").write_text(source)
+    assert main([word.replace("{}", "") for word in line.split()]) == 2
+    assert "the name is empty" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["module.py"]
+    assert (tmp_path / "module.py").read_text() == source
+    with pytest.raises(InputError, match="no corpus is named"):
+        extract("", tmp_path / "there")

@@ -32,6 +32,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, command: str, description: str, **options: Any) -> None:
         super().__init__(prog=f"weft {command}", description=description, allow_abbrev=False, **options)
+        self.register("type", Path, _path)
 
     def parse_args(  # pyright: ignore[reportIncompatibleMethodOverride] - the base has three signatures
         self, args: Iterable[str] | None = None, namespace: argparse.Namespace | None = None
@@ -60,6 +61,13 @@ class Parser(argparse.ArgumentParser):
             else f"{self.prog} --help"
         )
         raise ConfigError(message if len(message) < 300 else message[:300] + "…", hint=hint)
+
+
+def _path(name: str) -> Path:
+    """A path that is an argument; that of an empty name, as of a variable that is not set, is the folder one is in."""
+    if not name:
+        raise argparse.ArgumentTypeError("the name is empty (. is the folder that you are in)")
+    return Path(name)
 
 
 def add_json(parser: Parser) -> None:

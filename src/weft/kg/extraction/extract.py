@@ -120,6 +120,8 @@ def extract(
         ConfigError: An option that the model's kind does not take, or an impossible one.
         WeftError: A process died.
     """
+    if not str(corpus):
+        raise InputError("no corpus is named", hint="'.' is the folder that you are in")
     if not Path(corpus).exists():  # before a store is made, or refused for the relations of another model
         raise InputError("no such file or folder", where=str(corpus))
     options = replace(options, device=str(device_named(options.device)))
