@@ -2,15 +2,17 @@
 
 import math
 import re
+import shutil
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from weft.bcsd.components.identify import identify
-from weft.bcsd.index.update import _below, add
+from weft.bcsd.index.update import add, contents, remove, update
 from weft.bcsd.matching.files import match
-from weft.bcsd.use.embed_files import Embedding
-from weft.bcsd.use.extract_files import Extraction, find_binaries
+from weft.bcsd.use.embed_files import Embedding, embed_files
+from weft.bcsd.use.extract_files import Extraction, extract, find_binaries
 from weft.bcsd.use.search import Searcher, search_file
 from weft.cli.main import main
 from weft.errors import ConfigError, InputError
@@ -67,10 +69,35 @@ def test_a_command_names_its_option(words, said, capsys):
     assert said in capsys.readouterr().err
 
 
-def test_one_path_in_place_of_a_list_is_refused(tmp_path):
-    for call in (lambda: find_binaries("a_O2"), lambda: add("a_O2", tmp_path / "index", Embedding())):
-        with pytest.raises(InputError, match="one path in place of a list of paths"):
+@pytest.mark.parametrize("one", ["a_O2", Path("a_O2")])
+def test_one_path_in_place_of_a_list_is_refused(one, tmp_path):
+    index = tmp_path / "index"
+    for call in (
+        lambda: find_binaries(one),
+        lambda: extract(one, None),
+        lambda: add(one, index, Embedding()),
+        lambda: update(one, index, Embedding()),
+        lambda: remove(one, index),
+        lambda: contents(index, one),
+    ):
+        with pytest.raises(
+            InputError, match=re.escape("one path in place of a list of paths (give ['a_O2'])")
+        ):
             call()
-    assert not (tmp_path / "index").exists()
-    with pytest.raises(InputError, match="one path in place of a list of paths"):
-        _below({"/a_O2": None}, "/a_O2")
+    assert not index.exists()
+
+
+def test_paths_are_texts_or_paths_and_may_come_one_by_one(files, tmp_path):
+    """Of what gives its paths once, none was left for the second look."""
+    place, index = tmp_path / "gcc.so", tmp_path / "index"
+    shutil.copy(files / "gcc-O2-x86_64.so", place)
+    assert [report.path for report in extract([place], str(tmp_path / "table.parquet"))] == [str(place)]
+    assert [report.path for report in embed_files([place], str(tmp_path / "rows.parquet"))] == [str(place)]
+    assert [change.status for change in add([place], str(index), Embedding())] == ["added"]
+    shutil.copy(place, tmp_path / "other.so")
+    changes = update(iter([tmp_path]), str(index), Embedding())
+    assert sorted(change.status for change in changes) == ["added", "unchanged"]
+    assert len(contents(str(index), iter([place]))) == 1
+    found = search_file(place, "factorial", index)
+    assert next(iter(found.answers)).hits[0].score == 1.0
+    assert [change.status for change in remove(iter([place]), str(index))] == ["removed"]

@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,11 +33,11 @@ from weft.bcsd.represent.calls import CALLS_VERSION
 from weft.bcsd.represent.inlined import INLINED_VERSION
 from weft.bcsd.use.embed_files import Embedding, embed_each, embedder_of
 from weft.bcsd.use.extract_files import (
-    check_list,
     code_members,
     find_binaries,
     hash_file,
     is_gone,
+    listed,
     sort_out,
     with_members,
 )
@@ -83,7 +83,9 @@ def silent(change: Change) -> None:
     """Say nothing."""
 
 
-def add(paths: Sequence[str], folder: Path, options: Embedding, progress: Progress = silent) -> list[Change]:
+def add(
+    paths: Iterable[str | Path], folder: str | Path, options: Embedding, progress: Progress = silent
+) -> list[Change]:
     """Put files into an index, which is made where there is none, unless every file fails.
 
     A file that is in it with the same content is left alone, so a stopped run goes on when it is started again.
@@ -103,6 +105,7 @@ def add(paths: Sequence[str], folder: Path, options: Embedding, progress: Progre
         StoreError: The index cannot be used, or another process writes to it.
         OutputError: The disk is full, or the place may not be written to.
     """
+    folder = Path(folder)
     files, empty = sort_out(paths)
     changes = [Change(os.path.abspath(path), "failed", 0, error) for path, error in empty.items()]
     with writing(folder, options, create=lambda: _any_read(changes)) as store:
@@ -114,7 +117,7 @@ def add(paths: Sequence[str], folder: Path, options: Embedding, progress: Progre
 
 
 def update(
-    paths: Sequence[str], folder: Path, options: Embedding, progress: Progress = silent
+    paths: Iterable[str | Path], folder: str | Path, options: Embedding, progress: Progress = silent
 ) -> list[Change]:
     """Bring an index in step with the disk: files that changed are worked on anew, files that are gone go.
 
@@ -136,6 +139,7 @@ def update(
         StoreError: As for :func:`add`.
         OutputError: As for :func:`add`.
     """
+    folder, paths = Path(folder), listed(paths)
     with writing(folder, options) as store:
         known = store.files()
         watched = _below(known, paths) if paths else list(known)
@@ -156,7 +160,7 @@ def update(
         )
 
 
-def remove(paths: Sequence[str], folder: Path, progress: Progress = silent) -> list[Change]:
+def remove(paths: Iterable[str | Path], folder: str | Path, progress: Progress = silent) -> list[Change]:
     """Take files, and all files below folders, out of an index; they need not exist any more.
 
     Raises:
@@ -164,6 +168,7 @@ def remove(paths: Sequence[str], folder: Path, progress: Progress = silent) -> l
         StoreError: As for :func:`add`.
         OutputError: As for :func:`add`.
     """
+    folder, paths = Path(folder), listed(paths)
     read_description(folder)
     with writer_lock(folder):
         store = FunctionStore.open(folder)
@@ -178,12 +183,13 @@ def remove(paths: Sequence[str], folder: Path, progress: Progress = silent) -> l
         return changes
 
 
-def contents(folder: Path, paths: Sequence[str] = ()) -> list[IndexedFile]:
+def contents(folder: str | Path, paths: Iterable[str | Path] = ()) -> list[IndexedFile]:
     """The files of an index, or those at and below some paths.
 
     Raises:
         StoreError: There is no index, or it is damaged.
     """
+    folder, paths = Path(folder), listed(paths)
     read_description(folder)
     known = FunctionStore.open(folder).files()
     return [known[path] for path in (_below(known, paths) if paths else known)]
@@ -352,7 +358,6 @@ def _take_out(store: FunctionStore, files: Sequence[IndexedFile], progress: Prog
 
 def _below(known: dict[str, IndexedFile], paths: Sequence[str]) -> list[str]:
     """The files of the index at or below some paths; below an archive are its members."""
-    check_list(paths)
     places = {spelled(os.path.abspath(path)) for path in paths}
     begins = tuple(place.rstrip(os.sep) + os.sep for place in places)
     # A file that is itself in the index has no members there, and a folder none at all.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
@@ -78,6 +78,9 @@ class Embedding:
     def least(self, function: str | None) -> int:
         """Blocks that a function has at least, where all are wanted or this one."""
         return self.min_blocks if function is None else 0
+
+
+_DEFAULT = Embedding()
 
 
 class Job(NamedTuple):
@@ -264,9 +267,9 @@ def embed_each(
 
 
 def embed_files(
-    paths: Sequence[str],
-    output: Path,
-    options: Embedding,
+    paths: Iterable[str | Path],
+    output: str | Path,
+    options: Embedding = _DEFAULT,
     progress: Callable[[EmbedReport], None] = lambda report: None,
     *,
     cluster: str | None = None,
@@ -299,9 +302,9 @@ def embed_files(
     embedder_of(options.model, options.precision)
     if there is not None:
         done = there.run(partial(_on_node, options), files)
-        return _write(map(_embedded, done), output, options, progress, reports)
+        return _write(map(_embedded, done), Path(output), options, progress, reports)
     with tempfile.TemporaryDirectory(prefix="weft-embed-") as scratch:
-        return _write(embed_each(files, options, Path(scratch)), output, options, progress, reports)
+        return _write(embed_each(files, options, Path(scratch)), Path(output), options, progress, reports)
 
 
 def _on_node(options: Embedding) -> Callable[[str], tuple[pa.Table, tuple[str, ...]]]:

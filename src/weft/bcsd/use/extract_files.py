@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -68,6 +68,9 @@ class Extraction:
         at_least(1, workers=self.workers)
 
 
+_DEFAULT = Extraction()
+
+
 @dataclass(frozen=True)
 class Job:
     """One file for one worker, or one of its functions."""
@@ -107,7 +110,7 @@ class FileReport:
     seconds: float
 
 
-def find_binaries(paths: Sequence[str]) -> list[str]:
+def find_binaries(paths: Iterable[str | Path]) -> list[str]:
     """The files to work on, as :func:`sort_out` has them.
 
     Raises:
@@ -119,7 +122,7 @@ def find_binaries(paths: Sequence[str]) -> list[str]:
     return found
 
 
-def sort_out(paths: Sequence[str]) -> tuple[list[str], dict[str, InputError]]:
+def sort_out(paths: Iterable[str | Path]) -> tuple[list[str], dict[str, InputError]]:
     """The files to work on: each file named, and every ELF, PE or Mach-O file in each folder named.
 
     Links inside a folder are not followed: they lead to the same file twice. A folder that cannot be listed is
@@ -131,10 +134,9 @@ def sort_out(paths: Sequence[str]) -> tuple[list[str], dict[str, InputError]]:
     Raises:
         InputError: A path does not exist, there is no file at all, or one path stands in place of a list.
     """
-    check_list(paths)
     found: list[str] = []
     empty: dict[str, InputError] = {}
-    for path in paths:
+    for path in listed(paths):
         if not os.path.isdir(path):
             if is_gone(path):
                 raise InputError("no such file", where=path)
@@ -158,14 +160,17 @@ def sort_out(paths: Sequence[str]) -> tuple[list[str], dict[str, InputError]]:
     return list(once.values()), empty
 
 
-def check_list(paths: Sequence[str]) -> None:
-    """Refuse one path in place of a list: its letters would be taken for paths.
+def listed(paths: Iterable[str | Path]) -> list[str]:
+    """Paths as texts.
 
     Raises:
-        InputError: It is one.
+        InputError: One path stands in place of a list: its letters would be taken for paths.
     """
-    if isinstance(paths, str):
-        raise InputError("one path in place of a list of paths", where=paths, hint=f"give [{paths!r}]")
+    if isinstance(paths, str | Path):
+        raise InputError(
+            "one path in place of a list of paths", where=str(paths), hint=f"give [{str(paths)!r}]"
+        )
+    return [os.fspath(path) for path in paths]
 
 
 def is_gone(path: str) -> bool:
@@ -314,9 +319,9 @@ def _write(job: Job, builders: Sequence[TableBuilder]) -> None:
 
 
 def extract(
-    paths: Sequence[str],
+    paths: Iterable[str | Path],
     output: str | Path | None,
-    options: Extraction,
+    options: Extraction = _DEFAULT,
     progress: Callable[[FileReport], None] = lambda report: None,
 ) -> list[FileReport]:
     """Extract files and folders to one Parquet file.

@@ -306,7 +306,7 @@ def search_file(
     path: str | Path,
     function: str | None,
     index: str | Path,
-    options: Embedding,
+    options: Embedding | None = None,
     count: int = 10,
     min_blocks: int = SMALL,
 ) -> Found:
@@ -330,7 +330,8 @@ def search_file(
     at_least(1, count=count)
     at_least(0, min_blocks=min_blocks)
     path, index = str(path), Path(index)
-    asked, options = options, in_step(index, options)
+    asked = options or Embedding()
+    options = in_step(index, asked)
     directory = find(options.model)
     weights = score_weights(directory)
     of_file: list[str] = []
