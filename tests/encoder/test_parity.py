@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 
 from weft.condition import DistanceDecay, KVPrefix, Stack
 from weft.encoder import PLAIN, TokenInputs, load_pretrained
-from weft.errors import InputError
+from weft.errors import CheckpointError, InputError
 
 transformers.logging.disable_progress_bar()
 transformers.logging.set_verbosity(logging.ERROR)
@@ -118,6 +118,15 @@ def test_mpnet_far_beyond_the_exact_distances(tmp_path):
     torch.testing.assert_close(whole[mask], expected[mask], atol=2e-5, rtol=0)
     lower = ours(ids, mask, layers=slice(0, 2)).last_hidden_state
     torch.testing.assert_close(ours(lower, mask, layers=slice(2, 3)).last_hidden_state[mask], whole[mask])
+
+
+@pytest.mark.parametrize("field", [{"pad_token_id": 3}, {"relative_attention_num_buckets": 64}])
+def test_what_transformers_passes_over_in_mpnets_configuration_is_refused(tmp_path, field):
+    """There positions are counted from 1, and distances put into 32 buckets, whatever the configuration says."""
+    build("MPNet", **field).save_pretrained(tmp_path)
+    (name, value), *_ = field.items()
+    with pytest.raises(CheckpointError, match=f"{name} is {value}; transformers computes this family with"):
+        load_pretrained(tmp_path)
 
 
 def test_types_for_an_encoder_without_are_refused(tmp_path):

@@ -53,6 +53,7 @@ class _Family:
         layer: From its names of a layer's modules to ours.
         counts_from_padding: Whether positions are counted as RoBERTa counts them.
         relative: Its name of the relative bias, where it has one.
+        fixed: Fields whose value ``transformers`` takes for granted, whatever a configuration says.
     """
 
     head: Mapping[str, str]
@@ -65,6 +66,7 @@ class _Family:
     layer: Mapping[str, str]
     counts_from_padding: bool = False
     relative: str | None = None
+    fixed: tuple[tuple[str, int], ...] = ()
 
 
 _BUFFERS = ("embeddings.position_ids", "embeddings.token_type_ids")
@@ -135,6 +137,7 @@ _FAMILIES = {
         layer=_MPNET_LAYER,
         counts_from_padding=True,
         relative="encoder.relative_attention_bias",
+        fixed=(("pad_token_id", 1), ("relative_attention_num_buckets", 32)),
     ),
 }
 _Part = TypeVar("_Part", ClsPooler, MLMHead)
@@ -227,6 +230,12 @@ def _read_config(values: Mapping[str, object], where: str) -> tuple[str, Encoder
     ):
         if key in values and values[key] not in allowed:
             raise CheckpointError(f"{key} is {values[key]!r}; this encoder has {allowed[0]!r}", where=where)
+    for key, only in family.fixed:
+        if values.get(key) not in (None, only):
+            raise CheckpointError(
+                f"{key} is {values[key]!r}; transformers computes this family with {only} whatever is said",
+                where=where,
+            )
     needed = (
         "vocab_size",
         "hidden_size",
