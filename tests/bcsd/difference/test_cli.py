@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import random
 import re
 import shutil
@@ -17,7 +18,7 @@ from weft.bcsd.difference.view.page import difference_page
 from weft.bcsd.difference.view.show import side_by_side
 from weft.cli.bcsd.diff import describe
 from weft.cli.main import main
-from weft.errors import InputError
+from weft.errors import CheckpointError, InputError
 
 
 def diff(*arguments):
@@ -197,3 +198,20 @@ def test_a_path_that_is_no_text_is_compared(versions, lexical_model, tmp_path, c
     assert diff(*places, "--model", lexical_model, "--html", page, "--json", "--quiet") == 0
     assert json.loads(capsys.readouterr().out)["counts"]["changed"] == 13
     assert "\\udce9 new.so" in page.read_text()
+
+
+def test_a_model_that_is_not_there_is_told_though_names_suffice(versions, capsys):
+    assert diff(*versions, "--model", "nix") == 4
+    assert "'nix': no such model" in capsys.readouterr().err
+    with pytest.raises(CheckpointError, match="no such model"):
+        weft.bcsd.diff(*versions, model="nix")
+
+
+def test_what_a_program_gets_is_short_to_look_at_and_may_be_sent_to_another_process(versions, lexical_model):
+    found = weft.bcsd.diff(*versions, model=lexical_model)
+    assert re.fullmatch(r"<\S+ \(20 functions\) and \S+ \(20\)>", repr(found))
+    sent = pickle.loads(pickle.dumps(found))  # noqa: S301 - our own
+    assert list(sent) == list(found)
+    pairs = weft.bcsd.match(*versions)
+    assert re.fullmatch(r"<20 pairs of \S+ and \S+>", repr(pairs))
+    assert len(list(pairs)) == 20

@@ -114,6 +114,12 @@ class Architecture(ABC):
     def __init__(self) -> None:
         self.plain = Plain(self)
 
+    def __reduce__(self) -> tuple[Callable[[str], Architecture], tuple[str]]:
+        """There is one of each name, in every process."""
+        from weft.bcsd.architectures import architecture_named
+
+        return architecture_named, (self.name,)
+
     # -- decoding and flow
 
     @abstractmethod

@@ -11,7 +11,7 @@ from weft.bcsd.difference.compare import Difference, compare, lifted
 from weft.bcsd.difference.pairing import Pairing
 from weft.bcsd.difference.record import entry_records
 from weft.bcsd.difference.version import read_versions
-from weft.bcsd.use.store import DEFAULT_MODEL
+from weft.bcsd.use.named import DEFAULT_MODEL, find
 from weft.platform.processes import Limits
 
 _LIMITS = Limits(3600.0, 8192)
@@ -26,6 +26,10 @@ class FileDifference:
     """
 
     difference: Difference
+
+    def __repr__(self) -> str:
+        old, new = self.difference.old, self.difference.new
+        return f"<{old.side.path} ({len(old)} functions) and {new.side.path} ({len(new)})>"
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The functions, as ``weft bcsd diff --json`` lists them."""
@@ -49,9 +53,14 @@ def diff(
         b: The new version.
         model: Pairs functions that names, content and calls do not; a shipped model or a folder.
         disassembler: ``auto``, ``native``, ``angr`` or ``smda``.
-        device: Where the model computes.
+        device: Where the model computes: ``auto``, ``cpu``, ``cuda``, …
         limits: On time and memory of each file.
         lifter: ``auto``, ``pcode`` or ``none``: whether what functions compute tells changes from what is none.
+
+    Returns:
+        What became of each function. As a loop gives them, records as ``weft bcsd diff --json`` has them, changed ones
+        first: ``{"status", "old": {"name", "address", "size", "blocks"} or None, "new"}``, of changed ones ``kinds``,
+        ``amount``, ``notes`` and ``blocks`` as well, of the same ones ``differs_by``.
 
     Raises:
         InputError: A file cannot be used, or they are for different processors.
@@ -62,17 +71,15 @@ def diff(
     from weft.bcsd.lift.choose import lifter_named
 
     lifter_named(lifter)
+    folder = find(model)  # whether or not it will be asked
     old, new = read_versions(str(a), str(b), disassembler, limits)
 
     def by_model(pairing: Pairing) -> None:
-        import torch
-
         from weft.bcsd.matching.rule import rule_of
         from weft.bcsd.use.embedder import Embedder
-        from weft.bcsd.use.store import find
+        from weft.platform.machine import device_named
 
-        folder = find(model)
-        embedder = Embedder.load(folder, device=torch.device(device), precision="auto")
+        embedder = Embedder.load(folder, device=device_named(str(device)), precision="auto")
         rule, _ = rule_of(folder, embedder.version)
         pairing.by_model(embedder, rule, lifted)
 

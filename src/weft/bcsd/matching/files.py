@@ -37,6 +37,10 @@ class FileMatch:
     model: str
     calibrated: bool
 
+    def __repr__(self) -> str:
+        found = self.matching
+        return f"<{len(found.rows)} pairs of {found.a.path} and {found.b.path}>"
+
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The pairs, the surest first, as ``weft bcsd match --json`` prints them."""
         return match_records(self.matching)
@@ -70,6 +74,10 @@ def match(
         limits: On time and memory of reading each file.
         lifter: ``auto``, ``pcode`` or ``none``: whether what functions compute is compared too.
         cache: Whether what was lifted before is looked up, and what is new kept.
+
+    Returns:
+        The pairs. As a loop gives them, records as ``weft bcsd match --json`` has them, the surest first: ``{"a":
+        {"name", "address", "size", "blocks"}, "b", "score", "rank", "confidence", "flags", "evidence"}``.
 
     Raises:
         ConfigError: ``floor`` is no probability, or ``min_blocks`` below 0.
