@@ -114,6 +114,11 @@ def test_a_model_of_text_is_no_extractor_of_code() -> None:
     ) as told:
         Extractor.load(find_model("kg", TEXT_MODEL))
     assert str(told.value.where).endswith("kg-text-small")
+    with pytest.raises(
+        CheckpointError, match=r"'kg-pyton-small': no such model \(did you mean kg-python-small\?\)"
+    ):
+        Extractor.load("kg-pyton-small")
+    assert Extractor.load("kg-python-small").language.name == "python"
     assert "weft.kg.extract, `weft kg extract` and `weft kg facts` read texts with it" in str(told.value)
 
 

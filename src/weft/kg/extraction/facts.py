@@ -18,7 +18,7 @@ from weft.kg.dataset.chunks import Chunk
 from weft.kg.dataset.code import BuildConfig, unit_chunks
 from weft.kg.dataset.tokens import PAD, CodeTokenizer
 from weft.kg.evaluate.confidence import Confidence
-from weft.kg.extraction.model import check_reads_code
+from weft.kg.extraction.model import code_model
 from weft.kg.extraction.questions import Question, question_about, questions, shown
 from weft.kg.languages import find_language
 from weft.kg.languages.around import around
@@ -106,12 +106,12 @@ class Extractor:
 
     @staticmethod
     def load(folder: str | Path, device: torch.device | str = "cpu") -> Extractor:
-        """Read a model's folder.
+        """Read a model: a shipped one by its name, ``"kg-python-small"``, or its folder.
 
         Raises:
-            CheckpointError: It is damaged, its vocabulary or relations do not fit, or it is a model of text.
+            CheckpointError: There is none; it is damaged, of text, or its vocabulary or relations do not fit.
         """
-        check_reads_code(folder := Path(folder))
+        folder = code_model(folder)
         model = LeafyChainModel.load(folder).to(device).eval()
         tokenizer = CodeTokenizer.load(folder / "tokenizer.json")
         if tokenizer.vocab_size != model.config.encoder.vocab_size:

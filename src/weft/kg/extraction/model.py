@@ -17,6 +17,7 @@ from weft.kg.languages.language import Language
 from weft.kg.read.corpus import SUFFIXES, left_out, paths_below
 from weft.kg.schema import Schema
 from weft.kg.storage.manifest import is_store
+from weft.platform.models import find_model
 from weft.platform.reading import SETTINGS_BYTES, raising, read_object
 
 CODE_MODEL, TEXT_MODEL = "kg-python-small", "kg-text-small"
@@ -54,18 +55,20 @@ def reads_text(folder: Path) -> bool:
     return config.get("kind") == TEXT_KIND or (isinstance(inner, dict) and inner.get("language") == TEXT)
 
 
-def check_reads_code(folder: Path) -> None:
-    """Refuse a model of text where one of source code is needed.
+def code_model(name_or_dir: str | Path) -> Path:
+    """The folder of a model that reads source code: a shipped one by its name, or one of that path.
 
     Raises:
-        CheckpointError: It reads text, or its ``config.json`` cannot be read.
+        CheckpointError: There is none, it reads text, or its ``config.json`` cannot be read.
     """
+    folder = find_model("kg", name_or_dir)
     if reads_text(folder):
         raise CheckpointError(
             f"{with_article(model_kind(folder))} model of text, and one of source code is needed",
             where=str(folder),
             hint="weft.kg.extract, `weft kg extract` and `weft kg facts` read texts with it",
         )
+    return folder
 
 
 def model_language(folder: Path) -> Language:
