@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from weft.cli.commands import walk
 from weft.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -131,6 +132,18 @@ def test_every_link_leads_somewhere():
         [sys.executable, str(ROOT / "scripts" / "check_docs.py")], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout
+
+
+PAGES = {"bcsd": "bcsd.md", "kg": "kg.md", "absa": "absa.md", "serve": "serve.md"}
+
+
+@pytest.mark.parametrize("name", [" ".join(path) for path, _ in walk()])
+def test_every_option_stands_on_the_page_of_its_tool_or_of_all_commands(name: str):
+    command = {" ".join(path): command for path, command in walk()}[name]
+    pages = {"cli.md", PAGES.get(name.split()[0], "cli.md")}
+    text = "".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in pages)
+    own = {action.option_strings[-1] for action in command.parser()._actions if action.option_strings}
+    assert {option for option in own if not re.search(rf"(?<![\w-]){option}(?![\w-])", text)} <= {"--help"}
 
 
 def test_the_documented_exit_codes_are_the_classes_own():

@@ -27,6 +27,7 @@ _WHY = {
     422: "The input cannot be used.",
     429: "Too many requests, or too many jobs or queries that wait.",
     503: "The index or the store cannot be read, or too many connections.",
+    507: "The disk is full.",
 }
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"description": why, "content": {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
