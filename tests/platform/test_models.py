@@ -7,7 +7,9 @@ import resource
 import shutil
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from weft.encoder.checkpoint.storage import load_model, save_model
 from weft.encoder.config import EncoderConfig
 from weft.encoder.encoder import Encoder
 from weft.errors import CheckpointError
+from weft.kg import Extractor
 from weft.platform.models import (
     build_within,
     describe_models,
@@ -27,6 +30,7 @@ from weft.platform.models import (
     model_card,
     read_shapes,
     shipped_models,
+    within_memory,
 )
 
 SMALL = EncoderConfig(
@@ -183,3 +187,32 @@ def test_what_has_no_storage_draws_nothing_and_loads_no_compiler():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_what_other_threads_build_meanwhile_is_not_counted():
+    """A server loads several models at once, and whoever embeds weft builds modules of his own."""
+    shapes = {"weight": (3, 2), "bias": (3,)}
+    made: list[nn.Module] = []
+
+    def build() -> nn.Linear:
+        other = threading.Thread(target=lambda: made.extend(nn.Linear(9, 9) for _ in range(100)))
+        other.start()
+        other.join()
+        return nn.Linear(2, 3)
+
+    assert build_within(build, shapes, "here").weight.device.type == "meta"
+    assert len(made) == 100
+    with within_memory():
+        build_within(lambda: nn.Linear(2, 3), shapes, "here")
+        nn.Linear(2, 4)
+    with pytest.raises(CheckpointError, match="asks for"):
+        build_within(lambda: nn.Linear(2, 4), shapes, "here")
+
+
+def test_models_are_loaded_by_several_threads_at_once():
+    def load() -> list[int]:
+        return [Extractor.load("kg-python-small").model.config.leaves for _ in range(3)]
+
+    with ThreadPoolExecutor(4) as pool:
+        leaves = {count for work in [pool.submit(load) for _ in range(4)] for count in work.result()}
+    assert leaves == {7}

@@ -6,8 +6,10 @@ import difflib
 import math
 import os
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
@@ -110,12 +112,10 @@ def build_within(build: Callable[[], _Module], shapes: _Shapes, where: str) -> _
     Raises:
         CheckpointError: There are more, or larger, parameters than in the file.
     """
-    from torch.nn.modules.module import register_module_parameter_registration_hook
-
     most, largest = 2 * len(shapes) + _SPARE, max(map(math.prod, shapes.values()), default=0)
     made = 0
 
-    def count(_module: nn.Module, name: str, parameter: Any) -> None:
+    def count(name: str, parameter: Any) -> None:
         nonlocal made
         made += 1
         if made > most:
@@ -130,16 +130,49 @@ def build_within(build: Callable[[], _Module], shapes: _Shapes, where: str) -> _
                 where=where,
             )
 
-    hook = register_module_parameter_registration_hook(count)
     try:
-        with without_storage():
+        with _watched(count), without_storage():
             return build()
     except RuntimeError as error:  # sizes whose product no machine word holds
         raise CheckpointError(
             f"its configuration's sizes are beyond all bounds: {str(error).splitlines()[0]}", where=where
         ) from error
+
+
+class _Watch(threading.local):
+    """What looks at the parameters that a thread's modules are given."""
+
+    look: Callable[[str, Any], None] | None = None
+
+
+_watch, _hooking = _Watch(), threading.Lock()
+
+
+@contextmanager
+def _watched(look: Callable[[str, Any], None]) -> Iterator[None]:
+    """Every parameter that a module of this thread is given is shown to ``look``, by name.
+
+    PyTorch has such hooks for the whole process: one that came and went would see what other threads build, and stop
+    them where it changes while they go through it. So there is one that stays.
+    """
+    with _hooking:
+        _hook()
+    before, _watch.look = _watch.look, look
+    try:
+        yield
     finally:
-        hook.remove()
+        _watch.look = before
+
+
+@cache
+def _hook() -> None:
+    from torch.nn.modules.module import register_module_parameter_registration_hook
+
+    def show(_module: nn.Module, name: str, parameter: Any) -> None:
+        if _watch.look is not None:
+            _watch.look(name, parameter)
+
+    register_module_parameter_registration_hook(show)
 
 
 @contextmanager
@@ -182,12 +215,10 @@ def within_memory() -> Iterator[None]:
     Raises:
         LimitError: There are more or larger parameters.
     """
-    from torch.nn.modules.module import register_module_parameter_registration_hook
-
     most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     made = size = 0
 
-    def count(_module: nn.Module, _name: str, parameter: Any) -> None:
+    def count(_name: str, parameter: Any) -> None:
         nonlocal made, size
         made += 1
         size += 0 if parameter is None else parameter.numel() * parameter.element_size()
@@ -200,9 +231,9 @@ def within_memory() -> Iterator[None]:
                 hint=_SMALLER,
             )
 
-    hook = register_module_parameter_registration_hook(count)
     try:
-        yield
+        with _watched(count):
+            yield
     except (RuntimeError, MemoryError) as error:
         if not lacks_memory(error):
             raise
@@ -211,8 +242,6 @@ def within_memory() -> Iterator[None]:
         raise LimitError(
             f"the settings ask for {told} that this machine cannot hold", hint=_SMALLER
         ) from error
-    finally:
-        hook.remove()
 
 
 def describe_models() -> list[dict[str, Any]]:
