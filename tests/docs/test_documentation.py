@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 
+import weft
 from weft.cli.commands import walk
 from weft.cli.main import main
 
@@ -221,3 +222,7 @@ def test_the_site_builds_strictly(tmp_path: Path):
         assert not re.findall(r'(?:src|<link[^>]* href)="(?:https?:)?//[^"]*"', page), (
             "a page fetches from outside"
         )
+    there = set(re.findall(r'id="(weft\.[\w.]+)"', "".join(pages)))
+    for room in set(weft.__all__) - {"errors", "objective", "__version__"}:
+        for name in import_module(f"weft.{room}").__all__:
+            assert any(re.fullmatch(rf"weft\.{room}\.(.+\.)?{name}", place) for place in there), (room, name)

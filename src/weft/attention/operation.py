@@ -16,6 +16,7 @@ from weft.attention.terms import Terms
 from weft.errors import ConfigError
 
 Path = Literal["auto", "reference", "sdpa", "merged", "chunked", "flex"]
+"""Ways to compute attention: see :func:`attend`."""
 
 
 def attend(
@@ -51,6 +52,9 @@ def attend(
     recomputes in the backward, first derivatives only), ``flex`` (CUDA, no quasi, no dropout).
     ``auto`` chooses by the tables in ``docs/results.md``; under ``torch.export`` it takes ``reference`` for what
     ``sdpa`` cannot express.
+
+    Under ``torch.func`` (``grad``, ``jacrev``, ``jvp``) give ``path="reference"``. ``vmap`` is refused by torch, for
+    the inputs are looked at.
 
     Dropout: one mask on the summed weights A + [0 ‖ Λ⊙G] on ``reference`` and ``chunked``; SDPA's own on
     ``sdpa``. The paths draw different random numbers.

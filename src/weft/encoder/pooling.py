@@ -13,6 +13,7 @@ from weft.encoder.initialisation import initialise
 from weft.errors import ConfigError
 
 Pooling = Literal["cls", "mean", "gate"]
+"""Names of poolers: see :func:`build_pooler`."""
 
 
 class ClsPooler(nn.Module):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from weft.kg.storage.graph import Graph
 
     store = Graph.load
+    """The kept facts of a store and where they come from: see :meth:`Graph.load`."""
 
 __all__ = ["Extraction", "Extractor", "Graph", "extract", "store"]
 

@@ -89,7 +89,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Counts:
-    """What one file gave."""
+    """What one file gave; ``incomplete`` functions have a jump whose targets are not known, small ones are left out."""
 
     functions: int
     blocks: int
