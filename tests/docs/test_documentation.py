@@ -87,6 +87,20 @@ def test_the_readmes_commands_run(line: str, tmp_path: Path, monkeypatch: pytest
     assert main(arguments) == 0
 
 
+def test_the_first_five_minutes_lead_to_something(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    for name in ("examples", "src", "tests"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    lines = re.findall(r"^    (weft .*)$", (ROOT / "docs" / "index.md").read_text(), re.MULTILINE)
+    assert {line.split()[1] for line in lines} == {"bcsd", "kg", "absa"}
+    for line in lines:
+        assert main(shlex.split(line)[1:]) == 0, line
+    assert {path.name for path in tmp_path.glob("*.html")} == {"match.html", "graph.html", "aspects.html"}
+    assert "Jesper Thygesen" in capsys.readouterr().out
+
+
 SHOWN = [
     (page, re.sub(r"\s*\\\n\s*", " ", command.strip()), printed)
     for page in ("README.md", "docs/absa.md")
