@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -142,11 +143,25 @@ def test_the_readmes_demonstration_is_what_the_demo_prints(capsys: pytest.Captur
     assert [row for row in rows if row not in printed] == []
 
 
-def test_every_link_leads_somewhere():
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / "check_docs.py")], capture_output=True, text=True, check=False
-    )
+def test_every_link_leads_somewhere(tmp_path: Path):
+    check = ROOT / "scripts" / "check_docs.py"
+    done = subprocess.run([sys.executable, str(check)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(check, tmp_path / "scripts")
+    (tmp_path / "README.md").write_text(
+        "# A – B\n[1](#a--b) [2](nothing.md) [3](#a-b) [4](https://example.org/#c)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "scripts" / "check_docs.py")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (
+        done.stdout
+        == "broken link: README.md: nothing.md\nbroken link: README.md: #a-b\n1 pages, 2 broken links\n"
+    )
 
 
 PAGES = {"bcsd": "bcsd.md", "kg": "kg.md", "absa": "absa.md", "serve": "serve.md"}
