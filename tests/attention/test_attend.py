@@ -118,6 +118,21 @@ def test_a_factor_or_mask_may_be_broadcast_over_the_keys_beside_a_prefix(qkv, sh
     torch.testing.assert_close(alone, expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("path", ["reference", "sdpa", "chunked"])
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_query_whose_weights_are_all_faded_sees_nothing(qkv, path, masked):
+    """A factor that was rounded to 0 hides a key, alone or beside a mask that hides the others."""
+    factor = torch.rand(2, 1, 6, 6, dtype=torch.float64).add_(0.1)
+    factor[1, :, 2, 1 if masked else 0 :] = 0.0
+    key_mask = torch.tensor([[True] * 6, [not masked] + [True] * 5])
+    leaves = [tensor.clone().requires_grad_() for tensor in qkv]
+    output, _ = attend(*leaves, key_mask=key_mask, terms=Terms(decay=Decay(factor, "weights")), path=path)
+    assert torch.all(output[1, :, 2] == 0.0)
+    output.sum().backward()
+    assert torch.all(leaves[0].grad[1, :, 2] == 0.0)
+    assert all(torch.isfinite(leaf.grad).all() for leaf in leaves)
+
+
 def test_queries_and_keys_may_differ_in_length(qkv):
     q = qkv[0][:, :, :2]
     outputs = [attend(q, *qkv[1:], path=path)[0] for path in PATHS]

@@ -180,11 +180,10 @@ def form(plan: Plan, inputs: Inputs, chunk: Chunk, kept: Kept | None, *, scores:
         else:
             logits[..., length:].mul_(factor)
     if inputs.bias is not None:
-        bias = chunk.of(inputs.bias)
-        logits[..., length:].add_(bias)
-        if plan.has_blind_rows:
-            blind = bias.isneginf().all(dim=-1, keepdim=True)
-            logits.masked_fill_(blind, 0.0)
+        logits[..., length:].add_(chunk.of(inputs.bias))
+    if plan.has_blind_rows:
+        blind = logits.isneginf().all(dim=-1, keepdim=True)
+        logits.masked_fill_(blind, 0.0)
     weights = torch.ops.aten._softmax.out(logits, -1, half_to_float=False, out=target)
     if blind is not None:
         weights.masked_fill_(blind, 0.0)
