@@ -91,6 +91,12 @@ def test_self_loops_stand_beside_typed_loops_and_replace_untyped_ones() -> None:
         (lambda: Graph(2, edges((0, 1)), torch.tensor([0, 1])), ShapeError, r"\(2,\).*\(2, 1\)"),
         (lambda: Graph(2, edges((0, 1)), torch.tensor([0.0])), DtypeError, "edge_type is torch.float32"),
         (lambda: Graph(2, edges((0, 1)), torch.tensor([-1])), GraphError, "edge 0 has type -1"),
+        (
+            lambda: Graph(2, [[0], [1]]),
+            DtypeError,
+            r"a list; it must be a tensor .*torch\.as_tensor\(edge_index\)",
+        ),
+        (lambda: Graph(2, edges((0, 1)).numpy()), DtypeError, "edge_index is a ndarray; it must be a tensor"),
         (lambda: Graph(2, edges(), x=torch.ones(3, 1)), ShapeError, r"\(3, 1\)"),
         (lambda: Graph(2, edges(), x=torch.tensor([[0.0], [float("nan")]])), NonFiniteError, "node 1"),
         (lambda: GraphBatch.from_graphs([]), GraphError, "empty batch"),

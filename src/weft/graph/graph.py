@@ -13,7 +13,7 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
-from weft.errors import DtypeError, GraphError, NonFiniteError, ShapeError
+from weft.errors import DtypeError, GraphError, NonFiniteError, ShapeError, with_article
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,8 +180,14 @@ def check_edges(
     Raises:
         GraphError: An index or a type out of range: the first such edge is named.
         ShapeError: ``edge_index`` is not ``(2, num_edges)``, or ``edge_type`` not ``(num_edges,)``.
-        DtypeError: Either is not int64.
+        DtypeError: Either is not int64, or no tensor.
     """
+    for name, given in (("edge_index", edge_index), ("edge_type", edge_type)):
+        if given is not None and not isinstance(given, Tensor):
+            raise DtypeError(
+                f"{name} is {with_article(type(given).__name__)}; it must be a tensor of int64",
+                hint=f"torch.as_tensor({name})",
+            )
     if edge_index.dim() != 2 or edge_index.shape[0] != 2:
         raise ShapeError(f"edge_index has shape {tuple(edge_index.shape)}; it must be (2, num_edges)")
     _check_int64("edge_index", edge_index)
