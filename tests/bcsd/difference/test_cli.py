@@ -212,6 +212,7 @@ def test_what_a_program_gets_is_short_to_look_at_and_may_be_sent_to_another_proc
     assert re.fullmatch(r"<\S+ \(20 functions\) and \S+ \(20\)>", repr(found))
     sent = pickle.loads(pickle.dumps(found))  # noqa: S301 - our own
     assert list(sent) == list(found)
+    assert len(found) == len(list(found)) >= 20
     pairs = weft.bcsd.match(*versions)
     assert re.fullmatch(r"<20 pairs of \S+ and \S+>", repr(pairs))
-    assert len(list(pairs)) == 20
+    assert len(pairs) == len(list(pairs)) == 20

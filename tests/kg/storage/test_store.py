@@ -34,6 +34,7 @@ def rows(graph: Graph) -> list[Row]:
 
 def test_facts_are_stated_once_with_their_surest_confidence_and_every_place(store: Path) -> None:
     graph = Graph.load(store)
+    assert repr(graph) == f"<{store}: {len(graph)} facts>"
     assert rows(graph) == [
         ("Ada", "born in", "Oslo", 0.6, 1),
         ("Ada", "knows", "Bo", 0.9, 2),

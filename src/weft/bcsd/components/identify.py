@@ -65,6 +65,9 @@ def identify(
         options: How to embed; the model must be the one that made the index.
         min_blocks: Smaller functions say too little and are not asked for.
 
+    Returns:
+        The libraries, the surest first, each with its versions and functions, and what none of them explains.
+
     Raises:
         ConfigError: ``min_blocks`` is below 1.
         InputError: The file cannot be used, or has no function of that size; or there is no such index.

@@ -31,6 +31,9 @@ class FileDifference:
         old, new = self.difference.old, self.difference.new
         return f"<{old.side.path} ({len(old)} functions) and {new.side.path} ({len(new)})>"
 
+    def __len__(self) -> int:
+        return len(self.difference.entries)
+
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The functions, as ``weft bcsd diff --json`` lists them."""
         return entry_records(self.difference, self.difference.entries)

@@ -41,6 +41,9 @@ class FileMatch:
         found = self.matching
         return f"<{len(found.rows)} pairs of {found.a.path} and {found.b.path}>"
 
+    def __len__(self) -> int:
+        return len(self.matching.rows)
+
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The pairs, the surest first, as ``weft bcsd match --json`` prints them."""
         return match_records(self.matching)

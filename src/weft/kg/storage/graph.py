@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from weft.errors import InputError, StoreError
+from weft.errors import InputError, StoreError, counted
 from weft.kg.storage.derive import derive, fold, live
 from weft.kg.storage.layout import ORIGINS_OF, Only
 from weft.kg.storage.manifest import Manifest, read_manifest
@@ -125,6 +125,9 @@ class Graph:
                     raise StoreError(f"a file of the store is missing: {error}", where=str(folder)) from error
                 manifest = newer
         raise StoreError("is written to too fast to be read", where=str(folder), hint="try again")
+
+    def __repr__(self) -> str:
+        return f"<{self.folder}: {counted(len(self), 'fact')}>"
 
     def __len__(self) -> int:
         return len(self.triples)

@@ -294,7 +294,14 @@ def _draft(
 
 
 class Found(NamedTuple):
-    """A search of a file: what was searched, the answers as they come, what to know about the file."""
+    """A search of a file.
+
+    Args:
+        model: The version of the model.
+        rows: Functions of the index.
+        answers: One for each function asked for, with its hits; they come as they are found, and once.
+        remarks: What a reader should know.
+    """
 
     model: str
     rows: int
@@ -319,6 +326,9 @@ def search_file(
         options: How to embed; the model must be the one that made the index.
         count: Hits per function.
         min_blocks: See :meth:`Searcher.search`.
+
+    Returns:
+        What was found; its ``answers`` come once: ``list(found.answers)`` keeps them.
 
     Raises:
         ConfigError: ``count`` is below 1, or ``min_blocks`` below 0.
