@@ -28,6 +28,11 @@ from weft.absa.represent.slips import Slip, replaced
         ("PLUS: import\nMinus: licence", "good import\nbad licence"),
         ("What I loved: wheels. What we didn\u0027t like: brake", "good wheels. bad brake"),
         ("sauna = heaven, pool = cold", "sauna is heaven, pool is cold"),
+        ("Pros - tutor; slides. Cons- room", "good tutor, good slides. bad room"),
+        ("PROS\n1. pool\n2) bar\n\nContra:\n• lift", "PROS\ngood pool\n, good bar\n\nContra:\nbad lift"),
+        ("**Pros:** pool | Cons = lift", "**good** pool | bad lift"),
+        ("+pool +bar / -lift", "good pool , good bar / bad lift"),
+        ("The best - and the worst - were the beds. Good - old - bad - new", None),
         # Bullets alone, and a plus and a minus inside a sentence, are no praise and no blame.
         ("- two ponds\n- a kiosk", None),
         ("Bought a phone + case - 300 euros. Dr Adeyemi + team were great - the room was not.", None),
@@ -97,6 +102,7 @@ def test_long_texts_of_signs_take_their_time_once() -> None:
         "a :) b 😡 " * 16_000,
         "! ✅ a ❌ b " * 16_000,
         "a = b " * 30_000,
+        f"{'Pros:' + chr(10) * 50_000 + '- a. Cons: b. '}{'a = b ' * 2_000}",
     )
     start = time.process_time()
     for text in texts:

@@ -14,7 +14,7 @@ _FACE = re.compile(
 )
 _GRADE = re.compile(r"(?<=: )(?P<grade>[A-F])[+-]?(?=[.,;]?(?:\s|\Z))")
 _LABEL = re.compile(
-    r"(?:\A|[\n.!?;,:()]|[^\w\s'’&,;:/%$€£\"-])[ \t]*"
+    r"(?:\A|[\n.!?;,:()/|]|[^\w\s'’&,;:/%$€£\"-])[ \t]*"
     r"(?P<label>[^\W\d_][\w'’&-]*(?:[ \t]+[\w'’&-]+){0,2})[ \t]*(?P<colon>:[ \t]*)?\Z"
 )
 """At most three words behind the beginning of a line, a mark or a sign: what a face behind them is about."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from weft.absa.represent.slips import Slip
 
-_ITEM = re.compile(r"(?m)(?:^[ \t]*|(?<=[\s,;.!?:]))(?P<sign>\([+–−-]\)|[+–−-])(?=[ \t]+[^\W\d_])")
+_ITEM = re.compile(r"(?m)(?:^[ \t]*|(?<=[\s,;.!?:/|]))(?P<sign>\([+–−-]\)|[+–−-])(?=[ \t]*[^\W\d_])")
 """A sign before a word, at the beginning of a line or behind a blank or a mark."""
 _COUNTS = re.compile(r"\d[ \t]*\Z")
 """Behind a number a sign counts: "5 + hours"."""
@@ -15,29 +15,42 @@ _BEFORE = 8
 """Characters before a sign in which the end of a word is looked for."""
 _BEHIND = re.compile(r"\w\s*\Z")
 _LEADS = re.compile(r"(?:\A|[\n.!?:])[ \t]*\Z")
+_CLEAR = (
+    r"pros?|cons?|contra|plus(?:ses|es)?|minus(?:ses|es)?|(?:plus|good|minus|bad) points?|likes|dislikes|positives?|"
+    r"negatives?|upsides?|downsides?|strengths?|weakness(?:es)?|advantages?|disadvantages?"
+)
 _PRAISE = (
     r"pros?|plus(?:ses|es)?|(?:plus|good) points?|likes?|liked|loved?|positives?|upsides?|strengths?|advantages?|"
     r"highlights?|(?:the )?good|(?:the )?best|thumbs up|yay|hits|what (?:i|we) (?:really )?(?:loved?|liked?)"
 )
 _BLAME = (
-    r"cons?|minus(?:ses|es)?|(?:minus|bad) points?|dislikes?|disliked|hated?|negatives?|downsides?|weakness(?:es)?|"
-    r"disadvantages?|lowlights?|(?:the )?bad|(?:the )?worst|thumbs down|nay|misses|"
+    r"cons?|contra|minus(?:ses|es)?|(?:minus|bad) points?|dislikes?|disliked|hated?|negatives?|downsides?|"
+    r"weakness(?:es)?|disadvantages?|lowlights?|(?:the )?bad|(?:the )?worst|thumbs down|nay|misses|"
     r"what (?:i|we) (?:really )?(?:hated?|disliked?|(?:didn't|did not|don't|do not) like)"
 )
+_BULLET = r"(?:[*•+–-]|\d{1,2}[.)])"
 _HEAD = re.compile(
-    rf"(?m)(?:^[ \t]*[*•–-]?[ \t]*|(?<=[.!?;,] ))(?:(?P<praise>{_PRAISE})|(?P<blame>{_BLAME}))[ \t]*(?P<colon>:)",
+    rf"(?m)(?:^[ \t]*(?:{_BULLET}[ \t]+)?|(?<=[.!?;,|/] )|(?<=\s)(?=[*_]))[*_]{{0,2}}"
+    rf"(?:(?P<praise>{_PRAISE})|(?P<blame>{_BLAME}))[*_]{{0,2}}[ \t]*(?P<colon>:|=(?!=)|[–-](?=\s)|$)",
     re.IGNORECASE,
 )
-_END = re.compile(r"[.;!?](?!\w)|\n(?!\s*[*•+–-][ \t])")
+"""What stands above praise or blame; without a colon where it is clear."""
+_IS_CLEAR = re.compile(_CLEAR, re.IGNORECASE)
+_END = re.compile(rf"(?<!\d)[.!?](?!\w)|\n(?!\s{{0,8}}{_BULLET}[ \t])")
 """The end of a list below a head: of its sentence, or a line without a bullet."""
 _WORDS = r"[^\W\d_][\w'’&-]*(?:[ \t]+[\w'’&-]+){0,3}"
 _THE = r"(?:(?i:and|the|an?|my|our|their|its?|his|her|some)[ \t]+(?=[^\W\d_]))?"
-_SHORT = re.compile(rf"[ \t]+{_THE}(?P<item>{_WORDS})[ \t]*(?=[,.;!?(+–−-]|$)", re.MULTILINE)
-_BELOW = re.compile(
-    r"(?m)(?:^[ \t]*(?P<bullet>[*•+–-])|(?P<mark>[:,]))[ \t]+"
-    rf"{_THE}(?P<item>{_WORDS})[ \t]*(?=,|$)"
+_SHORT = re.compile(rf"[ \t]*{_THE}(?P<item>{_WORDS})[ \t]*(?=[,.;!?(+–−/|-]|$)", re.MULTILINE)
+"""An item that is so short that it hardly says by itself how it is meant."""
+_DIRECT = re.compile(
+    rf"[*_]{{0,2}}[ \t]+{_THE}(?P<item>{_WORDS})[ \t]*(?=[,;|*]|(?<=[ \t])/|$)", re.MULTILINE
 )
-"""An item below a head that is so short that it hardly says by itself how it is meant, and what stands before it."""
+"""Such an item behind a head."""
+_BELOW = re.compile(
+    rf"(?m)(?:^[ \t]*(?P<bullet>{_BULLET})|(?P<mark>[,;|]|(?<=[ \t])/))[ \t]+"
+    rf"{_THE}(?P<item>{_WORDS})[ \t]*(?=[,;|*]|(?<=[ \t])/|$)"
+)
+"""Such an item further below, and what stands before it."""
 _DENIES = re.compile(
     r"\b(?:none|nothing|nil|no|not|never|zero|n/a|nowt|nada|without)\b|n['’]t\b", re.IGNORECASE
 )
@@ -55,9 +68,13 @@ def lists(text: str) -> list[Slip]:
 
     Only items of at most four words, none of which denies, are marked: a longer one says by itself what is meant.
     """
-    found = {slip.start: slip for slip, _ in (*_headed(text), *_signed(text))}
-    found |= {match.start("sign"): Slip(*match.span("sign"), "is") for match in _EQUALS.finditer(text)}
-    return [found[start] for start in sorted(found)]
+    slips = [slip for slip, _ in (*_headed(text), *_signed(text))]
+    slips += [Slip(*match.span("sign"), "is") for match in _EQUALS.finditer(text)]
+    found: list[Slip] = []
+    for slip in sorted(slips, key=lambda slip: (slip.start, -slip.stop)):
+        if not found or slip.start >= found[-1].stop:
+            found.append(slip)
+    return found
 
 
 def listed(text: str) -> list[tuple[int, int]]:
@@ -78,31 +95,31 @@ def _signed(text: str) -> Iterator[tuple[Slip, tuple[int, int]]]:
             continue
         start, stop = item.span("sign")
         word = "good" if good else "bad"
-        behind = _BEHIND.search(_before(text, start)) is not None
-        yield Slip(start, stop, f", {word}" if behind else word), short.span("item")
+        behind = ", " if _BEHIND.search(_before(text, start)) else ""
+        yield Slip(start, stop, f"{behind}{word}{'' if text[stop].isspace() else ' '}"), short.span("item")
 
 
 def _headed(text: str) -> Iterator[tuple[Slip, tuple[int, int]]]:
     """What stands before the items below heads of praise and blame, where a text has both, and the items."""
-    heads = list(_HEAD.finditer(text))
+    heads = [
+        head
+        for head in _HEAD.finditer(text)
+        if head["colon"] in (":", "=") or _IS_CLEAR.fullmatch(head["praise"] or head["blame"])
+    ]
     if len({head["praise"] is None for head in heads}) < 2:
         return
     stops = [head.start() for head in heads[1:]] + [len(text)]
     for head, stop in zip(heads, stops, strict=True):
-        blame = head["praise"] is None
-        word = "bad" if blame else "good"
+        word, group = ("bad", "blame") if head["praise"] is None else ("good", "praise")
         end = _END.search(text, head.end(), stop)
-        below = _BELOW.finditer(text, head.start("colon"), stop if end is None else end.start())
-        for number, item in enumerate(below):
-            if _DENIES.search(item["item"]):
-                continue
-            if item["bullet"]:
-                mark = Slip(*item.span("bullet"), f", {word}" if number else word)
-            elif item["mark"] == ":":
-                mark = Slip(head.start("blame" if blame else "praise"), item.end("mark"), word)
-            else:
-                mark = Slip(*item.span("mark"), f", {word}")
-            yield mark, item.span("item")
+        last = stop if end is None else end.start()
+        direct = _DIRECT.match(text, head.end(), last)
+        if direct is not None and not _DENIES.search(direct["item"]):
+            yield Slip(head.start(group), head.end("colon"), word), direct.span("item")
+        for number, item in enumerate(_BELOW.finditer(text, head.end(), last)):
+            if not _DENIES.search(item["item"]):
+                joined = word if item["bullet"] and not number and direct is None else f", {word}"
+                yield Slip(*item.span("bullet" if item["bullet"] else "mark"), joined), item.span("item")
 
 
 def _before(text: str, at: int) -> str:
