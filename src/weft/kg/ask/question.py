@@ -30,11 +30,22 @@ _EMPTY = frozenset(
     )
 )
 _NOT = re.compile(r"not|never|nobody|none|\w+n['’]t", re.IGNORECASE)
+_WHETHER = frozenset(("is", "are", "was", "were", "do", "does", "did", "has", "have", "had"))
+"""What a question begins with that asks whether something is so."""
 _ENDINGS = ("ing", "ed", "es", "s", "e")
 _LONGEST = 12
 _PERSON, _TIME = "PER", "TIME"
-_KINDS = {"when": (), "where": (_PERSON, "NUM"), "who": ("LOC", "NUM"), "whose": ("LOC", "NUM")}
+_KINDS = {
+    "when": (),
+    "where": (_PERSON, "NUM"),
+    **dict.fromkeys(("who", "whom", "whose"), ("LOC", "NUM")),
+}
 """Words that ask, and kinds that do not answer them."""
+_ASKING = frozenset(("who", "what", "when", "where", "which", "how", "whose"))
+"""Words that ask, as stems: alone they ask for nothing, and the small words beside them count."""
+_AT = frozenset(("of", "to", "in", "on", "at", "for", "by"))
+_PARENTS = frozenset(("father", "mother"))
+"""Relations of which a child's parent is one: which one, ``child`` does not say."""
 _FORMS = frozenset(
     re.findall(
         r"\w+",
@@ -46,7 +57,8 @@ _FORMS = frozenset(
 _OLD = {"founded": "found", "wrote": "write", "written": "write", "won": "win", "made": "make", "bought": "buy",
         "born": "born", "died": "die", "dies": "die", "built": "build", "sang": "sing", "spoken": "speak",
         "taken": "take", "took": "take", "began": "begin", "held": "hold", "led": "lead", "ran": "run", "got": "get",
-        "woman": "women", "man": "men", "children": "child", "kids": "child", "kid": "child"}  # fmt: skip
+        "whom": "who", "woman": "women", "man": "men", "children": "child", "kids": "child",
+        "kid": "child"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -57,11 +69,13 @@ class Phrase:
         relation: Its name.
         for_tail: Whether the tail is asked for, the head being named; else the other way round.
         words: The question without its entity.
+        at: Small words of it that say where or whose something is.
     """
 
     relation: str
     for_tail: bool
     words: tuple[str, ...]
+    at: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -98,7 +112,8 @@ def answer(graph: Graph, question: str, least: float = SURE) -> Answer:
         least: Facts of a lower confidence are no answer.
 
     Raises:
-        InputError: The store knows no name in the question, no relation comes near it, or it asks what is not so.
+        InputError: The store knows no name in the question, no relation comes near it, it asks what is not so, or
+            whether something is so between two names.
     """
     words = list(_WORD.finditer(question))
     entity, left = _entity(graph, question, words)
@@ -107,6 +122,12 @@ def answer(graph: Graph, question: str, least: float = SURE) -> Answer:
             f"asks of {entity!r} what is not so",
             where=str(graph.folder),
             hint="a store holds what texts state; ask without the denial",
+        )
+    if left and left[0].casefold() in _WHETHER and any(word[0].isupper() for word in left[1:]):
+        raise InputError(
+            f"asks whether something is so of {entity!r} and of another name, and not what",
+            where=str(graph.folder),
+            hint="ask who, what, when or where",
         )
     ways = ask_ways(left, set(graph.relations["relation"].to_pylist()))
     if not ways:
@@ -127,6 +148,7 @@ def answer(graph: Graph, question: str, least: float = SURE) -> Answer:
             for relation, for_tail in ways
         )
     ]
+    facts = _right_parents(graph, entity, ways, facts)
     # Facts that name one answer, such as an author's work and the work's author, are one.
     best: dict[str, Fact] = {}
     for fact in facts:
@@ -139,8 +161,11 @@ def ask_ways(words: Sequence[str], relations: Iterable[str]) -> list[tuple[str, 
     phrases, weight = _phrases()
     asked = _stems(words)
     wanted = set(relations)
+    at = _at(words) if _ASKING.issuperset(asked) else None
     scored = [
-        (_likeness(asked, phrase.words, weight), phrase) for phrase in phrases if phrase.relation in wanted
+        (_likeness(asked, phrase.words, weight), phrase)
+        for phrase in phrases
+        if phrase.relation in wanted and at in (None, phrase.at)
     ]
     best = max((score for score, _ in scored), default=0.0)
     if best < LEAST:
@@ -152,7 +177,11 @@ def ask_ways(words: Sequence[str], relations: Iterable[str]) -> list[tuple[str, 
 def _entity(graph: Graph, question: str, words: Sequence[re.Match[str]]) -> tuple[str, list[str]]:
     """The longest known name, the first of equally long ones, and the words that are left."""
     for length in range(min(len(words), _LONGEST), 0, -1):
-        for first in range(len(words) - length + 1):
+        # Of equally long ones that which is written as a name: "president" may be one, too.
+        written = [
+            _as_name(words[max(1, first) : first + length]) for first in range(len(words) - length + 1)
+        ]
+        for first in sorted(range(len(written)), key=lambda first: not written[first]):
             part = words[first : first + length]
             surface = question[part[0].start() : part[-1].end()]
             if length == 1 and surface.casefold() in _common_words():
@@ -185,6 +214,10 @@ def _entity(graph: Graph, question: str, words: Sequence[re.Match[str]]) -> tupl
         where=str(graph.folder),
         hint=f"near: {', '.join(near)}" if near else "name an entity as the texts do",
     )
+
+
+def _as_name(words: Sequence[re.Match[str]]) -> bool:
+    return any(word[0][0].isupper() or word[0][0].isdigit() for word in words)
 
 
 def _person(graph: Graph, words: Sequence[str]) -> str | None:
@@ -237,6 +270,24 @@ def _may_answer(graph: Graph, question: str, name: str) -> bool:
     return timely if asked == "when" else not timely and kind not in _KINDS[asked]
 
 
+def _right_parents(
+    graph: Graph, entity: str, ways: Sequence[tuple[str, bool]], facts: list[Fact]
+) -> list[Fact]:
+    """What is left where a mother or a father is asked for: a parent of whom the store says which one, if any."""
+    asked = {relation for relation, for_tail in ways if for_tail and relation in _PARENTS}
+    if len(asked) != 1:
+        return facts
+    sure: dict[str, float] = {}
+    for fact in graph.facts(entity):
+        if fact.head == entity and fact.relation in _PARENTS:
+            sign = 1.0 if fact.relation in asked else -1.0
+            sure[fact.tail] = sure.get(fact.tail, 0.0) + sign * fact.confidence
+    parents = {fact.head for fact in facts if fact.relation == "child" and fact.tail == entity}
+    right = {name for name in parents if sure.get(name, 0.0) > 0}
+    wrong = parents - right if right else {name for name in parents if sure.get(name, 0.0) < 0}
+    return [fact for fact in facts if fact.head not in wrong]
+
+
 def _stem(word: str) -> str:
     word = re.sub(r"['’]s$", "", word.casefold())
     word = _OLD.get(word, word)
@@ -250,6 +301,10 @@ def _stems(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_stem(word) for word in words if word.casefold() not in _EMPTY))
 
 
+def _at(words: Iterable[str]) -> frozenset[str]:
+    return _AT.intersection(word.casefold() for word in words)
+
+
 def _likeness(asked: Sequence[str], phrase: Sequence[str], weight: dict[str, float]) -> float:
     unknown = max(weight.values())
     both = sum(weight[word] ** 2 for word in set(asked) & set(phrase))
@@ -259,7 +314,7 @@ def _likeness(asked: Sequence[str], phrase: Sequence[str], weight: dict[str, flo
 
 @cache
 def _common_words() -> frozenset[str]:
-    return _EMPTY | {"who", "what", "when", "where", "which", "how", "whose"}
+    return _EMPTY | _ASKING | {"whom"}
 
 
 @cache
@@ -271,7 +326,7 @@ def _phrases() -> tuple[tuple[Phrase, ...], dict[str, float]]:
             relation, *sides = (part.strip() for part in line.split("|"))
             for for_tail, side in zip((True, False), sides, strict=True):
                 for phrase in side.split(";"):
-                    words = _stems(word[0] for word in _WORD.finditer(phrase) if word[0] != "X")
-                    found.append(Phrase(relation, for_tail, words))
+                    words = [word[0] for word in _WORD.finditer(phrase) if word[0] != "X"]
+                    found.append(Phrase(relation, for_tail, _stems(words), _at(words)))
     counts = Counter(word for phrase in found for word in phrase.words)
     return tuple(found), {word: math.log(1 + len(found) / count) for word, count in counts.items()}
