@@ -11,6 +11,7 @@ from weft.cli.main import main
 from weft.errors import InputError
 from weft.kg.read.funnel import Funnel
 from weft.kg.storage.compare import SeedGraph, Share, compare, read_seed_graph
+from weft.kg.storage.export import export
 from weft.kg.storage.graph import Graph
 from weft.kg.storage.writer import open_writer
 
@@ -72,6 +73,20 @@ def test_a_seed_file_is_read_with_the_relations_of_the_store(store: Path, tmp_pa
     assert len(seed.facts) == 3
     assert funnel.counts["seed triples whose relation is not in the schema"] == 1
     assert compare(Graph.load(store), seed).facts == Share(3, 4, 1)
+
+
+def test_an_export_beside_its_store_is_the_same(store: Path, tmp_path: Path) -> None:
+    """How sure a fact is and where it stands are no facts, even where a relation has the name of one of these."""
+    schema = tmp_path / "schema.yaml"
+    schema.write_text(
+        SCHEMA + "document: what it is written in\nsubject: what it is about\n", encoding="utf-8"
+    )
+    graph, funnel = Graph.load(store), Funnel()
+    for form, name in (("ntriples", "graph.nt"), ("jsonl", "graph.jsonl")):
+        export(graph, form, tmp_path / name)
+        found = compare(graph, read_seed_graph([tmp_path / name], graph, schema, funnel))
+        assert (found.facts, found.entities) == (Share(4, 4, 4), Share(4, 4, 4))
+    assert not funnel.listed
 
 
 def test_a_seed_of_which_nothing_can_be_used_is_refused(store: Path, tmp_path: Path) -> None:

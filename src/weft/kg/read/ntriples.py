@@ -16,6 +16,10 @@ _LETTERS = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'"
 _RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 _PREFERRED = ("http://www.w3.org/2004/02/skos/core#prefLabel", "http://www.w3.org/2000/01/rdf-schema#label")
 _OTHER = "http://www.w3.org/2004/02/skos/core#altLabel"
+_ABOUT_FACTS = re.compile(
+    r"urn:weft:term:.*|http://www\.w3\.org/1999/02/22-rdf-syntax-ns#(?:subject|predicate|object)", re.DOTALL
+)
+"""Predicates by which weft itself exports how sure a fact is and where it stands, beside the fact."""
 
 Statement = tuple[str, str, str]
 
@@ -51,7 +55,7 @@ class Labels:
 def read_ntriples(text: str) -> tuple[list[tuple[int, Statement]], Labels, list[tuple[int, str]]]:
     """Statements with their line numbers, labels and types apart, and lines that are none.
 
-    A literal stands for itself; an IRI stays an IRI.
+    A literal stands for itself; an IRI stays an IRI. What weft itself exports beside a fact is read over.
     """
     statements: list[tuple[int, Statement]] = []
     labels, broken = Labels(), list[tuple[int, str]]()
@@ -75,7 +79,7 @@ def read_ntriples(text: str) -> tuple[list[tuple[int, Statement]], Labels, list[
             _label(labels, subject, object_, preferred=predicate == _PREFERRED[0])
         elif predicate == _OTHER:
             labels.other.setdefault(subject, []).append(object_)
-        else:
+        elif not _ABOUT_FACTS.fullmatch(predicate):
             statements.append((number, (subject, predicate, object_)))
     return statements, labels, broken
 
