@@ -204,7 +204,8 @@ def _candidate(
         if name in bound:
             return [Candidate(name, confidence, evidence)]
         module = found.name.rpartition(".")[0]
-        same = found.name == f"{module}.{name}"  # not where another name is imported for it
+        # Not where another name is imported for it, nor a class within a class: no module has its name.
+        same = found.name == f"{module}.{name}" and found == tree.type_named(path, name)
         return [Candidate(name, confidence, evidence, module, True)] if same else []
     if name in bound:
         return [Candidate(name, confidence, evidence)] if found.kind == "external" else []

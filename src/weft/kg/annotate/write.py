@@ -9,6 +9,7 @@ from itertools import count
 from typing import NamedTuple, cast
 
 from weft.errors import InputError, MissingExtraError, counted
+from weft.kg.annotate.evaluated import Bound
 from weft.kg.annotate.infer import says_none
 from weft.kg.annotate.plan import Candidate, Missing
 
@@ -58,10 +59,11 @@ def annotated(text: str, chosen: Chosen, where: str) -> str:
         and any(_is_future_annotations(statement) for statement in line.body)
         for line in wrapper.module.body
     )
+    bound = Bound(text)
     places = {
         feeds.place(item.line, item.column): _Written(
             _or_none(candidate.text) if item.optional else candidate.text,
-            not postponed and candidate.of_tree,
+            not postponed and bound.needs_quotes(item, candidate),
         )
         for item, candidate in chosen
     }

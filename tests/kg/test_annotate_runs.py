@@ -1,0 +1,79 @@
+"""What is annotated runs as before: Python evaluates an annotation where the ``def`` stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from weft.kg.annotate.plan import missing
+from weft.kg.annotate.write import annotated
+from weft.kg.extraction.facts import Inferred
+from weft.kg.languages.python import LANGUAGE
+
+SOURCE = """import threading
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+from threading import Lock, Thread
+
+if TYPE_CHECKING:
+    from email.message import Message
+
+try:
+    from email.header import Header
+except ImportError:
+    Header = None
+
+
+def above(tree, thread, lock, message=None, things=None): ...
+
+
+@print
+class Tree:
+    class Leaf:
+        pass
+
+    def __init__(self, tree, leaf):
+        self.first = self.Leaf()
+        self.below = Tree if tree else None
+
+    def copy(self):
+        return Tree(None, None)
+
+    def none(self, tree=None, thread=None, lock=None, header=None): ...
+
+
+def below(tree, number: int = 0, tree_too=None): ...
+"""
+GUESSES = {
+    "tree": "Tree",
+    "tree_too": "Tree",
+    "leaf": "Leaf",
+    "thread": "Thread",
+    "lock": "Lock",
+    "message": "Message",
+    "header": "Header",
+    "things": "Iterable",
+}
+
+
+def test_names_that_are_not_there_yet_are_quoted() -> None:
+    parsed = LANGUAGE.parse(SOURCE, "m.py")
+    tree = LANGUAGE.tree(Path("nowhere"), ["m.py"])
+    assert tree is not None
+    tree.add("m.py", parsed)
+    asked = [*tree.open_questions("m.py", parsed), *tree.open_attributes("m.py", parsed)]
+    answers = [Inferred(item, ((GUESSES[item.name], 1.0),), (0, 1)) for item in asked if item.name in GUESSES]
+    found = missing("m.py", SOURCE, tree, asked, answers, 0.9)
+    chosen = [(item, item.candidates[0]) for item in found if item.candidates]
+    text = annotated(SOURCE, chosen, "m.py")
+    written = [line.strip() for line in text.splitlines() if line not in SOURCE.splitlines()]
+    assert written == [
+        'def above(tree: "Tree", thread: Thread, lock: Lock, message: "Message | None" = None, '
+        'things: "Iterable | None" = None): ...',
+        # No module has a Leaf: nothing can be imported for it.
+        'def __init__(self, tree: "Tree", leaf) -> None:',
+        'def copy(self) -> "Tree":',
+        'def none(self, tree: "Tree | None" = None, thread: "Thread | None" = None, lock: "Lock | None" = None, '
+        'header: "Header | None" = None): ...',
+        "def below(tree: Tree, number: int = 0, tree_too: Tree | None = None): ...",
+    ]
+    exec(compile(text.replace("@print\n", ""), "m.py", "exec"), {})
