@@ -39,8 +39,9 @@ EXAMPLES = {
     ),
     "returns": (
         "def f() -> list[int] | None: ...\ndef g():\n    return [1]\ndef h(): pass\n"
-        "def i(): raise E\ndef j():\n    yield 1",
-        {("f", "list"), ("g", "list"), ("h", "None")},
+        "def i(): raise E\ndef j():\n    yield 1\n"
+        "def k(): return ', '.join(x)\ndef l(): return b''.join(x)\ndef m(): return '{}'.format(1)",
+        {("f", "list"), ("g", "list"), ("h", "None"), ("k", "str"), ("l", "bytes"), ("m", "str")},
     ),
     "instance_of": (
         "def f():\n    a = {}\n    b = f'{a}'\n    c = Thing(1)\n    d = not a\n    e = g()",

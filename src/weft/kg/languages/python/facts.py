@@ -302,7 +302,7 @@ def value_type(node: ast.expr) -> str | None:
         if name is None:
             return None
         if joins_text(node):
-            return "str"
+            return joins_text(node)
         if isinstance(node.func, ast.Name) and name in CALLS:
             return CALLS[name]
         return name if name in BUILTIN_TYPES or (name[:1].isupper() and not name.isupper()) else None
@@ -317,14 +317,12 @@ def value_type(node: ast.expr) -> str | None:
     return _LITERALS.get(type(node))
 
 
-def joins_text(node: ast.Call) -> bool:
-    """Whether a call is of ``join`` or ``format`` of a text that is written out."""
+def joins_text(node: ast.Call) -> str | None:
+    """The class of ``join`` and ``format`` of a text or bytes that are written out; None of other calls."""
     called = node.func
-    return (
-        isinstance(called, ast.Attribute)
-        and called.attr in ("join", "format")
-        and isinstance(called.value, ast.Constant)
-    )
+    if not isinstance(called, ast.Attribute) or called.attr not in ("join", "format"):
+        return None
+    return value_type(called.value) if isinstance(called.value, ast.Constant) else None
 
 
 def plain_return(node: Function, of: Callable[[ast.expr], _Class | None], nothing: _Class) -> _Class | None:
