@@ -8,7 +8,9 @@ import pytest
 
 from weft.errors import InputError
 from weft.kg.ask.question import answer
+from weft.kg.languages.python import LANGUAGE
 from weft.kg.storage.graph import Graph
+from weft.kg.storage.writer import create_store
 
 FACTS = (
     ("Kestrel Line", "founded_by", "Mads Holm", 0.9),
@@ -66,3 +68,10 @@ def test_whether_two_names_belong_together_is_not_asked(store: Path, question: s
 def test_who_somebody_is_asks_for_no_relation(store: Path) -> None:
     with pytest.raises(InputError, match="which is no relation of the store"):
         answer(Graph.load(store), "Who is Karin Ek?")
+
+
+def test_a_store_of_code_is_not_asked_in_words(tmp_path: Path) -> None:
+    create_store(tmp_path / "code", LANGUAGE.schema)
+    with pytest.raises(InputError, match="holds source code") as error:
+        answer(Graph.load(tmp_path / "code"), "What does load raise?")
+    assert error.value.hint == "`weft kg show` and `weft kg query` read it"

@@ -113,8 +113,14 @@ def answer(graph: Graph, question: str, least: float = SURE) -> Answer:
 
     Raises:
         InputError: The store knows no name in the question, no relation comes near it, it asks what is not so, or
-            whether something is so between two names.
+            whether something is so between two names; the store is of source code.
     """
+    if graph.manifest.spelling == "exact":
+        raise InputError(
+            "holds source code, and questions in words are about texts",
+            where=str(graph.folder),
+            hint="`weft kg show` and `weft kg query` read it",
+        )
     words = list(_WORD.finditer(question))
     entity, left = _entity(graph, question, words)
     if any(_NOT.fullmatch(word) for word in left):
