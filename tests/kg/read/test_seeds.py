@@ -263,3 +263,32 @@ def test_a_line_of_json_that_says_something_else_is_told(tmp_path: Path, line: s
     assert found.startswith("s.jsonl:1: ")
     assert said in found
     funnel.save(tmp_path / "build.json", {})
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "s.jsonl",
+            '{"head": "Rhine", "relation": "flows_into", "tail": "North Sea", "kinds": ["river", "sea"]}\n'
+            '{"head": "Bern", "relation": "capital_of", "tail": "Aare", "kinds": ["LOC", null]}\n'
+            '{"head": "Aare", "relation": "flows_into", "tail": "Rhine", "kinds": ["LOC", "LOC"]}\n',
+        ),
+        (
+            "s.nt",
+            '<urn:weft:entity:Rhine> <urn:weft:term:kind> "river" .\n'
+            '<urn:weft:entity:North%20Sea> <urn:weft:term:kind> "sea" .\n'
+            '<urn:weft:entity:Aare> <urn:weft:term:kind> "LOC" .\n'
+            "<urn:weft:entity:Rhine> <urn:weft:relation:flows_into> <urn:weft:entity:North%20Sea> .\n"
+            "<urn:weft:entity:Aare> <urn:weft:relation:flows_into> <urn:weft:entity:Rhine> .\n",
+        ),
+    ],
+)
+def test_kinds_of_an_export_are_types_where_the_schema_allows_them(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    seeds, funnel = read(tmp_path / name, text)
+    types = {entity.name: entity.type for entity in seeds.entities}
+    assert (types["Rhine"], types["North Sea"], types["Aare"]) == ("river", "sea", "")
+    assert ("Aare", "flows_into", "Rhine") in stated(seeds)
+    assert not funnel.listed

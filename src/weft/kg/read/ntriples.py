@@ -16,6 +16,7 @@ _LETTERS = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'"
 _RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 _PREFERRED = ("http://www.w3.org/2004/02/skos/core#prefLabel", "http://www.w3.org/2000/01/rdf-schema#label")
 _OTHER = "http://www.w3.org/2004/02/skos/core#altLabel"
+_KIND = "urn:weft:term:kind"
 _ABOUT_FACTS = re.compile(
     r"urn:weft:term:.*|http://www\.w3\.org/1999/02/22-rdf-syntax-ns#(?:subject|predicate|object)", re.DOTALL
 )
@@ -32,11 +33,13 @@ class Labels:
         preferred: A term's own name.
         other: Its further names.
         types: Its type's name.
+        kinds: What weft, which exported it, takes it for.
     """
 
     preferred: dict[str, str] = field(default_factory=dict)
     other: dict[str, list[str]] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
 
     def name(self, term: str) -> str:
         """The name of a term: its label, else the last part of its IRI."""
@@ -79,6 +82,8 @@ def read_ntriples(text: str) -> tuple[list[tuple[int, Statement]], Labels, list[
             _label(labels, subject, object_, preferred=predicate == _PREFERRED[0])
         elif predicate == _OTHER:
             labels.other.setdefault(subject, []).append(object_)
+        elif predicate == _KIND:
+            labels.kinds[subject] = object_
         elif not _ABOUT_FACTS.fullmatch(predicate):
             statements.append((number, (subject, predicate, object_)))
     return statements, labels, broken

@@ -22,7 +22,9 @@ SEED = "a seed has the columns head, relation and tail; the relations are those 
 _PRINTED = frozenset(
     ("confidence", "origin", "kinds", "values", "evidence", "document", "start", "end", "line", "sentence")
 )
-"""What weft itself writes beside a fact: it says nothing to a seed, and what was exported is one."""
+"""What weft itself writes beside a fact: it says nothing to a seed but for the kinds, and what was exported is one."""
+_KINDS = ("head_kind", "tail_kind")
+"""What an export calls its entities: their types, where the schema allows them."""
 _UNREADABLE, _REMARKS = "seed lines that cannot be read", "seed lines that are remarks"
 _UNKNOWN = "seed columns and keys that are unknown"
 
@@ -89,6 +91,8 @@ def read_seeds(paths: Sequence[Path], schema: Schema, funnel: Funnel) -> Seeds:
     - ``.nt``: N-Triples; names, aliases and types from ``rdfs:label``, ``skos:prefLabel``,
       ``skos:altLabel`` and ``rdf:type``, else an IRI's last part.
 
+    What weft exported, as JSONL or N-Triples, says its entities' kinds: they are types where the schema allows them.
+
     Args:
         paths: The files.
         schema: Relations by any of their names; one that goes both ways is stated both ways.
@@ -117,6 +121,8 @@ def read_seeds(paths: Sequence[Path], schema: Schema, funnel: Funnel) -> Seeds:
         if not rule.allows(types[0] or None, types[1] or None):
             funnel.leave_out("seed triples whose types do not fit the schema", f"{said} ({' '.join(types)})")
             continue
+        kinds = types[0] or values.get(_KINDS[0], ""), types[1] or values.get(_KINDS[1], "")
+        types = kinds if rule.allows(kinds[0] or None, kinds[1] or None) else types
         head = _entity(values["head"], types[0], row.head_aliases, seeds.entities, numbers)
         tail = _entity(values["tail"], types[1], row.tail_aliases, seeds.entities, numbers)
         before = len(found)
@@ -267,6 +273,9 @@ def _json_row(record: Any, said: str, where: str) -> _Row:
     except UnicodeEncodeError:
         raise InputError(f"{said} has a name with half a character", where=where) from None
     values = {key: value.strip() for key, value in values.items()}
+    kinds = plain.get("kinds")
+    if isinstance(kinds, list) and all(isinstance(kind, str) for kind in kinds):
+        values |= dict(zip(_KINDS, kinds, strict=False))
     if not _is_row(values):
         raise InputError(f"{said} is no head, relation and tail", where=where)
     return _Row(where, values, tuple(aliases[0]), tuple(aliases[1]))
@@ -295,6 +304,8 @@ def _graph_rows(text: str, name: str, ids: Mapping[str, int], funnel: Funnel) ->
             "tail": labels.name(object_),
             "head_type": labels.type(subject),
             "tail_type": labels.type(object_),
+            _KINDS[0]: labels.kinds.get(subject, ""),
+            _KINDS[1]: labels.kinds.get(object_, ""),
         }
         yield _Row(f"{name}:{line}", values, _others(labels, subject), _others(labels, object_))
 
