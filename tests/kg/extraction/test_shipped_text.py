@@ -47,6 +47,17 @@ def test_a_folder_of_texts_is_read_without_being_told_how(graph: Graph) -> None:
                 assert 0 <= place.chunk[0] <= place.start < place.end <= place.chunk[1]
 
 
+def test_names_of_a_seed_without_types_cost_no_fact(graph: Graph, tmp_path: Path) -> None:
+    seed = tmp_path / "seed.csv"
+    seed.write_text("head\n" + "\n".join(f'"{name}"' for name in graph.entities) + "\n", encoding="utf-8")
+    extract(TEXTS, tmp_path / "store", Extraction(seeds=(seed,), near=None, name="made_up"))
+    found, before = (
+        {(fact.head, fact.relation, fact.tail) for fact in facts.facts() if fact.confidence > 0.5}
+        for facts in (Graph.load(tmp_path / "store"), graph)
+    )
+    assert len(found & before) > 0.95 * len(before)
+
+
 def test_the_same_bytes_with_any_number_of_processes_and_threads(graph: Graph, tmp_path: Path) -> None:
     for number, options in enumerate((Extraction(workers=2), Extraction(threads=2))):
         store = tmp_path / str(number)

@@ -168,8 +168,13 @@ def test_given_names_come_first(dataset: TextDataset, trained: EntityGraphModel,
     assert len({item.entity for item in found}) > 1
     first = found[0]
     given = Mention(first.start, first.end, 7, "the seed's name", "")
-    mixed = with_mentions(trained, dataset.tokenizer, replace(bare, mentions=(given,))).mentions
+    named = replace(bare, mentions=(given,))
+    mixed = with_mentions(trained, dataset.tokenizer, named, typed=False).mentions
     assert given in mixed
+    # A name of no type has the one that is found there.
+    assert given._replace(type=first.type) in with_mentions(trained, dataset.tokenizer, named).mentions
+    other = replace(bare, mentions=(given._replace(type="river"),))
+    assert other.mentions[0] in with_mentions(trained, dataset.tokenizer, other).mentions
     surface = document.text[first.start : first.end]
     again = [item for item in mixed if document.text[item.start : item.end] == surface]
     assert {(item.entity, item.name) for item in again} == {(7, "the seed's name")}

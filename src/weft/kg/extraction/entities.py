@@ -84,11 +84,16 @@ class EntityExtractor:
         answering = model if arithmetic is None else for_answers(model, arithmetic)
         return EntityExtractor(answering, tokenizer, schema, Confidence.load(folder))
 
-    def with_found(self, document: TextDocument) -> TextDocument:
-        """The document with the mentions that the model finds beside its own, where it finds any."""
+    def with_found(self, document: TextDocument, *, typed: bool = True) -> TextDocument:
+        """The document with the mentions that the model finds beside its own, where it finds any.
+
+        Args:
+            document: A text.
+            typed: Whether its own mentions of no type take the type that the model finds there.
+        """
         if not self.model.config.finds_mentions:
             return document
-        return with_mentions(self.model, self.tokenizer, document)
+        return with_mentions(self.model, self.tokenizer, document, typed=typed)
 
     def facts_of(
         self,

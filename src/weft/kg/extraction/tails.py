@@ -60,7 +60,7 @@ class TailExtractor:
 
     def with_found(self, document: TextDocument) -> TextDocument:
         """The document with the mentions that the finder finds beside its own."""
-        return document if self.finder is None else self.finder.with_found(document)
+        return document if self.finder is None else self.finder.with_found(document, typed=False)
 
     def facts_of(
         self, document: TextDocument, *, least: float = 0.05, funnel: Funnel | None = None

@@ -112,6 +112,7 @@ class TextLoader:
                     hint=SEED,
                 )
             linker = Linker(entities, self.near)
+            versions.append("names of no type take the type that is found")
         version = model_version(self.folder, self.near, *digests, *versions)
         return TextReader(extractor, linker, version, asked)
 

@@ -25,7 +25,9 @@ _LABEL = re.compile(r"[ \t]*\r?\n(?=[ \t]*[^\n:.]{1,40}:\s)")
 _ARTICLE = re.compile(r"the(?:\s+|$)")
 
 
-def with_mentions(model: EntityGraphModel, tokenizer: CodeTokenizer, document: TextDocument) -> TextDocument:
+def with_mentions(
+    model: EntityGraphModel, tokenizer: CodeTokenizer, document: TextDocument, *, typed: bool = True
+) -> TextDocument:
     """The document with found mentions beside those that it has; those keep their names and come first.
 
     A found mention over a given one is left out. Where mentions of both kinds are one entity
@@ -35,14 +37,14 @@ def with_mentions(model: EntityGraphModel, tokenizer: CodeTokenizer, document: T
         model: One that finds mentions.
         tokenizer: Its vocabulary.
         document: Given mentions have entity numbers of their own, which stay.
+        typed: Whether given ones of no type take that of which the model is surest, where it finds the same words.
     """
-    given = sorted(document.mentions)
+    every = mentions_in(model, tokenizer, document)
+    given = sorted(_typed(document.mentions, every) if typed else document.mentions)
     taken = bytearray(len(document.text))
     for item in given:
         taken[item.start : item.end] = b"\1" * (item.end - item.start)
-    found = [
-        item for item in mentions_in(model, tokenizer, document) if 1 not in taken[item.start : item.end]
-    ]
+    found = [item for item in every if 1 not in taken[item.start : item.end]]
     both = [join.Mention(item.start, item.end, item.type) for item in given] + found
     first = max((item.entity for item in given), default=-1) + 1
     mentions: list[Mention] = list(given)
@@ -59,6 +61,22 @@ def with_mentions(model: EntityGraphModel, tokenizer: CodeTokenizer, document: T
             if place >= len(given)
         ]
     return replace(document, mentions=tuple(sorted(mentions)))
+
+
+def _typed(given: Sequence[Mention], found: Sequence[join.Mention]) -> list[Mention]:
+    """Given mentions, those of entities without a type with the surest type that is found at one of them."""
+    at = {(item.start, item.end): item for item in found}
+    surest: dict[int, join.Mention] = {}
+    for item in given:
+        same = at.get((item.start, item.end))
+        if same is not None and not item.type:
+            surest[item.entity] = max(
+                surest.get(item.entity, same), same, key=lambda mention: mention.probability
+            )
+    return [
+        item._replace(type=surest[item.entity].type) if not item.type and item.entity in surest else item
+        for item in given
+    ]
 
 
 def mentions_in(
