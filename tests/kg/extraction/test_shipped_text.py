@@ -58,6 +58,24 @@ def test_names_of_a_seed_without_types_cost_no_fact(graph: Graph, tmp_path: Path
     assert len(found & before) > 0.95 * len(before)
 
 
+def test_a_target_precision_stays_until_it_is_changed_and_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, store = tmp_path / "note.txt", tmp_path / "store"
+    text.write_text(
+        "Nora Blix was born in Bergen, Norway. She lives in Oslo with Tom Hagen.", encoding="utf-8"
+    )
+    kept = []
+    for options in ((), ("--target-precision", "0.9"), (), ("--target-precision", "0")):
+        assert main(["kg", "extract", str(text), "-o", str(store), "--workers", "1", *options]) == 0
+        said = capsys.readouterr().out.splitlines()[-1]
+        kept.append((len(Graph.load(store)), "(a target precision of 0.9)" in said))
+    assert kept[0] == kept[3]
+    assert kept[1] == kept[2]
+    assert kept[0][0] > kept[1][0]
+    assert [told for _, told in kept] == [False, True, True, False]
+
+
 def test_the_same_bytes_with_any_number_of_processes_and_threads(graph: Graph, tmp_path: Path) -> None:
     for number, options in enumerate((Extraction(workers=2), Extraction(threads=2))):
         store = tmp_path / str(number)

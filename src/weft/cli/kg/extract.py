@@ -32,6 +32,7 @@ from weft.errors import ConfigError, PartialFailure, counted
 
 if TYPE_CHECKING:
     from weft.kg.extraction.corpus import Report
+    from weft.kg.storage.graph import Graph
 
 
 WORTH = (
@@ -59,7 +60,8 @@ def parser() -> Parser:
         "--target-precision",
         type=float,
         metavar="P",
-        help="keep as many facts as together are right this often; may be changed later, nothing is read again",
+        help="keep as many facts as together are right this often; stays until it is changed, nothing is read again; "
+        "0 keeps all",
     )
     result.add_argument(
         "--name", metavar="NAME", help="the corpus's name, which opens every document's (its folder's)"
@@ -157,9 +159,10 @@ def run(argv: list[str]) -> int:
             )
     graph = Graph.load(arguments.out)
     if arguments.json:
-        print(json.dumps({**report.record(), "kept": len(graph)}, ensure_ascii=False))
+        kept = {"kept": len(graph), "target_precision": graph.manifest.precision}
+        print(json.dumps({**report.record(), **kept}, ensure_ascii=False))
     elif not arguments.quiet:
-        _print(report, graph.num_places, len(graph))
+        _print(report, graph)
     if report.failed:
         raise PartialFailure(f"{counted(len(report.failed), 'document')} could not be read")
     return 0
@@ -179,7 +182,7 @@ def _check_threads(arguments: argparse.Namespace) -> None:
         )
 
 
-def _print(report: Report, places: int, kept: int) -> None:
+def _print(report: Report, graph: Graph) -> None:
     done = report.read + report.empty
     they = "it" if report.replaced == 1 else "they"
     again = (
@@ -195,7 +198,10 @@ def _print(report: Report, places: int, kept: int) -> None:
         them = "it" if len(report.gone) == 1 else "them"
         what = "taken out" if report.removed else f"no longer in the corpus; --prune takes {them} out"
         print(f"{counted(len(report.gone), 'document')} {what}: {', '.join(report.gone[:5])}")
-    print(f"the store: {counted(kept, 'fact')} kept, stated at {counted(places, 'place')} in all")
+    precision = graph.manifest.precision
+    rule = "" if precision is None else f" (a target precision of {precision:g})"
+    places = counted(graph.num_places, "place")
+    print(f"the store: {counted(len(graph), 'fact')} kept{rule}, stated at {places} in all")
 
 
 class _Progress:

@@ -210,7 +210,7 @@ def extract_corpus(
         model: The name of the model, for the record.
         workers: Processes; 1 reads in this one.
         readings: Reads the documents instead of these processes.
-        precision: See :meth:`weft.kg.storage.writer.Writer.keep`; None leaves the store's own.
+        precision: See :meth:`weft.kg.storage.writer.Writer.keep`; 0 keeps all, None leaves the store's own.
         prune: Whether to take out documents that the corpus does not hold any more.
         complete: Adds to what a reader found in a document what is known here.
         may_hold: Whether the corpus may hold a document that is not among the sources, because not all of it can be
@@ -224,8 +224,8 @@ def extract_corpus(
         InputError: Two documents of one name.
         WeftError: The model cannot be loaded in a process, or the cluster failed.
     """
-    if precision is not None and not 0.0 < precision <= 1.0:
-        raise ConfigError(f"precision is {precision}; it must be in (0, 1]")
+    if precision is not None and not 0.0 <= precision <= 1.0:
+        raise ConfigError(f"precision is {precision}; it must be in [0, 1]")
     readings = readings or Processes(loader, workers)
     reader = loader()
     create_store(store, reader.schema, reader.spelling)
@@ -267,7 +267,7 @@ def extract_corpus(
         for document in report.gone if prune else ():
             writer.remove(document)
         if precision is not None:
-            writer.keep(precision)
+            writer.keep(precision or None)
         writer.finish()
     return report
 

@@ -38,7 +38,7 @@ class Extraction:
         model: A shipped model or a folder; by what the corpus holds where None, see
             :func:`weft.kg.extraction.model.model_for`.
         name: The corpus's name, which opens every document's; its folder's where None.
-        precision: Keep as many facts as together are right this often; the store's own rule where None.
+        precision: Keep as many facts as together are right this often, all where 0; the store's own rule where None.
         prune: Whether to take out documents that the corpus does not hold any more.
         seeds: For a model of text: a file or files of seed triples whose entities are looked for.
         near: For a model of text: least 3-gram Jaccard similarity of near names; None for exact names alone.
