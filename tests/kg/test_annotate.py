@@ -291,6 +291,10 @@ def test_the_command_from_diff_to_files(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["kg", "annotate", str(place), "--at-least", "0.5", "--json", *options]) == 9
     listed = json.loads(capsys.readouterr().out)
     assert {item["what"] for file in listed for item in file["annotations"]} == {"parameter", "return"}
+    # What is written is the candidate and, there, "| None".
+    assert [item["name"] for file in listed for item in file["annotations"] if item["optional"]] == [
+        "a.Reader.__init__.mode"
+    ]
     assert (
         main(
             ["kg", "annotate", str(place), "--at-least", "0.5", "--stubs", str(tmp_path / "stubs"), *options]

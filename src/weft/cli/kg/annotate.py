@@ -120,6 +120,7 @@ def _record(file: Annotated, least: float) -> dict[str, object]:
                 "what": "return" if item.asked.relation == "returns" else item.asked.head.kind,
                 "line": item.line,
                 "written": item.best(least) is not None,
+                "optional": item.optional,
                 "candidates": [vars(candidate) for candidate in item.candidates],
             }
             for item in file.missing
