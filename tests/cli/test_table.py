@@ -26,3 +26,5 @@ def test_only_the_widest_is_cut_and_only_where_it_must():
 def test_what_would_move_the_cursor_is_shown_as_what_it_is():
     assert table(("a",), [("x\ny\x1b[2J",)], 80).splitlines()[1] == "x\\ny\\x1b[2J"
     assert table(("a", "b"), []) == "a  b"
+    # A mark without a width is part of a word in Persian.
+    assert table(("a",), [("\u0645\u06cc\u200c\u0634",)], 80).splitlines()[1] == "\u0645\u06cc\u200c\u0634"

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable, Sequence
 
 _GAP, _LEAST = 2, 12
+_JOINERS = "\u200c\u200d"
+"""Marks without a width that belong to words of some scripts and to emoji."""
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]], width: int | None = None) -> str:
@@ -19,7 +21,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]], width: int | N
             the output is no terminal.
     """
     names = [head.lstrip(">") for head in heads]
-    cells = [names, *([_line(cell) for cell in row] for row in rows)]
+    cells = [names, *([one_line(cell) for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     if width is None and sys.stdout.isatty():
         width = shutil.get_terminal_size().columns
@@ -42,6 +44,6 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]], width: int | N
     return "\n".join(lines)
 
 
-def _line(cell: object) -> str:
-    """A cell as one line; what a terminal would take as a command is shown as what it is."""
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in str(cell))
+def one_line(cell: object) -> str:
+    """A text as one line; what a terminal would take as a command is shown as what it is."""
+    return "".join(char if char.isprintable() or char in _JOINERS else repr(char)[1:-1] for char in str(cell))

@@ -12,8 +12,10 @@ import pytest
 from tests.kg.storage.conftest import ODD
 
 from weft.cli.main import main
+from weft.kg.schema import Relation, Schema
 from weft.kg.storage.graph import Graph
-from weft.kg.storage.writer import open_writer
+from weft.kg.storage.layout import Evidence
+from weft.kg.storage.writer import create_store, open_writer
 
 FIRST = """
 class Reader(Base):
@@ -209,6 +211,26 @@ def test_what_is_known_of_an_entity(store: Path, odd_store: Path, out: pytest.Ca
     ]
     assert main(["kg", "show", str(odd_store), ODD]) == 0
     assert "<b>cat</b>" in out.readouterr().out
+
+
+def test_what_a_text_would_say_to_a_terminal_is_shown_as_what_it_is(
+    tmp_path: Path, out: pytest.CaptureFixture[str]
+) -> None:
+    store, name, sentence = tmp_path / "store", "Ada \x1b[31mLund", "Ada \x1b[31mLund was born in Oslo\x07."
+    create_store(store, Schema((Relation("place_of_birth", "the tail is a place"),)), "folded")
+    with open_writer(store) as writer:
+        place = Evidence(name, "place_of_birth", "Oslo", 0.9, 0, 4, 0, 9, 1, sentence)
+        writer.put("one", "c", "00", "m", [place])
+        writer.finish()
+    for command in (
+        ["show", str(store)],
+        ["show", str(store), name],
+        ["ask", str(store), "Who was born in Oslo?"],
+    ):
+        assert main(["kg", *command]) == 0
+        said = out.readouterr().out
+        assert "Ada \\x1b[31mLund was born in Oslo\\x07." in said
+        assert all(char.isprintable() or char == "\n" for char in said)
 
 
 def test_a_name_of_a_text_is_found_with_and_without_its_article(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.cli.options import Parser, add_json, add_store, at_least, share
-from weft.cli.table import table
+from weft.cli.table import one_line, table
 from weft.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ def run(argv: list[str]) -> int:
         )
     for fact in facts:
         place = graph.places(fact.row)[0]
-        print(f"{found.name(fact)}  ({fact.confidence:.2f}, {fact.relation})")
-        print(f"    {place.document}:{place.line}  {' '.join(place.sentence.split())}")
+        print(one_line(f"{found.name(fact)}  ({fact.confidence:.2f}, {fact.relation})"))
+        print(one_line(f"    {place.document}:{place.line}  {' '.join(place.sentence.split())}"))
     return 0
 
 

@@ -80,6 +80,7 @@ def _print(graph: Graph, entity: str | None, facts: list[Fact], places: int) -> 
     from rich.text import Text
 
     from weft.cli.console import PipedConsole
+    from weft.cli.table import one_line
 
     console = PipedConsole(width=None if sys.stdout.isatty() else 120, highlight=False)
     count = graph.count(entity)
@@ -88,22 +89,24 @@ def _print(graph: Graph, entity: str | None, facts: list[Fact], places: int) -> 
         console.print(f"{sizes[0]} about {sizes[1]}")
     else:
         also = graph.spellings(entity)
-        called = f" (also {', '.join(also[:8])})" if also else ""
+        called = f" (also {one_line(', '.join(also[:8]))})" if also else ""
         kind = f", {graph.kind(entity)}" if graph.kind(entity) else ""
-        console.print(Text.assemble((entity, "bold"), f"{kind}{called}: {counted(count, 'fact')}"))
+        console.print(Text.assemble((one_line(entity), "bold"), f"{kind}{called}: {counted(count, 'fact')}"))
     width = 6 if any(fact.origin == "tree" for fact in facts) else 4
     for fact in facts:
         sure = "stated" if fact.origin == "tree" else f"{fact.confidence:.2f}".ljust(width)
         unresolved = " (unresolved)" if graph.kind(fact.tail) == "unresolved" else ""
         untrained = " (a relation by words)" if fact.origin == "words" else ""
         line = Text.assemble(
-            f"{sure}  {fact.head} ", (fact.relation, "cyan"), f" {fact.tail}{unresolved}{untrained}"
+            f"{sure}  {one_line(fact.head)} ",
+            (one_line(fact.relation), "cyan"),
+            f" {one_line(fact.tail)}{unresolved}{untrained}",
         )
         console.print(line, overflow="fold")
         for place in graph.places(fact.row)[:places]:
-            console.print(Text(f"      {' '.join(place.sentence.split())}", style="dim"), overflow="fold")
             by = f", tail combined by {place.combined}" if place.combined else ""
-            console.print(Text(f"      {place.document}:{place.line}{by}", style="dim"), overflow="fold")
+            for said in (" ".join(place.sentence.split()), f"{place.document}:{place.line}{by}"):
+                console.print(Text(f"      {one_line(said)}", style="dim"), overflow="fold")
     if count > len(facts):
         console.print(f"and {count - len(facts)} more (--limit)")
 
