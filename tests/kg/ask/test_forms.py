@@ -37,6 +37,7 @@ FACTS = (
     [
         ("By whom was Kestrel Line founded?", ["Mads Holm"]),
         ("Kestrel Line was founded by whom?", ["Mads Holm"]),
+        ("Kestrel Line was founded by WHOM?", ["Mads Holm"]),
         ("Which city is the capital of Denmark?", ["Aarhus"]),
         ("Who is the mother of Nils Holm?", ["Karin Ek"]),
         ("Who is Nils Holm's father?", ["Mads Holm"]),

@@ -129,7 +129,7 @@ def answer(graph: Graph, question: str, least: float = SURE) -> Answer:
             where=str(graph.folder),
             hint="a store holds what texts state; ask without the denial",
         )
-    if left and left[0].casefold() in _WHETHER and any(word[0].isupper() for word in left[1:]):
+    if _asks_whether(left) and any(word[0].isupper() for word in left[1:]):
         raise InputError(
             f"asks whether something is so of {entity!r} and of another name, and not what",
             where=str(graph.folder),
@@ -219,6 +219,13 @@ def _entity(graph: Graph, question: str, words: Sequence[re.Match[str]]) -> tupl
         f"no name that the store knows in {question!r}",
         where=str(graph.folder),
         hint=f"near: {', '.join(near)}" if near else "name an entity as the texts do",
+    )
+
+
+def _asks_whether(words: Sequence[str]) -> bool:
+    """Whether a question asks if something is so, and not what."""
+    return (
+        bool(words) and words[0].casefold() in _WHETHER and _ASKING.isdisjoint(_stem(word) for word in words)
     )
 
 
