@@ -81,3 +81,11 @@ def test_what_a_loop_gives(loop: str, found: set[tuple[str, str]]) -> None:
 def test_what_hides_zip_is_not_zip() -> None:
     source = "def zip(*a): ...\ndef f(a, b):\n    for x, y in zip(a, b): pass\n"
     assert facts_of(source, "element_of") == {("f.x", "zip"), ("f.y", "zip")}
+
+
+def test_what_is_awaited_is_not_what_it_gives() -> None:
+    source = (
+        "class Call: pass\nasync def f():\n    x = await Call()\n    y = Call()\n    z = await Call().made\n"
+    )
+    assert facts_of(source, "instance_of") == {("f.y", "Call")}
+    assert facts_of(source, "result_of") == {("f.x", "Call"), ("f.y", "Call")}

@@ -213,12 +213,14 @@ class _Walker:
 
     def _assignment(self, target: ast.expr, value: ast.expr | None, scope: Scope) -> Iterator[_Found]:
         head = self._resolve(target, scope) if isinstance(target, ast.Name | ast.Attribute) else None
-        while isinstance(value, ast.Await):
-            value = value.value
         if head is None or value is None:
             return
-        if isinstance(value, ast.Call):
-            yield head, "result_of", self._resolve(value.func, scope), value.func
+        # What waiting for an object gives is not the object.
+        awaited = value
+        while isinstance(awaited, ast.Await):
+            awaited = awaited.value
+        if isinstance(awaited, ast.Call):
+            yield head, "result_of", self._resolve(awaited.func, scope), awaited.func
         yield head, "instance_of", class_of(value, scope, self.modules), value
 
     def _loop(
