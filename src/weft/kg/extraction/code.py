@@ -60,7 +60,7 @@ class CodeLoader:
         """
         torch.set_num_threads(self.threads)
         extractor = Extractor.load(self.folder, self.device)
-        settings: tuple[object, ...] = (self.beams, self.floor)
+        settings: tuple[object, ...] = (self.beams, self.floor, extractor.language.reading)
         if self.endpoint is not None:
             extractor = extractor.with_endpoint(self.endpoint)
             settings = (*settings, self.endpoint.url, self.endpoint.model)

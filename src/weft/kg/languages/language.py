@@ -88,6 +88,7 @@ class Language(ABC):
         largest: Most characters of a file.
         clues: Kinds of clues that a tree gives to what nothing states.
         signs: Names of what :meth:`signs_of` gives.
+        reading: Counts up where a tree states other facts of the same sources: stores are read anew.
     """
 
     name: ClassVar[str]
@@ -99,6 +100,7 @@ class Language(ABC):
     largest: ClassVar[int] = 1_000_000
     clues: ClassVar[tuple[str, ...]] = ()
     signs: ClassVar[tuple[str, ...]] = ()
+    reading: ClassVar[int] = 0
 
     @abstractmethod
     def parse(self, text: str, where: str) -> ParsedFile:
