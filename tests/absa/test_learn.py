@@ -17,7 +17,7 @@ from weft.absa.learn.loss import (
     weighted_loss,
 )
 from weft.absa.learn.setup import DataFiles, Setup, fixed_targets
-from weft.absa.learn.training import Learning, course, split, train
+from weft.absa.learn.training import Learning, course, measured, split, train
 from weft.absa.read.labelled import Columns
 from weft.absa.read.semeval import TERM_ASPECT
 from weft.absa.records import SEMEVAL_POLARITIES, Context, Corpus, Sentence
@@ -351,6 +351,7 @@ def test_a_setup_from_file_to_model(bert_directory, labelled_csv, tmp_path):
         learning=Learning(Augmentation(concatenate=0.5)),
     )
     outcome = run_setup(setup, quiet=True)
+    assert tuple(outcome.history.final) == measured(setup.data.corpora(0)[1])
     asker = load(tmp_path / "model")
     assert asker.config.aspects == ("price", "safety")
     assert asker.config.temperature != 1.0

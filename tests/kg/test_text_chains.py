@@ -150,7 +150,8 @@ def test_the_seed_reaches_the_model(folder: Path) -> None:
         torch.manual_seed(0)
         model = LeafyChainModel(graphmert(dataset.tokenizer.vocab_size, 2, leaves=4, **SIZES))
         config = TrainConfig(steps=2, batch_size=8, learning_rate=1e-3, seed=0, threads=1, precision="fp32")
-        course(model, dataset.corpus, SamplingConfig(batch_size=8, mnm_share=0.5), config).run(None)
+        lessons = course(model, dataset.corpus, SamplingConfig(batch_size=8, mnm_share=0.5), config)
+        assert list(lessons.run(None).history.final) == list(lessons.measures)
         states.append(model.state_dict())
     assert any(not torch.equal(states[0][name], states[1][name]) for name in states[0])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -129,6 +130,20 @@ class TrainConfig:
     def _require(self, name: str, holds: bool, rule: str) -> None:
         if not holds:
             raise ConfigError(f"TrainConfig.{name} is {getattr(self, name)!r}; it {rule}")
+
+    def check_metric(self, given: Collection[str]) -> None:
+        """Refuse a ``metric`` that an evaluation does not give.
+
+        Args:
+            given: The names of what it gives.
+
+        Raises:
+            ConfigError: It is none of them.
+        """
+        if self.metric not in given:
+            raise ConfigError(
+                f"TrainConfig.metric is {self.metric!r}; the evaluation gives {', '.join(given) or 'nothing'}"
+            )
 
     def differing(self, other: dict[str, Any]) -> list[str]:
         """The fields in which ``other``, a config as a dictionary, would train another model.

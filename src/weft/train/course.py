@@ -45,6 +45,8 @@ class Course(Generic[Model, Batch]):
             It returns the figures to report.
         problems: Lines about data that could not be used.
         notes: Lines about data that can be used and may not be what was meant, to be read before the training.
+        measures: The names of what ``evaluate`` gives, where they are known before: a metric that is none of them is
+            refused before the first step, and not after an epoch.
     """
 
     model: Model
@@ -55,6 +57,7 @@ class Course(Generic[Model, Batch]):
     finish: Callable[[History], Figures] = field(default=lambda history: {})
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    measures: tuple[str, ...] = ()
 
     def run(
         self,
@@ -65,6 +68,8 @@ class Course(Generic[Model, Batch]):
         identity: Mapping[str, str] | None = None,
     ) -> Outcome:
         """Train and finish; see :func:`weft.train.loop.fit` for what is saved, resumed and raised."""
+        if self.evaluate is not None and self.measures:
+            self.config.check_metric(self.measures)
         history = fit(
             self.model,
             self.batches,

@@ -39,6 +39,7 @@ class History:
         best_step: The step of the best evaluation.
         best: Its metric.
         stopped: Whether the run came to its end or stopped early.
+        final: The evaluation of the weights that the model ended with, without its step; empty where there was none.
     """
 
     first_step: int = 0
@@ -47,6 +48,7 @@ class History:
     best_step: int | None = None
     best: float | None = None
     stopped: Literal["end", "early"] = "end"
+    final: dict[str, float] = field(default_factory=dict)
 
     @property
     def step(self) -> int:
@@ -112,10 +114,7 @@ class Run:
                 values = {name: float(value) for name, value in given.items()}
         values = self.world.from_first(values)
         metric = self.config.metric
-        if metric not in values:
-            raise ConfigError(
-                f"TrainConfig.metric is {metric!r}; the evaluation gives {', '.join(values) or 'nothing'}"
-            )
+        self.config.check_metric(values)
         value = values[metric]
         if not math.isfinite(value):
             raise NonFiniteError(f"{metric} is {value} at step {self.step}", where="evaluation")
@@ -198,7 +197,10 @@ class Run:
         stopped = (
             "early" if self.config.patience is not None and self.stale >= self.config.patience else "end"
         )
-        return History(self.first_step, losses, self.evaluations, self.best_step, self.best, stopped)
+        ended = self.best_step if self.config.restore_best and self.best_step is not None else self.step
+        of_it = next((found for found in reversed(self.evaluations) if found["step"] == ended), {})
+        final = {name: value for name, value in of_it.items() if name != "step"}
+        return History(self.first_step, losses, self.evaluations, self.best_step, self.best, stopped, final)
 
     def _keep_best(self) -> None:
         if self.directory is None:

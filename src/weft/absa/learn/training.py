@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from weft.absa.config import AbsaConfig, ModelOptions
-from weft.absa.evaluate.report import score, summary
+from weft.absa.evaluate.report import score, scored, summary
 from weft.absa.learn.augment import Augmentation, Augmenter
 from weft.absa.learn.blank import fit_blank
 from weft.absa.learn.loss import Heard, class_weights, contrast_weights, disagreement
@@ -256,8 +257,7 @@ def course(
 
     def evaluate(_model: torch.nn.Module) -> dict[str, float]:
         assert dev is not None  # only called with one
-        values = summary(score(asker, dev), dev)
-        return {name: value for name, value in values.items() if value == value}
+        return _finite(summary(score(asker, dev), dev))
 
     for each in teachers:
         each.to(device)
@@ -279,9 +279,29 @@ def course(
         fit_blank(asker, known, texts=chosen.blank_texts, precision=config.precision)
         return {}
 
-    judged = None if dev is None else evaluate
-    lessons = Course(asker.module, batches, loss_step, config, judged, finish, tuple(corpus.problems.lines()))
+    lessons = Course(
+        asker.module,
+        batches,
+        loss_step,
+        config,
+        None if dev is None else evaluate,
+        finish,
+        tuple(corpus.problems.lines()),
+        measures=() if dev is None else measured(dev),
+    )
     return asker, lessons
+
+
+def measured(corpus: Corpus) -> tuple[str, ...]:
+    """The names of what an evaluation on a corpus gives: which figures there are hangs on its answers alone."""
+    rows = sum(len(sentence.contexts) for sentence in corpus.sentences)
+    classes = len(corpus.polarities)
+    alike = np.full((rows, classes), 1 / classes)
+    return tuple(_finite(summary(scored(corpus, alike), corpus)))
+
+
+def _finite(values: Mapping[str, float]) -> dict[str, float]:
+    return {name: value for name, value in values.items() if value == value}
 
 
 def _quicken(module: nn.Module, rate: float) -> None:

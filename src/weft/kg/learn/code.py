@@ -164,7 +164,9 @@ def course(
             on_evaluation(module, values)
         return values
 
-    return Course(model, sampler.batches(), losses, config, evaluate)
+    copying = () if model.copy_path is None else ("tail", "gate")
+    measures = ("loss", "vocabulary", *copying, "mlm", "sbo")
+    return Course(model, sampler.batches(), losses, config, evaluate, measures=measures)
 
 
 @torch.no_grad()

@@ -186,7 +186,6 @@ class Setup:
     def _saving(self, save: Callable[[torch.dtype | None], None]) -> Callable[[History], dict[str, float]]:
         def finish(history: History) -> dict[str, float]:
             save(torch.float16 if self.half else None)
-            last = history.evaluations[-1] if history.evaluations else {}
-            return {name: value for name, value in last.items() if name != "step"}
+            return history.final
 
         return finish

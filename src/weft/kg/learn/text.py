@@ -160,7 +160,8 @@ def course(
 
     batches = Batches(plan, collate, seed=seed, rank=world.rank)
     loss = partial(entity_loss, unstated=weight)
-    return Course(model, batches, loss, config, evaluate or loss_on_validation)
+    measures = ("loss",) if evaluate is None else ()
+    return Course(model, batches, loss, config, evaluate or loss_on_validation, measures=measures)
 
 
 def weight_of_unstated(passages: Sequence[EntityExample], most: float) -> float:
