@@ -13,7 +13,7 @@ import torch
 
 from weft.bcsd.evaluate.baselines import MnemonicNgrams, TokenTfidf
 from weft.bcsd.evaluate.retrieval import Retrieval, retrieve
-from weft.bcsd.evaluate.tasks import COLUMNS, SETTINGS, Labels, Task
+from weft.bcsd.evaluate.tasks import COLUMNS, HEADLINE, SETTINGS, Labels, Task
 from weft.bcsd.represent.arrays import FunctionArrays
 from weft.bcsd.represent.calls import calls_of, with_calls
 from weft.bcsd.represent.lexical import Lexical
@@ -142,9 +142,10 @@ def evaluate(
 ) -> list[Cell]:
     """Score the model, the hybrid and the baselines.
 
-    The idf of the baselines comes from the training packages of the table. A pool that is larger than the
-    packages that are asked for is filled up with other packages of the role and the validation packages, which no
-    model was trained on, then with the training packages; a pool that is still too large is left out.
+    The idf of the baselines comes from the training packages of the table; where it has none, a model is measured
+    without them. A pool that is larger than the packages that are asked for is filled up with other packages of the
+    role and the validation packages, which no model was trained on, then with the training packages; a pool that is
+    still too large is left out.
 
     Args:
         functions: A data set, all roles.
@@ -152,33 +153,37 @@ def evaluate(
         role: Whose packages are asked for.
         min_blocks: Size filters.
         pools: Sizes of pools; None is all.
-        settings: Names of settings; None is all whose builds are there.
+        settings: Names of settings; None is all that there are functions for, in both builds.
         packages: Only their functions are asked for; none for all of the role.
 
     Raises:
-        InputError: A package is not there.
+        InputError: A package is not there, no function is in both builds of a setting or fills a pool, or there is
+            neither a model nor a training package.
     """
     labels = Labels(functions)
-    if settings is None:
-        settings = [name for name in SETTINGS if labels.holds(name)]
     missing = sorted(set(packages) - set(labels.package[labels.role == role]))
     if missing:
         raise InputError(f"no package {missing[0]!r} of role {role!r}")
-    training = _sample(np.flatnonzero(labels.role == "train"))
-    counted = functions.take(pa.array(training))
+    counted = functions.take(pa.array(_sample(np.flatnonzero(labels.role == "train"))))
+    if embedder is None and not counted.num_rows:
+        raise InputError(
+            "no function of a training package, in which the baselines count tokens",
+            hint="name a model, which is measured without them",
+        )
     lexical = Lexical.fit(counted) if embedder is None else embedder.lexical
-    arrays = FunctionArrays.from_table(counted)
-    baselines: dict[str, MnemonicNgrams | TokenTfidf] = {
-        f"tf-idf, mnemonic {length}-grams": MnemonicNgrams(length, arrays) for length in (1, 2, 3)
-    }
-    baselines["tf-idf, all tokens, counted"] = TokenTfidf(arrays)
+    baselines = _baselines(counted) if counted.num_rows else {}
     cells: list[Cell] = []
+    there = False
     for least in min_blocks:
-        asked = [
-            (name, pool, _task(labels, name, role, least, pool, packages))
-            for name in settings
-            for pool in pools
-        ]
+        asked: list[tuple[str, int | None, Task | None]] = []
+        for name in SETTINGS if settings is None else settings:
+            try:
+                asked += [(name, pool, _task(labels, name, role, least, pool, packages)) for pool in pools]
+            except InputError:
+                # Nobody named it.
+                if settings is not None:
+                    raise
+        there = there or bool(asked)
         tasks = [task for _, _, task in asked if task is not None]
         if not tasks:
             continue
@@ -189,16 +194,40 @@ def evaluate(
                 for system, scores in _systems(vectors, task, embedder):
                     result = retrieve(scores(), task.right, pool, sizes)
                     cells.append(Cell(system, name, least, pool, result))
+    if not cells:
+        raise InputError(_nothing(labels, role, min(min_blocks), there))
     return cells
+
+
+def _baselines(training: pa.Table) -> dict[str, MnemonicNgrams | TokenTfidf]:
+    """Those that count tokens in training packages, by name."""
+    arrays = FunctionArrays.from_table(training)
+    found: dict[str, MnemonicNgrams | TokenTfidf] = {
+        f"tf-idf, mnemonic {length}-grams": MnemonicNgrams(length, arrays) for length in (1, 2, 3)
+    }
+    return {**found, "tf-idf, all tokens, counted": TokenTfidf(arrays)}
+
+
+def _nothing(labels: Labels, role: str, least: int, there: bool) -> str:
+    """Why no figure came out; ``there`` where there were functions to ask for, and no pool that they fill."""
+    if there:
+        return "no pool that was asked for can be made of the table's functions"
+    builds = ", ".join(sorted(set(labels.build[labels.role == role]))) or "none"
+    first = " and ".join(SETTINGS[HEADLINE[0]])
+    size = f" of at least {least} blocks" if least > 1 else ""
+    return f"no function of role {role!r}{size} is in both builds of a setting, as {first}; its builds are {builds}"
 
 
 def _task(
     labels: Labels, setting: str, role: str, least: int, pool: int | None, packages: Sequence[str]
 ) -> Task | None:
-    """The task with the nearest packages that suffice for a pool; None where all do not."""
+    """The task with the nearest packages that suffice for a pool; None where all do not, or hold one function."""
     for extra in _FILLED:
         task = labels.task(setting, role, least, {role, *extra} if extra else (), packages)
-        if pool is None or pool <= len(task.base):
+        if pool is None:
+            # Among one function there is nothing to find.
+            return task if len(task.base) > 1 else None
+        if pool <= len(task.base):
             return task
     return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -96,6 +97,22 @@ class Labels:
         """Whether both builds of a setting are there."""
         return set(SETTINGS[setting]) <= set(self.build)
 
+    def tasks(self, role: str, min_blocks: int = 5) -> list[Task]:
+        """Those of the headline settings that a role has functions for, in both builds; of all settings where of none.
+
+        Args:
+            role: ``"test"`` or ``"valid"``.
+            min_blocks: On both sides.
+        """
+        for settings in (HEADLINE, SETTINGS):
+            found: list[Task] = []
+            for setting in settings:
+                with suppress(InputError):
+                    found.append(self.task(setting, role, min_blocks))
+            if found:
+                return found
+        return []
+
     def task(
         self,
         setting: str,
@@ -130,6 +147,7 @@ class Labels:
         queries = np.flatnonzero(usable & asked & (self.build == query_build))
         queries = queries[[group in place for group in self.group[queries]]]
         if not len(queries):
-            raise InputError(f"no function of role {role!r} is in both {query_build} and {base_build}")
+            size = f" of at least {min_blocks} blocks" if min_blocks > 1 else ""
+            raise InputError(f"no function of role {role!r}{size} is in both {query_build} and {base_build}")
         right = np.array([place[group] for group in self.group[queries]])
         return Task(setting, queries, base, right)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from weft.bcsd.evaluate.report import Vectors
-from weft.bcsd.evaluate.tasks import HEADLINE, Labels
+from weft.bcsd.evaluate.tasks import Labels
 from weft.bcsd.use.embedder import Embedder
 from weft.bcsd.use.score import ScoreWeights, crowding
 from weft.objective.metrics import hit_at_k, ranks
@@ -20,7 +20,7 @@ OPERATIONS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 
 
 def tune(functions: pa.Table, embedder: Embedder, role: str = "valid") -> tuple[ScoreWeights, float]:
-    """Choose the weights with the highest mean Recall@1 over the headline settings.
+    """Choose the weights with the highest mean Recall@1 over the settings of :meth:`Labels.tasks`.
 
     Args:
         functions: Rows of at least the packages of that role.
@@ -31,7 +31,7 @@ def tune(functions: pa.Table, embedder: Embedder, role: str = "valid") -> tuple[
         The weights, and their mean Recall@1.
     """
     labels = Labels(functions)
-    tasks = [labels.task(setting, role) for setting in HEADLINE]
+    tasks = labels.tasks(role)
     vectors = Vectors(functions, tasks, embedder, embedder.lexical)
     best, best_recall = ScoreWeights(0.0, 0.0, 1), -1.0
     shares = OPERATIONS if vectors.operations.nnz else (0.0,)

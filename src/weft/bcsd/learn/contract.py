@@ -178,7 +178,8 @@ def course(
         save_model(out, model, values, kind=KIND)
         return {} if evaluate is None else {"recall": evaluate(model.eval())["recall"]}
 
-    return Course(model, batches, loss_step(learning, world), train, evaluate, finish)
+    measures = () if evaluate is None else evaluate.measures
+    return Course(model, batches, loss_step(learning, world), train, evaluate, finish, measures=measures)
 
 
 def load(directory: str | Path) -> BCSModel:

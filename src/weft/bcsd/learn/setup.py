@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import torch
 
-from weft.bcsd.evaluate.tasks import COLUMNS
+from weft.bcsd.evaluate.tasks import COLUMNS, HEADLINE, SETTINGS, Labels
 from weft.bcsd.evaluate.tune import tune
 from weft.bcsd.learn import contract
 from weft.bcsd.learn.sampling import SamplingConfig
@@ -49,7 +50,9 @@ class Setup:
     model: ModelConfig = field(default_factory=ModelConfig)
     sampling: SamplingConfig = field(default_factory=SamplingConfig)
     learning: Learning = field(default_factory=Learning)
-    train: TrainConfig = field(default_factory=lambda: TrainConfig(steps=1000, learning_rate=1.2e-3))
+    train: TrainConfig = field(
+        default_factory=lambda: TrainConfig(steps=1000, learning_rate=1.2e-3, metric="recall", mode="max")
+    )
     begin: Path | None = None
     half: bool = True
     tune: bool = True
@@ -73,11 +76,14 @@ class Setup:
         if not training.num_rows:
             raise InputError("no function of a training package", where=str(self.data))
         torch.manual_seed(self.train.seed)
-        known = validation if validation.num_rows else None
+        settings = [task.setting for task in Labels(validation).tasks("valid")] if validation.num_rows else []
+        known = validation if settings else None
+        notes = tuple(notes_about(validation, settings))
         if self.model.kind == "contract":
-            return contract.course(
+            drawn = contract.course(
                 self.model, training, self.sampling, self.learning, self.train, self.out, validation=known
             )
+            return replace(drawn, notes=notes)
         model = FunctionModel(self.model)
         lexical = fit_lexical(training)
         model.weigh_tokens(torch.from_numpy(lexical.weights))
@@ -93,7 +99,30 @@ class Setup:
             return {**asdict(weights), **recall}
 
         drawn = course(model, training, self.sampling, self.learning, self.train, validation=known)
-        return replace(drawn, finish=finish)
+        return replace(drawn, finish=finish, notes=notes)
+
+
+def notes_about(validation: pa.Table, settings: Sequence[str]) -> Iterator[str]:
+    """What a training should say about what it is measured by, where that is not what one would expect.
+
+    Args:
+        validation: Rows of the validation packages.
+        settings: Those of which they have both builds.
+    """
+    unmeasured = "nothing is evaluated, the last weights are kept and the weights of the score are not tuned"
+    if not validation.num_rows:
+        yield f"no function of a validation package: {unmeasured}"
+    elif not settings:
+        there = ", ".join(sorted(set(validation["build"].to_pylist())))
+        first = " and ".join(SETTINGS[HEADLINE[0]])
+        yield (
+            f"no function of at least 5 blocks of the validation packages is in both builds of a setting, as {first} "
+            f"({there} are there): {unmeasured}"
+        )
+    elif missing := [name for name in HEADLINE if name not in settings]:
+        yield (
+            f"measured by {', '.join(settings)} alone: the validation packages lack a build of {', '.join(missing)}"
+        )
 
 
 def fit_lexical(training: pa.Table) -> Lexical:

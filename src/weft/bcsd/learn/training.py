@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor, nn
 
-from weft.bcsd.evaluate.tasks import HEADLINE, Labels, Task
+from weft.bcsd.evaluate.tasks import Labels, Task
 from weft.bcsd.learn.sampling import GroupPlan, SamplingConfig
 from weft.bcsd.model.batch import FunctionBatch, collate
 from weft.bcsd.model.config import ModelConfig
@@ -25,7 +25,7 @@ from weft.bcsd.represent.lexical import LEVELS, Lexical
 from weft.bcsd.represent.operations import operation_rows
 from weft.bcsd.represent.vocabulary import load_vocabulary
 from weft.bcsd.use.embedder import Embedder
-from weft.errors import ConfigError
+from weft.errors import ConfigError, InputError
 from weft.objective.losses import IGNORED, masked_language_modeling_loss, nt_xent_loss
 from weft.objective.metrics import hit_at_k, ranks
 from weft.train import Batches, Course, TrainConfig
@@ -227,8 +227,7 @@ def course(
         functions: The training packages' rows.
         sampling: How batches are drawn.
         learning: What is minimised.
-        config: How to train; ``metric="recall"`` with ``mode="max"`` chooses by the mean Recall@1 of the
-            headline settings on the validation packages.
+        config: How to train; ``metric="recall"`` with ``mode="max"`` chooses by :class:`Validation`.
         validation: Their rows; without them nothing is evaluated.
         graphs: Of the operations of ``functions``, in their order, for a model that reads them: it is not evaluated.
 
@@ -245,25 +244,35 @@ def course(
     collator = Collator(arrays, model.config, learning, bags)
     batches = Batches(plan, collator, seed=config.seed, rank=world.rank, prefetch=2)
     evaluate = None if validation is None else Validation(validation)
-    return Course(model, batches, loss_step(learning, world), config, evaluate)
+    measures = () if evaluate is None else evaluate.measures
+    return Course(model, batches, loss_step(learning, world), config, evaluate, measures=measures)
 
 
 class Validation:
-    """Mean Recall@1 by plain cosine over the headline settings, on functions of at least 5 blocks.
+    """Mean Recall@1 by plain cosine over the settings of :meth:`Labels.tasks`, on functions of at least 5 blocks.
 
     Args:
         functions: Rows of the validation packages.
         embed: What makes the embeddings of functions with a model; the embedder where None.
+
+    Raises:
+        InputError: There is no setting of which they have both builds.
     """
 
     def __init__(
         self, functions: pa.Table, embed: Callable[[Any, FunctionArrays], NDArray[np.float32]] | None = None
     ) -> None:
-        labels = Labels(functions)
-        self.tasks: list[Task] = [labels.task(setting, "valid") for setting in HEADLINE]
+        self.tasks: list[Task] = Labels(functions).tasks("valid")
+        if not self.tasks:
+            raise InputError("no function of the validation packages is in both builds of a setting")
         self.rows = np.unique(np.concatenate([rows for t in self.tasks for rows in (t.queries, t.base)]))
         self.arrays = FunctionArrays.from_table(functions.take(pa.array(self.rows)))
         self._embed: Callable[[Any, FunctionArrays], NDArray[np.float32]] = embed or _embed
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of the figures."""
+        return ("recall", *(task.setting for task in self.tasks))
 
     def __call__(self, model: nn.Module) -> dict[str, float]:
         """``recall``, and each setting's own."""
