@@ -1,26 +1,33 @@
 """What a training tells about its data before it begins."""
 
+import json
+from dataclasses import replace
+
 import pytest
 
 from weft.absa.learn.notes import notes_about
 from weft.absa.learn.setup import DataFiles
 from weft.absa.learn.similarity import _regress
 from weft.absa.read.labelled import read_labelled
-from weft.absa.records import Context, Corpus, Sentence
+from weft.absa.records import Context, Corpus, Problems, Sentence
 from weft.errors import InputError
 
 
-def corpus(**rows):
+def corpus(*, begin="Text", **rows):
     sentences = [
-        Sentence(f"Text {name} {number}.", (Context("price"),), (name,))
+        Sentence(f"{begin} {name} {number}.", (Context("price"),), (name,))
         for name, count in rows.items()
         for number in range(count)
     ]
     return Corpus(tuple(sentences), ("none", *sorted(set(rows) - {"none"})))
 
 
+def held(**rows):
+    return corpus(begin="Held", **rows)
+
+
 def notes(train, dev=None):
-    return list(notes_about(train, dev or corpus(none=1, positive=1)))
+    return list(notes_about(train, dev or held(none=1, positive=1)))
 
 
 def test_classes_are_named_with_their_rows():
@@ -36,15 +43,67 @@ def test_a_rare_class_that_is_nearly_a_frequent_one():
 
 
 def test_a_table_of_opinions_alone():
-    said = notes(corpus(positive=5, negative=5), corpus(positive=1))
+    said = notes(corpus(positive=5, negative=5), held(positive=1))
     assert said[1].startswith(
         "no row says 'none': the model will find an opinion on whatever it is asked about"
     )
 
 
 def test_a_class_that_is_held_out_alone():
-    said = notes(corpus(none=5, positive=5), corpus(none=1, negative=1))
+    said = notes(corpus(none=5, positive=5), held(none=1, negative=1))
     assert said[1:] == ["class 'negative' is among the texts held out alone: it cannot be learnt"]
+
+
+def test_rows_that_cannot_be_used_are_told_once():
+    problems = Problems()
+    problems.add("a.csv row 7", "column 'text' is empty")
+    train = replace(corpus(none=5, positive=5), problems=problems)
+    told = "1 row cannot be used; the first: a.csv row 7: column 'text' is empty"
+    assert notes(train, replace(held(none=1, positive=1), problems=problems))[1] == told
+    assert notes(train, replace(held(none=1, positive=1), problems=Problems()))[1] == told
+    assert notes(corpus(none=5, positive=5), replace(held(none=1, positive=1), problems=problems))[1] == told
+
+
+def test_texts_that_are_held_out_and_trained_on():
+    texts = corpus(none=5, positive=5)
+    assert notes(texts, texts.subset([0, 7, 9]))[1:] == [
+        "3 texts both to train on and held out: figures on these say little"
+    ]
+    assert len(notes(texts.subset([0, 1, 5]), texts.subset([2, 6, 7]))) == 1
+
+
+def test_what_a_model_does_not_see_of_its_texts(make):
+    asker = make(max_length=8)
+    said = ("positive", "none", "positive")
+    questions = (Context("price", "LOCATION2"), Context("safety", "LOCATION2"), Context("price", "LOCATION1"))
+    texts = [
+        Sentence("LOCATION1 is dear.", questions, said),
+        Sentence("LOCATION2 is safe but dear but safe", (Context("price"),), ("positive",)),
+    ]
+    train = Corpus(tuple(texts), ("none", "positive"))
+    cut, unmentioned = list(notes_about(train, held(none=1, positive=1), asker))[1:]
+    assert cut.startswith(
+        "1 of 2 texts to train on: longer than the 8 word pieces of model.max_length, and what"
+    )
+    assert unmentioned.startswith(
+        "1 of 2 opinions about a target: the text does not mention it, such as 'LOCATION2'"
+    )
+
+
+def test_classes_may_be_numbers_and_no_question_marks(tmp_path):
+    path = tmp_path / "stars.jsonl"
+    said = [5, 1, "None", "?", " ", 2.5, None]
+    rows = [{"text": f"Text {n}.", "aspect": "price", "polarity": value} for n, value in enumerate(said)]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    found = read_labelled(str(path))
+    assert found.polarities == ("none", "1", "5")
+    assert found.gold() == [2, 1, 0]
+    assert [problem.what for problem in found.problems.shown] == [
+        "polarity '?' is no answer: nothing can be learnt from it, nor measured",
+        "column 'polarity' is empty",
+        "column 'polarity' holds 2.5, not text",
+        "column 'polarity' holds None, not text",
+    ]
 
 
 def test_a_table_too_small_to_hold_out_names_itself_and_the_way_out(tmp_path):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from weft.absa.records import NONE, Corpus
+from weft.absa.use.asker import Asker
 from weft.errors import counted
 
 _LIKE = 0.8
@@ -15,11 +16,13 @@ _RARE = 0.05
 """Share of the more frequent class's rows up to which the less frequent one may be a slip of it."""
 
 
-def notes_about(train: Corpus, dev: Corpus) -> Iterator[str]:
-    """Lines about the classes of a training's data.
+def notes_about(train: Corpus, dev: Corpus, asker: Asker | None = None) -> Iterator[str]:
+    """Lines about a training's data.
 
     The classes and their rows; a rare class that is spelt nearly as a frequent one; a corpus without ``none``, whose
-    model finds an opinion on whatever it is asked about; classes of ``dev`` that ``train`` lacks.
+    model finds an opinion on whatever it is asked about; classes of ``dev`` that ``train`` lacks; rows that cannot be
+    used; texts that are in both. With ``asker`` also texts that its model cuts, and targets that a text does not
+    mention.
     """
     rows, held = counts(train), counts(dev)
     classes = ", ".join(f"{name} {rows[name]:,}" for name in train.polarities)
@@ -38,6 +41,39 @@ def notes_about(train: Corpus, dev: Corpus) -> Iterator[str]:
     for name in held:
         if not rows[name]:
             yield f"class {name!r} is among the texts held out alone: it cannot be learnt"
+    for problems in (train.problems,) if train.problems == dev.problems else (train.problems, dev.problems):
+        if problems.count:
+            yield f"{counted(problems.count, 'row')} cannot be used; the first: {problems.shown[0]}"
+    shared = len(
+        {sentence.text for sentence in train.sentences} & {sentence.text for sentence in dev.sentences}
+    )
+    if shared:
+        yield f"{counted(shared, 'text')} both to train on and held out: figures on these say little"
+    if asker is not None:
+        yield from _about_reading(train, asker)
+
+
+def _about_reading(train: Corpus, asker: Asker) -> Iterator[str]:
+    """What a model does not see of the texts that it is trained on."""
+    longest = asker.config.options.max_length
+    cut = sum(len(asker.representation.pieces(sentence.text).ids) > longest for sentence in train.sentences)
+    if cut:
+        yield (
+            f"{cut:,} of {counted(len(train.sentences), 'text')} to train on: longer than the {longest} word pieces of "
+            "model.max_length, and what stands behind these is not learnt from"
+        )
+    asked = [
+        (sentence.text, context.target)
+        for sentence in train.sentences
+        for context, polarity in zip(sentence.contexts, sentence.polarities, strict=True)
+        if context.target is not None and polarity != NONE
+    ]
+    missing = [question for question in asked if not asker.mentions(*question)]
+    if missing:
+        yield (
+            f"{len(missing):,} of {counted(len(asked), 'opinion')} about a target: the text does not mention it, such "
+            f"as {missing[0][1]!r}, and predict answers none there"
+        )
 
 
 def counts(corpus: Corpus) -> Counter[str]:

@@ -187,7 +187,7 @@ class Setup:
             return report(calibrated, dev)
 
         apart = () if self.data.dev is None else tuple(dev.problems.lines())
-        notes = tuple(notes_about(corpus, dev))
+        notes = tuple(notes_about(corpus, dev, asker))
         return replace(lessons, finish=finish, notes=notes, problems=(*lessons.problems, *apart))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.absa.read.table import Format, read_rows
-from weft.absa.records import NONE, Context, Corpus, Problems, Sentence, is_blank
+from weft.absa.records import NONE, UNKNOWN, Context, Corpus, Problems, Sentence, is_blank
 from weft.errors import InputError
 
 TARGET = "target"
@@ -21,7 +21,7 @@ class Columns:
     Args:
         text: The text.
         aspect: The aspect in words.
-        polarity: The gold polarity, ``"none"`` for no opinion; any letter case.
+        polarity: The gold polarity, ``"none"`` for no opinion; any letter case, or a whole number.
         target: The target. Where None it is ``"target"`` in a table that has such a column; ``""`` reads none.
     """
 
@@ -120,9 +120,22 @@ def _value(cells: Mapping[str, Any], by: str | None) -> str:
 def _labelled(cells: Mapping[str, Any], names: Columns) -> tuple[str, Context, str]:
     text = text_cell(cells, names.text)
     aspect = text_cell(cells, names.aspect)
-    polarity = text_cell(cells, names.polarity).lower()
+    polarity = _polarity(cells, names.polarity)
     target = optional_cell(cells, names.of_target)
     return text, Context(aspect, target), polarity
+
+
+def _polarity(cells: Mapping[str, Any], column: str) -> str:
+    """The class in small letters; whole numbers, such as stars, are classes as well.
+
+    Raises:
+        InputError: It is neither text nor a whole number, empty, or a question mark.
+    """
+    value = cells.get(column)
+    polarity = str(value).lower() if isinstance(value, int) else text_cell(cells, column).lower()
+    if polarity == UNKNOWN:
+        raise InputError(f"polarity {UNKNOWN!r} is no answer: nothing can be learnt from it, nor measured")
+    return polarity
 
 
 def text_cell(cells: Mapping[str, Any], column: str) -> str:
