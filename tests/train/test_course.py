@@ -1,10 +1,14 @@
 """A training as a tool describes it: which figures it reports, and what is refused before its first step."""
 
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
 import pytest
 from tests.train.runs import train
 
 from weft.errors import ConfigError
-from weft.train import Course
+from weft.train import Course, run_setup
 
 
 def scripted(values):
@@ -42,3 +46,59 @@ def test_a_metric_that_no_evaluation_gives_is_refused_before_the_first_step(tiny
         lessons(tiny, metric="acuracy").run(tmp_path)
     assert not list(tmp_path.iterdir())
     assert lessons(tiny, metric="accuracy", mode="max").run(tmp_path).history.step == 30
+
+
+@dataclass(frozen=True)
+class Data:
+    train: str
+    column: str = "text"
+
+
+@dataclass(frozen=True)
+class Setup:
+    """As a tool describes a training; what it names as a folder is a word here, a path there."""
+
+    lessons: Any
+    out: Path
+    data: Data
+    start: Path | None = None
+    teacher: tuple[str, ...] | str | None = None
+    kind: str = "pair"
+
+    @property
+    def train(self):
+        return self.lessons.config
+
+    def course(self):
+        return self.lessons
+
+
+def test_a_model_is_not_written_over_what_it_is_made_of(tiny, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "link").symlink_to("one")
+    given = {
+        "start": {"start": Path("one")},
+        "teacher": {"teacher": ("two", "one/")},
+        "train": {"data": Data("one")},
+    }
+    for name, values in given.items():
+        for out in ("one", "link"):
+            setup = Setup(lessons(tiny), Path(out), **{"data": Data("two.csv"), **values})
+            with pytest.raises(
+                ConfigError, match=f"^{out}: out is the folder of {name}, which would be written over"
+            ):
+                run_setup(setup)
+    assert not list((tmp_path / "one").iterdir())
+    assert run_setup(Setup(lessons(tiny), Path("new"), Data("one"), Path("two"))).history.step == 30
+
+
+def test_a_model_may_be_called_as_a_kind_or_a_column_is(tiny, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("pair", "text"):
+        setup = Setup(lessons(tiny), Path(name), Data("none.csv"))
+        assert len(run_setup(setup).history.losses) == 30
+        Path(name, "config.json").write_text("{}")
+        # It is the same run, although a folder of that name holds a model now.
+        assert run_setup(setup).history.losses == []

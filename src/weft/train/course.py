@@ -18,7 +18,7 @@ from weft.platform.models import within_memory
 from weft.train.batching import BatchSource
 from weft.train.config import TrainConfig
 from weft.train.distributed import World
-from weft.train.identity import identity_of
+from weft.train.identity import PLACES, identity_of
 from weft.train.loop import Evaluate, LossStep, fit
 from weft.train.run import History
 
@@ -126,16 +126,40 @@ def run_setup(setup: Setup, *, quiet: bool = True, tell: Callable[[str], None] |
         tell: Called with each of the course's notes, before the first step and in the first process alone.
 
     Raises:
-        ConfigError: A size that nobody means; a run in that folder that began with other settings or data.
+        ConfigError: A size that nobody means; a folder that holds what the training begins with or learns from; a run
+            in that folder that began with other settings or data.
         LimitError: A model that does not fit into this machine's memory.
     """
     _check_sizes(setup)
+    _check_out(setup, setup.out)
     with within_memory():
         course = setup.course()
     if tell is not None and World.launched().first:
         for line in course.notes:
             tell(line)
     return course.run(setup.out / "run", quiet=quiet, identity=identity_of(setup))
+
+
+def _check_out(settings: Any, out: Path) -> None:
+    """Refuse to write a model over the start, the teacher or the data that it is made of."""
+    for each in fields(settings):
+        value = getattr(settings, each.name)
+        if is_dataclass(value):
+            _check_out(value, out)
+        for given in value if isinstance(value, list | tuple) else (value,):
+            if each.name in PLACES and isinstance(given, str | Path) and _same_folder(Path(given), out):
+                raise ConfigError(
+                    f"out is the folder of {each.name}, which would be written over",
+                    where=str(out),
+                    hint="choose another folder for the model",
+                )
+
+
+def _same_folder(one: Path, other: Path) -> bool:
+    try:
+        return one.is_dir() and other.is_dir() and one.samefile(other)
+    except (OSError, ValueError):  # too long for a path, or none at all
+        return False
 
 
 def _check_sizes(settings: Any, before: str = "") -> None:

@@ -12,6 +12,8 @@ from weft.train.checkpoint import digest_of_json
 
 _OTHERWISE = frozenset({"out", "train", "half", "int8", "tune", "decide"})
 """Fields of a setup that no step depends on: ``train`` is compared by itself, the last ones are about what is saved."""
+PLACES = frozenset({"start", "begin", "teacher", "data", "train", "dev"})
+"""Fields that name files and folders as words; what others say, a column or a kind, may be called as a folder is."""
 _WHOLE = 1 << 24
 """Bytes of a file that is read whole; of a longer one its two ends."""
 
@@ -25,15 +27,19 @@ def identity_of(setup: Any) -> dict[str, str]:
     Args:
         setup: A dataclass with ``out``, which is left out wherever it lies.
     """
-    names = [each.name for each in fields(setup) if each.name not in _OTHERWISE]
-    return digests({name: getattr(setup, name) for name in names}, setup.out)
+    return {
+        each.name: digest_of_json(_described(getattr(setup, each.name), setup.out, each.name in PLACES))
+        for each in fields(setup)
+        if each.name not in _OTHERWISE
+    }
 
 
 def digests(values: Mapping[str, Any], out: Path) -> dict[str, str]:
     """A digest of each value, by its name: for a training that is described by other means than a dataclass.
 
     Args:
-        values: Numbers, words, paths, dataclasses, and lists and mappings of these.
+        values: Numbers, words, paths, dataclasses, and lists and mappings of these. A word may be a path, but of a
+            dataclass only in one of :data:`PLACES`.
         out: A folder that is left out of what folders hold.
     """
     return {name: digest_of_json(_described(value, out)) for name, value in values.items()}
@@ -44,14 +50,17 @@ def differing(mine: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
     return [name for name in mine if name in theirs and mine[name] != theirs[name]]
 
 
-def _described(value: Any, out: Path) -> Any:
+def _described(value: Any, out: Path, place: bool = True) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: _described(getattr(value, each.name), out) for each in fields(value)}
+        return {
+            each.name: _described(getattr(value, each.name), out, each.name in PLACES)
+            for each in fields(value)
+        }
     if isinstance(value, Mapping):
-        return {str(name): _described(part, out) for name, part in value.items()}
+        return {str(name): _described(part, out, place) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_described(part, out) for part in value]
-    if isinstance(value, str) and _names_data(value):
+        return [_described(part, out, place) for part in value]
+    if place and isinstance(value, str) and _names_data(value):
         value = Path(value)
     if isinstance(value, Path):
         return _content(value, out) if value.exists() else str(value)
@@ -59,7 +68,7 @@ def _described(value: Any, out: Path) -> Any:
 
 
 def _names_data(value: str) -> bool:
-    """Whether a word among the settings is the path of a file or of a model; a column may be called as a folder is."""
+    """Whether a word is the path of a file or of a model."""
     try:
         return Path(value).is_file() or (Path(value) / "config.json").is_file()
     except (OSError, ValueError):  # too long for a path, or none at all
