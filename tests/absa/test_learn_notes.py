@@ -5,12 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from weft.absa.learn.notes import notes_about
+from weft.absa.learn.notes import is_english, notes_about
 from weft.absa.learn.setup import DataFiles
 from weft.absa.learn.similarity import _regress
+from weft.absa.learn.training import course
 from weft.absa.read.labelled import read_labelled
 from weft.absa.records import Context, Corpus, Problems, Sentence
+from weft.absa.use.notes import notes_on
 from weft.errors import InputError
+from weft.train import TrainConfig
 
 
 def corpus(*, begin="Text", **rows):
@@ -167,3 +170,34 @@ def test_one_question_is_enough_to_fit_on():
     logits, features = torch.tensor([[0.1, 0.2, 0.3]]).double(), torch.tensor([[0.4, 0.2]]).double()
     weight, bias = _regress(logits, features, torch.tensor([1]))
     assert bool(weight.isfinite().all() and bias.isfinite().all())
+
+
+def test_a_model_trained_on_another_language_does_not_wonder_at_it(make, start):
+    german = [
+        "Der Akku ist leider sehr schlecht und das Netzteil auch.",
+        "Ich bin mit dem Gerät nicht zufrieden.",
+        "Die Kamera ist gut, aber der Preis ist zu hoch.",
+    ]
+    english = [
+        "The battery is very bad and so is the charger.",
+        "I am not happy with it.",
+        "It has a good camera.",
+    ]
+
+    def of(texts):
+        questions, answers = (Context("price"), Context("safety")), ("none", "positive")
+        return Corpus(
+            tuple(Sentence(f"{text} {n}", questions, answers) for n, text in enumerate(texts * 4)), answers
+        )
+
+    assert is_english(of(english))
+    assert not is_english(of(german))
+    assert is_english(Corpus((*of(english).sentences, of(german).sentences[0]), ("none", "positive")))
+    few, options = TrainConfig(steps=1, device="cpu"), make().config.options
+    own = course(of(german), start, options, few)[0]
+    assert notes_on(german[0], own) == []
+    assert notes_on(german[0], own.calibrated(2.0)) == []
+    assert notes_on(german[0], course(of(english), start, options, few)[0]) == [
+        "the text seems to be in another language than English: de"
+    ]
+    assert notes_on(german[0], course(of(english), start, options, few, begin=own)[0]) == []

@@ -183,6 +183,7 @@ class AbsaConfig(Settings):
             :func:`weft.absa.use.decide.decide`. 0.5 reports the most probable class.
         outside: Added to the tagger's logit of "outside"; below 0 more words are taken for terms. Chosen on held-out
             data.
+        english: Whether it was trained on English, so that a text in another language is told to be one.
 
     Raises:
         ConfigError: A field breaks its rule, or an option does not fit the encoder.
@@ -197,6 +198,7 @@ class AbsaConfig(Settings):
     length_power: float = 0.0
     threshold: float = 0.5
     outside: float = 0.0
+    english: bool = True
 
     def __post_init__(self) -> None:
         check_polarities(self.polarities)

@@ -68,4 +68,4 @@ def found_in(
 
 def noted(text: str, finder: Finder) -> str | None:
     """What there is to say about how a text is read: see :func:`weft.absa.use.notes.notes_on`."""
-    return "; ".join(notes_on(text, finder.asker.representation)) or None
+    return "; ".join(notes_on(text, finder.asker)) or None

@@ -9,11 +9,17 @@ from difflib import get_close_matches
 from weft.absa.records import NONE, Corpus
 from weft.absa.use.asker import Asker
 from weft.errors import counted
+from weft.platform.language import foreign
 
 _LIKE = 0.8
 """Of :func:`difflib.get_close_matches`: "positve" and "positive" have .93, "neutral" and "negative" .53."""
 _RARE = 0.05
 """Share of the more frequent class's rows up to which the less frequent one may be a slip of it."""
+
+_SAMPLE = 200
+"""About so many texts tell the language of a corpus."""
+_STRAY = 0.1
+"""Share of the texts of an English corpus that may be, or seem to be, in another language."""
 
 
 def notes_about(train: Corpus, dev: Corpus, asker: Asker | None = None) -> Iterator[str]:
@@ -79,3 +85,9 @@ def _about_reading(train: Corpus, asker: Asker) -> Iterator[str]:
 def counts(corpus: Corpus) -> Counter[str]:
     """Rows of every class that has any."""
     return Counter(polarity for sentence in corpus.sentences for polarity in sentence.polarities)
+
+
+def is_english(corpus: Corpus) -> bool:
+    """Whether hardly any of a corpus's texts seems to be in another language."""
+    some = corpus.sentences[:: max(1, len(corpus.sentences) // _SAMPLE)]
+    return sum(foreign(sentence.text) is not None for sentence in some) <= _STRAY * len(some)

@@ -17,6 +17,7 @@ from weft.absa.evaluate.report import score, scored, summary
 from weft.absa.learn.augment import Augmentation, Augmenter
 from weft.absa.learn.blank import fit_blank
 from weft.absa.learn.loss import Heard, class_weights, contrast_weights, disagreement
+from weft.absa.learn.notes import is_english
 from weft.absa.learn.similarity import fit_similarity
 from weft.absa.model.build import build_model
 from weft.absa.model.weft_absa import WeftAbsa
@@ -212,6 +213,7 @@ def course(
         polarities=corpus.polarities,
         aspects=_known(corpus, options, begin),
         targets=tuple(targets),
+        english=is_english(corpus) and (begin is None or begin.config.english),
     )
     asker = Asker(build_model(model_config, start.encoder, start.pooler), start.tokenizer)
     if begin is not None:

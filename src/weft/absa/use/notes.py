@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from weft.absa.represent.batch import Representation
+from weft.absa.use.asker import Asker
 from weft.platform.language import foreign
 
 FOREIGN = "the text seems to be in another language than English"
@@ -13,17 +13,17 @@ _NAMED = 3
 """So many mended words are named."""
 
 
-def notes_on(text: str, representation: Representation) -> list[str]:
-    """That a text seems to be in a language which the models do not read, and which of its words are read as others.
+def notes_on(text: str, asker: Asker) -> list[str]:
+    """That a text seems to be in a language which the model does not read, and which of its words are read as others.
 
     Args:
         text: The text.
-        representation: Of the model that is asked.
+        asker: The model that is asked.
     """
-    language = foreign(text)
+    language = foreign(text) if asker.config.english else None
     found = [] if language is None else [f"{FOREIGN}: {language}"]
     mended = dict.fromkeys(
-        f"{text[start:stop]} as {_said(word)}" for start, stop, word in representation.mended(text)
+        f"{text[start:stop]} as {_said(word)}" for start, stop, word in asker.representation.mended(text)
     )
     if mended:
         more = f", and {len(mended) - _NAMED} more" if len(mended) > _NAMED else ""

@@ -109,7 +109,7 @@ def records(
     if abstain is not None:
         check_threshold("abstain", abstain)
     found: list[dict[str, Any]] = []
-    about = {text: notes_on(text, asker.representation) for text in {sentence.text for sentence in sentences}}
+    about = {text: notes_on(text, asker) for text in {sentence.text for sentence in sentences}}
     limit = asker.config.threshold if threshold is None else threshold
     for sentence, heard in zip(sentences, answers or asker.hear(sentences), strict=True):
         classes = decide(heard.rows, limit)

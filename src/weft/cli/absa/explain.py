@@ -88,7 +88,7 @@ def run(argv: list[str]) -> int:
         told = [word for word in explanation.words if word.score]
         strongest = sorted(told, key=lambda word: -abs(word.score))[:8]
         print(table(("word", ">weight"), [(word.text, f"{word.score:+.3f}") for word in strongest]))
-    for note in notes_on(text, asker.representation):
+    for note in notes_on(text, asker):
         print(f"weft absa explain: {note}", file=sys.stderr)
     return 0
 
