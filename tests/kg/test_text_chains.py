@@ -152,6 +152,9 @@ def test_the_seed_reaches_the_model(folder: Path) -> None:
         config = TrainConfig(steps=2, batch_size=8, learning_rate=1e-3, seed=0, threads=1, precision="fp32")
         lessons = course(model, dataset.corpus, SamplingConfig(batch_size=8, mnm_share=0.5), config)
         assert list(lessons.run(None).history.final) == list(lessons.measures)
+        assert [note.split(":")[0] for note in lessons.notes] == [
+            "the validation part of the data set is empty"
+        ]
         states.append(model.state_dict())
     assert any(not torch.equal(states[0][name], states[1][name]) for name in states[0])
 

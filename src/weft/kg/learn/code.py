@@ -11,6 +11,7 @@ from torch import Tensor
 
 from weft.errors import ConfigError
 from weft.kg.config import ModelConfig, graphmert, weft_kg
+from weft.kg.learn.notes import notes_about
 from weft.kg.learn.start import Start
 from weft.kg.model.leafy_chain import LeafyChainModel, LossWeights
 from weft.kg.represent.batch import ChainBatch
@@ -166,7 +167,8 @@ def course(
 
     copying = () if model.copy_path is None else ("tail", "gate")
     measures = ("loss", "vocabulary", *copying, "mlm", "sbo")
-    return Course(model, sampler.batches(), losses, config, evaluate, measures=measures)
+    notes = notes_about(len(held_out))
+    return Course(model, sampler.batches(), losses, config, evaluate, notes=notes, measures=measures)
 
 
 @torch.no_grad()

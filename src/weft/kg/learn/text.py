@@ -14,6 +14,7 @@ from torch import Tensor
 from weft.encoder.config import EncoderConfig
 from weft.errors import InputError
 from weft.kg.entity_config import EntityGraphConfig
+from weft.kg.learn.notes import notes_about
 from weft.kg.learn.start import load_start
 from weft.kg.model.entity_graph import EntityGraphModel, threshold_loss
 from weft.kg.represent.entities import EntityBatch, EntityExample, entity_batch
@@ -160,8 +161,10 @@ def course(
 
     batches = Batches(plan, collate, seed=seed, rank=world.rank)
     loss = partial(entity_loss, unstated=weight)
-    measures = ("loss",) if evaluate is None else ()
-    return Course(model, batches, loss, config, evaluate or loss_on_validation, measures=measures)
+    if evaluate is not None:
+        return Course(model, batches, loss, config, evaluate)
+    notes = notes_about(len(held_out))
+    return Course(model, batches, loss, config, loss_on_validation, notes=notes, measures=("loss",))
 
 
 def weight_of_unstated(passages: Sequence[EntityExample], most: float) -> float:
