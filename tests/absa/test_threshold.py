@@ -107,6 +107,24 @@ def test_classes_in_another_order_are_not_judged(make, corpus):
         score(asker, Corpus(corpus.sentences, (*corpus.polarities, "mixed")))
 
 
+def test_calibrating_again_stays_within_the_bounds(make, corpus):
+    asker = make()
+    unlikely = [answer.argmin(axis=1) for answer in asker.answer(corpus.sentences)]
+    unlikely[0][0] = (unlikely[0][0] + 1) % len(asker.classes_)  # labels of one class say nothing
+    wrong = Corpus(
+        tuple(
+            replace(sentence, polarities=tuple(asker.classes_[number] for number in least))
+            for sentence, least in zip(corpus.sentences, unlikely, strict=True)
+        ),
+        asker.classes_,
+    )
+    once = calibrate(asker, wrong)
+    assert once.temperature == pytest.approx(50)
+    again = asker.calibrated(once.temperature)
+    assert calibrate(again, wrong).temperature == pytest.approx(50)
+    assert report(again, wrong)["temperature"] == pytest.approx(50)
+
+
 def test_temperature_first_then_the_threshold(make, corpus):
     asker = make()
     found = calibrate(asker, corpus)

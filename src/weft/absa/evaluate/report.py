@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.absa.evaluate.metrics import Scored, floors, semeval_metrics, sentihood_metrics
-from weft.absa.evaluate.temperature import fit_ratio
+from weft.absa.evaluate.temperature import fit_again, fit_ratio
 from weft.absa.records import SEMEVAL_POLARITIES, Context, Corpus, Sentence
 from weft.absa.use.asker import Asker
 from weft.absa.use.sureness import reheated
@@ -184,7 +184,7 @@ def report(asker: Asker, corpus: Corpus) -> dict[str, float]:
         "ece": calibration_error(result),
         "ece_calibrated": calibration_error(calibrated),
         "nll": float(-np.log(np.maximum(of_gold, np.finfo(np.float64).tiny)).mean()),
-        "temperature": fit_ratio(result.probabilities, factor, result.gold) * asker.config.temperature,
+        "temperature": fit_again(result.probabilities, factor, result.gold, asker.config.temperature),
         "threshold": asker.config.threshold,
         **floors(result),
     }

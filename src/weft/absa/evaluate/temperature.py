@@ -48,3 +48,15 @@ def fit_ratio(probabilities: Floats, factor: Floats, gold: NDArray[np.int64]) ->
         step = (high - low) / (_TRIED - 1)
         low, high = max(np.log(_COLDEST), best - step), min(np.log(_HOTTEST), best + step)
     return float(np.exp(best))
+
+
+def fit_again(probabilities: Floats, factor: Floats, gold: NDArray[np.int64], temperature: float) -> float:
+    """The likeliest temperature, from 0.02 to 50 whatever the one is that the probabilities have.
+
+    Args:
+        probabilities: See :func:`fit_ratio`.
+        factor: See :func:`fit_ratio`.
+        gold: See :func:`fit_ratio`.
+        temperature: That the probabilities have.
+    """
+    return float(np.clip(fit_ratio(probabilities, factor, gold) * temperature, _COLDEST, _HOTTEST))

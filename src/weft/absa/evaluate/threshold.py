@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from weft.absa.checks import check_temperature, check_threshold
 from weft.absa.evaluate.metrics import Scored, macro_f1, strict_accuracy
 from weft.absa.evaluate.report import calibration_error, check_classes, scored
-from weft.absa.evaluate.temperature import fit_ratio
+from weft.absa.evaluate.temperature import fit_again
 from weft.absa.records import Corpus
 from weft.absa.use.asker import Asker
 from weft.errors import ConfigError
@@ -148,7 +148,7 @@ def calibrate(
     stored = asker.config.temperature
     if temperature is None:
         factor = np.concatenate([each.factor for each in heard])
-        temperature = fit_ratio(before.probabilities, factor, before.gold) * stored
+        temperature = fit_again(before.probabilities, factor, before.gold, stored)
     at_new = replace(before, probabilities=np.concatenate([each.at(temperature / stored) for each in heard]))
     crossed = None
     if threshold is None:
