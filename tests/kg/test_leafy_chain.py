@@ -221,6 +221,22 @@ def test_parts_without_targets_are_zero(model: LeafyChainModel, trained_batch: C
     assert all(float(value.detach()) == 0 for value in losses.values())
 
 
+@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
+def test_weights_are_numbers_from_0_on(value: float) -> None:
+    with pytest.raises(ConfigError, match=r"LossWeights.tail is .*; it must be at least 0 and finite"):
+        LossWeights(tail=value)
+
+
+def test_weights_that_leave_nothing_to_learn_are_named(
+    model: LeafyChainModel, trained_batch: ChainBatch
+) -> None:
+    with pytest.raises(
+        ConfigError, match=r"leave nothing to learn: vocabulary, .*mlm, sbo weigh 0 in this model"
+    ):
+        model.losses(trained_batch, LossWeights(0, 0, 0, 0, 0))
+    assert float(model.losses(trained_batch, LossWeights(1, 0, 0, 0, 0))["loss"].detach()) > 0
+
+
 def test_checkpoints_hold_everything(
     model: LeafyChainModel, dataset: Dataset, trained_batch: ChainBatch, tmp_path: Path
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from weft.encoder.embeddings import TokenInputs
 from weft.encoder.encoder import Encoder
 from weft.encoder.heads import MLMHead, SBOHead
 from weft.encoder.initialisation import initialise
-from weft.errors import InputError
+from weft.errors import ConfigError, InputError
 from weft.kg.config import ModelConfig
 from weft.kg.dataset.tokens import SPECIALS, CodeTokenizer
 from weft.kg.model.fusion import RelationEmbedding
@@ -44,6 +44,9 @@ class LossWeights:
         gate: Binary cross-entropy of the gate.
         mlm: Masked roots.
         sbo: Masked roots from their spans' edges.
+
+    Raises:
+        ConfigError: One that is below 0 or not finite.
     """
 
     tail: float = 1.0
@@ -51,6 +54,12 @@ class LossWeights:
     gate: float = 0.5
     mlm: float = 0.5
     sbo: float = 0.25
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if not 0 <= value < math.inf:
+                raise ConfigError(f"LossWeights.{each.name} is {value}; it must be at least 0 and finite")
 
 
 class CopyPath(nn.Module):
@@ -218,7 +227,12 @@ class LeafyChainModel(nn.Module):
         scale = {name: getattr(weights, name) for name in result}
         if self.copy_path is None:
             scale["vocabulary"] = weights.tail
-        total = torch.stack([scale[name] * value for name, value in result.items() if scale[name]]).sum()
+        parts = [scale[name] * value for name, value in result.items() if scale[name]]
+        if not parts:
+            raise ConfigError(
+                f"LossWeights leave nothing to learn: {', '.join(result)} weigh 0 in this model"
+            )
+        total = torch.stack(parts).sum()
         return {"loss": total, **{name: value.detach() for name, value in result.items()}}
 
     def _root_losses(self, hidden: Tensor, batch: ChainBatch) -> dict[str, Tensor]:
