@@ -262,6 +262,26 @@ def test_a_gradient_that_is_not_finite_is_named(tiny):
         train(tiny, loss_step=lambda model, batch: {"loss": (model.head.weight.sum() * 0).sqrt()})
 
 
+@pytest.mark.parametrize(
+    ("endless", "told"), [(0, "query: NaN or infinity at step 3"), (2, "grad_norm is nan at step 2")]
+)
+def test_what_a_model_finds_in_its_tensors_is_named_by_its_step(tiny, endless, told):
+    count = 0
+
+    def loss_step(model, batch):
+        nonlocal count
+        count += 1
+        if count == 3:
+            raise NonFiniteError("NaN or infinity", where="query", hint="look at the inputs")
+        loss = tiny.loss_step(model, batch)["loss"]
+        return {"loss": loss + (model.head.weight.sum() * 0).sqrt() if count == endless else loss}
+
+    with pytest.raises(NonFiniteError, match=told) as caught:
+        train(tiny, loss_step=loss_step, accumulation=1)
+    assert caught.value.where == "training"
+    assert "lower the learning rate" in (caught.value.hint or "")
+
+
 def test_without_a_bound_a_gradient_that_is_not_finite_is_named_too(tiny, tmp_path):
     count = 0
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 RESERVED = frozenset({"step", "epoch", "learning_rate", "grad_norm", "seconds"})
 """Entries of a record that the run itself writes."""
 
+WAY_OUT = "lower the learning rate, lengthen the warm-up, or look for bad values in that batch"
+"""Where a number of a training is none."""
+
 
 class Journal:
     """Collects the losses on the device and reads them only when a record is due.
@@ -116,7 +119,7 @@ class Journal:
             raise NonFiniteError(
                 f"{name} is {number} at step {step}",
                 where="training",
-                hint="lower the learning rate, lengthen the warm-up, or look for bad values in that batch",
+                hint=WAY_OUT,
             )
         self._step += len(self._pending)
         self._pending.clear()

@@ -7,8 +7,8 @@ gradients, update, and what is due (log, evaluation, checkpoint, stop).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Mapping
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -17,14 +17,22 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from weft.errors import CheckpointError, ConfigError, InputError, Interrupted, counted, with_article
+from weft.errors import (
+    CheckpointError,
+    ConfigError,
+    InputError,
+    Interrupted,
+    NonFiniteError,
+    counted,
+    with_article,
+)
 from weft.platform.files import make_folder
 from weft.platform.machine import use_threads
 from weft.platform.processes.lock import locked
 from weft.train.batching import BatchSource, to_device
 from weft.train.config import TrainConfig
 from weft.train.distributed import World, join
-from weft.train.journal import RESERVED, Journal
+from weft.train.journal import RESERVED, WAY_OUT, Journal
 from weft.train.optimizer import build_optimizer, set_learning_rate
 from weft.train.run import History, Run
 from weft.train.snapshot import seed_everything
@@ -129,7 +137,7 @@ def fit(
             for number, batch in enumerate(group, 1):
                 batch = to_device(batch, device, config.pin_memory)
                 with _synchronised(step_module, number == len(group)):
-                    with precision:
+                    with _told_by_step(run.step + 1, journal, world), precision:
                         values = step_module(batch)
                     (values["loss"] / len(group)).backward()
                 for name, value in values.items():
@@ -163,6 +171,18 @@ def fit(
     world.wait()  # the first process has written what the others read
     run.restore_best()
     return run.history(journal.losses)
+
+
+@contextmanager
+def _told_by_step(step: int, journal: Journal, world: World) -> Iterator[None]:
+    """Say at which step a model met what is no number; a loss or gradient that was none before is named instead."""
+    try:
+        yield
+    except NonFiniteError as error:
+        if world.size == 1:  # the others would not take part
+            journal.flush()
+        place = f"{error.where}: " if error.where else ""
+        raise NonFiniteError(f"{place}{error.what} at step {step}", where="training", hint=WAY_OUT) from error
 
 
 def _alone(directory: Path | None, world: World) -> AbstractContextManager[None]:
