@@ -107,6 +107,19 @@ def test_classes_in_another_order_are_not_judged(make, corpus):
         score(asker, Corpus(corpus.sentences, (*corpus.polarities, "mixed")))
 
 
+def test_a_calibrated_model_is_not_written_over_another_program_s(make, tmp_path, capsys):
+    save(tmp_path / "model", make())
+    (tmp_path / "bert").mkdir()
+    (tmp_path / "bert" / "config.json").write_text('{"model_type": "bert"}', encoding="utf-8")
+    out = ["--out", str(tmp_path / "bert")]
+    table = tmp_path / "rows.csv"
+    table.write_text("text,aspect,polarity\ngood,price,positive\nbad,price,none\n", encoding="utf-8")
+    assert main(["absa", "calibrate", str(table), "--model", str(tmp_path / "model"), *out]) == 2
+    assert "bert: holds a model of another program (model_type 'bert')" in capsys.readouterr().err
+    with pytest.raises(ConfigError, match="holds a model of another program"):
+        save(tmp_path / "bert", make())
+
+
 def test_calibrating_again_stays_within_the_bounds(make, corpus):
     asker = make()
     unlikely = [answer.argmin(axis=1) for answer in asker.answer(corpus.sentences)]

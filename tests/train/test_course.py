@@ -99,6 +99,19 @@ def test_a_model_may_be_called_as_a_kind_or_a_column_is(tiny, tmp_path, monkeypa
     for name in ("pair", "text"):
         setup = Setup(lessons(tiny), Path(name), Data("none.csv"))
         assert len(run_setup(setup).history.losses) == 30
-        Path(name, "config.json").write_text("{}")
+        Path(name, "config.json").write_text('{"model_type": "weft"}')
         # It is the same run, although a folder of that name holds a model now.
         assert run_setup(setup).history.losses == []
+
+
+def test_a_model_is_not_written_over_another_program_s(tiny, tmp_path):
+    (tmp_path / "bert").mkdir()
+    config = tmp_path / "bert" / "config.json"
+    config.write_text('{"model_type": "bert"}')
+    with pytest.raises(
+        ConfigError, match=r"bert: holds a model of another program \(model_type 'bert'\), which would"
+    ):
+        run_setup(Setup(lessons(tiny), tmp_path / "bert", Data("none.csv")))
+    assert [path.name for path in (tmp_path / "bert").iterdir()] == ["config.json"]
+    config.write_text("{")
+    assert run_setup(Setup(lessons(tiny), tmp_path / "bert", Data("none.csv"))).history.step == 30

@@ -13,6 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from torch import nn
 
+from weft.encoder.checkpoint.record import check_replaceable
 from weft.errors import ConfigError
 from weft.platform.models import within_memory
 from weft.train.batching import BatchSource
@@ -126,12 +127,13 @@ def run_setup(setup: Setup, *, quiet: bool = True, tell: Callable[[str], None] |
         tell: Called with each of the course's notes, before the first step and in the first process alone.
 
     Raises:
-        ConfigError: A size that nobody means; a folder that holds what the training begins with or learns from; a run
-            in that folder that began with other settings or data.
+        ConfigError: A size that nobody means; a folder that holds what the training begins with or learns from, or
+            another program's model; a run in that folder that began with other settings or data.
         LimitError: A model that does not fit into this machine's memory.
     """
     _check_sizes(setup)
     _check_out(setup, setup.out)
+    check_replaceable(setup.out)
     with within_memory():
         course = setup.course()
     if tell is not None and World.launched().first:

@@ -51,6 +51,7 @@ def run(argv: list[str]) -> int:
     from weft.absa.checks import check_temperature, check_threshold
     from weft.absa.evaluate.threshold import calibrate
     from weft.absa.use.store import recalibrate
+    from weft.encoder.checkpoint.record import check_replaceable
 
     if arguments.threshold is not None:
         check_threshold("--threshold", arguments.threshold)
@@ -63,6 +64,7 @@ def run(argv: list[str]) -> int:
         while not place.exists() and place != place.parent:
             place = place.parent
         check_output(place / "config.json")
+        check_replaceable(arguments.out)
     corpus = read_corpus(arguments)
     asker = load_asker(arguments)
     corpus = under_classes(corpus, asker, arguments.input)

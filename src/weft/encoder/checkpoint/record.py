@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from weft.errors import CheckpointError, with_article
+from weft.errors import CheckpointError, ConfigError, with_article
 from weft.platform.reading import raising, read_object
 
 CONFIG = "config.json"
@@ -90,3 +90,26 @@ def digest_of(path: Path) -> str:
     """The SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_replaceable(directory: str | Path) -> None:
+    """Refuse to save over a model that another program wrote: nobody means that, and it is lost.
+
+    Args:
+        directory: Where a model is to be saved; it may be absent, empty, or hold one of ours.
+
+    Raises:
+        ConfigError: Its ``config.json`` is another program's.
+    """
+    path = Path(directory) / CONFIG
+    try:
+        record = read_json(path) if path.is_file() else None
+    except CheckpointError:  # of a damaged one nobody can say whose it is
+        return
+    if record is not None and record.get("model_type") != "weft":
+        name = record.get("model_type")
+        raise ConfigError(
+            f"holds a model of another program (model_type {name!r}), which would be written over",
+            where=str(directory),
+            hint="choose another folder",
+        )

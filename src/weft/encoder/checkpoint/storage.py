@@ -21,6 +21,7 @@ from weft.encoder.checkpoint.record import (
     CONFIG,
     FORMAT,
     SAFETENSORS,
+    check_replaceable,
     digest_of,
     read_config,
     record_of,
@@ -75,8 +76,10 @@ def save_model(
     Raises:
         OutputError: The directory cannot be written; what it held is as it was.
         CheckpointError: NaN, infinity, or a value that ``dtype`` cannot hold.
-        ConfigError: A dtype that is none of these, or a configuration that is no JSON.
+        ConfigError: A dtype that is none of these, a configuration that is no JSON, or another program's model in that
+            directory.
     """
+    check_replaceable(directory)
     if dtype not in _STORED:
         raise ConfigError(
             f"dtype is {dtype}; it must be torch.float32, torch.float16, torch.bfloat16 or None"
