@@ -85,6 +85,8 @@ def test_the_labelled_texts_are_whole() -> None:
         ("- {id: a, text: b, fact: []}", "a text has id"),
         ("- {id: a, text: b, facts: [a | spouse]}", "head | relation | tail"),
         ("- {id: a, text: b, facts: [a | likes | b]}", "no relation 'likes'"),
+        ("- {id: a, text: b, facts: [a | spuose | b]}", "did you mean spouse"),
+        ("[{id: a, text: b}, {id: b, text: b}, {id: a, text: c}]", "text 3: the id 'a' is that of text 1"),
     ],
 )
 def test_what_is_no_labelled_text_is_named(tmp_path: Path, content: str, wrong: str) -> None:
@@ -92,3 +94,10 @@ def test_what_is_no_labelled_text_is_named(tmp_path: Path, content: str, wrong: 
     path.write_text(content)
     with pytest.raises(InputError, match=wrong.replace("|", r"\|")):
         read_labelled_texts(path, frozenset({"spouse"}))
+
+
+def test_a_fact_that_stands_twice_is_asked_for_once(tmp_path: Path) -> None:
+    path = tmp_path / "t.yaml"
+    path.write_text("- {id: a, text: b, facts: [A | spouse | B=C, a  | spouse | c=b, b | spouse | a]}")
+    (text,) = read_labelled_texts(path, frozenset({"spouse"}))
+    assert len(text.facts) == 2

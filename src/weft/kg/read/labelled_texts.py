@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -63,12 +64,19 @@ def read_labelled_texts(path: Path, relations: frozenset[str]) -> list[LabelledT
         relations: Names that there are.
 
     Raises:
-        InputError: The file is no such list, or a fact has another relation.
+        InputError: The file is no such list, two texts have one id, or a fact has another relation.
     """
     records = read_yaml(path)
     if not isinstance(records, list) or not records:
         raise InputError("a list of texts is needed", where=str(path))
-    return [_text(record, f"{path}, text {number}", relations) for number, record in enumerate(records, 1)]
+    texts = [_text(record, f"{path}, text {number}", relations) for number, record in enumerate(records, 1)]
+    first: dict[str, int] = {}
+    for number, text in enumerate(texts, 1):
+        if first.setdefault(text.id, number) != number:
+            raise InputError(
+                f"the id {text.id!r} is that of text {first[text.id]}", where=f"{path}, text {number}"
+            )
+    return texts
 
 
 def _text(record: Any, where: str, relations: frozenset[str]) -> LabelledText:
@@ -80,8 +88,10 @@ def _text(record: Any, where: str, relations: frozenset[str]) -> LabelledText:
         "also",
     }:
         raise InputError("a text has id, text, and may have kind, facts, also", where=where)
+    # What stands twice is asked for once.
     facts, also = (
-        tuple(_fact(line, where, relations) for line in record.get(name) or ()) for name in ("facts", "also")
+        tuple(dict.fromkeys(_fact(line, where, relations) for line in record.get(name) or ()))
+        for name in ("facts", "also")
     )
     return LabelledText(str(record["id"]), str(record.get("kind", "")), str(record["text"]), facts, also)
 
@@ -91,6 +101,8 @@ def _fact(line: Any, where: str, relations: frozenset[str]) -> LabelledFact:
     if len(parts) != 3 or not all(parts):
         raise InputError(f"{line!r} is not `head | relation | tail`", where=where)
     if parts[1] not in relations:
-        raise InputError(f"no relation {parts[1]!r} in the schema", where=where)
+        near = get_close_matches(parts[1], relations, n=1)
+        hint = f"did you mean {near[0]}?" if near else None
+        raise InputError(f"no relation {parts[1]!r} in the schema", where=where, hint=hint)
     head, tail = (frozenset(map(fold, part.split("="))) for part in (parts[0], parts[2]))
     return LabelledFact(head, parts[1], tail)
