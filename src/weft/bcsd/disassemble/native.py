@@ -38,7 +38,7 @@ from weft.errors import LimitError
 Raw = tuple[int, int, str, str]
 
 #: Raised whenever the same file would give other functions, blocks or edges.
-EXTRACTOR_VERSION = 12
+EXTRACTOR_VERSION = 13
 #: Instructions of one function beyond which it is cut and flagged.
 FUNCTION_INSTRUCTIONS = 1 << 18
 #: Bytes decoded, as a multiple of the file's code: overlapping symbols can otherwise make work quadratic.

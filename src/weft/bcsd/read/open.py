@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 
+from weft.bcsd.read.go import add_go_functions
 from weft.bcsd.read.image import Image
 from weft.bcsd.read.members import (
     binaries_of,
@@ -79,6 +80,7 @@ def open_image(path: str | os.PathLike[str]) -> Image:
         warnings.simplefilter("ignore", RuntimeWarning)
         source = place if split_member(place)[1] is None and not slices else bytes(content)
         image = _reader(kind)(place, source, content)
+    add_go_functions(image)
     if len(slices) > 1:
         another = f"{place}({slices[1].name})"
         image.remarks.append(f"its slice {slices[0].name} was read; another is named as in {another!r}")
