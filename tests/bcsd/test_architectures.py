@@ -7,6 +7,7 @@ import pytest
 
 import weft.bcsd
 from weft.bcsd.architectures import FAMILIES, all_architectures, architecture_named, for_machine
+from weft.bcsd.architectures.architecture import FlowKind
 
 ROOM = Path(weft.bcsd.__file__).parent
 NAMES = [name for names in FAMILIES.values() for name in names]
@@ -49,3 +50,15 @@ def test_a_machine_of_a_file_header_has_one_architecture():
     assert for_machine("elf", "X86_64", 32) is architecture_named("x86_64")
     assert for_machine("pe", "ARM64") is architecture_named("aarch64")
     assert for_machine("elf", "ARM64") is None
+
+
+def test_returns_of_arm_as_go_writes_them():
+    arm = architecture_named("arm")
+    for operands in ("pc, [sp], #4", "pc, [sp], #0x5c", "pc, [sp], #8"):
+        assert arm.flow_at(0, "ldr", operands).kind == FlowKind.RETURN
+        assert arm.flow_at(0, "ldreq", operands).kind == FlowKind.RETURN_IF
+    for mnemonic, operands in (("mov", "pc, lr"), ("add", "pc, lr, #0")):
+        assert arm.flow_at(0, mnemonic, operands).kind == FlowKind.RETURN
+    assert arm.flow_at(0, "add", "pc, lr, #8").kind == FlowKind.INDIRECT_JUMP
+    for operands in ("pc, [sp, #4]", "pc, [sp], #-4", "pc, [r3], #4"):
+        assert arm.flow_at(0, "ldr", operands).kind == FlowKind.INDIRECT_JUMP

@@ -81,9 +81,10 @@ class Arm(Architecture):
         destination, _, rest = operands.partition(", ")
         if destination != "pc":
             return NEXT
-        if mnemonic.startswith("mov") and rest == "lr":
+        if (mnemonic[:3], rest) in (("mov", "lr"), ("add", "lr, #0")):
             return Flow(FlowKind.RETURN_IF) if conditional else RETURN
-        if mnemonic.startswith("ldr") and rest.startswith("[sp], #4"):
+        # The stack pointer goes up by what the function took: four bytes, or in Go its whole frame.
+        if mnemonic.startswith("ldr") and rest.startswith("[sp], #") and "-" not in rest:
             return Flow(FlowKind.RETURN_IF) if conditional else RETURN
         return Flow(FlowKind.INDIRECT_JUMP_IF if conditional else FlowKind.INDIRECT_JUMP)
 
