@@ -4,7 +4,17 @@ import math
 
 import pytest
 
-from weft.bcsd.components.explain import AHEAD, CHANCE, LEAST, RATE, Claim, claims, explain, version_shares
+from weft.bcsd.components.explain import (
+    AHEAD,
+    CHANCE,
+    LEAST,
+    RATE,
+    Claim,
+    claims,
+    doubts,
+    explain,
+    version_shares,
+)
 from weft.bcsd.use.search.answers import Answer, Hit
 
 
@@ -95,3 +105,14 @@ def test_versions_are_as_likely_as_their_code_is_near():
     # A version that lacks the function is one step behind.
     (first, _), (second, rest) = version_shares([claim(0, 1.0, v1=0.7), claim(1, 1.0, v1=0.7, v2=0.7)])
     assert (first, rest) == ("1", pytest.approx(1 / (1 + math.e)))
+
+
+def test_a_library_that_few_of_the_functions_near_to_it_speak_for_is_doubted():
+    far, near = answer(hit("z", "1", 0.2)), answer(hit("z", "1", 0.9))
+    thin = [*[far] * 70, *[near] * 5, *[answer(hit("p", "1", 0.9))] * 30, *[answer()] * 9]
+    libraries = explain(claims(thin), {})
+    assert {library.name for library in libraries} == {"z", "p"}
+    (said,) = doubts(thin, libraries)
+    assert said.startswith("z may be chance: of 75 functions that are nearest to it 5 are")
+    assert doubts([*[far] * 40, *[near] * 5], libraries) == ()
+    assert doubts([*[far] * 70, *[near] * 9], libraries) == ()

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.bcsd.components.explain import Library, claims, explain
+from weft.bcsd.components.explain import Library, claims, doubts, explain
 from weft.bcsd.index.description import read_description
 from weft.bcsd.index.rows import ORIGIN
 from weft.bcsd.index.store import FunctionStore
@@ -93,7 +93,7 @@ def identify(
         tuple(libraries),
         tuple(place for place in range(len(answers)) if place not in explained),
         len(sizes),
-        found.remarks,
+        (*found.remarks, *doubts(answers, libraries)),
     )
 
 
