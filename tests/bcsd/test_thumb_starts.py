@@ -6,7 +6,7 @@ from weft.bcsd.disassemble.cfg import Surroundings
 from weft.bcsd.disassemble.extent import Surveyor
 from weft.bcsd.disassemble.gaps import decoded, next_lead, pointed_to
 from weft.bcsd.disassemble.native import NativeDisassembler
-from weft.bcsd.read.image import Image, Region, UnwindRange
+from weft.bcsd.read.image import Image, Region, Symbol, UnwindRange
 
 BASE = 0x10000
 ARM = architecture_named("arm")
@@ -186,3 +186,21 @@ def test_words_of_a32_that_an_unwind_table_has_are_a32():
     found = {f.address - BASE: f.size for f in NativeDisassembler().functions(image)}
     assert found == dict.fromkeys(range(0, 440, 44), 44)
     assert not image.thumb
+
+
+def test_a_table_behind_a_long_one_is_data_too():
+    """Nothing that stands behind the long one is decoded before that one is known for data."""
+    far, call = "ffffffff", "00f000f8"
+    to_table = "bf00 a002 f850 2022 4410 4700"
+
+    def lines(*halfwords: str) -> str:
+        return "".join(word[2:] + word[:2] for word in " ".join(halfwords).split())
+
+    first = lines("b510", "2ac7", to_table) + far * 200
+    second = lines("2a03", "bf00", to_table) + call * 4
+    image = image_of(first + second + lines("bd10"))
+    image.symbols = [Symbol("f", BASE, image.code_size)]
+    (function,) = NativeDisassembler().functions(image)
+    assert function.size == image.code_size
+    assert [text for _, _, text, _ in function.instructions].count("bl") == 0
+    assert function.instructions[-1][2] == "pop"

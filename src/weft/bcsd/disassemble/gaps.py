@@ -34,6 +34,8 @@ _SEEN = 64
 _LOOKED_AT = 1024
 #: A function is made anew with each of so many pieces that it grows by, then whenever it is a quarter longer.
 _PIECES = 64
+#: How often code is decoded around constants until no more of them are met.
+_ROUNDS = 8
 
 
 class Growth:
@@ -143,9 +145,18 @@ def decoded(
 def decode_around(
     image: Image, architecture: Architecture, constants: set[int], start: int, end: int, most: int
 ) -> tuple[list[Raw], set[int], bool]:
-    """The instructions of ``[start, end)`` with constants among them; control does not run over their places."""
+    """The instructions of ``[start, end)`` with constants among them; control does not run over their places.
+
+    What stands behind many tables may only be decoded once they are known for data: the constants met there are added.
+    """
     thumb = start in image.thumb
-    instructions = list(islice(decoded(image, architecture, start, end, thumb, constants), most))
+    instructions: list[Raw] = []
+    for _ in range(_ROUNDS):
+        instructions = list(islice(decoded(image, architecture, start, end, thumb, constants), most))
+        more = architecture.literals(image, start, instructions)
+        if more <= constants:
+            break
+        constants |= more
     gaps: set[int] = set()
     damaged = False
     reached = start

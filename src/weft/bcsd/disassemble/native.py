@@ -285,11 +285,11 @@ class _Run:
         damaged = bool(gaps) or reached < start + len(code)
         constants = self.architecture.literals(self.image, start, instructions)
         if constants:
-            self.pools |= constants
             within = start, start + len(code)
             instructions, gaps, damaged = decode_around(
                 self.image, self.architecture, constants, *within, FUNCTION_INSTRUCTIONS
             )
+        self.pools |= constants
         return Decoded(instructions, gaps, code, damaged)
 
     def function(self, bounds: Bounds, *, discovered: bool) -> tuple[Function | None, set[int]]:
