@@ -22,7 +22,9 @@ def digest(processor, *blocks):
         made.append(CodeBlock(address, b"".join(lines), tuple(map(len, lines)), tuple(successors)))
         address += len(made[number].data)
     code = FunctionCode(0x1000, address, tuple(made), False, b"".join(block.data for block in made))
-    around = Surroundings(processor, False, WORDS[processor], False, (), thunks={THUNK: "ebx"})
+    around = Surroundings(
+        processor, False, WORDS[processor], False, (), thunks={THUNK: "ebx", COUNTS: "", SLOT: ""}
+    )
     computed = LIFTER.compute(code, around)
     assert computed.opaque == 0
     return Outliner(computed, lambda _: None, lambda _: Named("f", "f"), lambda *_: "").outline().digest
@@ -38,7 +40,17 @@ CALL = "e800100000"
 #: A function that tells where it was called from, and a call of it by an instruction at 0x1006.
 THUNK = 0x3000
 ASK = "e8f51f0000"
+#: A function that counts calls (``__fentry__``), a pointer to it, and calls of both by an instruction at 0x1000.
+COUNTS, SLOT = 0x4000, 0x5000
+COUNT, COUNT_FAR = "e8fb2f0000", "ff15fa3f0000"
 PAIRS = {
+    # mov eax, [rdi] or [rsi], behind a call that keeps registers
+    "the argument behind a call that counts": ("x86_64", ((f"{COUNT} 8b07 c3",),), ((f"{COUNT} 8b06 c3",),)),
+    "the argument behind a far call that counts": (
+        "x86_64",
+        ((f"{COUNT_FAR} 8b07 c3",),),
+        ((f"{COUNT_FAR} 8b06 c3",),),
+    ),
     # add eax, [rdi]; add rdi, 4 or 8
     "the step of a pointer": ("x86_64", loop("0307 4883c704"), loop("0307 4883c708")),
     # mov [rdi], edx; add rdi, 4 or 8

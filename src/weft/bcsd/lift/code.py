@@ -57,7 +57,8 @@ class Surroundings:
         mapped: ``(start, end)`` of everything that the file maps.
         tables: ``(start, end)`` of sections that hold pointers only (``.got``).
         slots: Addresses of pointers that the loader fills, sorted.
-        thunks: Address of a function that only tells where it was called from → the register that it writes.
+        thunks: Address of a function that only tells where it was called from → the register that it writes; of one
+            that only counts calls, and of a pointer to one → nothing.
     """
 
     architecture: str

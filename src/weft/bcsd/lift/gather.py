@@ -22,6 +22,9 @@ _THUNKS = {
         (0x3C, "edi"),
     )
 }
+#: What compilers call at the begin of functions to count or trace them (``-pg``, ``-mfentry``): on x86 it keeps all
+#: registers, those of arguments too.
+_HOOKS = frozenset({"__fentry__", "mcount", "_mcount"})
 
 
 def surroundings_of(image: Image) -> Surroundings:
@@ -36,6 +39,13 @@ def surroundings_of(image: Image) -> Surroundings:
                 while place >= 0:
                     thunks[region.start + place] = register
                     place = data.find(pattern, place + 1)
+    if processor is not None and processor.pushes:
+        named = [
+            *image.stubs.items(),
+            *image.slots.items(),
+            *((symbol.address, symbol.name) for symbol in image.symbols),
+        ]
+        thunks.update((address, "") for address, name in named if name in _HOOKS)
     return Surroundings(
         architecture=image.architecture,
         big_endian=image.big_endian,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from weft.bcsd.lift.code import CodeBlock, FunctionCode
 from weft.bcsd.lift.decode.processors import Processor
 from weft.bcsd.lift.decode.translate import (
+    CALLS,
     NUMBER,
     PLACE,
     PLACE_IN_REGION,
@@ -25,6 +26,7 @@ from weft.bcsd.lift.decode.translate import (
 from weft.bcsd.lift.decode.units import Bits, Unit, Units
 
 _REGION = 0xF0000000
+_PLACES = (PLACE, PLACE_RELATIVE, PLACE_IN_REGION)
 #: Rounds after which liveness that has not settled counts every register as live.
 _ROUNDS = 60
 
@@ -167,11 +169,16 @@ class _Builder:
         return 1
 
     def _inlined(self, unit: Unit, address: int, size: int) -> Unit:
-        """A call that only asks where the code lies, as what it does: it writes one register and no other."""
-        last = unit.steps[-1] if unit.steps else None
-        if last is None or last.op != "CALL":
+        """A call that only asks where the code lies, as what it does: it writes one register; one that counts, none."""
+        if not unit.steps or unit.steps[-1].op not in CALLS:
             return unit
-        name = self.thunks.get(target_of(last.ins[0], address), "")
+        # A call by way of a pointer reads that first.
+        step = unit.steps[-1 if unit.steps[-1].op == "CALL" else 0]
+        name = self.thunks.get(target_of(step.ins[0], address)) if step.ins[0].kind in _PLACES else None
+        if name is None:
+            return unit
+        if not name:
+            return self.units.made(())
         family = self.units.families.named(name.upper())
         if family is None:
             return unit
@@ -271,8 +278,8 @@ def build_flow(
         code: The function.
         processor: Its processor.
         units: Where its instructions' meanings come from.
-        thunks: Functions that only tell where they were called from → the register that they write. Calls of them are
-            no calls then.
+        thunks: Functions that only tell where they were called from → the register that they write, or nothing. Calls
+            of them are no calls then.
     """
     builder = _Builder(code, processor, units, thunks or {})
     for number, block in enumerate(code.blocks):
