@@ -4,7 +4,7 @@ import pytest
 
 from weft.bcsd.difference.conditions import Named
 from weft.bcsd.difference.outline import Outliner
-from weft.bcsd.lift.code import CodeBlock, FunctionCode, Surroundings
+from weft.bcsd.lift.code import BY_WAY_OF, RETURNS, CodeBlock, FunctionCode, Surroundings
 from weft.bcsd.lift.pcode import PcodeLifter
 from weft.bcsd.lift.solve.ssa import Solver
 from weft.errors import LimitError
@@ -22,9 +22,7 @@ def digest(processor, *blocks):
         made.append(CodeBlock(address, b"".join(lines), tuple(map(len, lines)), tuple(successors)))
         address += len(made[number].data)
     code = FunctionCode(0x1000, address, tuple(made), False, b"".join(block.data for block in made))
-    around = Surroundings(
-        processor, False, WORDS[processor], False, (), thunks={THUNK: "ebx", COUNTS: "", SLOT: ""}
-    )
+    around = Surroundings(processor, False, WORDS[processor], False, (), thunks=THUNKS)
     computed = LIFTER.compute(code, around)
     assert computed.opaque == 0
     return Outliner(computed, lambda _: None, lambda _: Named("f", "f"), lambda *_: "").outline().digest
@@ -42,8 +40,20 @@ THUNK = 0x3000
 ASK = "e8f51f0000"
 #: A function that counts calls (``__fentry__``), a pointer to it, and calls of both by an instruction at 0x1000.
 COUNTS, SLOT = 0x4000, 0x5000
+#: Functions that stand for ``ret`` and for a jump to where ``rax`` points.
+RETURN, INDIRECT = 0x6000, 0x7000
+THUNKS = {THUNK: "ebx", COUNTS: "", SLOT: "", RETURN: RETURNS, INDIRECT: BY_WAY_OF + "rax"}
 COUNT, COUNT_FAR = "e8fb2f0000", "ff15fa3f0000"
 PAIRS = {
+    # mov eax, 22 or 0; jmp __x86_return_thunk
+    "a result behind a thunk that returns": (
+        "x86_64",
+        (("b816000000 e9f64f0000",),),
+        (("b800000000 e9f64f0000",),),
+    ),
+    # mov rax, [rdi] or [rdi + 8]; call or jmp __x86_indirect_thunk_rax
+    "what a thunk calls": ("x86_64", (("488b07 e8f85f0000 c3",),), (("488b4708 e8f75f0000 c3",),)),
+    "what a thunk jumps to": ("x86_64", (("488b07 e9f85f0000",),), (("488b4708 e9f75f0000",),)),
     # mov eax, [rdi] or [rsi], behind a call that keeps registers
     "the argument behind a call that counts": ("x86_64", ((f"{COUNT} 8b07 c3",),), ((f"{COUNT} 8b06 c3",),)),
     "the argument behind a far call that counts": (

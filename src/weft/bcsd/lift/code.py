@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
+#: What small functions do that stand in the place of an instruction: see :class:`Surroundings`.
+RETURNS, BY_WAY_OF = "return", "*"
+
 
 class CodeBlock(NamedTuple):
     """One basic block.
@@ -58,7 +61,8 @@ class Surroundings:
         tables: ``(start, end)`` of sections that hold pointers only (``.got``).
         slots: Addresses of pointers that the loader fills, sorted.
         thunks: Address of a function that only tells where it was called from → the register that it writes; of one
-            that only counts calls, and of a pointer to one → nothing.
+            that only counts calls, and of a pointer to one → nothing; of one that returns for its caller →
+            :data:`RETURNS`; of one that jumps to where a register points → :data:`BY_WAY_OF` and the register.
     """
 
     architecture: str

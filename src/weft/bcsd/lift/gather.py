@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from weft.bcsd.disassemble.interface import Function
-from weft.bcsd.lift.code import CodeBlock, FunctionCode, Surroundings
+from weft.bcsd.lift.code import BY_WAY_OF, RETURNS, CodeBlock, FunctionCode, Surroundings
 from weft.bcsd.lift.decode.processors import PROCESSORS
 from weft.bcsd.read.image import Image
 
@@ -25,6 +27,9 @@ _THUNKS = {
 #: What compilers call at the begin of functions to count or trace them (``-pg``, ``-mfentry``): on x86 it keeps all
 #: registers, those of arguments too.
 _HOOKS = frozenset({"__fentry__", "mcount", "_mcount"})
+#: What stands for ``ret``, and for a jump or a call by way of a register, where processors must not guess them.
+_RETURN = "__x86_return_thunk"
+_INDIRECT = re.compile(r"__(?:x86_indirect_thunk|llvm_retpoline)_(\w+)$")
 
 
 def surroundings_of(image: Image) -> Surroundings:
@@ -45,7 +50,14 @@ def surroundings_of(image: Image) -> Surroundings:
             *image.slots.items(),
             *((symbol.address, symbol.name) for symbol in image.symbols),
         ]
-        thunks.update((address, "") for address, name in named if name in _HOOKS)
+        for address, name in named:
+            indirect = _INDIRECT.match(name)
+            if name in _HOOKS:
+                thunks[address] = ""
+            elif name == _RETURN:
+                thunks[address] = RETURNS
+            elif indirect is not None:
+                thunks[address] = BY_WAY_OF + indirect.group(1)
     return Surroundings(
         architecture=image.architecture,
         big_endian=image.big_endian,

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from weft.bcsd.lift.code import CodeBlock, FunctionCode
+from weft.bcsd.lift.code import BY_WAY_OF, RETURNS, CodeBlock, FunctionCode
 from weft.bcsd.lift.decode.processors import Processor
 from weft.bcsd.lift.decode.translate import (
     CALLS,
@@ -118,10 +118,12 @@ class _Builder:
         self.first_of.setdefault(-leaving, leaving)
         if self.taken.get(piece) == address:
             self.taken[piece] = -leaving
-        steps = (
-            Step("CALL", None, (Operand(PLACE, address, self.processor.word),)),
-            Step("RETURN", None, ()),
+        stands_for = self.thunks.get(address, "")
+        call = self._by_way_of(stands_for) or Step(
+            "CALL", None, (Operand(PLACE, address, self.processor.word),)
         )
+        back = Step("RETURN", None, ())
+        steps = (back,) if stands_for == RETURNS else (call, back)
         self.pieces[leaving].code.append((address, self.units.made(steps), None))
         self.pieces[piece].successors.append(leaving)
 
@@ -179,12 +181,25 @@ class _Builder:
             return unit
         if not name:
             return self.units.made(())
+        if (call := self._by_way_of(name)) is not None:
+            return self.units.made((*unit.steps[:-1], call))
         family = self.units.families.named(name.upper())
         if family is None:
             return unit
         word = self.processor.word
         asked = Step("COPY", Operand(REGISTER, family, word), (Operand(RELATIVE, size, word),))
         return self.units.made((asked,))
+
+    def _by_way_of(self, name: str) -> Step | None:
+        """A call to where a register points, where a small function stands for one."""
+        family = (
+            self.units.families.named(name.removeprefix(BY_WAY_OF).upper())
+            if name.startswith(BY_WAY_OF)
+            else None
+        )
+        if family is None:
+            return None
+        return Step("CALLIND", None, (Operand(REGISTER, family, self.processor.word),))
 
     def _next(self, piece: int) -> int:
         following = self.new()
