@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import random
+import struct
 import subprocess
 import sys
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from weft.bcsd.read import open_image
+from weft.bcsd.read.elf import _code_elsewhere
 from weft.bcsd.read.elf_lief import lief_view, parse_elf
-from weft.bcsd.read.elf_view import View, plain_view
+from weft.bcsd.read.elf_view import CODE, NO_BITS, Section, View, plain_view
 from weft.bcsd.read.names import printable
+from weft.errors import InputError
 
 PLAIN = (
     "gcc-O2-x86_64.so",
@@ -82,3 +88,26 @@ def test_a_sound_file_is_read_without_loading_lief(files):
     script = "; ".join((*lines, "print('lief' in sys.modules)"))
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_a_file_of_debug_information_says_where_its_code_is(tmp_path, files):
+    """As ``objcopy --only-keep-debug`` writes it: code keeps its headers and loses its bytes."""
+    content = bytearray((files / "gcc-O2-x86_64.so").read_bytes())
+    segments, sections = struct.unpack_from("<QQ", content, 32)
+    segment_size, segment_count, section_size, section_count = struct.unpack_from("<4H", content, 54)
+    for place in range(segments, segments + segment_count * segment_size, segment_size):
+        if content[place + 4] & 1:
+            struct.pack_into("<Q", content, place + 32, 0)
+    for place in range(sections, sections + section_count * section_size, section_size):
+        if content[place + 8] & CODE:
+            struct.pack_into("<I", content, place + 4, NO_BITS)
+    bare = tmp_path / "lib.debug"
+    bare.write_bytes(content)
+    with pytest.raises(InputError, match="no code in the file; it holds debug information alone"):
+        open_image(bare)
+
+
+def test_an_object_of_link_time_optimisation_says_when_its_code_comes():
+    view = cast("View", SimpleNamespace(sections=[Section(b".gnu.lto_.decls", 1, 0, 0, 0, 9)]))
+    assert _code_elsewhere(view) == "code of link-time optimisation comes with linking"
+    assert _code_elsewhere(cast("View", SimpleNamespace(sections=[]))) is None

@@ -103,6 +103,8 @@ def read_elf(path: str, source: str | bytes, content: memoryview) -> Image:
         stub_ranges=[(region.start, region.end) for region in code if region.name in _STUB_SECTIONS],
         relocatable=layout is not None,
     )
+    if not image.code_size and (elsewhere := _code_elsewhere(view)):
+        image.remarks.append(elsewhere)
     ends = [segment.offset + segment.file_size for segment in view.segments]
     remark_cut(image, max([*ends, view.tables_end]), len(content))
     if view.machine == "MIPS" and _flags(view, content) & _MIPS16:
@@ -149,6 +151,15 @@ def _unread(view: View, content: memoryview) -> str | None:
             return "MIPS release 6, whose instructions are encoded otherwise"
         if flags & _MICRO_MIPS:
             return "microMIPS, whose instructions are encoded otherwise"
+    return None
+
+
+def _code_elsewhere(view: View) -> str | None:
+    """Where the code of a file is that has none."""
+    if any(section.flags & CODE and section.type == NO_BITS for section in view.sections):
+        return "it holds debug information alone: name the file that it was split from"
+    if any(printable(section.name).startswith(".gnu.lto_") for section in view.sections):
+        return "code of link-time optimisation comes with linking"
     return None
 
 
