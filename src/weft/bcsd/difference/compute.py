@@ -41,7 +41,7 @@ class OutlineRequest(NamedTuple):
 
 
 def outlines(request: OutlineRequest) -> list[Outline | None]:
-    """The outline of each function; None where it cannot be lifted.
+    """The outline of each function; None where it, or an instruction of it, cannot be lifted.
 
     Raises:
         InputError: The file cannot be read any more.
@@ -76,9 +76,11 @@ def outlines(request: OutlineRequest) -> list[Outline | None]:
     found: list[Outline | None] = []
     for packed in request.codes:
         computed: Computation | None = bounded.compute(unpack_code(packed))
-        found.append(
-            None if computed is None else Outliner(computed, address_of, name, reader.read).outline()
-        )
+        # An instruction that the lifter does not know may be the very one that changed.
+        if computed is None or computed.opaque:
+            found.append(None)
+        else:
+            found.append(Outliner(computed, address_of, name, reader.read).outline())
     return found
 
 
