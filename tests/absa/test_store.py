@@ -1,6 +1,7 @@
 """Models on disk: what is saved is loaded, in eight bits as well; damage and absence are one clear error."""
 
 import json
+import pickle
 import subprocess
 import sys
 import zlib
@@ -11,12 +12,14 @@ import torch
 
 from weft.absa import load, save
 from weft.absa.use.store import DEFAULT_MODEL, find
+from weft.bcsd import Embedding
 from weft.cli.absa import arguments, calibrate, explain, predict
 from weft.cli.absa import eval as measure
 from weft.cli.absa import find as finding
 from weft.encoder.checkpoint.int8 import Int8Storage
 from weft.encoder.checkpoint.tensors import own_tensors
 from weft.errors import CheckpointError, ConfigError
+from weft.kg import Extraction
 from weft.platform.models import shipped_models
 
 TEXT = "LOCATION1 is cheap but not very safe"
@@ -30,6 +33,28 @@ def test_what_is_saved_is_loaded(make, tmp_path, kind):
     loaded = load(tmp_path / "model")
     assert loaded.config == asker.config
     assert np.allclose(loaded.predict([TEXT], QUESTIONS), asker.predict([TEXT], QUESTIONS), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["weft-absa", "pair", "qacg"])
+def test_an_asker_goes_to_another_process(make, kind):
+    asker = make(kind).calibrated(1.7)
+    asker.predict([TEXT], QUESTIONS)
+    sent = pickle.loads(pickle.dumps(asker))  # noqa: S301 - what multiprocessing does
+    assert sent.config == asker.config
+    assert np.allclose(sent.predict([TEXT], QUESTIONS), asker.predict([TEXT], QUESTIONS), atol=1e-6)
+
+
+@pytest.mark.parametrize("precision", ["fp8", "FP32", None])
+def test_an_arithmetic_that_there_is_not_is_refused(make, precision):
+    asker = make()
+    before = asker.predict([TEXT], QUESTIONS)
+    with pytest.raises(ConfigError, match=f"precision is {precision!r}; it must be one of fp32, bf16"):
+        asker.compute_in(precision)
+    assert np.array_equal(asker.predict([TEXT], QUESTIONS), before)
+    with pytest.raises(ConfigError, match="it must be auto, fp32 or bf16"):
+        Embedding(precision=precision)
+    with pytest.raises(ConfigError, match="arithmetic is"):
+        Extraction(arithmetic=precision)
 
 
 def test_eight_bits_are_a_quarter_and_nearly_the_same(make, tmp_path):

@@ -167,6 +167,11 @@ class Representation:
         self._unknown = tokenizer.token_to_id("[UNK]")
         self._known_characters = lru_cache(maxsize=1 << 12)(self._is_known)
 
+    def __reduce__(self) -> tuple[type[Representation], tuple[object, ...]]:
+        """What is remembered stays in its process."""
+        options = self.max_length, self.pad_id, self.parts, self.as_meant
+        return Representation, (self.tokenizer, self.polarities, self.aspects, *options)
+
     def pieces(self, text: str) -> Pieces:
         """The whole text's tokens, however long it is."""
         return self._pieces(text)

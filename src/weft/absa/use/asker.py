@@ -26,7 +26,7 @@ from weft.absa.use.batches import batches
 from weft.absa.use.sureness import by_length, shares
 from weft.absa.use.windows import Heard, cut_windows, with_words
 from weft.attention.operation import cpu_multiplies_bf16
-from weft.encoder.answering.precision import Precision
+from weft.encoder.answering.precision import Precision, check_precision
 from weft.encoder.answering.product import fastest_on_cpu
 from weft.errors import ConfigError, InputError, with_article
 
@@ -101,8 +101,9 @@ class Asker:
                 multiply them exactly; ``"auto"``, the fastest that there is.
 
         Raises:
-            ConfigError: Eight bits where model or machine cannot.
+            ConfigError: Eight bits where model or machine cannot, or no such arithmetic.
         """
+        check_precision("precision", precision)
         module = self.module
         # The fused products know no relative positions: such an encoder answers in bf16 by autocast.
         fused = isinstance(module, (WeftAbsa, PairBert)) and module.encoder.relative is None
@@ -110,12 +111,10 @@ class Asker:
         if precision == "auto":
             bf16 = "bf16" if self.device.type != "cpu" or cpu_multiplies_bf16() else "fp32"
             precision = (fastest_on_cpu() or "fp32") if plain else bf16
-        self._answering, self._autocast = module, precision == "bf16" and not plain
         if precision == "int8" and not plain:
-            raise ConfigError(
-                f"products of eight bits: not for this {self.config.kind} on {self.device.type}",
-                hint="use fp32 or bf16",
-            )
+            what = f"this {self.config.kind} on {self.device.type}"
+            raise ConfigError(f"products of eight bits: not for {what}", hint="use fp32 or bf16")
+        self._answering, self._autocast = module, precision == "bf16" and not plain
         if isinstance(module, (WeftAbsa, PairBert)) and plain and precision != "fp32":
             self._answering = for_answers(module, precision)
         return self

@@ -20,7 +20,7 @@ from weft.bcsd.table import write_tables
 from weft.bcsd.use.batches import batches, each_of, run_batches
 from weft.bcsd.use.embedded import embed_table, embedded_schema
 from weft.bcsd.use.extract_files import build_table, sort_out
-from weft.bcsd.use.named import DEFAULT_MODEL, Precision
+from weft.bcsd.use.named import DEFAULT_MODEL, Precision, check_precision
 from weft.bcsd.use.remarks import processor_remarks
 from weft.errors import WeftError
 from weft.platform.files import check_output
@@ -56,7 +56,7 @@ class Embedding:
         once: Whoever asks will ask for one file and no more, so that nothing need be loaded for others.
 
     Raises:
-        ConfigError: ``min_blocks`` is below 0, or ``workers`` below 1.
+        ConfigError: ``min_blocks`` is below 0, ``workers`` below 1, or ``precision`` none.
     """
 
     model: str = DEFAULT_MODEL
@@ -74,6 +74,7 @@ class Embedding:
     def __post_init__(self) -> None:
         at_least(0, min_blocks=self.min_blocks)
         at_least(1, workers=self.workers)
+        check_precision(self.precision)
 
     def least(self, function: str | None) -> int:
         """Blocks that a function has at least, where all are wanted or this one."""

@@ -14,7 +14,7 @@ from weft.bcsd.model.batch import collate
 from weft.bcsd.model.function_model import FunctionModel
 from weft.bcsd.represent.arrays import FunctionArrays
 from weft.bcsd.represent.lexical import Lexical
-from weft.bcsd.use.named import DEFAULT_MODEL, Precision
+from weft.bcsd.use.named import DEFAULT_MODEL, Precision, check_precision
 from weft.bcsd.use.score import ScoreWeights
 from weft.bcsd.use.store import load, version
 from weft.errors import ConfigError
@@ -52,8 +52,7 @@ class Embedder:
         device: torch.device | str = "cpu",
         precision: Precision = "fp32",
     ) -> None:
-        if precision not in ("auto", "fp32", "bf16"):
-            raise ConfigError(f"precision is {precision!r}; it must be auto, fp32 or bf16")
+        check_precision(precision)
         #: Names of the architectures that it was trained on; none where that is not known.
         self.trained: tuple[str, ...] = ()
         self.device = torch.device(device)

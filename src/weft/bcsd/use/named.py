@@ -13,7 +13,7 @@ import numpy as np
 from weft.bcsd.represent import NORMALISER_VERSION, load_vocabulary
 from weft.bcsd.use.score import ScoreWeights
 from weft.encoder.checkpoint.record import read_config
-from weft.errors import CheckpointError, InputError
+from weft.errors import CheckpointError, ConfigError, InputError
 from weft.platform.models import find_model
 from weft.platform.reading import read_object
 
@@ -22,10 +22,21 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL = "bcsd-small"
 Precision = Literal["auto", "fp32", "bf16"]
+
 #: What the record of a model of functions says that it is.
 KIND = "bcsd"
 #: What a model was trained on whose configuration does not say (``architectures``).
 TRAINED = ("x86_64", "aarch64")
+
+
+def check_precision(precision: Precision) -> None:
+    """Refuse what is no :data:`Precision`.
+
+    Raises:
+        ConfigError: It is none.
+    """
+    if precision not in ("auto", "fp32", "bf16"):
+        raise ConfigError(f"precision is {precision!r}; it must be auto, fp32 or bf16")
 
 
 def find(name_or_dir: str | Path) -> Path:

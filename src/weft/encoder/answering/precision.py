@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import torch
 
@@ -10,6 +10,20 @@ from weft.encoder.answering.product import Arithmetic, fastest_on_cpu
 from weft.errors import ConfigError
 
 Precision: TypeAlias = Literal["fp32", "bf16", "int8", "auto"]
+
+
+def check_precision(name: str, precision: Precision) -> None:
+    """Refuse what is none of :data:`Precision`.
+
+    Args:
+        name: What it is called, for the message.
+        precision: What was given.
+
+    Raises:
+        ConfigError: It is none.
+    """
+    if precision not in (known := get_args(Precision)):
+        raise ConfigError(f"{name} is {precision!r}; it must be one of {', '.join(known)}")
 
 
 def arithmetic_of(precision: Precision, device: torch.device) -> Arithmetic | None:
@@ -21,8 +35,9 @@ def arithmetic_of(precision: Precision, device: torch.device) -> Arithmetic | No
         device: Where the model is.
 
     Raises:
-        ConfigError: Eight bits elsewhere than on such a CPU.
+        ConfigError: Eight bits elsewhere than on such a CPU, or no precision.
     """
+    check_precision("precision", precision)
     on_cpu = device.type == "cpu"
     if precision == "int8" and not on_cpu:
         raise ConfigError(f"products of eight bits: not on {device.type}", hint="use fp32 or bf16")

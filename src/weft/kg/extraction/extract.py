@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import get_args
 
-from weft.encoder.answering.precision import Precision
+from weft.encoder.answering.precision import Precision, check_precision
 from weft.errors import ConfigError, InputError
 from weft.kg.combine.endpoint import Endpoint
 from weft.kg.extraction.cluster import ClusterReadings
@@ -85,8 +84,7 @@ class Extraction:
             number = getattr(self, name)
             if number is not None and number < 1:
                 raise ConfigError(f"{name} is {number}; it must be at least 1")
-        if self.arithmetic not in (known := get_args(Precision)):
-            raise ConfigError(f"arithmetic is {self.arithmetic!r}; it must be one of {', '.join(known)}")
+        check_precision("arithmetic", self.arithmetic)
 
 
 _DEFAULT = Extraction()
