@@ -41,6 +41,9 @@ def test_an_asker_goes_to_another_process(make, kind):
     asker.predict([TEXT], QUESTIONS)
     sent = pickle.loads(pickle.dumps(asker))  # noqa: S301 - what multiprocessing does
     assert sent.config == asker.config
+    asker.compute_in("bf16")
+    assert type(pickle.loads(pickle.dumps(asker))._answering) is type(asker.module)  # noqa: S301 - as above
+    asker.compute_in("fp32")
     assert np.allclose(sent.predict([TEXT], QUESTIONS), asker.predict([TEXT], QUESTIONS), atol=1e-6)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import product
 from typing import Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -69,6 +70,10 @@ class Asker:
         # What answers, and whether under autocast: see compute_in().
         self._answering = module
         self._autocast = False
+
+    def __reduce__(self) -> tuple[type[Asker], tuple[object, ...]]:
+        """Another process answers in fp32 again."""
+        return Asker, (self.module, self.tokenizer, self.config)
 
     @property
     def mask_id(self) -> int:
@@ -147,11 +152,7 @@ class Asker:
     def _fixed(self) -> dict[tuple[str | None, str], int] | None:
         if self.config.kind not in ("qacg-official", "cg"):
             return None
-        names = [
-            (target, aspect_words(aspect))
-            for target in self.config.targets or (None,)
-            for aspect in self.config.aspects
-        ]
+        names = product(self.config.targets or (None,), map(aspect_words, self.config.aspects))
         return {name: number for number, name in enumerate(names)}
 
     def logits(self, batch: Questions | Pairs) -> Tensor:
