@@ -175,9 +175,10 @@ def main() -> None:
                 results[f"{name}, {system}"] = {
                     what: round(report[what], 4) for what in ("questions", "accuracy", "macro_f1", "found")
                 }
-    lists = by_hand(FOLDER / BY_HAND["lists and signs (thirteenth set)"])[0]
-    for way, asker in {"as written": stored.as_written(), "as meant": stored}.items():
-        results[f"find in lists and signs, {way}"] = found_named(asker, lists)
+    if getattr(stored.module, "terms", None) is not None:
+        lists = by_hand(FOLDER / BY_HAND["lists and signs (thirteenth set)"])[0]
+        for way, asker in {"as written": stored.as_written(), "as meant": stored}.items():
+            results[f"find in lists and signs, {way}"] = found_named(asker, lists)
     print(json.dumps(results, indent=1))
 
 
