@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -111,7 +111,9 @@ def _in_place(letter: str, other: str) -> float:
     return 2.0 if alike else 3.0
 
 
-def _bags(words: Iterable[str]) -> Bags:
-    """How often each letter stands in each of some words: (word, letter)."""
-    codes = [np.frombuffer(word.encode("ascii"), np.uint8) - ord("a") for word in words]
-    return np.stack([np.bincount(code, minlength=_LETTERS) for code in codes]).astype(np.int8)
+def _bags(words: Sequence[str]) -> Bags:
+    """How often each letter stands in each of some words: ``(word, letter)``."""
+    letters = np.frombuffer("".join(words).encode("ascii"), np.uint8) - ord("a")
+    owner = np.repeat(np.arange(len(words)), [len(word) for word in words])
+    counts = np.bincount(owner * _LETTERS + letters, minlength=len(words) * _LETTERS)
+    return counts.reshape(-1, _LETTERS).astype(np.int8)
