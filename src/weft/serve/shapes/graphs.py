@@ -48,6 +48,9 @@ class Kept(Told):
         description="Documents that seem to be in another language, and its code."
     )
     kept: int = Field(description="Facts of the whole store.")
+    target_precision: float | None = Field(
+        description="Of the store's rule for what is kept; all is where null."
+    )
 
 
 class Entity(Told):

@@ -77,7 +77,8 @@ def keep(task: Task, tell: Tell) -> dict[str, Any]:
         report = extract_corpus(document.parent, store, options)
     if report.failed:
         raise InputError(report.failed[0][1], where=file.name)
-    return {**report.record(), "kept": len(Graph.load(store))}
+    graph = Graph.load(store)
+    return {**report.record(), "kept": len(graph), "target_precision": graph.manifest.precision}
 
 
 def _graph(task: Task, only: Only | None) -> Graph:
