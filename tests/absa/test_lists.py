@@ -11,6 +11,8 @@ from weft.absa.represent.lists import lists
 from weft.absa.represent.meant import as_read, read_otherwise
 from weft.absa.represent.ratings import ratings
 from weft.absa.represent.slips import Slip, replaced
+from weft.absa.use.notes import notes_on
+from weft.absa.use.store import load
 
 
 @pytest.mark.parametrize(
@@ -108,3 +110,11 @@ def test_long_texts_of_signs_take_their_time_once() -> None:
     for text in texts:
         assert len(read_otherwise(text, str.isascii)) > 1_000
     assert time.process_time() - start < 20
+
+
+def test_a_note_names_heads_and_signs_and_no_commas() -> None:
+    asker = load("absa-any")
+    assert notes_on("Pros: pool, bar. Cons: lift, noise.", asker) == [
+        "read as meant: Pros: as good, Cons: as bad"
+    ]
+    assert notes_on("+ pool\n- lift", asker) == ["read as meant: + as good, - as bad"]

@@ -9,6 +9,8 @@ from weft.platform.language import foreign
 
 FOREIGN = "the text seems to be in another language than English"
 MENDED = "read as meant"
+_SEPARATORS = ",;|/"
+"""What keeps the items of a list apart says nothing by itself."""
 _NAMED = 3
 """So many mended words are named."""
 
@@ -23,7 +25,9 @@ def notes_on(text: str, asker: Asker) -> list[str]:
     language = foreign(text) if asker.config.english else None
     found = [] if language is None else [f"{FOREIGN}: {language}"]
     mended = dict.fromkeys(
-        f"{text[start:stop]} as {_said(word)}" for start, stop, word in asker.representation.mended(text)
+        f"{text[start:stop]} as {_said(word)}"
+        for start, stop, word in asker.representation.mended(text)
+        if text[start:stop] not in _SEPARATORS
     )
     if mended:
         more = f", and {len(mended) - _NAMED} more" if len(mended) > _NAMED else ""
