@@ -8,7 +8,7 @@ import pytest
 
 from weft.absa.represent.faces import faces
 from weft.absa.represent.lists import lists
-from weft.absa.represent.meant import as_read, read_otherwise
+from weft.absa.represent.meant import as_read, named_by_layout, read_otherwise
 from weft.absa.represent.ratings import ratings
 from weft.absa.represent.slips import Slip, replaced
 from weft.absa.use.notes import notes_on
@@ -97,6 +97,19 @@ def test_an_item_with_a_rating_needs_no_further_word() -> None:
     ]
 
 
+def test_signs_in_a_row_are_words_of_their_own() -> None:
+    assert (
+        as_read("lift ✅✔️ pool 👍☆", str.isascii, as_meant=True)[0]
+        == "lift is good is good, pool is good is terrible"
+    )
+    assert read_otherwise("lift 👍👎", str.isascii) == [Slip(5, 6, "is good"), Slip(6, 7, " is bad")]
+
+
+def test_an_item_ends_before_the_next_sign() -> None:
+    text = "+ pool + kind staff - noise"
+    assert [text[slice(*place)] for place in named_by_layout(text)] == ["pool", "kind staff", "noise"]
+
+
 def test_long_texts_of_signs_take_their_time_once() -> None:
     texts = (
         "+ a - b " * 20_000,
@@ -104,6 +117,7 @@ def test_long_texts_of_signs_take_their_time_once() -> None:
         "a :) b 😡 " * 16_000,
         "! ✅ a ❌ b " * 16_000,
         "a = b " * 30_000,
+        f"{'a :) ' * 2_000}b {':)' * 50_000}c",
         f"{'Pros:' + chr(10) * 50_000 + '- a. Cons: b. '}{'a = b ' * 2_000}",
     )
     start = time.process_time()

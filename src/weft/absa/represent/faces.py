@@ -10,7 +10,7 @@ _GOOD, _BAD = "😀😃😄😁😊🙂😍🥰😋🤤🤩👏🙌💯❤♥�
 _GRADES = {"A": "excellent", "B": "good", "C": "average", "D": "bad", "E": "terrible", "F": "terrible"}
 _FACE = re.compile(
     rf"(?P<face>[{_GOOD}{_BAD}])[\ufe0f\U0001f3fb-\U0001f3ff]?(?:(?P=face)[\ufe0f\U0001f3fb-\U0001f3ff]?)*"
-    r"|(?P<typed>:-?[()])+(?=[\s.,;!]|\Z)"
+    r"|(?<!:[()])(?<!:-[()])(?P<typed>:-?[()])++(?=[\s.,;!]|\Z)"
 )
 _GRADE = re.compile(r"(?<=: )(?P<grade>[A-F])[+-]?(?=[.,;]?(?:\s|\Z))")
 _LABEL = re.compile(

@@ -38,7 +38,7 @@ _HEAD = re.compile(
 _IS_CLEAR = re.compile(_CLEAR, re.IGNORECASE)
 _END = re.compile(rf"(?<!\d)[.!?](?!\w)|\n(?!\s{{0,8}}{_BULLET}[ \t])")
 """The end of a list below a head: of its sentence, or a line without a bullet."""
-_WORDS = r"[^\W\d_][\w'’&-]*(?:[ \t]+[\w'’&-]+){0,3}"
+_WORDS = r"[^\W\d_][\w'’&-]*(?:[ \t]+[\w'’&][\w'’&-]*){0,3}"
 _THE = r"(?:(?i:and|the|an?|my|our|their|its?|his|her|some)[ \t]+(?=[^\W\d_]))?"
 _SHORT = re.compile(rf"[ \t]*{_THE}(?P<item>{_WORDS})[ \t]*(?=[,.;!?(+–−/|-]|$)", re.MULTILINE)
 """An item that is so short that it hardly says by itself how it is meant."""

@@ -57,8 +57,11 @@ def _marks(text: str) -> list[Slip]:
     for slip in sorted(
         [*ratings(text), *faces(text), *lists(text)], key=lambda slip: (slip.start, -slip.stop)
     ):
-        if not found or slip.start >= found[-1].stop:
+        if not found or slip.start > found[-1].stop:
             found.append(slip)
+        elif slip.start == found[-1].stop:
+            apart = found[-1].word[-1:].isalnum() and slip.word[:1].isalnum()
+            found.append(slip._replace(word=f"{' ' * apart}{slip.word}"))
     return found
 
 
