@@ -45,6 +45,15 @@ from weft.absa.use.store import load
         ("Good: it has worked for two years now. Bad: the cable only lasts for a day or so", None),
         ("+ no noise - the battery lasts for two hours at most", None),
         ("a=b, x == y, 3 = 3", None),
+        # Facts by their layout.
+        ("Changelog\n+ dark mode\n- login screen", None),
+        ("Please bring:\n- passport\n+ sunscreen", None),
+        ("@@ -1,3 +1,3 @@\n-import os\n+import sys", None),
+        ("ROS: + nausea - vomiting", None),
+        ("+ve culture, -ve smear", None),
+        ("Antigen tests. Positive: Anna. Negative: Ben, Carl.", None),
+        ("Positive: Anna. Negative: the rooms.", "good Anna. bad the rooms."),
+        ("Good = green, bad = red", "Good is green, bad is red"),
         ("", None),
     ],
 )
@@ -65,6 +74,17 @@ def test_lists_are_words(text: str, read: str | None) -> None:
         ("Lovely place ❤️", None),
         ("Terminal: B", None),
         ("as follows :(see below), or f(x):)", None),
+        ("Thanks :) Regards :)", None),
+        ("yes :) no :(", None),
+        ("I said hi 🙂 she said no 😢", None),
+        ("No wifi 😡 welcome drink 😍", "No wifi is bad, welcome drink is good"),
+        # Letters that are names.
+        ("Gate: A, Platform: B", None),
+        ("Blood type: A. Bed: C. Q1: D.", None),
+        ("Building: C, Wing: A", None),
+        ("Floor: C, Door: A", None),
+        ("Note: A guest left. Hint: A good one.", None),
+        ("Bed: A. Breakfast: C.", "Bed: is excellent. Breakfast: is average."),
     ],
 )
 def test_faces_and_grades_are_words(text: str, read: str | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from weft.absa.represent.facts import graded
 from weft.absa.represent.slips import Slip
 
 _GOOD, _BAD = "😀😃😄😁😊🙂😍🥰😋🤤🤩👏🙌💯❤♥🧡💛💚💙💜", "😠😡🤬😞😟🙁☹😢😒😤🤢🤮👿💔"
@@ -12,12 +13,19 @@ _FACE = re.compile(
     rf"(?P<face>[{_GOOD}{_BAD}])[\ufe0f\U0001f3fb-\U0001f3ff]?(?:(?P=face)[\ufe0f\U0001f3fb-\U0001f3ff]?)*"
     r"|(?<!:[()])(?<!:-[()])(?P<typed>:-?[()])++(?=[\s.,;!]|\Z)"
 )
-_GRADE = re.compile(r"(?<=: )(?P<grade>[A-F])[+-]?(?=[.,;]?(?:\s|\Z))")
+_GRADE = re.compile(r"(?<=: )(?P<grade>[A-F])[+-]?(?=[.,;]?(?:\s|\Z))(?!(?<=A) [a-z])")
 _LABEL = re.compile(
     r"(?:\A|[\n.!?;,:()/|]|[^\w\s'’&,;:/%$€£\"-])[ \t]*"
     r"(?P<label>[^\W\d_][\w'’&-]*(?:[ \t]+[\w'’&-]+){0,2})[ \t]*(?P<colon>:[ \t]*)?\Z"
 )
 """At most three words behind the beginning of a line, a mark or a sign: what a face behind them is about."""
+_SAYS = re.compile(
+    r"(?:i|i['’]m|you|he|she|we|they|thanks?|thx|hello|regards|cheers|love you|miss you|see you|happy birthday|"
+    r"merry christmas|good (?:luck|morning|evening|night))\b|"
+    r"(?:hi|hey|yes|yep|no|nope|ok|okay|bye|sorry|please|lol|haha|wow|omg|congrats|same|question)\Z",
+    re.IGNORECASE,
+)
+"""A sentence or a greeting rather than a label."""
 _LOOKED_AT = 60
 """Characters before a face in which its label is looked for."""
 
@@ -28,9 +36,11 @@ def faces(text: str) -> list[Slip]:
     "cabin ❤️ buffet 🤢" is "cabin is good, buffet is bad", "Manual: C-" "Manual: is average". A face is one where a
     label of at most three words stands before it, behind the beginning of a line, a mark or another face, and where
     another one of the text has one, too, or a colon stands between; elsewhere it is read by its name. Grades are from A
-    to F, behind a colon, and two of them at least.
+    to F, behind a colon, and two of them at least; "Gate: B" and the like are none.
     """
-    grades = list(_GRADE.finditer(text))
+    letters = list(_GRADE.finditer(text))
+    may_be = graded([text[max(0, match.start() - _LOOKED_AT) : match.start()] for match in letters])
+    grades = [match for match, may in zip(letters, may_be, strict=True) if may]
     found = [Slip(*match.span(), _said(text, match, _good(match))) for match, _ in _labelled(text)]
     if len(grades) > 1:
         found += [Slip(*match.span(), f"is {_GRADES[match['grade']]}") for match in grades]
@@ -49,6 +59,7 @@ def _labelled(text: str) -> list[tuple[re.Match[str], tuple[int, int]]]:
         for match in _FACE.finditer(text)
         for begin in (max(0, match.start() - _LOOKED_AT),)
         if (label := _LABEL.search(text[begin : match.start()])) is not None
+        and not _SAYS.match(label["label"])
     ]
     return [
         (match, (begin + label.start("label"), begin + label.end("label")))

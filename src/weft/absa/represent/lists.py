@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from weft.absa.represent.facts import facts_from, is_diff
 from weft.absa.represent.slips import Slip
 
-_ITEM = re.compile(r"(?m)(?:^[ \t]*|(?<=[\s,;.!?:/|]))(?P<sign>\([+–−-]\)|[+–−-])(?=[ \t]*[^\W\d_])")
+_ITEM = re.compile(r"(?m)(?:^[ \t]*|(?<=[\s,;.!?:/|]))(?P<sign>\([+–−-]\)|[+–−-])(?=[ \t]*[^\W\d_])(?!ve\b)")
 """A sign before a word, at the beginning of a line or behind a blank or a mark."""
 _COUNTS = re.compile(r"\d[ \t]*\Z")
 """Behind a number a sign counts: "5 + hours"."""
@@ -36,6 +37,11 @@ _HEAD = re.compile(
 )
 """What stands above praise or blame; without a colon where it is clear."""
 _IS_CLEAR = re.compile(_CLEAR, re.IGNORECASE)
+_OF_TESTS = frozenset({"positive", "positives", "negative", "negatives"})
+_TESTED = re.compile(
+    r"\b(?:tests?|tested|covid|hiv|pcr|antigens?|antibod(?:y|ies)|cultures?|screening)\b", re.IGNORECASE
+)
+"""Where these are spoken of, what is positive is no praise."""
 _END = re.compile(rf"(?<!\d)[.!?](?!\w)|\n(?!\s{{0,8}}{_BULLET}[ \t])")
 """The end of a list below a head: of its sentence, or a line without a bullet."""
 _WORDS = r"[^\W\d_][\w'’&-]*(?:[ \t]+[\w'’&][\w'’&-]*){0,3}"
@@ -61,7 +67,8 @@ def lists(text: str) -> list[Slip]:
     """The signs of a text's lists, and the words that each is read as.
 
     - Items behind a plus are good, items behind a minus bad, where a text has both and the first one begins a line or
-      stands behind the end of a sentence: "+ screen - battery" is "good screen, bad battery". Bullets alone are none.
+      stands behind the end of a sentence: "+ screen - battery" is "good screen, bad battery". Bullets alone are
+      none, nor are changes, symptoms and the like ("Changelog", "ROS:"), and what ``diff`` writes.
     - Items below "Pros:" and the like are good, items below "Cons:" and the like bad: "Likes: balcony, lift. Dislikes:
       stairs." is "good balcony, good lift. bad stairs." Both kinds must be there.
     - "sauna = heaven" is "sauna is heaven".
@@ -90,6 +97,8 @@ def _signed(text: str) -> Iterator[tuple[Slip, tuple[int, int]]]:
     plus = ["+" in item["sign"] for item in items]
     if len(set(plus)) < 2 or not _LEADS.search(text, 0, items[0].start("sign")):
         return
+    if facts_from(text) < items[0].start("sign") or is_diff(text):
+        return
     for item, good in zip(items, plus, strict=True):
         if (short := _SHORT.match(text, item.end())) is None or _DENIES.search(short["item"]):
             continue
@@ -104,9 +113,11 @@ def _headed(text: str) -> Iterator[tuple[Slip, tuple[int, int]]]:
     heads = [
         head
         for head in _HEAD.finditer(text)
-        if head["colon"] in (":", "=") or _IS_CLEAR.fullmatch(head["praise"] or head["blame"])
+        if head["colon"] == ":" or _IS_CLEAR.fullmatch(head["praise"] or head["blame"])
     ]
     if len({head["praise"] is None for head in heads}) < 2:
+        return
+    if _TESTED.search(text) and all(head[0].strip(" \t*_:").lower() in _OF_TESTS for head in heads):
         return
     stops = [head.start() for head in heads[1:]] + [len(text)]
     for head, stop in zip(heads, stops, strict=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from weft.absa.represent.facts import facts_from
 from weft.absa.represent.slips import Slip
 
 _MOST = 1.2
@@ -31,6 +32,9 @@ _NO_RATING = frozenset(
         *("day", "scale", "grade", "level", "sleeps", "feeds", "ios", "windows", "lasts"),
         *("lasted", "pressure", "bp", "gigabit", "won", "lost", "tyres", "usb", "had"),
         *("be", "app's", "store's"),
+        *("chapter", "question", "invoice", "order", "edition", "progress", "humidity"),
+        *("edit", "edited", "update", "updated", "deadline", "rsvp", "me"),
+        *("apgar", "gcs", "acuity", "dilution", "torx", "mrn"),
     }
 )
 """Words before two numbers that are a date, a size, a share, or what a mark was or would be."""
@@ -38,13 +42,20 @@ _BAD = frozenset(
     {
         *("pain", "ache", "itch", "itchiness", "itching", "anxiety", "stress", "nausea", "noise"),
         *("odour", "odor", "lag", "difficulty", "risk", "effort", "discomfort", "swelling", "bleeding"),
+        *("headache", "migraine", "fatigue", "tiredness", "stiffness", "soreness", "dizziness", "cramps"),
     }
 )
 """Of these more is no praise."""
+_FOLLOWS = re.compile(
+    r"\s+(?:(?:abdominal|back|chest|joint|knee|low|lower|neck|shoulder)\s+){0,2}(\w+)(?=[.,;!?)]|\s+(?:in|on|at|with|and|after|today|now)\b|\s*\Z)"
+)
+"""Behind a mark what it is of, and no "pain relief"."""
 _FILLED = re.compile(r"(?:[\s:=(-]|\b(?:is|was|are|were|a|an|at|about|level|levels|of)\b)*\Z")
 _COUNTED = re.compile(
     r"\s+(?:times?|sets|games|matches|cups?|tsp|tbsp|mm|cm|km|inch(?:es)?|min(?:ute)?s?|sec(?:ond)?s?|h(?:ou)?rs?|days?|"
     r"weeks?|months?|years?|euros?|dollars|people|[mgk]bps|scale|chance|washes|seater|ply|star\s+hotels?|cotton|network|"
+    r"litres?|liters?|dentists|doctors|customers|users|patients|guests|sold|printed|arrived|worked|failed|"
+    r"bilaterally|in all limbs|"
     r"switch|router|ethernet|pro|ratings?|reviews?|if|to\s\d+|in the (?:store|morning|evening|afternoon))\b",
     re.IGNORECASE,
 )
@@ -57,7 +68,22 @@ _AHEAD = re.compile(
     rf"(?:[ \t]*{_WORDED},?[ \t]*[👍✅✔✓👎❌✖✘✗][\ufe0f\U0001f3fb-\U0001f3ff]?)+[ \t]*{_WORDED}[ \t]*(?:[.,;!?\n]|\Z)"
 )
 """Words of a list of signs, each before its words: "✅ seats ❌ heating"."""
+_DENIED = re.compile(
+    r"(?:\b(?:not|never|hardly|instead of|than)|n['’]t)"
+    r"(?: (?:quite|really|exactly|even|worth|worthy|of|an?|the|be|get|give|"
+    r"it|them|this|deserve|my|always|another|full|perfect|solid))* ?\Z",
+    re.IGNORECASE,
+)
+"""Behind it a mark is what something is not."""
+_ASKS = re.compile(r"\s*(?:if|or|means?|=)(?!\w)")
+_PRESSED = re.compile(r"\b(?:with|or|press|hit|click|tap|drop|leave|your|voted?)\s*\Z", re.IGNORECASE)
+"""Beside them a sign is one that somebody may give."""
+_CLASS = re.compile(r"\b(?:Michelin|(?:Hotel|Resort|General)(?: [A-Z]\w+){1,3}) ?\Z")
+"""Before stars that are a class."""
 _ENDED = re.compile(r"[.!?…:][ \t]*\Z")
+_IS = re.compile(r"\b(?:is|are|was|were) ?(?:an? )?\Z", re.IGNORECASE)
+_BEFORE = 8
+"""Characters before a mark in which such a word is looked for."""
 _LINE = 200
 """Characters on both sides of stars in which the ends of their line are looked for."""
 _LOOKED_AT = 40
@@ -70,19 +96,23 @@ def ratings(text: str) -> list[Slip]:
     Marks out of 5, 10 or 100, stars, stars in words behind a colon, and thumbs, ticks and crosses. From .9 of the
     highest mark on a rating "is excellent", from .7 "good", from .5 "average", from .3 "bad", below "terrible". Dates
     ("on 9/10"), sizes, counts ("9/10 times") and shares ("4/5 of the rooms") are none, nor are marks of what is no
-    praise ("pain 9/10"), one star by itself, and stars that adorn both ends of a line. Where a sign or stars have words
-    on both sides, a comma keeps them apart: "coffee 👍 toilets 👎" is "coffee is good, toilets is bad". What a line
-    begins with is about what follows, and so is a list of signs behind the end of a sentence: "✅ beach ❌ wifi" is
-    "good beach, bad wifi", "2/10 for the wifi, 9/10 for the pool" "terrible for the wifi, excellent for the pool", and
-    "5/5 Lovely" "excellent. Lovely".
+    praise ("pain 9/10"), one star by itself, stars that adorn both ends of a line, what is denied ("not a 10/10"), a
+    class ("Hotel Adler ★★★★"), a sign to be given ("👍 if you agree") and those of a list of facts. Where a sign or
+    stars have words on both sides, a comma keeps them apart: "coffee 👍 toilets 👎" is "coffee is good, toilets is
+    bad". What a line begins with is about what follows, and so is a list of signs behind the end of a sentence:
+    "✅ beach ❌ wifi" is "good beach, bad wifi", "2/10 for the wifi, 9/10 for the pool" "terrible for the wifi,
+    excellent for the pool", and "5/5 Lovely" "excellent. Lovely".
     """
     found: list[Slip] = []
     several = _SEVERAL.search(text) is not None
     line, led = -1, ""
+    facts = facts_from(text)
     for match in _RATING.finditer(text):
         start, stop = match.span()
         word = _word(match)
         if word is None or _is_none(text, match, several):
+            continue
+        if match["sign"] and start > facts:
             continue
         new = text.rfind("\n", found[-1].stop if found else 0, start) + 1 or max(line, 0)
         first = new != line and not text[new:start].strip()
@@ -100,7 +130,8 @@ def ratings(text: str) -> list[Slip]:
             read = word if kind == "mark" else f", {word}"
         else:
             led = ""
-            read = f"is {word}{',' if follows and kind != 'mark' else ''}"
+            verb = "" if _IS.search(text, max(0, start - _BEFORE), start) else "is "
+            read = f"{verb}{word}{',' if follows and kind != 'mark' else ''}"
         glued = text[max(0, start - 1) : start].isalnum(), text[stop : stop + 1].isalnum()
         found.append(Slip(start, stop, f"{' ' * glued[0]}{read}{' ' * glued[1]}"))
     return found
@@ -109,14 +140,26 @@ def ratings(text: str) -> list[Slip]:
 def _is_none(text: str, match: re.Match[str], several: bool) -> bool:
     """Whether what looks like a rating is none."""
     start, stop = match.span()
+    if _DENIED.search(text[max(0, start - _LOOKED_AT) : start]):
+        return True
+    if match["sign"]:
+        return (
+            _ASKS.match(text, stop) is not None
+            or _PRESSED.search(text[max(0, start - _LOOKED_AT) : start]) is not None
+        )
     if match["stars"]:
+        if "☆" not in match["stars"] and _CLASS.search(text[max(0, start - _LOOKED_AT) : start]):
+            return True
         alone = len(match["stars"].rstrip("\ufe0f")) == 1 and not several
         before = text[max(0, start - _LINE) : start].rpartition("\n")[2]
         after = text[stop : stop + _LINE].partition("\n")[0]
         return alone or _adorns((before + match[0] + after).strip())
     if not match["mark"]:
         return False
-    if (match["mark"], match["most"]) == ("10", "100") or _COUNTED.match(text, stop):
+    if (match["mark"], match["most"]) in (("10", "100"), ("1", "100")) or _COUNTED.match(text, stop):
+        return True
+    follows = _FOLLOWS.match(text, stop)
+    if follows is not None and follows[1].lower() in _BAD:
         return True
     before = text[max(0, start - _LOOKED_AT) : start].lower()
     last = _LAST_WORD.search(before)

@@ -1,0 +1,60 @@
+"""What looks like a judgement by its layout and is a fact: changes, symptoms, tasks, places that have a letter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_ABOVE = re.compile(
+    r"(?m)^[ \t*_#]*+(?:change ?log|changes|release notes|what['’]s new|recipe change|ingredients|groceries|"
+    r"(?:shopping|packing|check|guest)[ -]?list|to[ -]?do(?: list)?|tasks?|still to do|(?:please )?(?:bring|pack)|"
+    r"included?|includes|contains|allergens|attendance|attending|legend|key|ros|hpi|pmh|symptoms|allergies)"
+    r"[*_]{0,2}[ \t]*+(?:[:.]|$)",
+    re.IGNORECASE,
+)
+"""What stands above a list of facts."""
+_DIFF = re.compile(r"(?m)^(?:@@ -\d|\+\+\+ \S|diff --git )")
+_LETTERED = frozenset(
+    {
+        *("type", "ward", "wing", "zone", "terminal", "gate", "platform", "pier", "row", "exit"),
+        *("dock", "aisle", "sector", "vitamin", "hepatitis", "influenza", "factor", "group"),
+        *("team", "plan", "option", "choice", "answer", "question", "version", "variant"),
+        *("column", "appendix", "exhibit", "annex", "figure"),
+    }
+)
+"""What has a letter as its name."""
+_OFTEN = frozenset(
+    {
+        *("bed", "building", "block", "tower", "floor", "area", "section", "hall", "track"),
+        *("seat", "stand", "entrance", "door", "bay", "lot", "unit", "flat", "apartment", "bus"),
+        *("line", "lane", "stop", "part", "side", "drive", "size", "cup", "key", "chord"),
+        *("note", "hint", "example", "case", "socket", "winner", "winners", "next"),
+    }
+)
+"""What has a letter as its name beside such."""
+_LABEL = re.compile(r"(\w+)[ \t]*:[ \t]*\Z")
+
+
+def facts_from(text: str) -> int:
+    """Where a heading says that a list of facts follows ("Changelog", "To do:", "ROS:"); the text's end without one."""
+    above = _ABOVE.search(text)
+    return len(text) if above is None else above.start()
+
+
+def is_diff(text: str) -> bool:
+    """Whether a text is what ``diff`` writes, or holds it."""
+    return _DIFF.search(text) is not None
+
+
+def graded(before: Sequence[str]) -> list[bool]:
+    """Which of the letters behind some labels may be grades: not that of "Gate: B", nor that of "Seat: F" beside it.
+
+    Args:
+        before: What stands before each letter.
+    """
+    found = [_LABEL.search(part) for part in before]
+    words = ["" if label is None else label[1].lower() for label in found]
+    named = [word in _LETTERED or word[-1:].isdigit() for word in words]
+    often = [word in _OFTEN for word in words]
+    letters = any(named) or all(often)
+    return [not one and not (other and letters) for one, other in zip(named, often, strict=True)]
