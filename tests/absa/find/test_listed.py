@@ -23,8 +23,9 @@ def test_items_of_lists_and_labels_are_named() -> None:
 
 
 def test_an_item_is_a_term_where_the_tagger_has_none() -> None:
+    text = "x" * 50
     tagged = [Span(0, 4), Span(6, 9, "opinion"), Span(10, 14), Span(20, 25, "opinion"), Span(40, 44)]
-    assert _with(tagged, [(5, 9), (10, 18), (26, 30)]) == [
+    assert _with(text, tagged, [(5, 9), (10, 18), (26, 30)]) == [
         Span(0, 4),
         Span(5, 9),
         Span(10, 14),
@@ -32,8 +33,10 @@ def test_an_item_is_a_term_where_the_tagger_has_none() -> None:
         Span(26, 30),
         Span(40, 44),
     ]
-    assert _with([], [(1, 2)]) == [Span(1, 2)]
-    assert _with(tagged, []) == tagged
+    assert _with(text, [], [(1, 2)]) == [Span(1, 2)]
+    assert _with(text, tagged, []) == tagged
+    text = "Cons: lift\nPros: pool"
+    assert _with(text, [Span(6, 15), Span(17, 21)], [(6, 10), (17, 21)]) == [Span(6, 10), Span(17, 21)]
 
 
 def test_lists_are_found_with_their_polarity() -> None:

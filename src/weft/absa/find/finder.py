@@ -85,8 +85,11 @@ def passages(text: str, terms: Sequence[Span], every: bool = False) -> dict[int,
     return found
 
 
-def _with(spans: Sequence[Span], items: Sequence[tuple[int, int]]) -> list[Span]:
-    """Spans, and the items in which no term is, in place of opinions there; both in order."""
+def _with(text: str, spans: Sequence[Span], items: Sequence[tuple[int, int]]) -> list[Span]:
+    """Spans, and the items in which no term is, in place of what is there; both in order.
+
+    A term that goes on behind an item and the end of its line is none where a heading follows.
+    """
     found: list[Span] = []
     at = 0
     for start, stop in items:
@@ -96,7 +99,7 @@ def _with(spans: Sequence[Span], items: Sequence[tuple[int, int]]) -> list[Span]
         first = at
         while at < len(spans) and spans[at].start < stop:
             at += 1
-        inside = spans[first:at]
+        inside = [span for span in spans[first:at] if "\n" not in text[stop : span.stop]]
         found += inside if any(span.kind == "term" for span in inside) else [Span(start, stop)]
     return [*found, *spans[at:]]
 
@@ -141,7 +144,9 @@ class Finder:
         tagged = self.asker.tags(texts)
         spans = [self._spans(text, rows) for text, rows in zip(texts, tagged, strict=True)]
         if self.asker.config.options.as_meant:
-            spans = [_with(found, named_by_layout(text)) for text, found in zip(texts, spans, strict=True)]
+            spans = [
+                _with(text, found, named_by_layout(text)) for text, found in zip(texts, spans, strict=True)
+            ]
         terms = [[span for span in found if span.kind == "term"] for found in spans]
         named = {
             meant.lower()
