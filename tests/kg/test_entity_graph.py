@@ -14,7 +14,14 @@ from weft.errors import ConfigError, InputError
 from weft.kg.dataset.text import TextBuildConfig, build_redocred
 from weft.kg.entity_config import EntityGraphConfig
 from weft.kg.learn.setup import Setup, Shape
-from weft.kg.learn.text import course, entity_loss, from_scratch, weight_of_unstated, with_frozen_states
+from weft.kg.learn.text import (
+    course,
+    entity_loss,
+    from_scratch,
+    mean_loss,
+    weight_of_unstated,
+    with_frozen_states,
+)
 from weft.kg.model.entity_graph import EntityGraphModel, threshold_loss
 from weft.kg.model.pairs import DISTANCES, distance_buckets
 from weft.kg.represent.entities import EntityExample, entity_batch
@@ -84,6 +91,17 @@ def test_padding_and_company_change_no_score(choices: dict[str, object]) -> None
     with torch.no_grad():
         alone, together = model(entity_batch([short])), model(entity_batch([long, short]))
     torch.testing.assert_close(together[1, :4, :4], alone[0], atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("unstated", [1.0, 0.2])
+def test_the_mean_loss_does_not_depend_on_the_size_of_batches(unstated: float) -> None:
+    model = small()
+    sizes = ((12, 3, 3), (20, 4, 7), (30, 4, 7), (40, 5, 9), (57, 9, 14))
+    texts = [example(number, *size) for number, size in enumerate(sizes)]
+    with torch.no_grad():
+        together = float(entity_loss(model, entity_batch(texts), unstated)["loss"])
+    for size in range(1, 6):
+        assert mean_loss(model, texts, size, unstated) == pytest.approx(together, rel=1e-5)
 
 
 def test_the_order_of_entities_and_mentions_does_not_matter() -> None:

@@ -207,12 +207,17 @@ def entity_loss(model: EntityGraphModel, batch: EntityBatch, unstated: float = 1
 def mean_loss(
     model: EntityGraphModel, passages: Sequence[EntityExample], size: int, unstated: float = 1.0
 ) -> float:
-    """The mean loss over batches of passages, longest last."""
+    """The loss of passages, computed in batches, as one batch of them all has it: the weighted mean over pairs."""
     order = sorted(passages, key=lambda item: len(item.ids))
     device = next(model.parameters()).device
-    batches = [entity_batch(order[start : start + size]) for start in range(0, len(order), size)]
-    losses = [float(entity_loss(model, to_device(batch, device), unstated)["loss"]) for batch in batches]
-    return sum(losses) / len(losses)
+    total, weights = 0.0, 0.0
+    for start in range(0, len(order), size):
+        batch = to_device(entity_batch(order[start : start + size]), device)
+        stated = batch.labels(model.config.num_relations)[batch.pairs()].any(dim=1)
+        weight = float(torch.where(stated, 1.0, unstated).sum())
+        total += weight * float(entity_loss(model, batch, unstated)["loss"])
+        weights += weight
+    return total / weights if weights else 0.0
 
 
 def _config(encoder: EncoderConfig, dataset: TextDataset, choices: Mapping[str, Any]) -> EntityGraphConfig:
