@@ -370,6 +370,8 @@ def test_a_run_is_taken_up_with_the_same_data_and_loss(bert_directory, labelled_
         train=settings(epochs=1),
     )
     run_setup(setup)
+    with pytest.raises(ConfigError, match="mode is 'min'.*of 'score' the higher is better"):
+        run_setup(replace(setup, train=settings(epochs=1, mode="min")))
     moved = table.rename(tmp_path / "moved.csv")
     data = replace(setup.data, train=str(moved))
     # Where the file lies, and how the model is stored, is no part of what was learnt.

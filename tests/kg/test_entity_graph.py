@@ -206,6 +206,12 @@ def test_a_training_weighs_pairs_without_a_fact(texts: TextDataset, tmp_path: Pa
         Setup(tmp_path, tmp_path, Shape(kind="graphmert"), unstated=None)
 
 
+def test_the_loss_is_not_chosen_by_its_highest(texts: TextDataset) -> None:
+    model = from_scratch(texts, hidden_size=32, layers=1, heads=2, pair_size=16)
+    with pytest.raises(ConfigError, match="of 'loss' the lower is better"):
+        course(model, texts, TrainConfig(steps=1, mode="max")).run()
+
+
 def test_distances_equal_brute_force() -> None:
     start = torch.tensor([[3, 40, 11, 90, 0]])
     entity = torch.tensor([[0, 0, 1, 2, -1]])

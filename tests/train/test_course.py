@@ -1,6 +1,6 @@
 """A training as a tool describes it: which figures it reports, and what is refused before its first step."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,18 @@ def test_a_metric_that_no_evaluation_gives_is_refused_before_the_first_step(tiny
         lessons(tiny, metric="acuracy").run(tmp_path)
     assert not list(tmp_path.iterdir())
     assert lessons(tiny, metric="accuracy", mode="max").run(tmp_path).history.step == 30
+
+
+def test_a_mode_that_keeps_the_worst_weights_is_refused_before_the_first_step(tiny, tmp_path):
+    for mode, better, which in (("max", "min", "lower"), ("min", "max", "higher")):
+        course = replace(lessons(tiny, mode=mode), better=better)
+        with pytest.raises(
+            ConfigError, match=f"mode is '{mode}', which would keep the worst .* of 'loss' the {which} is"
+        ):
+            course.run(tmp_path)
+        assert not list(tmp_path.iterdir())
+        # Where nothing is evaluated, nothing is chosen.
+        assert replace(course, evaluate=None).run().history.step == 30
 
 
 @dataclass(frozen=True)

@@ -131,18 +131,26 @@ class TrainConfig:
         if not holds:
             raise ConfigError(f"TrainConfig.{name} is {getattr(self, name)!r}; it {rule}")
 
-    def check_metric(self, given: Collection[str]) -> None:
-        """Refuse a ``metric`` that an evaluation does not give.
+    def check_metric(self, given: Collection[str], better: Mode | None = None) -> None:
+        """Refuse a ``metric`` that an evaluation does not give, and a ``mode`` that keeps the worst weights.
 
         Args:
             given: The names of what it gives.
+            better: Which of them are better, the lower or the higher; any ``mode`` may be meant where None.
 
         Raises:
-            ConfigError: It is none of them.
+            ConfigError: It is none of them, or ``mode`` is the other one.
         """
         if self.metric not in given:
             raise ConfigError(
                 f"TrainConfig.metric is {self.metric!r}; the evaluation gives {', '.join(given) or 'nothing'}"
+            )
+        if better is not None and self.mode != better:
+            which = "lower" if better == "min" else "higher"
+            raise ConfigError(
+                f"TrainConfig.mode is {self.mode!r}, which would keep the worst weights: of {self.metric!r} the "
+                f"{which} is better",
+                hint=f"train.mode: {better}, or leave it out",
             )
 
     def differing(self, other: dict[str, Any]) -> list[str]:

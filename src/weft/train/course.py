@@ -17,7 +17,7 @@ from weft.encoder.checkpoint.record import check_replaceable
 from weft.errors import ConfigError
 from weft.platform.models import within_memory
 from weft.train.batching import BatchSource
-from weft.train.config import TrainConfig
+from weft.train.config import Mode, TrainConfig
 from weft.train.distributed import World
 from weft.train.identity import PLACES, identity_of
 from weft.train.loop import Evaluate, LossStep, fit
@@ -48,6 +48,8 @@ class Course(Generic[Model, Batch]):
         notes: Lines about data that can be used and may not be what was meant, to be read before the training.
         measures: The names of what ``evaluate`` gives, where they are known before: a metric that is none of them is
             refused before the first step, and not after an epoch.
+        better: Which of them are better, the lower (``min``) or the higher; the other as ``config.mode``, which would
+            keep the worst weights, is refused likewise. Not known where None.
     """
 
     model: Model
@@ -59,6 +61,7 @@ class Course(Generic[Model, Batch]):
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     measures: tuple[str, ...] = ()
+    better: Mode | None = None
 
     def run(
         self,
@@ -70,7 +73,7 @@ class Course(Generic[Model, Batch]):
     ) -> Outcome:
         """Train and finish; see :func:`weft.train.loop.fit` for what is saved, resumed and raised."""
         if self.evaluate is not None and self.measures:
-            self.config.check_metric(self.measures)
+            self.config.check_metric(self.measures, self.better)
         history = fit(
             self.model,
             self.batches,

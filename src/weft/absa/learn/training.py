@@ -290,6 +290,7 @@ def course(
         finish,
         tuple(corpus.problems.lines()),
         measures=() if dev is None else measured(dev),
+        better="max",
     )
     return asker, lessons
 

@@ -179,7 +179,8 @@ def course(
         return {} if evaluate is None else {"recall": evaluate(model.eval())["recall"]}
 
     measures = () if evaluate is None else evaluate.measures
-    return Course(model, batches, loss_step(learning, world), train, evaluate, finish, measures=measures)
+    step = loss_step(learning, world)
+    return Course(model, batches, step, train, evaluate, finish, measures=measures, better="max")
 
 
 def load(directory: str | Path) -> BCSModel:

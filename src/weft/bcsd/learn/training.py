@@ -245,7 +245,9 @@ def course(
     batches = Batches(plan, collator, seed=config.seed, rank=world.rank, prefetch=2)
     evaluate = None if validation is None else Validation(validation)
     measures = () if evaluate is None else evaluate.measures
-    return Course(model, batches, loss_step(learning, world), config, evaluate, measures=measures)
+    return Course(
+        model, batches, loss_step(learning, world), config, evaluate, measures=measures, better="max"
+    )
 
 
 class Validation:

@@ -168,7 +168,9 @@ def course(
     copying = () if model.copy_path is None else ("tail", "gate")
     measures = ("loss", "vocabulary", *copying, "mlm", "sbo")
     notes = notes_about(len(held_out))
-    return Course(model, sampler.batches(), losses, config, evaluate, notes=notes, measures=measures)
+    return Course(
+        model, sampler.batches(), losses, config, evaluate, notes=notes, measures=measures, better="min"
+    )
 
 
 @torch.no_grad()

@@ -164,7 +164,9 @@ def course(
     if evaluate is not None:
         return Course(model, batches, loss, config, evaluate)
     notes = notes_about(len(held_out))
-    return Course(model, batches, loss, config, loss_on_validation, notes=notes, measures=("loss",))
+    return Course(
+        model, batches, loss, config, loss_on_validation, notes=notes, measures=("loss",), better="min"
+    )
 
 
 def weight_of_unstated(passages: Sequence[EntityExample], most: float) -> float:
