@@ -318,9 +318,15 @@ def test_bad_starts_and_settings(start, corpus):
         ({"distillation_temperature": 0}, "distillation_temperature is 0; it must be positive"),
         ({"head_rate": 0}, "head_rate is 0; it must be positive and finite"),
         ({"head_rate": float("inf")}, "head_rate is inf"),
+        ({"class_balance": float("inf")}, "class_balance is inf; it must be at least 0 and finite"),
+        # Infinite in 32 bits, which is what training computes in.
+        ({"contrast": 1e40}, r"contrast is 1e\+40; it must be at least 0 and finite"),
+        ({"polarity": float("nan")}, "polarity is nan"),
     ):
         with pytest.raises(ConfigError, match=what):
             Learning(**values)
+    with pytest.raises(ConfigError, match="class_balance is 1000; with it the weight of a class of"):
+        class_weights(corpus, 1000)
     with pytest.raises(ConfigError, match=r"DataFiles.format is 'word'"):
         DataFiles("a.csv", format="word")
     with pytest.raises(ConfigError, match=r"dev_share is 1"):
@@ -370,7 +376,7 @@ def test_a_run_is_taken_up_with_the_same_data_and_loss(bert_directory, labelled_
         train=settings(epochs=1),
     )
     run_setup(setup)
-    with pytest.raises(ConfigError, match="mode is 'min'.*of 'score' the higher is better"):
+    with pytest.raises(ConfigError, match=r"mode is 'min'.*of 'score' the higher is better"):
         run_setup(replace(setup, train=settings(epochs=1, mode="min")))
     moved = table.rename(tmp_path / "moved.csv")
     data = replace(setup.data, train=str(moved))

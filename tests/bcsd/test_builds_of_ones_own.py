@@ -49,7 +49,7 @@ def test_a_training_is_measured_by_the_settings_that_there_are(labelled, tmp_pat
     assert 0 <= outcome.results["recall"] <= 1
     with pytest.raises(ConfigError, match="metric is 'XA'; the evaluation gives recall, XO O0-O3, XO O1-O3"):
         trained(gcc, tmp_path, metric="XA")
-    with pytest.raises(ConfigError, match="mode is 'min'.*of 'XO O0-O3' the higher is better"):
+    with pytest.raises(ConfigError, match=r"mode is 'min'.*of 'XO O0-O3' the higher is better"):
         trained(gcc, tmp_path, metric="XO O0-O3", mode="min")
     assert [task.setting for task in Labels(labelled).tasks("valid", 2)] == list(HEADLINE)
     # None of the headline: any that there is.

@@ -218,7 +218,15 @@ def test_without_training_packages_nothing_is_trained(labelled, tmp_path) -> Non
 
 
 @pytest.mark.parametrize(
-    "field", [{"temperature": 0.0}, {"mlm_weight": -1.0}, {"mask": 1.0}, {"length_groups": 0}]
+    "field",
+    [
+        {"temperature": 0.0},
+        {"temperature": float("inf")},
+        {"mlm_weight": -1.0},
+        {"branch_weight": 1e40},
+        {"mask": 1.0},
+        {"length_groups": 0},
+    ],
 )
 def test_wrong_settings_are_named(field) -> None:
     with pytest.raises(ConfigError, match=next(iter(field))):

@@ -11,14 +11,30 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from weft.absa.records import UNKNOWN, Corpus, Sentence
+from weft.errors import ConfigError
+
+LARGEST = torch.finfo(torch.float32).max
+"""What is above it is infinite where it is computed with."""
 
 
 def class_weights(corpus: Corpus, balance: float) -> Tensor:
-    """(n / n_c)^balance for every class, scaled to mean 1 over the labelled rows; 1 for a class without rows."""
+    """(n / n_c)^balance for every class, scaled to mean 1 over the labelled rows; 1 for a class without rows.
+
+    Raises:
+        ConfigError: One is not finite.
+    """
     found = Counter(polarity for sentence in corpus.sentences for polarity in sentence.polarities)
     counts = torch.tensor([float(found[polarity]) for polarity in corpus.polarities])
     weights = torch.where(counts > 0, counts.sum() / counts.clamp(min=1), 1.0) ** balance
-    return weights * counts.sum() / (weights * counts).sum()
+    scaled = weights * counts.sum() / (weights * counts).sum()
+    if counts.any() and not scaled.isfinite().all():
+        rarest = int(counts[counts > 0].min())
+        raise ConfigError(
+            f"Learning.class_balance is {balance:g}; with it the weight of a class of {rarest} of "
+            f"{int(counts.sum())} rows is not finite",
+            hint="0 weighs every row alike, 1 every class",
+        )
+    return scaled
 
 
 def contrast_weights(sentences: Sequence[Sentence], contrast: float) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from weft.absa.config import AbsaConfig, ModelOptions
 from weft.absa.evaluate.report import score, scored, summary
 from weft.absa.learn.augment import Augmentation, Augmenter
 from weft.absa.learn.blank import fit_blank
-from weft.absa.learn.loss import Heard, class_weights, contrast_weights, disagreement
+from weft.absa.learn.loss import LARGEST, Heard, class_weights, contrast_weights, disagreement
 from weft.absa.learn.notes import is_english
 from weft.absa.learn.similarity import fit_similarity
 from weft.absa.model.build import build_model
@@ -80,10 +79,12 @@ class Learning:
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"Learning.{name} is {getattr(self, name)!r}; it must be in [0, 1]")
         for name in ("class_balance", "polarity", "contrast", "consistency"):
-            if not getattr(self, name) >= 0:
-                raise ConfigError(f"Learning.{name} is {getattr(self, name)!r}; it must be at least 0")
+            if not 0 <= getattr(self, name) <= LARGEST:
+                raise ConfigError(
+                    f"Learning.{name} is {getattr(self, name)!r}; it must be at least 0 and finite"
+                )
         for name in ("head_rate", "distillation_temperature"):
-            if not 0 < getattr(self, name) < math.inf:
+            if not 0 < getattr(self, name) <= LARGEST:
                 raise ConfigError(
                     f"Learning.{name} is {getattr(self, name)!r}; it must be positive and finite"
                 )

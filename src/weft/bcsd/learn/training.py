@@ -31,6 +31,9 @@ from weft.objective.metrics import hit_at_k, ranks
 from weft.train import Batches, Course, TrainConfig
 from weft.train.distributed import World
 
+_LARGEST = torch.finfo(torch.float32).max
+"""What is above it is infinite where it is computed with."""
+
 
 @dataclass(frozen=True)
 class Learning:
@@ -66,11 +69,13 @@ class Learning:
     alone: float = 0.5
 
     def __post_init__(self) -> None:
-        if not self.temperature > 0:
-            raise ConfigError(f"Learning.temperature is {self.temperature!r}; it must be above 0")
+        if not 0 < self.temperature <= _LARGEST:
+            raise ConfigError(f"Learning.temperature is {self.temperature!r}; it must be above 0 and finite")
         for name in ("mlm_weight", "branch_weight", "beside"):
-            if not getattr(self, name) >= 0:
-                raise ConfigError(f"Learning.{name} is {getattr(self, name)!r}; it must be at least 0")
+            if not 0 <= getattr(self, name) <= _LARGEST:
+                raise ConfigError(
+                    f"Learning.{name} is {getattr(self, name)!r}; it must be at least 0 and finite"
+                )
         if not 0 <= self.alone <= 1:
             raise ConfigError(f"Learning.alone is {self.alone!r}; it must lie in [0, 1]")
         for name in ("mask", "drop_tokens"):
