@@ -232,6 +232,21 @@ def test_contradicting_labels_name_the_later_row(tmp_path):
     assert corpus.problems.shown[0].where.endswith("row 2")
 
 
+def test_labels_that_contradict_but_for_the_letter_case_of_the_aspect_are_told(tmp_path):
+    path = tmp_path / "labelled.csv"
+    rows = "a,Akku,,positive\na,AKKU,,negative\na,akku,,positive\nb,Akku,US,positive\nb,akku,us,negative\n"
+    path.write_text(f"text,aspect,target,polarity\n{rows}")
+    corpus = read_labelled(str(path))
+    (told,) = corpus.problems.lines()
+    assert (
+        "row 2: the same text and context, but for letter case ('Akku'), has polarity 'positive' in" in told
+    )
+    assert [[context.aspect for context in sentence.contexts] for sentence in corpus.sentences] == [
+        ["Akku", "akku"],
+        ["Akku", "akku"],
+    ]
+
+
 def test_records_refuse_what_is_no_question():
     with pytest.raises(InputError, match="at least one word"):
         Context("  ")

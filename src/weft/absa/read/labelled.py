@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.absa.read.table import Format, read_rows
@@ -79,6 +79,7 @@ def read_grouped(
     problems = Problems()
     asked: dict[tuple[str, str], dict[Context, str]] = {}
     places: dict[tuple[str, str], dict[Context, str]] = {}
+    spelled: dict[tuple[str, str], dict[Context, Context]] = {}
     for row in read_rows(path, needed, form, also=list(filter(None, [names.of_target]))):
         where = f"{path} row {row.number}"
         try:
@@ -87,10 +88,13 @@ def read_grouped(
             text, context, polarity = _labelled(row.cells, names)
             key = _value(row.cells, by), text
             answers = asked.setdefault(key, {})
-            if answers.setdefault(context, polarity) != polarity:
+            known = spelled.setdefault(key, {}).setdefault(_alike(context), context)
+            if answers.get(known, polarity) != polarity:
+                letters = "" if known == context else f", but for letter case ({known.aspect!r}),"
                 raise InputError(
-                    f"the same text and context has polarity {answers[context]!r} in an earlier row"
+                    f"the same text and context{letters} has polarity {answers[known]!r} in an earlier row"
                 )
+            answers.setdefault(context, polarity)
             places.setdefault(key, {}).setdefault(context, where)
         except InputError as error:
             problems.add(where, error.what)
@@ -106,6 +110,11 @@ def read_grouped(
     if not found:
         raise InputError(f"every polarity is {NONE!r}; another one is needed", where=path)
     return Corpus(sentences, (NONE, *sorted(found)), problems), [value for value, _ in asked]
+
+
+def _alike(context: Context) -> Context:
+    """The same for an aspect in any letter case; a target stays as its text has it ("US" is not "us")."""
+    return replace(context, aspect=context.aspect.casefold())
 
 
 def _value(cells: Mapping[str, Any], by: str | None) -> str:
