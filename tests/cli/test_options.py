@@ -35,13 +35,41 @@ def test_an_option_may_stand_between_what_is_named(parser, first: list[str], sec
     ("given", "said"),
     [
         (["s", "--limt", "1", "Ada"], r"unrecognized arguments: --limt 1 Ada \(did you mean --limit\?\)"),
-        (["s", "--limit", "1", "Ada", "Bo"], "unrecognized arguments: Bo"),
+        (
+            ["s", "--limit", "1", "Ada", "Bo"],
+            r"unrecognized arguments: Bo \(it takes STORE and ENTITY and no more; what has spaces needs quotation",
+        ),
         (["--limit", "1"], "required: STORE"),
     ],
 )
 def test_what_nobody_asked_for_is_refused(given: list[str], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         show().parse_args(given)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "kg extract a b -o s",
+            "takes CORPUS and no more; name a folder of them, or call it again with the same STORE",
+        ),
+        ("kg facts a b", "it takes FILE and no more; name a folder of texts, or call it again for each"),
+        ("kg annotate a b", "it takes PATH and no more; name a folder of them, or call it again for each"),
+        (
+            "absa find a b",
+            "it takes TEXT|FILE and no more; a text stands in quotation marks; texts can stand in one",
+        ),
+        ("absa eval a b", "it takes FILE and no more; call it again for each"),
+        ("bcsd match a b c", "it takes A and B and no more; what has spaces needs quotation marks"),
+        ("serve a", "it takes options alone: weft serve --help"),
+    ],
+)
+def test_one_more_than_a_command_takes_names_the_way_out(
+    line: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(line.split()) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_help_names_what_may_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:

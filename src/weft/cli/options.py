@@ -21,17 +21,22 @@ DISASSEMBLERS = "auto, native, angr, smda"
 _LEAST_MEMORY = 256
 
 
+_UNKNOWN = "unrecognized arguments: "
+
+
 class Parser(argparse.ArgumentParser):
     """Arguments of a command; what is wrong with them is one error, like all else.
 
     Args:
         command: The words that name it.
         description: What it does.
+        further: What to do with one more of what it takes.
         options: Of ``argparse.ArgumentParser``.
     """
 
-    def __init__(self, command: str, description: str, **options: Any) -> None:
+    def __init__(self, command: str, description: str, *, further: str = "", **options: Any) -> None:
         super().__init__(prog=f"weft {command}", description=description, allow_abbrev=False, **options)
+        self._further = further
         self.register("type", Path, _path)
 
     def parse_args(  # pyright: ignore[reportIncompatibleMethodOverride] - the base has three signatures
@@ -53,14 +58,23 @@ class Parser(argparse.ArgumentParser):
         Raises:
             ConfigError: Always.
         """
-        unknown = message.removeprefix("unrecognized arguments: ").split(" ")[0].split("=")[0]
-        near = get_close_matches(unknown[:60], self._option_string_actions, n=1)
-        hint = (
-            f"did you mean {near[0]}?"
-            if near and message.startswith("unrecognized")
-            else f"{self.prog} --help"
-        )
+        hint = f"{self.prog} --help"
+        if message.startswith(_UNKNOWN):
+            unknown = message.removeprefix(_UNKNOWN).split(" ")[0].split("=")[0]
+            near = get_close_matches(unknown[:60], self._option_string_actions, n=1)
+            if near:
+                hint = f"did you mean {near[0]}?"
+            elif not unknown.startswith("-"):
+                hint = self._beyond()
         raise ConfigError(message if len(message) < 300 else message[:300] + "…", hint=hint)
+
+    def _beyond(self) -> str:
+        """The way out where more is named than a command takes."""
+        taken = [str(each.metavar) for each in self._actions if not each.option_strings]
+        if not taken:
+            return f"it takes options alone: {self.prog} --help"
+        further = self._further or "what has spaces needs quotation marks"
+        return f"it takes {' and '.join(taken)} and no more; {further}"
 
 
 def _path(name: str) -> Path:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "absa-any"
 """As :data:`weft.absa.use.store.DEFAULT_MODEL`, which takes torch to be imported."""
 
+FURTHER_TEXTS = "a text stands in quotation marks; texts can stand in one file, a line each (.txt)"
+
 
 def add_answers(parser: Parser) -> None:
     """How answers are printed, and which model gives them, in what arithmetic, on what machine."""

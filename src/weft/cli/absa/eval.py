@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 
 def parser() -> Parser:
     """The arguments of ``weft absa eval``."""
-    result = Parser("absa eval", "Measure a model on labelled texts, with floors and controls beside.")
+    result = Parser(
+        "absa eval",
+        "Measure a model on labelled texts, with floors and controls beside.",
+        further="call it again for each",
+    )
     add_labelled(result)
     result.add_argument("--threshold", type=float, metavar="P", help="decide by this one (the model's)")
     result.add_argument(

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from weft.cli.absa.arguments import add_answers, check_no_columns, load_asker
+from weft.cli.absa.arguments import FURTHER_TEXTS, add_answers, check_no_columns, load_asker
 from weft.cli.absa.tables import add_input_format
 from weft.cli.options import Parser, add_html, add_out
 from weft.cli.outputs import check_outputs
@@ -29,7 +29,9 @@ _SHOWN = 30
 def parser() -> Parser:
     """The arguments of ``weft absa find``."""
     result = Parser(
-        "absa find", "Find what a text, or a table of texts, judges: terms, polarity, judging words."
+        "absa find",
+        "Find what a text, or a table of texts, judges: terms, polarity, judging words.",
+        further=FURTHER_TEXTS,
     )
     result.add_argument(
         "input",

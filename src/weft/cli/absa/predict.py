@@ -10,7 +10,14 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from weft.cli.absa.arguments import add_answers, add_columns, add_questions, check_no_columns, load_asker
+from weft.cli.absa.arguments import (
+    FURTHER_TEXTS,
+    add_answers,
+    add_columns,
+    add_questions,
+    check_no_columns,
+    load_asker,
+)
 from weft.cli.absa.tables import add_input_format
 from weft.cli.options import Parser, add_out
 from weft.cli.outputs import check_outputs
@@ -27,7 +34,11 @@ if TYPE_CHECKING:
 
 def parser() -> Parser:
     """The arguments of ``weft absa predict``."""
-    result = Parser("absa predict", "Say what a text, or a table of texts, feels about aspects of targets.")
+    result = Parser(
+        "absa predict",
+        "Say what a text, or a table of texts, feels about aspects of targets.",
+        further=FURTHER_TEXTS,
+    )
     result.add_argument(
         "input",
         metavar="TEXT|FILE",

@@ -22,6 +22,7 @@ def parser() -> Parser:
         "Write the missing annotations of parameters, returns and attributes: what is plain from the code, what a "
         "checker infers with --check, and what the model is sure of. What is annotated already, and the format of the "
         "code, stay.",
+        further="name a folder of them, or call it again for each",
     )
     result.add_argument("path", type=Path, metavar="PATH", help="a Python file, or a folder of them")
     add_model(result, "kg-python-small")

@@ -47,6 +47,7 @@ def parser() -> Parser:
         "kg extract",
         "Read the facts of a corpus into a store. Documents that the store holds already, unchanged and "
         "read by the same model, are skipped; a run that was stopped goes on.",
+        further="name a folder of them, or call it again with the same STORE for each",
     )
     result.add_argument(
         "corpus",

@@ -36,6 +36,7 @@ def parser() -> Parser:
         "kg facts",
         "Read facts out of a file. Of source code: ✓ where the syntax tree states the same, ✗ where it states "
         "another tail, · where it says nothing (types of un-annotated code). Of text: each with its sentence.",
+        further="name a folder of texts, or call it again for each",
     )
     result.add_argument("file", type=Path, metavar="FILE", help="Python source; a text, or a folder of texts")
     add_model(result, None, "by FILE: kg-text-small for text, else kg-python-small")

@@ -18,6 +18,7 @@ def parser() -> Parser:
     result = Parser(
         "bcsd identify",
         "Which libraries of an index a program holds, in which versions, and what of it none of them explains.",
+        further="call it again for each",
     )
     result.add_argument("file", metavar="FILE", help="an executable, a shared library, an object")
     add_index(result)
