@@ -111,6 +111,16 @@ def test_a_store_is_shown_without_a_name(
     assert not page.exists()
 
 
+def test_an_entity_without_facts_of_the_origin_asked_for_is_told(
+    extracted: Path, out: pytest.CaptureFixture[str]
+) -> None:
+    """``Reader`` is the end of a qualified name, and whatever is known of it the tree states."""
+    assert main(["kg", "show", str(extracted), "Reader", "--only", "inferred"]) == 0
+    lines = out.readouterr().out.splitlines()
+    assert lines == ["first.Reader, class: 0 facts", "none is inferred: leave --only out for the others"]
+    assert main(["kg", "show", str(extracted), "Riader", "--only", "inferred"]) == 3
+
+
 def test_a_store_is_no_corpus(extracted: Path, out: pytest.CaptureFixture[str]) -> None:
     assert main(["kg", "facts", str(extracted)]) == 3
     assert "a store of facts, not texts (`weft kg show STORE` prints its facts)" in out.readouterr().err

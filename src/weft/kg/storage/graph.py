@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -154,7 +155,8 @@ class Graph:
         found = self.find(name) or self.with_other_article(name)
         if found is not None:
             return found
-        ending = self.ending(name)
+        # One whose facts are all of the other origin (``only``) is an entity all the same.
+        ending = self.ending(name) or self._ending(name, sorted(set(self._entity_of.values())))
         if len(ending) == 1:
             return ending[0]
         if ending:
@@ -183,8 +185,11 @@ class Graph:
 
     def ending(self, name: str) -> list[str]:
         """The definitions whose qualified name ends in a name: ``Context`` of ``flask.ctx.Context``."""
+        return self._ending(name, self.entities)
+
+    def _ending(self, name: str, entities: Sequence[str]) -> list[str]:
         end = f".{name}"
-        found = [entity for entity in self.entities if entity.endswith(end)]
+        found = [entity for entity in entities if entity.endswith(end)]
         defined = [entity for entity in found if self.kind(entity) not in ("unresolved", "external")]
         return defined or found
 

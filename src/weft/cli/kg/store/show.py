@@ -72,11 +72,11 @@ def run(argv: list[str]) -> int:
         record = store_record(graph, facts) if entity is None else entity_record(graph, entity, facts)
         print(json.dumps(record, ensure_ascii=False))
         return 0
-    _print(graph, entity, facts, arguments.places or 1)
+    _print(graph, entity, facts, arguments.places or 1, arguments.only)
     return 0
 
 
-def _print(graph: Graph, entity: str | None, facts: list[Fact], places: int) -> None:
+def _print(graph: Graph, entity: str | None, facts: list[Fact], places: int, only: str | None) -> None:
     from rich.text import Text
 
     from weft.cli.console import PipedConsole
@@ -107,6 +107,8 @@ def _print(graph: Graph, entity: str | None, facts: list[Fact], places: int) -> 
             by = f", tail combined by {place.combined}" if place.combined else ""
             for said in (" ".join(place.sentence.split()), f"{place.document}:{place.line}{by}"):
                 console.print(Text(f"      {one_line(said)}", style="dim"), overflow="fold")
+    if entity is not None and not count and only is not None:
+        console.print(f"none is {only}: leave --only out for the others")
     if count > len(facts):
         console.print(f"and {count - len(facts)} more (--limit)")
 
