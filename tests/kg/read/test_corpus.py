@@ -225,6 +225,12 @@ def test_what_is_null_in_jsonl_is_not_known(tmp_path: Path) -> None:
     assert list(read_corpus([path], Funnel())) == [TextDocument("d.jsonl:1", "Paris")]
 
 
+def test_an_empty_id_names_nothing_and_the_line_stands_for_it(tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text("".join(json.dumps({"id": name, "text": "Paris"}) + "\n" for name in ("", " \n", 0)))
+    assert [document.id for document in read_corpus([path], Funnel())] == ["d.jsonl:1", "d.jsonl:2", "0"]
+
+
 def test_no_such_place(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file or folder"):
         list(read_corpus([tmp_path / "absent"], Funnel()))

@@ -83,11 +83,12 @@ def test_records_that_are_none_are_listed(tmp_path: Path) -> None:
         plain,
         record(0),
         record(5),
+        {**record(7), "title": " "},
     ]
     path = tmp_path / "d.json"
     path.write_text(json.dumps(records))
     funnel = build_redocred([path], tmp_path / "out", SMALL)
-    assert funnel.failures == 7
+    assert funnel.failures == 8
     assert [funnel.reasons[item] for item in funnel.listed["documents that cannot be read"]] == [
         ("d.json: document 1", "lacks 'sents'"),
         ("d.json: document 2", "names a word or a sentence that it does not have"),
@@ -99,6 +100,7 @@ def test_records_that_are_none_are_listed(tmp_path: Path) -> None:
             "d.json: document 7",
             "a text, and no sentences of words (texts go into a .jsonl, an object with a 'text' in each line)",
         ),
+        ("d.json: document 10", "an empty title"),
     ]
     assert funnel.listed["documents with an id that another has"] == ["Document 0"]
     assert read_table(tmp_path / "out", "documents")["path"].to_pylist() == ["Document 0", "Document 5"]

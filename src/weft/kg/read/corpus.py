@@ -194,7 +194,8 @@ def parse_line(line: str, default_id: str, funnel: Funnel) -> TextDocument:
     """One line of a JSONL file: ``text``, and where they are known ``id`` and ``mentions``.
 
     A mention is an object of ``start``, ``end``, and where they are known ``entity`` (its name; what stands there
-    without one) and ``type``; those that lie outside the text are counted and listed. What is ``null`` is not known.
+    without one) and ``type``; those that lie outside the text are counted and listed. What is ``null`` is not known;
+    no more is an ``id`` that is empty.
 
     Raises:
         InputError: The line is no JSON object with a text.
@@ -203,7 +204,9 @@ def parse_line(line: str, default_id: str, funnel: Funnel) -> TextDocument:
     if not isinstance(record, dict) or not isinstance(record.get("text"), str):
         raise InputError("not an object with a 'text'")
     text, name, given = record["text"], record.get("id"), record.get("mentions")
-    name, given = default_id if name is None else name, [] if given is None else given
+    if name is None or (isinstance(name, str) and not name.strip()):
+        name = default_id
+    given = [] if given is None else given
     if not isinstance(name, str | int) or not isinstance(given, list):
         raise InputError("an 'id' that is no string, or 'mentions' that are no list")
     names = [str(item.get(key, "")) for item in given if isinstance(item, dict) for key in ("entity", "type")]

@@ -93,6 +93,8 @@ def _document(record: dict[str, Any], labelled: bool) -> TextDocument:
         if not (0 <= head < len(names) and 0 <= tail < len(names)):
             raise InputError(f"a fact of entities {head} and {tail}; there are {len(names)}")
         facts.append(GivenFact(head, str(label["r"]), tail))
+    if not str(record["title"]).strip():
+        raise InputError("an empty title")
     return TextDocument(
         str(record["title"]), text, tuple(mentions), tuple(dict.fromkeys(facts)), tuple(sentences)
     )
