@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
@@ -63,3 +64,17 @@ def test_what_cannot_be_written_is_listed_and_the_rest_goes_on(workers: int) -> 
     assert [name for name, _ in failed] == ["b.py", "c.py"]
     assert "cannot be rewritten" in failed[0][1]
     assert "cannot be written in ascii" in failed[1][1]
+
+
+def test_json_says_what_would_be_written_and_what_cannot(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # libcst loses the white space before a last comment that is indented otherwise.
+    (tmp_path / "a.py").write_text("def f():\n\treturn 1\n\n\n  # end\n")
+    (tmp_path / "b.py").write_text("def f():\n\treturn 1\n")
+    assert main(["kg", "annotate", str(tmp_path), "--json", "--workers", "1"]) == 9
+    said = capsys.readouterr()
+    written = {file["file"]: file["annotations"][0]["written"] for file in json.loads(said.out)}
+    assert written == {"a.py": False, "b.py": True}
+    assert "a.py: cannot be rewritten" in said.err
+    assert "1 of 2 missing annotations" in said.err

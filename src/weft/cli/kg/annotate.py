@@ -70,7 +70,9 @@ def run(argv: list[str]) -> int:
     failed = list(found.failed)
     texts = annotated_texts(found, arguments.at_least, failed, workers_of(arguments))
     if arguments.json:
-        print(json.dumps([_record(file, arguments.at_least) for file in found.files], ensure_ascii=False))
+        whole = {file.below for file, _ in texts}
+        records = [_record(file, arguments.at_least, file.below in whole) for file in found.files]
+        print(json.dumps(records, ensure_ascii=False))
     elif arguments.stubs is not None:
         from weft.kg.annotate.stubs import stub
 
@@ -112,7 +114,7 @@ def _lines(text: str) -> list[str]:
     return [*(f"{line}\n" for line in lines[:-1]), *filter(None, lines[-1:])]
 
 
-def _record(file: Annotated, least: float) -> dict[str, object]:
+def _record(file: Annotated, least: float, rewritten: bool) -> dict[str, object]:
     return {
         "file": file.below,
         "annotations": [
@@ -120,7 +122,7 @@ def _record(file: Annotated, least: float) -> dict[str, object]:
                 "name": item.asked.head.name,
                 "what": "return" if item.asked.relation == "returns" else item.asked.head.kind,
                 "line": item.line,
-                "written": item.best(least) is not None,
+                "written": rewritten and item.best(least) is not None,
                 "optional": item.optional,
                 "candidates": [vars(candidate) for candidate in item.candidates],
             }
