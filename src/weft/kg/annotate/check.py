@@ -94,7 +94,7 @@ def _write(found: Findings, copy: Path, least: float) -> dict[str, str]:
     written = {}
     for file in found.files:
         try:
-            text = annotated(file.text, file.chosen(least), str(file.path))
+            text = annotated(file.text, file.chosen(least), str(file.path), found.oldest)
         except InputError:
             text = file.text  # it is met again where the file is written, and listed
         (copy / file.below).write_bytes(text.encode(file.encoding, errors="replace"))

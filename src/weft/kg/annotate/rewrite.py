@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from weft.kg.annotate.oldest import Version
 from weft.kg.annotate.plan import Candidate, Missing
 from weft.kg.annotate.tree import Annotated, Findings
 from weft.kg.annotate.write import annotated
@@ -16,6 +17,7 @@ class _Job(NamedTuple):
     text: str
     where: str
     chosen: list[tuple[Missing, Candidate]]
+    oldest: Version | None
 
     def __str__(self) -> str:
         return self.where
@@ -58,7 +60,7 @@ def _jobs(found: Findings, least: float) -> Iterator[_Job]:
     for file in found.files:
         # Where and what is enough: other candidates need not go to another process.
         chosen = [(replace(item, candidates=()), best) for item, best in file.chosen(least)]
-        yield _Job(file.text, str(file.path), chosen)
+        yield _Job(file.text, str(file.path), chosen, found.oldest)
 
 
 def _loaded() -> Callable[[_Job], str]:
@@ -66,4 +68,4 @@ def _loaded() -> Callable[[_Job], str]:
 
 
 def _write(job: _Job) -> str:
-    return annotated(job.text, job.chosen, job.where)
+    return annotated(job.text, job.chosen, job.where, job.oldest)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import torch
 
 from weft.errors import InputError
+from weft.kg.annotate.oldest import Version, oldest_python
 from weft.kg.annotate.plan import Candidate, Missing, missing, settled
 from weft.kg.evaluate.confidence import Confidence
 from weft.kg.extraction.code import CodeCorpus
@@ -57,10 +58,12 @@ class Findings:
     Args:
         files: Those that could be read.
         failed: The others, and why.
+        oldest: The oldest Python that the tree says it runs on, where it says so.
     """
 
     files: list[Annotated] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)
+    oldest: Version | None = None
 
 
 def find_missing(
@@ -87,7 +90,7 @@ def find_missing(
         CheckpointError: The model is damaged.
     """
     corpus = CodeCorpus(place, "", find_language("python"), stated=False)
-    found = Findings()
+    found = Findings(oldest=oldest_python(place))
     confidence = Confidence.load(model)
     plain = _PLAIN
     if confidence is not None and "plain" in confidence.unstated:

@@ -11,6 +11,7 @@ from typing import NamedTuple, cast
 from weft.errors import InputError, MissingExtraError, counted
 from weft.kg.annotate.evaluated import Bound
 from weft.kg.annotate.infer import says_none
+from weft.kg.annotate.oldest import Version, newer_than
 from weft.kg.annotate.plan import Candidate, Missing
 
 try:
@@ -31,13 +32,14 @@ class _Written(NamedTuple):
     quoted: bool
 
 
-def annotated(text: str, chosen: Chosen, where: str) -> str:
+def annotated(text: str, chosen: Chosen, where: str, oldest: Version | None = None) -> str:
     """A source text with annotations.
 
     Args:
         text: The source.
         chosen: What is missing, and what to write there.
         where: What to call it in errors.
+        oldest: The oldest Python that is to run it; the newest where None.
 
     Raises:
         InputError: It cannot be parsed, or not kept as it is.
@@ -60,13 +62,11 @@ def annotated(text: str, chosen: Chosen, where: str) -> str:
         for line in wrapper.module.body
     )
     bound = Bound(text)
-    places = {
-        feeds.place(item.line, item.column): _Written(
-            _or_none(candidate.text) if item.optional else candidate.text,
-            not postponed and bound.needs_quotes(item, candidate),
-        )
-        for item, candidate in chosen
-    }
+    places = dict[tuple[int, int], _Written]()
+    for item, candidate in chosen:
+        said = _or_none(candidate.text) if item.optional else candidate.text
+        quoted = bound.needs_quotes(item, candidate) or newer_than(said, oldest)
+        places[feeds.place(item.line, item.column)] = _Written(said, not postponed and quoted)
     annotator = _Annotator(places)
     module = wrapper.visit(annotator)
     if annotator.found != places.keys():
@@ -185,7 +185,10 @@ class _Annotator(cst.CSTTransformer):
 
 
 def _expression(written: _Written) -> cst.BaseExpression:
-    return cst.parse_expression(f'"{written.text}"' if written.quoted else written.text)
+    text = written.text
+    if written.quoted:
+        text = repr(text) if '"' in text else f'"{text}"'
+    return cst.parse_expression(text)
 
 
 def _or_none(text: str) -> str:
