@@ -210,7 +210,7 @@ def test_a_run_goes_on_where_it_stopped(
         (
             ["kg", "extract", "TREE", "--model", "MODEL", "-o", "OUT", "--exact"],
             2,
-            "--near and --exact are for",
+            "--exact is for a model of text",
         ),
         (["kg", "facts", "TEXT", "--beams", "2"], 2, "--beams is for a model of code"),
     ],

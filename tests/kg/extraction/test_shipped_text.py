@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import weft.demo
 from weft.cli.main import main
-from weft.errors import CheckpointError, InputError, PartialFailure
+from weft.errors import CheckpointError, ConfigError, InputError, PartialFailure
 from weft.kg.extraction.extract import Extraction, extract
 from weft.kg.extraction.facts import Extractor
 from weft.kg.extraction.model import CODE_MODEL, TEXT_MODEL, model_for
@@ -184,3 +185,55 @@ def test_what_is_of_another_kind_or_language_is_said(
     assert "a zip archive" in capsys.readouterr().err
     assert main(["kg", "facts", str(folder / "de.txt")]) == 0
     assert "another language than English" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("file", "fields", "said"),
+    [
+        (
+            "m.py",
+            {"seeds": "x"},
+            r"Extraction\.seeds is for a model of text.*\(Extraction\.model kg-text-small",
+        ),
+        ("m.py", {"near": None}, r"Extraction\.near is for a model of text"),
+        ("m.py", {"arithmetic": "bf16"}, r"Extraction\.arithmetic bf16: .*leave Extraction\.arithmetic out"),
+        ("a.txt", {"beams": 2}, r"Extraction\.beams is for a model of code"),
+        (
+            "a.txt",
+            {"floor": 0.9},
+            r"Extraction\.floor is for a model of code.*Extraction\.precision 0\.9 keeps",
+        ),
+    ],
+)
+def test_from_python_an_option_of_the_other_kind_is_called_by_its_field(
+    tmp_path: Path, file: str, fields: dict[str, Any], said: str
+) -> None:
+    (tmp_path / file).write_text("x = 1\n")
+    with pytest.raises(ConfigError, match=said) as found:
+        extract(tmp_path / file, tmp_path / "store", Extraction(**fields))
+    assert "--" not in str(found.value).replace("`weft kg facts --at-least`", "")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("m.py --seed x", "--seed is for a model of text; this one reads source code (--model kg-text-small"),
+        ("m.py --near 0.3", "--near is for a model of text"),
+        ("m.py --exact", "--exact is for a model of text"),
+        (
+            "m.py --precision bf16",
+            "--precision bf16: a model of code computes in fp32 alone (leave --precision out)",
+        ),
+        ("a.txt --least-confidence 0.9", "--least-confidence is for a model of code"),
+    ],
+)
+def test_on_the_command_line_it_is_called_by_its_flag(
+    tmp_path: Path, line: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("m.py", "a.txt"):
+        (tmp_path / name).write_text("x = 1\n")
+    name, *options = line.split()
+    assert main(["kg", "extract", str(tmp_path / name), *options, "-o", str(tmp_path / "store")]) == 2
+    shown = capsys.readouterr().err
+    assert said in shown
+    assert "Extraction" not in shown

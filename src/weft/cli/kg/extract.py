@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +42,17 @@ WORTH = (
     "relations by words were never trained: of their facts about one in ten is right, so look at the sentences; "
     "types, said in a schema file, help (docs/kg.md)"
 )
+
+_FLAGS = {
+    "model": "--model",
+    "precision": "--target-precision",
+    "seeds": "--seed",
+    "beams": "--beams",
+    "floor": "--least-confidence",
+    "endpoint": "--llm",
+    "arithmetic": "--precision",
+}
+"""What fields of :class:`weft.kg.extraction.extract.Extraction` are called here."""
 
 
 def parser() -> Parser:
@@ -137,7 +151,8 @@ def run(argv: list[str]) -> int:
         arithmetic=arguments.precision,
         asked=tuple(arguments.relation or ()),
     )
-    report = extract(arguments.corpus, arguments.out, options, _Progress(arguments.quiet))
+    with _as_flags(arguments.exact):
+        report = extract(arguments.corpus, arguments.out, options, _Progress(arguments.quiet))
     if arguments.relation and not arguments.quiet:
         print(WORTH, file=sys.stderr)
     for document, message in report.failed:
@@ -167,6 +182,21 @@ def run(argv: list[str]) -> int:
     if report.failed:
         raise PartialFailure(f"{counted(len(report.failed), 'document')} could not be read")
     return 0
+
+
+@contextmanager
+def _as_flags(exact: bool) -> Iterator[None]:
+    """Let an error that names a field of ``Extraction`` name the flag instead."""
+    flags = {**_FLAGS, "near": "--exact" if exact else "--near"}
+
+    def worded(text: str) -> str:
+        return re.sub(r"\bExtraction\.(\w+)", lambda found: flags.get(found[1], found[0]), text)
+
+    try:
+        yield
+    except ConfigError as error:
+        hint = None if error.hint is None else worded(error.hint)
+        raise ConfigError(worded(error.what), where=error.where, hint=hint) from error
 
 
 def _check_threads(arguments: argparse.Namespace) -> None:

@@ -167,34 +167,36 @@ def _sources(
     if not reads_text(folder):
         if options.arithmetic not in ("fp32", "auto"):
             raise ConfigError(
-                f"--precision {options.arithmetic}: a model of code computes in fp32 alone",
-                hint="leave --precision out",
+                f"Extraction.arithmetic {options.arithmetic}: a model of code computes in fp32 alone",
+                hint="leave Extraction.arithmetic out",
             )
         if options.seeds:
             raise ConfigError(
-                "--seed is for a model of text; this one reads source code",
+                "Extraction.seeds is for a model of text; this one reads source code",
                 where=str(folder),
-                hint="--model kg-text-small reads the texts of a folder that holds code, too",
+                hint=f"Extraction.model {TEXT_MODEL} reads the texts of a folder that holds code, too",
             )
         if options.asked:
             raise ConfigError("relations by words are for a model of text; this one reads source code")
         if options.near != _DEFAULT.near:
-            raise ConfigError("--near and --exact are for a model of text; this one reads source code")
+            raise ConfigError("Extraction.near is for a model of text; this one reads source code")
         loader = CodeLoader(
             folder, options.beams, options.device, options.threads, options.endpoint, options.floor
         )
         return CodeCorpus(place, name, model_language(folder)), loader
     if options.endpoint is not None:
         raise ConfigError(
-            "--llm combines the tokens of tails, and a model of text spells none",
-            hint="its tails are entities of the text; leave --llm out",
+            "Extraction.endpoint combines the tokens of tails, and a model of text spells none",
+            hint="its tails are entities of the text; leave Extraction.endpoint out",
         )
     if options.beams != _DEFAULT.beams:
-        raise ConfigError("--beams is for a model of code; one of text spells no tails", hint="leave it out")
+        raise ConfigError(
+            "Extraction.beams is for a model of code; one of text spells no tails", hint="leave it out"
+        )
     if options.floor != _DEFAULT.floor:
         raise ConfigError(
-            "--least-confidence is for a model of code; a store keeps all that one of text states",
-            hint="--target-precision 0.9 keeps the surest; `weft kg facts --at-least` prints them",
+            "Extraction.floor is for a model of code; a store keeps all that one of text states",
+            hint="Extraction.precision 0.9 keeps the surest; `weft kg facts --at-least` prints them",
         )
     seeds = (options.seeds,) if isinstance(options.seeds, str | Path) else options.seeds
     asked = (options.asked,) if isinstance(options.asked, str) else options.asked
