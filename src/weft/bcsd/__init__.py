@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from weft.bcsd.matching.files import match
     from weft.bcsd.use.embed_files import Embedding
     from weft.bcsd.use.extract_files import Extraction, extract
-    from weft.bcsd.use.search.searcher import search_file as search
+    from weft.bcsd.use.search.files import search_file as search
 
 __all__ = ["Embedding", "Extraction", "diff", "extract", "identify", "match", "search"]
 
@@ -39,6 +39,6 @@ __getattr__, __dir__ = lazily(
         "extract": "use.extract_files",
         "identify": "components.identify",
         "match": "matching.files",
-        "search": "use.search.searcher:search_file",
+        "search": "use.search.files:search_file",
     },
 )

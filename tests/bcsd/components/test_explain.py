@@ -16,6 +16,7 @@ from weft.bcsd.components.explain import (
     version_shares,
 )
 from weft.bcsd.use.search.answers import Answer, Hit
+from weft.bcsd.use.search.doubts import doubts as of_hits
 
 
 def hit(library, version, confidence, score=0.5, flags=(), package=None):
@@ -116,3 +117,16 @@ def test_a_library_that_few_of_the_functions_near_to_it_speak_for_is_doubted():
     assert said.startswith("z may be chance: of 75 functions that are nearest to it 5 are")
     assert doubts([*[far] * 40, *[near] * 5], libraries) == ()
     assert doubts([*[far] * 70, *[near] * 9], libraries) == ()
+
+
+def test_hits_of_a_search_are_doubted_by_the_same_rule():
+    far, near = answer(hit("z", "1", 0.2)), answer(hit("z", "1", 0.9))
+    (said,) = of_hits([*[far] * 70, *[near] * 5, *[answer(hit("p", "1", 0.2))] * 90, answer()])
+    assert said.startswith("what is found of z may be chance: of 75 functions that are nearest to it 5 are")
+    assert of_hits([*[far] * 70, *[near] * 9]) == ()
+    # Members of an archive are one library, where the index names none.
+    members = [
+        answer(hit(None, None, 0.9 if n < 2 else 0.1)._replace(binary=f"/l.a({n}.o)")) for n in range(60)
+    ]
+    (said,) = of_hits(members)
+    assert said.startswith("what is found of /l.a may be chance: of 60 functions")

@@ -24,7 +24,8 @@ from weft.bcsd.use.embed_one import embed_one
 from weft.bcsd.use.embedded import embeddings_of, lexical_of
 from weft.bcsd.use.score import ScoreWeights, hybrid
 from weft.bcsd.use.search.answers import sure_enough
-from weft.bcsd.use.search.searcher import HIGHEST, Searcher, search_file
+from weft.bcsd.use.search.files import search_file
+from weft.bcsd.use.search.searcher import HIGHEST, Searcher
 from weft.errors import InputError, WeftError
 
 
@@ -37,6 +38,23 @@ def test_a_path_may_be_a_text_or_a_path(built, options):
     assert found[0] == found[1]
     assert found[0][0][0].name == "dense"
     assert identify(file, str(index), options).path == str(file)
+
+
+def test_hits_of_a_whole_file_that_may_be_chance_are_doubted(built, options, monkeypatch):
+    file, index = built / "in" / "gcc-O2-x86_64.so", built / "index"
+    before = search_file(file, None, index, options).remarks
+    monkeypatch.setattr("weft.bcsd.use.search.doubts.MANY", 1)
+    monkeypatch.setattr("weft.bcsd.use.search.doubts.FEW", 2.0)
+    monkeypatch.setattr("weft.bcsd.use.search.doubts.HALF", 0.0)
+    found = search_file(file, None, index, options)
+    said = found.remarks[len(before) :]
+    assert found.remarks[: len(before)] == before
+    assert said
+    assert all("may be chance" in remark for remark in said)
+    assert list(found.answers)
+    assert search_file(file, "dense", index, options).remarks == before
+    # What libraries are named is doubted once, and none is here.
+    assert identify(file, index, options).remarks == before
 
 
 @pytest.fixture(scope="module")

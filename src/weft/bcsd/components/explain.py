@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from weft.bcsd.use.search.answers import Answer, Hit
+from weft.bcsd.use.search.doubts import nearest
 
 #: A hit that is less sure speaks for nothing.
 LEAST = 0.3
@@ -19,8 +20,6 @@ RATE, CHANCE = 0.6, 0.6
 SURE = 0.5
 #: What one version is ahead of another, in functions' scores, for it to be e times as likely.
 AHEAD = 0.15
-#: Of so many functions that are nearest to a library fewer than this share, at least half sure, may be chance.
-MANY, FEW, HALF = 50, 0.1, 0.5
 _EQUAL = ("same_bytes", "same_tokens")
 #: Templates and inline functions of C++'s standard library, by their symbols: whoever uses them holds a copy.
 #: Source: Itanium C++ ABI, 5.1.2 (nested names) and 5.1.10 (``St``, ``Sa``, ``Sb``, ``Ss``, ``Si``, ``So``, ``Sd``).
@@ -129,25 +128,18 @@ def explain(found: Mapping[str, Sequence[Claim]], sizes: Mapping[tuple[str, str]
     return sorted(named, key=lambda library: (-library.sure, -len(library.functions), library.name))
 
 
-def doubts(answers: Sequence[Answer], named: Iterable[Library]) -> tuple[str, ...]:
+def doubts(answers: Iterable[Answer], named: Iterable[Library]) -> tuple[str, ...]:
     """Remarks on libraries that few functions of the many near to them speak for.
-
-    Where an index holds few libraries, all functions of a program are near to one of them, and how sure hits are looks
-    at how many are: chance adds up.
 
     Args:
         answers: Of the search.
         named: Of :func:`explain`.
     """
-    near = Counter(answer.hits[0].library for answer in answers if answer.hits)
-    sure = Counter(
-        answer.hits[0].library for answer in answers if answer.hits and answer.hits[0].confidence >= HALF
-    )
+    near = nearest(answers)
     return tuple(
-        f"{library.name} may be chance: of {near[library.name]:,} functions that are nearest to it "
-        f"{sure[library.name]:,} are at least half sure (compare them, or ask an index of more libraries)"
+        near[library.name].may_be_chance(library.name)
         for library in named
-        if near[library.name] >= MANY and sure[library.name] < FEW * near[library.name]
+        if library.name in near and near[library.name].few
     )
 
 

@@ -13,7 +13,7 @@ from weft.bcsd.index.store import FunctionStore
 from weft.bcsd.use.embed_files import Embedding
 from weft.bcsd.use.extract_files import hash_file
 from weft.bcsd.use.search.answers import SMALL, Answer
-from weft.bcsd.use.search.searcher import search_file
+from weft.bcsd.use.search.files import look_up
 from weft.platform.ranges import at_least
 
 #: Hits of each function: as many versions of a library can be told apart.
@@ -78,7 +78,7 @@ def identify(
     at_least(1, min_blocks=min_blocks)
     path, index = str(path), Path(index)
     counts = library_sizes(index)
-    found = search_file(path, None, index, options or Embedding(), HITS, min_blocks)
+    found = look_up(path, None, index, options or Embedding(), HITS, min_blocks)
     answers = list(found.answers)
     sizes: Counter[tuple[str, str]] = Counter()
     for (library, version, _), count in counts.items():

@@ -36,6 +36,7 @@ from weft.bcsd.use.embedded import embed_table
 from weft.bcsd.use.extract_files import Job, work_on
 from weft.bcsd.use.remarks import NOT_FITTED, processor_remarks
 from weft.bcsd.use.search.answers import Answer
+from weft.bcsd.use.search.doubts import doubts
 from weft.bcsd.use.search.record import search_record
 from weft.bcsd.use.search.searcher import Searcher
 from weft.bcsd.use.store import find
@@ -127,9 +128,10 @@ def search(task: Task, tell: Tell) -> dict[str, Any]:
     tell({"what": "reading the file", "done": 0, "total": 0})
     remarks = extracted(file, room.options.lifter, task.served.limits)
     queries = _queries(file, room.options, request["function"], request["min_blocks"], tell)
-    answers = room.opened.searcher.search(queries.rows, request["hits"], request["min_blocks"])
-    told = _counted(room.opened.shown(answers), queries.rows.num_rows, tell)
-    return search_record(told, file.name, room.head(remarks, queries), readable)
+    found = room.opened.searcher.search(queries.rows, request["hits"], request["min_blocks"])
+    answers = list(_counted(room.opened.shown(found), queries.rows.num_rows, tell))
+    chance = doubts(answers) if request["function"] is None else ()
+    return search_record(answers, file.name, room.head(remarks, queries, chance), readable)
 
 
 def searches(task: Task, tell: Tell) -> Parts:
@@ -175,10 +177,11 @@ class _Room(NamedTuple):
     name: str
     remarks: list[str]
 
-    def head(self, remarks: list[str], queries: _Queries) -> dict[str, Any]:
+    def head(self, remarks: list[str], queries: _Queries, chance: Iterable[str] = ()) -> dict[str, Any]:
         """What an answer begins with."""
         embedder = embedder_of(self.options.model, self.options.precision)
-        told = [*self.remarks, *remarks, *processor_remarks(queries.architecture, embedder.trained)]
+        processor = processor_remarks(queries.architecture, embedder.trained)
+        told = [*self.remarks, *remarks, *processor, *chance]
         rows = self.opened.searcher.rows
         return {"index": self.name, "model": embedder.version, "rows": rows, "remarks": told}
 

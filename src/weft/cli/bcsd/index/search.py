@@ -75,8 +75,8 @@ def run(argv: list[str]) -> int:
     options = embedding_of(arguments, arguments.min_blocks, once=True)
     from weft.bcsd.read.names import spelled
     from weft.bcsd.use.search.answers import sure_enough
+    from weft.bcsd.use.search.files import search_file
     from weft.bcsd.use.search.record import search_record, with_readable
-    from weft.bcsd.use.search.searcher import search_file
     from weft.cli.bcsd.remarks import say
 
     found = search_file(
