@@ -31,6 +31,10 @@ from weft.errors import WeftError
 from weft.platform.files import make_folder, write_json
 from weft.platform.reading import read_object
 
+_OTHERWISE = (
+    "it was built by other settings than the configuration's; `weft bcsd dataset build` makes it anew"
+)
+
 
 @dataclass(frozen=True)
 class BuildReport:
@@ -100,14 +104,20 @@ def part_path(work: Path, package: str, build: str) -> Path:
 
 
 def known_builds(config: DatasetConfig, work: Path) -> list[BuildReport]:
-    """The reports of every finished build of the configuration's packages, in order."""
+    """The reports of every finished build of the configuration's packages, in order.
+
+    A build that was made by other settings than the configuration's has an error: its rows are not what is asked for.
+    """
     found: list[BuildReport] = []
     for package in config.packages:
         for variant in config.variants_of(package):
             part = part_path(work, package.name, str(variant))
             record = part.parent / "report.json"
             if record.is_file() and part.is_file():
-                found.append(_report(read_object(record)["report"]))
+                document = read_object(record)
+                report = _report(document["report"])
+                key = _compile_key(package, variant, report.source_sha256, report.compiler)
+                found.append(report if document["compiled"] == key else replace(report, error=_OTHERWISE))
     return found
 
 
@@ -127,7 +137,11 @@ def _one_alone(
     folder = part.parent
     record = folder / "report.json"
     known = read_object(record) if record.is_file() else {}
-    compiled, labelled = _compile_key(package, variant, tree), _label_key(config)
+    try:
+        compiler = compiler_version(driver(variant))
+    except WeftError as error:
+        return _failure(package, variant, None, str(error)), True
+    compiled, labelled = _compile_key(package, variant, tree.digest, compiler), _label_key(config)
     library, stripped = folder / LIBRARY, folder / STRIPPED
     reusable = known.get("compiled") == compiled and library.is_file() and stripped.is_file()
     # Rows with operations serve where none are asked for.
@@ -187,13 +201,13 @@ def _failure(package: Package, variant: Variant, tree: Tree | None, error: str) 
     return BuildReport(**_identity(package, variant, tree), error=error)
 
 
-def _compile_key(package: Package, variant: Variant, tree: Tree) -> str:
-    """Whatever the compiled files of a build depend on."""
+def _compile_key(package: Package, variant: Variant, source: str, compiler: str) -> str:
+    """Whatever the compiled files of a build depend on; source and compiler as its report has them."""
     parts = (
         {name: value for name, value in asdict(package).items() if name != "builds"},
         str(variant),
-        tree.digest,
-        compiler_version(driver(variant)),
+        source,
+        compiler,
         compile_flags(package, variant),
     )
     return hashlib.sha256(repr(parts).encode()).hexdigest()

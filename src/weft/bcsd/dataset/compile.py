@@ -124,7 +124,7 @@ def compile_build(
     try:
         with ThreadPoolExecutor(jobs) as pool:
             list(pool.map(one, zip(files, objects, strict=True)))
-        names = [str(target) for target in objects]
+        names = [f"./{target.name}" for target in objects]
         run([gnu_tool("gcc", variant), "-shared", "-o", str(library), *names], folder, f"{package.name} link")
         run([gnu_tool("strip", variant), "-o", str(stripped), str(library)], folder, f"{package.name} strip")
     finally:

@@ -59,6 +59,14 @@ class Package:
         )
         _check(self.role in get_args(Role), "role", self.role, f"one of {', '.join(get_args(Role))}")
         _check(bool(self.files), "files", self.files, "at least one glob")
+        for glob in self.files:
+            plain = not glob.startswith("/") and all("**" not in p or p == "**" for p in glob.split("/"))
+            _check(
+                bool(glob) and plain,
+                "files",
+                glob,
+                "a glob relative to the source tree, ** a folder by itself",
+            )
         _check(self.min_functions > 0, "min_functions", self.min_functions, "above 0")
         _check(set(self.builds) <= _EVERY, "builds", self.builds, "names such as gcc-O2-x86_64")
 

@@ -61,12 +61,14 @@ def one_at_a_time(lock: Path) -> Iterator[None]:
 
 def _fetch(package: Package, home: Path) -> Tree:
     stamp = home / "ready"
-    wanted = hashlib.sha256(
-        repr((package.debian, package.prepare, sorted(package.write.items()))).encode()
-    ).hexdigest()
     tree = home / "tree"
-    if not (stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted):
+    if not (stamp.is_file() and any(home.glob("*.orig.tar.*"))):
         _download(package, home)
+    digest = _digest(home)
+    # Archives of another version make another tree.
+    parts = (package.debian, package.prepare, sorted(package.write.items()), digest)
+    wanted = hashlib.sha256(repr(parts).encode()).hexdigest()
+    if not (stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted):
         _unpack(package, home, tree)
         for place, text in package.write.items():
             make_folder((tree / place).parent)
@@ -74,7 +76,7 @@ def _fetch(package: Package, home: Path) -> Tree:
         for command in package.prepare:
             run(["sh", "-ec", command], tree, f"{package.name}: {command}")
         write_text(stamp, wanted)
-    return Tree(tree, _version(home), _digest(home))
+    return Tree(tree, _version(home), digest)
 
 
 def run(command: list[str], folder: Path, what: str) -> str:
@@ -95,7 +97,9 @@ def run(command: list[str], folder: Path, what: str) -> str:
         ) from error
     if done.returncode != 0:
         said = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-        told = next((line for line in said if "error" in line.lower()), said[-1] if said else "no message")
+        # Of a failed link the driver says only that there was one.
+        said = [line for line in said if not line.startswith("collect2:")] or said or ["no message"]
+        told = next((line for line in said if "error: " in line.lower()), said[-1])
         raise InputError(f"exit code {done.returncode}: {told.strip()[:200]}", where=what)
     return done.stdout
 

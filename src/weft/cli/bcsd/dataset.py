@@ -39,7 +39,10 @@ def parser(action: str) -> Parser:
     add_out(result, "FILE", "the table", default="functions.parquet in the work folder")
     if action == "build":
         result.add_argument("--jobs", type=int, metavar="N", help="compilations at a time (the file's)")
-    result.add_argument("--only", metavar="NAME,…", help="these packages only (all)")
+    only = (
+        "build these packages only, join all that are built" if action == "build" else "these packages only"
+    )
+    result.add_argument("--only", metavar="NAME,…", help=f"{only} (all)")
     result.add_argument("--builds", metavar="NAME,…", help="these builds, as gcc-O2-mips (CONFIG's)")
     add_json(result)
     add_quiet(result)
@@ -64,23 +67,31 @@ def run(argv: list[str], action: str) -> int:
     output = arguments.out or arguments.work / "functions.parquet"
     first, *others = (read_settings(DatasetConfig, path) for path in arguments.config)
     config = first.beside(others)
-    if arguments.builds:
+    if arguments.builds is not None:
         config = config.only(arguments.builds.split(","))
     if getattr(arguments, "jobs", None) is not None:
         config = replace(config, jobs=arguments.jobs)
-    wanted = (
-        set(arguments.only.split(",")) if arguments.only else {package.name for package in config.packages}
-    )
-    unknown = sorted(wanted - {package.name for package in config.packages})
+    names = {package.name for package in config.packages}
+    wanted = names if arguments.only is None else set(arguments.only.split(","))
+    unknown = sorted(wanted - names)
     if unknown:
         raise ConfigError(f"--only: no package {unknown[0]!r}", where=str(arguments.config[0]))
     make_folder(arguments.work)
+    chosen = replace(config, packages=tuple(p for p in config.packages if p.name in wanted))
+    for package in chosen.packages:
+        if not chosen.variants_of(package):
+            said = f"{package.name}: left out, none of its builds ({', '.join(package.builds)}) is asked for"
+            print(said, file=sys.stderr)
     failed: list[BuildReport] = []
     if action == "build":
-        chosen = replace(config, packages=tuple(p for p in config.packages if p.name in wanted))
         reports = build_all(chosen, arguments.work, quiet if arguments.quiet or arguments.json else tell)
         failed = [report for report in reports if report.error]
-    reports = known_builds(config, arguments.work) + failed
+    else:
+        config = chosen
+    known = known_builds(config, arguments.work)
+    told = {(report.package, report.build) for report in failed}
+    failed += [report for report in known if report.error and (report.package, report.build) not in told]
+    reports = [report for report in known if not report.error] + failed
     if all(report.error for report in reports):
         reason = failed[0].error if failed else "nothing is built"
         raise InputError(f"no build succeeded: {reason}", where=str(arguments.config[0]))
