@@ -2,12 +2,15 @@
 
 import re
 import shutil
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.bcsd.test_members import archive
 
+from weft.bcsd.difference.view.show import _is as is_called
 from weft.bcsd.disassemble.interface import Block, Edge, EdgeKind, Function
 from weft.bcsd.draw import DRAWN_BLOCKS, to_dot, to_svg
 from weft.bcsd.read.elf import printable
@@ -67,6 +70,29 @@ def test_readable_names_find_functions_and_are_refused_where_they_are_several():
         find_function(twice, "dup(int)", "f", {"_Z3dupi": "dup(int)"})
     with pytest.raises(InputError, match="2 functions named"):
         find_function(twice, "dup(int)", "f")
+
+
+def test_names_of_other_letters_are_asked_for_as_they_are_written():
+    def named(address, name, *aliases):
+        aliases = tuple(printable(alias) for alias in aliases)
+        return Function(
+            printable(name), address, 4, [(address, 4, "nop", "")], [Block(0, 1)], [], aliases=aliases
+        )
+
+    listed = [
+        named(0, "é"),
+        named(4, "real", "über"),
+        named(8, "_ZN5grün7Größe2éEPii"),
+        named(12, b"\xe9\xff"),
+    ]
+    assert [function.name for function in listed[::3]] == [r"\xe9", r"\xe9\xff"]
+    for number, name in enumerate(("é", "über", "grün::Größe::é(int*, int)", r"\xe9\xff")):
+        assert find_function(listed, name, "f") == number
+    assert find_function(listed, r"\xe9", "f") == 0
+    with pytest.raises(InputError, match=r"no function 'übex' \(near: .xfcber, "):
+        find_function(listed, "übex", "f")
+    version: Any = SimpleNamespace(codes=listed, shown=lambda row: listed[row].name)
+    assert [is_called(version, 0, name) for name in ("é", r"\xe9", "ü")] == [True, True, False]
 
 
 def test_functions_are_found_by_name_alias_and_address(functions_of):

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 
 from weft.bcsd.read.demangle import demangle
 from weft.bcsd.read.members import lacks, split_member
+from weft.bcsd.read.names import printable
 from weft.errors import InputError
 from weft.platform.reading import cannot_read
 
@@ -96,8 +97,12 @@ def find_function(
     Raises:
         InputError: There is none, or several of that name; near names or addresses are listed.
     """
+    # Names are held as they are printed, by whom they are asked for as they are written.
+    spellings = {wanted, printable(wanted)}
     named = [
-        i for i, function in enumerate(functions) if wanted == function.name or wanted in function.aliases
+        i
+        for i, function in enumerate(functions)
+        if function.name in spellings or not spellings.isdisjoint(function.aliases)
     ]
     if not named and ("(" in wanted or "::" in wanted):
         text = demangle if readable is None else lambda name: readable.get(name, name)
@@ -122,7 +127,7 @@ def find_function(
         if inside.group(1):
             return _holding(functions, address, where)
     names = [name for function in functions for name in (function.name, *function.aliases)]
-    near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
+    near = difflib.get_close_matches(printable(wanted), names, n=3, cutoff=0.5)
     hint = (
         f"near: {', '.join(near)}"
         if near

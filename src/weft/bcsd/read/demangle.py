@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import pydemumble
 
+from weft.bcsd.read.names import letters_of
 from weft.platform.processes import Limits, run_bounded
 
 _PREFIXES = ("_Z", "__Z", "_R", "__R", "$s", "_$s", "?")
@@ -29,7 +30,8 @@ def demangle(name: str) -> str:
     """The readable form of a name, or the name itself. Only in a bounded process: it may take any time."""
     if not is_mangled(name) or len(name) > _LONGEST:
         return name
-    readable = pydemumble.demangle(name)
+    # Lengths in a name count its letters, not their escapes.
+    readable = pydemumble.demangle(letters_of(name))
     return readable if readable and readable.isprintable() else name
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 
+_LETTER = re.compile(r"\\x[0-9a-f]{2}|\\u(?!d[89a-f])[0-9a-f]{4}|\\U[0-9a-f]{8}")
 _ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
 
 
@@ -21,6 +23,11 @@ def printable(name: str | bytes) -> str:
     return "".join(
         c if c.isprintable() and c.isascii() else c.encode("unicode_escape").decode() for c in text
     )
+
+
+def letters_of(name: str) -> str:
+    """The inverse of :func:`printable`, of a name that has no backslash of its own, as mangled ones have none."""
+    return _LETTER.sub(lambda found: chr(min(int(found[0][2:], 16), sys.maxunicode)), name)
 
 
 def spelled(path: str) -> str:

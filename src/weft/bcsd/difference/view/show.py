@@ -5,6 +5,7 @@ from __future__ import annotations
 from weft.bcsd.difference.compare import Difference, Entry, Status
 from weft.bcsd.difference.record import left_out, listing
 from weft.bcsd.difference.version import Version
+from weft.bcsd.read.names import printable
 from weft.errors import InputError
 
 _WIDTH = 58
@@ -37,7 +38,8 @@ def _is(version: Version, row: int, wanted: str) -> bool:
         except ValueError:
             return False
         return code.address <= address < code.address + max(code.size, 1)
-    return wanted in (code.name, version.shown(row), *code.aliases)
+    names = (code.name, version.shown(row), *code.aliases)
+    return wanted in names or printable(wanted) in names
 
 
 def side_by_side(difference: Difference, wanted: str) -> str:
