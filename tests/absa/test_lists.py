@@ -52,7 +52,7 @@ from weft.absa.use.store import load
         ("ROS: + nausea - vomiting", None),
         ("+ve culture, -ve smear", None),
         ("Antigen tests. Positive: Anna. Negative: Ben, Carl.", None),
-        ("Positive: Anna. Negative: the rooms.", "good Anna. bad the rooms."),
+        ("I tested it. Positive: Anna. Negative: the rooms.", "I tested it. good Anna. bad the rooms."),
         ("Good = green, bad = red", "Good is green, bad is red"),
         ("", None),
     ],
@@ -123,6 +123,22 @@ def test_signs_in_a_row_are_words_of_their_own() -> None:
         == "lift is good is good, pool is good is terrible"
     )
     assert read_otherwise("lift 👍👎", str.isascii) == [Slip(5, 6, "is good"), Slip(6, 7, " is bad")]
+
+
+def test_lines_are_those_that_a_page_shows() -> None:
+    text = "<b>Pros:</b><br>- pool<br />- <i>big</i> bar<p>Cons:</p>- lift<br>wifi 9/10"
+    read = "Pros: good pool , good big bar Cons: bad lift"
+    assert " ".join(as_read(text, str.isascii, as_meant=True)[0].split()).startswith(read)
+    text = "Fine.<br>+ pool<br>- small <b>lift"
+    assert [text[slice(*place)] for place in named_by_layout(text)] == ["pool", "small <b>lift"]
+    text = "Pros: tea&amp; bar, caf&eacute; by&nbsp;night. Cons: lift"
+    assert as_read(text, lambda letter: letter == "é" or letter.isascii(), as_meant=True)[0] == (
+        "good tea& bar, good café by night. bad lift"
+    )
+    assert read_otherwise("<p>+ pool</p><p>- lift</p>", str.isascii) == [
+        Slip(3, 4, "good"),
+        Slip(16, 17, ", bad"),
+    ]
 
 
 def test_an_item_ends_before_the_next_sign() -> None:

@@ -54,7 +54,7 @@ from weft.absa.represent.slips import Slip, replaced
         ("chapter 3/10, 9/10 dentists, 1 out of 10 worked, 45/100 sold, strength 5/5 bilaterally", None),
         ("7/10 abdominal pain, headache 7/10, 8/10 pain in the knee", None),
         ("9/10 pain relief", "excellent pain relief"),
-        ("EDIT (9/10): works, update 5/10, meet me 5/10 at noon", None),
+        ("EDIT (9/10): works, update 5/10", None),
         ("The food was 9/10, tubs are a 2/10", "The food was excellent, tubs are a terrible"),
         ("", None),
     ],

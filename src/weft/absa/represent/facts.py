@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 
 _ABOVE = re.compile(
-    r"(?m)^[ \t*_#]*+(?:change ?log|changes|release notes|what['’]s new|recipe change|ingredients|groceries|"
+    r"(?m)^[ \t*_#]*+(?:change ?log|changes|release notes|what['’]s (?:new|included)|recipe change|"
+    r"ingredients|groceries|"
     r"(?:shopping|packing|check|guest)[ -]?list|to[ -]?do(?: list)?|tasks?|still to do|(?:please )?(?:bring|pack)|"
     r"included?|includes|contains|allergens|attendance|attending|legend|key|ros|hpi|pmh|symptoms|allergies)"
     r"[*_]{0,2}[ \t]*+(?:[:.]|$)",

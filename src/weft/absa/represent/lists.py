@@ -38,9 +38,7 @@ _HEAD = re.compile(
 """What stands above praise or blame; without a colon where it is clear."""
 _IS_CLEAR = re.compile(_CLEAR, re.IGNORECASE)
 _OF_TESTS = frozenset({"positive", "positives", "negative", "negatives"})
-_TESTED = re.compile(
-    r"\b(?:tests?|tested|covid|hiv|pcr|antigens?|antibod(?:y|ies)|cultures?|screening)\b", re.IGNORECASE
-)
+_TESTED = re.compile(r"\b(?:tests|test results?|covid|hiv|pcr|antigens?|antibod(?:y|ies))\b", re.IGNORECASE)
 """Where these are spoken of, what is positive is no praise."""
 _END = re.compile(rf"(?<!\d)[.!?](?!\w)|\n(?!\s{{0,8}}{_BULLET}[ \t])")
 """The end of a list below a head: of its sentence, or a line without a bullet."""

@@ -8,7 +8,7 @@ from weft.absa.represent.faces import faces, labels
 from weft.absa.represent.lists import listed, lists
 from weft.absa.represent.ratings import ratings
 from weft.absa.represent.slips import Places, Slip, english, mended, replaced
-from weft.absa.represent.spelling import spelled
+from weft.absa.represent.spelling import laid_out, spelled
 
 Known = Callable[[str], bool]
 """Whether the tokenizer has pieces for a character."""
@@ -44,6 +44,7 @@ def read_otherwise(text: str, known: Known) -> list[Slip]:
 
 def named_by_layout(text: str) -> list[tuple[int, int]]:
     """Where the things stand that a text names by its layout, in its own characters: items of lists, labels."""
+    text = laid_out(text)
     found: list[tuple[int, int]] = []
     for start, stop in sorted([*listed(text), *labels(text)]):
         if not found or start >= found[-1][1]:
@@ -53,6 +54,7 @@ def named_by_layout(text: str) -> list[tuple[int, int]]:
 
 def _marks(text: str) -> list[Slip]:
     """The ratings, faces and signs of lists of a text, in order; of two in one place the first."""
+    text = laid_out(text)
     found: list[Slip] = []
     for slip in sorted(
         [*ratings(text), *faces(text), *lists(text)], key=lambda slip: (slip.start, -slip.stop)

@@ -33,7 +33,7 @@ _NO_RATING = frozenset(
         *("lasted", "pressure", "bp", "gigabit", "won", "lost", "tyres", "usb", "had"),
         *("be", "app's", "store's"),
         *("chapter", "question", "invoice", "order", "edition", "progress", "humidity"),
-        *("edit", "edited", "update", "updated", "deadline", "rsvp", "me"),
+        *("edit", "edited", "update", "updated", "deadline", "rsvp"),
         *("apgar", "gcs", "acuity", "dilution", "torx", "mrn"),
     }
 )

@@ -21,6 +21,7 @@ _MARKUP = re.compile(
     re.IGNORECASE,
 )
 """What pages write for a character, and around words."""
+_NEW_LINE = re.compile(r"</?(?:br|p|div|li|ul|ol|h[1-6])\b", re.IGNORECASE)
 _WRITTEN = {
     **dict.fromkeys("’‘ʼ‛′´", "'"),
     **dict.fromkeys("“”„‟«»‹›″", '"'),
@@ -73,6 +74,15 @@ def shown_in_place(text: str) -> str:
     return _MARKUP.sub(lambda match: _written_for(match).ljust(len(match[0])), text)
 
 
+def laid_out(text: str) -> str:
+    """A text in lines as a web page shows it, every other character in its place.
+
+    A tag becomes blanks, one that begins a line a new line; what is written for a blank becomes blanks, what is written
+    for another character a word, so that its semicolon ends nothing.
+    """
+    return _MARKUP.sub(_blank, text)
+
+
 def as_shown(text: str) -> tuple[str, list[tuple[int, int]] | None]:
     """A text as :func:`shown` gives it, and the place of each new character in the text; None where nothing changed."""
     if not _MARKUP.search(text):
@@ -82,6 +92,13 @@ def as_shown(text: str) -> tuple[str, list[tuple[int, int]] | None]:
     if whole == text:
         return text, None
     return whole, [(start, stop) for start, stop, shown in units for _ in shown]
+
+
+def _blank(match: re.Match[str]) -> str:
+    if match["tag"] is None:
+        word = match[0].replace("#", "_").replace(";", "_")
+        return " " * len(word) if _written_for(match).isspace() else word
+    return ("\n" if _NEW_LINE.match(match["tag"]) else " ").ljust(len(match[0]))
 
 
 def _written_for(match: re.Match[str]) -> str:
