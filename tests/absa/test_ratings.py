@@ -50,6 +50,7 @@ from weft.absa.represent.slips import Slip, replaced
         ("Hotel Adler ★★★★, Michelin ⭐⭐", None),
         ("Hotel ★★★★★ beach ★★", "Hotel is excellent, beach is bad"),
         ("To do:\n✅ laundry\n❌ dishes", None),
+        ("Mon ✅ Tuesday ❌", None),
         ("Included: ✅ breakfast ❌ dinner", None),
         ("chapter 3/10, 9/10 dentists, 1 out of 10 worked, 45/100 sold, strength 5/5 bilaterally", None),
         ("7/10 abdominal pain, headache 7/10, 8/10 pain in the knee", None),

@@ -22,7 +22,7 @@ _LABEL = re.compile(
 _SAYS = re.compile(
     r"(?:i|i['’]m|you|he|she|we|they|thanks?|thx|hello|regards|cheers|love you|miss you|see you|happy birthday|"
     r"merry christmas|good (?:luck|morning|evening|night))\b|"
-    r"(?:hi|hey|yes|yep|no|nope|ok|okay|bye|sorry|please|lol|haha|wow|omg|congrats|same|question)\Z",
+    r"(?:hi|hey|yes|yep|no|nope|ok|okay|bye|sorry|please|lol|haha|wow|omg|congrats|same|question|[cd])\Z",
     re.IGNORECASE,
 )
 """A sentence or a greeting rather than a label."""

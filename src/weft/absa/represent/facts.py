@@ -9,7 +9,11 @@ _ABOVE = re.compile(
     r"(?m)^[ \t*_#]*+(?:change ?log|changes|release notes|what['’]s (?:new|included)|recipe change|"
     r"ingredients|groceries|"
     r"(?:shopping|packing|check|guest)[ -]?list|to[ -]?do(?: list)?|tasks?|still to do|(?:please )?(?:bring|pack)|"
-    r"included?|includes|contains|allergens|attendance|attending|legend|key|ros|hpi|pmh|symptoms|allergies)"
+    r"included?|includes|contains|allergens|attendance|attending|attendees|available|legend|key|"
+    r"ros|hpi|pmh|fh|pe|urine|urinalysis|labs|neuro|meds|medications|symptoms|allergies|family history|"
+    r"review of systems|"
+    r"(?:sub)?total|income|budget|balance|(?:burger )?order|pollen(?: today)?|diff|added(?:/removed)?|patch notes|"
+    r"(?:update|version|release|v) ?\d[\d.]*+)"
     r"[*_]{0,2}[ \t]*+(?:[:.]|$)",
     re.IGNORECASE,
 )
@@ -21,6 +25,9 @@ _LETTERED = frozenset(
         *("dock", "aisle", "sector", "vitamin", "hepatitis", "influenza", "factor", "group"),
         *("team", "plan", "option", "choice", "answer", "question", "version", "variant"),
         *("column", "appendix", "exhibit", "annex", "figure"),
+        *("name", "author", "editor", "signed", "witness", "initials", "surname", "operator", "player"),
+        *("sample", "band", "tariff", "licence", "license", "category", "visa", "passport", "disk"),
+        *("partition", "port", "shift", "monday", "tuesday", "wednesday", "thursday", "friday"),
     }
 )
 """What has a letter as its name."""
@@ -30,6 +37,7 @@ _OFTEN = frozenset(
         *("seat", "stand", "entrance", "door", "bay", "lot", "unit", "flat", "apartment", "bus"),
         *("line", "lane", "stop", "part", "side", "drive", "size", "cup", "key", "chord"),
         *("note", "hint", "example", "case", "socket", "winner", "winners", "next"),
+        *("home", "away", "day", "night", "week", "usb", "hdmi", "machine", "language", "database", "strep"),
     }
 )
 """What has a letter as its name beside such."""
@@ -55,7 +63,7 @@ def graded(before: Sequence[str]) -> list[bool]:
     """
     found = [_LABEL.search(part) for part in before]
     words = ["" if label is None else label[1].lower() for label in found]
-    named = [word in _LETTERED or word[-1:].isdigit() for word in words]
+    named = [word in _LETTERED or word[-1:].isdigit() or len(word) == 1 for word in words]
     often = [word in _OFTEN for word in words]
     letters = any(named) or all(often)
     return [not one and not (other and letters) for one, other in zip(named, often, strict=True)]

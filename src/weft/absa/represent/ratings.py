@@ -76,8 +76,12 @@ _DENIED = re.compile(
 )
 """Behind it a mark is what something is not."""
 _ASKS = re.compile(r"\s*(?:if|or|means?|=)(?!\w)")
-_PRESSED = re.compile(r"\b(?:with|or|press|hit|click|tap|drop|leave|your|voted?)\s*\Z", re.IGNORECASE)
-"""Beside them a sign is one that somebody may give."""
+_PRESSED = re.compile(
+    r"\b(?:with|or|press|hit|click|tap|drop|leave|your|voted?|"
+    r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?)\s*\Z",
+    re.IGNORECASE,
+)
+"""Beside them a sign is one that somebody may give, or a day's."""
 _CLASS = re.compile(r"\b(?:Michelin|(?:Hotel|Resort|General)(?: [A-Z]\w+){1,3}) ?\Z")
 """Before stars that are a class."""
 _ENDED = re.compile(r"[.!?…:][ \t]*\Z")
