@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -185,7 +185,7 @@ def run(argv: list[str]) -> int:
 
 
 @contextmanager
-def _as_flags(exact: bool) -> Iterator[None]:
+def _as_flags(exact: bool) -> Generator[None]:
     """Let an error that names a field of ``Extraction`` name the flag instead."""
     flags = {**_FLAGS, "near": "--exact" if exact else "--near"}
 
