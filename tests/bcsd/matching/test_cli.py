@@ -11,7 +11,11 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
+from weft.bcsd.dataset.compile import STRIPPED
+from weft.bcsd.dataset.config import Package, Variant
+from weft.bcsd.dataset.label import label_build
 from weft.bcsd.matching.rule import DEFAULT_RULE, save_rule
+from weft.bcsd.table import write_tables
 from weft.bcsd.use.embedder import Embedder
 from weft.cli.bcsd.match import describe
 from weft.cli.main import main
@@ -139,3 +143,34 @@ def test_a_confidence_by_itself_needs_a_rule(lexical_model, tmp_path, capsys):
     assert "it has no rule of its own yet (leave out --confidence)" in capsys.readouterr().err
     assert main([*asked, "--search", "data.parquet"]) == 2
     assert "one of them at a time" in capsys.readouterr().err
+
+
+def test_a_rule_is_fitted_to_the_builds_that_there_are(files, lexical_model, tmp_path, capsys):
+    def build(name, level):
+        folder, variant = tmp_path / "builds" / name / f"gcc-{level}-x86_64", Variant("gcc", level, "x86_64")
+        folder.mkdir(parents=True)
+        file = files / f"{variant}.so"
+        shutil.copy(file, folder / STRIPPED)
+        rows = label_build(Package(name, "valid", min_functions=1), variant, file, file, "none")
+        write_tables([rows.table], folder / "functions.parquet", rows.table.schema)
+        (folder / "report.json").write_text(json.dumps({"report": {"role": "valid"}}), encoding="utf-8")
+
+    rule = tmp_path / "rule.json"
+    asked = ["bcsd", "calibrate", str(lexical_model), "--work", str(tmp_path), "-o", str(rule)]
+    build("p", "O0")
+    assert main(asked) == 2
+    assert "one validation package, p: what unrelated files look like takes two" in capsys.readouterr().err
+    build("q", "O0")
+    assert main(asked) == 2
+    assert "no two builds in common" in capsys.readouterr().err
+    build("p", "O3")
+    build("q", "O3")
+    # Where it cannot be written is told before it is fitted.
+    assert main([*asked[:-1], str(tmp_path / "none" / "rule.json")]) == 8
+    assert "cannot be written" in capsys.readouterr().err
+    assert main(asked) == 0
+    said = capsys.readouterr()
+    assert said.err.strip() == (
+        "fitted to XO -O0→-O3 alone: the validation packages lack a build of XO -O1→-O3, XC, XA, XM"
+    )
+    assert rule.is_file()

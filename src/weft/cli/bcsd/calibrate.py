@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -49,21 +50,34 @@ def run(argv: list[str]) -> int:
     from weft.bcsd.matching.trial import FURTHER, SETTINGS, built, packages_of, strangers, trials, with_fewer
     from weft.bcsd.use.embedder import Embedder
     from weft.bcsd.use.store import find
+    from weft.platform.files import check_output
 
     folder = find(arguments.model)
     packages = packages_of(arguments.work, "valid")
     if not packages:
         raise ConfigError("no validation package is built", where=str(arguments.work), hint="--work DIR")
+    output = arguments.out or folder / RULE_FILE
+    check_output(output)
     embedder = Embedder.load(folder, device=device_of(arguments), precision="auto")
     rule, fitted = rule_of(folder, embedder.version)
     if arguments.confidence and not fitted:
         raise ConfigError("it has no rule of its own yet", where=str(folder), hint="leave out --confidence")
-    settings = {**SETTINGS, **built(packages, FURTHER)}
+    if len(packages) < 2:
+        what = f"one validation package, {packages[0].name}: what unrelated files look like takes two"
+        raise ConfigError(what, where=str(arguments.work), hint="build another of role valid")
+    settings = {**built(packages, SETTINGS), **built(packages, FURTHER)}
+    lacking = [name for name in SETTINGS if name not in settings]
+    if not settings:
+        needed = "; ".join(" and ".join(builds) for builds in SETTINGS.values())
+        what = "the validation packages have no two builds in common that a rule is fitted to"
+        raise ConfigError(what, where=str(arguments.work), hint=f"any of: {needed}")
+    if lacking:
+        said = f"fitted to {', '.join(settings)} alone: the validation packages lack a build of {', '.join(lacking)}"
+        print(said, file=sys.stderr)
     known = list(trials(packages, settings, embedder, "valid"))
     fewer = [with_fewer(trial, embedder.weights) for trial in known]
     lessons = Lessons(known, fewer, strangers(known, embedder.weights, STRANGERS))
     rule = refit(lessons, rule) if arguments.confidence else fit_rule(lessons, embedder.version)
-    output = arguments.out or folder / RULE_FILE
     save_rule(rule, output)
     if arguments.json:
         print(json.dumps(asdict(rule)))
