@@ -11,7 +11,7 @@ from weft.bcsd.dataset import compile as compile_module
 from weft.bcsd.dataset.config import Package
 from weft.bcsd.dataset.source import fetch
 from weft.cli.main import main
-from weft.errors import ConfigError
+from weft.errors import ConfigError, InputError
 
 _FUNCTION = (
     "int {}{}(int *p, int n) {{ int t = {}; for (int i = 0; i < n; i++) t += p[i] * {}; return t; }}\n"
@@ -105,6 +105,34 @@ def test_another_archive_makes_another_tree(work):
     again = fetch(package, work / "source")
     assert "other0" in place.read_text()
     assert again.digest != tree.digest
+
+
+def test_a_folder_of_another_source_package_is_not_taken_for_it(work):
+    fetch(Package("a", "train"), work / "source")
+    with pytest.raises(InputError, match="it holds the source package 'a', not 'other'"):
+        fetch(Package("a", "train", source="other"), work / "source")
+
+
+def test_a_download_that_was_stopped_goes_on(work, tmp_path, monkeypatch):
+    home = work / "source" / "c"
+    home.mkdir()
+    (home / "c_1.dsc").write_text(
+        "Source: c\nFiles:\n 0 9 c_1.orig.tar.gz\n 0 9 c_1.debian.tar.xz\n\n-----BEGIN\n"
+    )
+    asked = []
+    monkeypatch.setattr("weft.bcsd.dataset.source.run", lambda command, *_: asked.append(command[0]) or "")
+    for _ in range(2):
+        fetch(Package("c", "train"), work / "source")
+        (home / "ready").unlink()
+        (home / "c_1.orig.tar.gz").touch()
+        (home / "c_1.debian.tar.xz").touch()
+    assert asked == ["apt-get", "dpkg-source", "dpkg-source"]
+
+
+def test_where_the_table_goes_is_looked_at_before_anything_is_built(run, tmp_path):
+    code, _, said = run("build", "-o", str(tmp_path / "none" / "table"), a="train")
+    assert (code, "cannot be written" in said) == (8, True)
+    assert not (tmp_path / "work" / "builds").exists()
 
 
 @pytest.mark.parametrize(

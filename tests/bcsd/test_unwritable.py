@@ -129,7 +129,8 @@ def work(
 @pytest.fixture
 def lessons(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """As if a rule had been fitted to a data set of twenty builds."""
-    monkeypatch.setattr(trial, "packages_of", lambda work, role: [work])
+    monkeypatch.setattr(trial, "packages_of", lambda work, role: [work, work])
+    monkeypatch.setattr(trial, "built", lambda packages, settings: settings)
     for name in ("trials", "strangers"):
         monkeypatch.setattr(trial, name, lambda *_: [])
     monkeypatch.setattr(fit, "fit_rule", lambda lessons, version: DEFAULT_RULE)

@@ -62,20 +62,24 @@ def one_at_a_time(lock: Path) -> Iterator[None]:
 def _fetch(package: Package, home: Path) -> Tree:
     stamp = home / "ready"
     tree = home / "tree"
-    if not (stamp.is_file() and any(home.glob("*.orig.tar.*"))):
+    known, _, held = stamp.read_text(encoding="utf-8").partition("\n") if stamp.is_file() else ("", "", "")
+    if held and held != package.debian:
+        what = f"it holds the source package {held!r}, not {package.debian!r}"
+        raise InputError(what, where=str(home), hint="remove the folder, or call the package otherwise")
+    if not (known and any(home.glob("*.orig.tar.*"))):
         _download(package, home)
     digest = _digest(home)
     # Archives of another version make another tree.
     parts = (package.debian, package.prepare, sorted(package.write.items()), digest)
     wanted = hashlib.sha256(repr(parts).encode()).hexdigest()
-    if not (stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted):
+    if known != wanted:
         _unpack(package, home, tree)
         for place, text in package.write.items():
             make_folder((tree / place).parent)
             write_text(tree / place, text)
         for command in package.prepare:
             run(["sh", "-ec", command], tree, f"{package.name}: {command}")
-        write_text(stamp, wanted)
+        write_text(stamp, f"{wanted}\n{package.debian}")
     return Tree(tree, _version(home), digest)
 
 
@@ -106,7 +110,9 @@ def run(command: list[str], folder: Path, what: str) -> str:
 
 def _download(package: Package, home: Path) -> None:
     home.mkdir(parents=True, exist_ok=True)
-    if next(home.glob("*.dsc"), None) is not None:
+    description = next(home.glob("*.dsc"), None)
+    # A download that was stopped leaves a description of files that are not there.
+    if description is not None and all((home / name).is_file() for name in _listed(description)):
         return
     try:
         run(
@@ -118,6 +124,19 @@ def _download(package: Package, home: Path) -> None:
         # The Debian packaging of a security update may be gone while the upstream archive arrived.
         if next(home.glob("*.orig.tar.*"), None) is None:
             raise
+
+
+def _listed(description: Path) -> list[str]:
+    """The files that a source package consists of, as its description names them: checksum, size and name each."""
+    text = description.read_text(encoding="utf-8", errors="replace")
+    _, _, below = text.partition("\nFiles:")
+    names: list[str] = []
+    for line in below.splitlines()[1:]:
+        words = line.split()
+        if not line.startswith(" ") or len(words) != 3:
+            break
+        names.append(words[2])
+    return names
 
 
 def _unpack(package: Package, home: Path, tree: Path) -> None:

@@ -63,8 +63,11 @@ def run(argv: list[str]) -> int:
     if arguments.confidence and not fitted:
         raise ConfigError("it has no rule of its own yet", where=str(folder), hint="leave out --confidence")
     if len(packages) < 2:
-        what = f"one validation package, {packages[0].name}: what unrelated files look like takes two"
-        raise ConfigError(what, where=str(arguments.work), hint="build another of role valid")
+        name = packages[0].name
+        print(
+            f"fitted on {name} alone: what files of different packages look like is not known",
+            file=sys.stderr,
+        )
     settings = {**built(packages, SETTINGS), **built(packages, FURTHER)}
     lacking = [name for name in SETTINGS if name not in settings]
     if not settings:
@@ -85,10 +88,11 @@ def run(argv: list[str]) -> int:
         worth = ", ".join(f"{kind} {weight:.2f}" for kind, weight in zip(KINDS, rule.evidence, strict=True))
         names = ", ".join(package.name for package in packages)
         print(f"{output}: fitted on {names}: score {rule.score:.2f}, {worth}, floor {rule.floor}")
-        error = held_out_error(lessons, rule)
-        print(
-            f"calibration error of a package's matches, the confidence fitted without it: {error:.3f} (mean)"
-        )
+        if len(packages) > 1:
+            error = held_out_error(lessons, rule)
+            print(
+                f"calibration error of a package's matches, the confidence fitted without it: {error:.3f} (mean)"
+            )
     return 0
 
 

@@ -57,7 +57,7 @@ def run(argv: list[str], action: str) -> int:
     from weft.bcsd.dataset.config import DatasetConfig
     from weft.bcsd.dataset.stats import dataset_stats
     from weft.errors import ConfigError, InputError, PartialFailure
-    from weft.platform.files import make_folder
+    from weft.platform.files import check_output, make_folder
     from weft.platform.settings import read_settings
 
     if action == "stats":
@@ -82,6 +82,7 @@ def run(argv: list[str], action: str) -> int:
         if not chosen.variants_of(package):
             said = f"{package.name}: left out, none of its builds ({', '.join(package.builds)}) is asked for"
             print(said, file=sys.stderr)
+    check_output(output)
     failed: list[BuildReport] = []
     if action == "build":
         reports = build_all(chosen, arguments.work, quiet if arguments.quiet or arguments.json else tell)
