@@ -44,7 +44,11 @@ from weft.absa.represent.slips import Slip, replaced
         ),
         ("10/10 would recommend", "excellent. would recommend"),
         # What is denied, would be given, or is a fact.
-        ("not a 10/10, it doesn\u0027t deserve ★★★★★, better than 5/10, never a 👍", None),
+        (
+            "not a 10/10, it doesn\u0027t deserve ★★★★★, better than 5/10, never a 👍",
+            "not a perfect, it doesn\u0027t deserve ★★★★★, better than 5/10, never a 👍",
+        ),
+        ("not 9/10 times, isn\u0027t a 3/10", None),
         ("not bad, 8/10", "not bad, is good"),
         ("👍 if you agree, press 👍 or 👎", None),
         ("Hotel Adler ★★★★, Michelin ⭐⭐", None),

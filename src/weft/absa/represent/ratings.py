@@ -100,12 +100,12 @@ def ratings(text: str) -> list[Slip]:
     Marks out of 5, 10 or 100, stars, stars in words behind a colon, and thumbs, ticks and crosses. From .9 of the
     highest mark on a rating "is excellent", from .7 "good", from .5 "average", from .3 "bad", below "terrible". Dates
     ("on 9/10"), sizes, counts ("9/10 times") and shares ("4/5 of the rooms") are none, nor are marks of what is no
-    praise ("pain 9/10"), one star by itself, stars that adorn both ends of a line, what is denied ("not a 10/10"), a
-    class ("Hotel Adler ★★★★"), a sign to be given ("👍 if you agree") and those of a list of facts. Where a sign or
-    stars have words on both sides, a comma keeps them apart: "coffee 👍 toilets 👎" is "coffee is good, toilets is
-    bad". What a line begins with is about what follows, and so is a list of signs behind the end of a sentence:
-    "✅ beach ❌ wifi" is "good beach, bad wifi", "2/10 for the wifi, 9/10 for the pool" "terrible for the wifi,
-    excellent for the pool", and "5/5 Lovely" "excellent. Lovely".
+    praise ("pain 9/10"), one star by itself, stars that adorn both ends of a line, a class ("Hotel Adler ★★★★"), a
+    sign to be given ("👍 if you agree"), those of a list of facts, and what is denied, but for the highest marks: "not
+    a 10/10" is "not a perfect". Where a sign or stars have words on both sides, a comma keeps them apart: "coffee 👍
+    toilets 👎" is "coffee is good, toilets is bad". What a line begins with is about what follows, and so is a list of
+    signs behind the end of a sentence: "✅ beach ❌ wifi" is "good beach, bad wifi", "2/10 for the wifi, 9/10 for the
+    pool" "terrible for the wifi, excellent for the pool", and "5/5 Lovely" "excellent. Lovely".
     """
     found: list[Slip] = []
     several = _SEVERAL.search(text) is not None
@@ -117,6 +117,10 @@ def ratings(text: str) -> list[Slip]:
         if word is None or _is_none(text, match, several):
             continue
         if match["sign"] and start > facts:
+            continue
+        if _DENIED.search(text[max(0, start - _LOOKED_AT) : start]):
+            if match["mark"] and word == _WORDS[0][1]:
+                found.append(Slip(start, stop, "perfect"))
             continue
         new = text.rfind("\n", found[-1].stop if found else 0, start) + 1 or max(line, 0)
         first = new != line and not text[new:start].strip()
@@ -144,8 +148,6 @@ def ratings(text: str) -> list[Slip]:
 def _is_none(text: str, match: re.Match[str], several: bool) -> bool:
     """Whether what looks like a rating is none."""
     start, stop = match.span()
-    if _DENIED.search(text[max(0, start - _LOOKED_AT) : start]):
-        return True
     if match["sign"]:
         return (
             _ASKS.match(text, stop) is not None
