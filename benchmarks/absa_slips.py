@@ -6,9 +6,10 @@ The texts of seven sets of ``examples/absa`` with slips made by a fixed draw: in
 letters exchanged, one left out, typed twice, or its neighbour on the keyboard; words of four letters and more, no
 names, neither first nor last letter), with words such as "so" and "great" stretched, or without punctuation. And the
 tenth set, written by hand as one types in a hurry, and the twelfth, spelled by ear, each beside the same texts spelled;
-the eleventh, of ratings, stars and thumbs, and the thirteenth, of lists and signs. Each is read as written and as what
-is meant; beside the sets written by hand stand ``all none`` and VADER. Last, which of the things that lists praise and
-blame ``weft absa find`` finds.
+the eleventh, of ratings, stars and thumbs, the thirteenth, of lists and signs, and the fourteenth, as on a phone (short
+forms, words run together, no punctuation), beside the same texts in full. Each is read as written and as what is meant;
+beside the sets written by hand stand ``all none`` and VADER. Last, which of the things that lists praise and blame
+``weft absa find`` finds.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ BY_HAND = {
     "ratings (eleventh set)": "questions-eleventh.csv",
     "by ear (twelfth set)": "questions-twelfth.csv",
     "lists and signs (thirteenth set)": "questions-thirteenth.csv",
+    "on a phone (fourteenth set)": "questions-fourteenth.csv",
 }
 ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 BESIDE = {one: two for row in ROWS for one, two in zip(row, row[1:] + row[-2], strict=True)}

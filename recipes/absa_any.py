@@ -29,6 +29,7 @@ from absa_any_marked import read_marked
 from absa_any_plain import Plain
 from absa_any_sources import DOMAINS, held_out, reviews_of
 from absa_any_told import Teller, is_told, read_both, read_things, read_told
+from absa_any_typed import Typed
 from kept import identity
 
 from weft.absa.read.quadruples import read_mabsa
@@ -150,6 +151,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         teacher=teachers,
         draw=lessons,
         untaught=by_labels(arguments),
+        disguise=Typed(arguments.typed) if arguments.typed else None,
         begin=begin,
         directory=arguments.out / "run",
         identity=identity(arguments, ("data", "precision")),
@@ -361,6 +363,9 @@ def parsed(given: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--places-by-labels", action="store_true", help="nor about SentiHood's, in which they may be weaker"
+    )
+    parser.add_argument(
+        "--typed", type=float, default=0.0, help="share of the texts that the model sees as people type"
     )
     parser.add_argument("--contrast", type=float, default=2.0)
     parser.add_argument("--balance", type=float, default=0.0)

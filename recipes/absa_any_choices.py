@@ -27,6 +27,7 @@ from absa_any_long import FILES, SHORT_TEXTS, read_long
 from absa_any_made import Maker
 from absa_any_sources import held_out
 from absa_any_told import Teller, read_both, read_told
+from absa_any_typed import typed
 
 from weft.absa.evaluate.opinions import opinions_report, under
 from weft.absa.read.labelled import Columns, read_labelled
@@ -78,6 +79,15 @@ def parts(data: Path) -> dict[str, Corpus]:
         reviews = tuple(one.whole() for one in read_long(name) if one.chooses)
         found[name.removesuffix(".jsonl")] = Corpus(labelled(reviews), POLARITIES)
     return found
+
+
+def as_typed(corpus: Corpus) -> Corpus:
+    """The same questions about texts as someone may have typed them, always in the same way."""
+    found: list[Sentence] = []
+    for sentence in corpus.sentences:
+        targets = {context.target for context in sentence.contexts if context.target}
+        found.append(replace(sentence, text=typed(sentence.text, targets, Random(sentence.text))))
+    return replace(corpus, sentences=tuple(found))
 
 
 def column(name: str, what: str) -> dict[str, str]:
@@ -204,6 +214,9 @@ def main() -> None:
         type=Path,
         help="fit the last model's temperature and threshold, store it here and print that",
     )
+    parser.add_argument(
+        "--typed", action="store_true", help="ask about the texts as people type; fits as they are written"
+    )
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     names, found = list(arguments.model), parts(arguments.data)
@@ -216,6 +229,8 @@ def main() -> None:
         print(f"temperature {temperature:.3f}, threshold {threshold}, error on domains left out {error:.3f}")
         print(f"power of the length {power:.2f}, error on whole reviews left out by file {whole:.3f}")
         names[-1] = str(arguments.fit)
+    if arguments.typed:
+        found = {part: as_typed(corpus) for part, corpus in found.items()}
     print(f"{'':36}" + "".join(f"{name:>11}" for name in SHOWN))
     for name in names:
         asker, total, sentences = load(name), 0.0, 0.0

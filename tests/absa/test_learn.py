@@ -200,6 +200,30 @@ def test_class_weights_of_drawn_sentences_are_those_of_what_is_drawn(start, corp
     assert losses[0] == losses[1]
 
 
+def test_a_disguise_is_for_the_model_alone(start, corpus):
+    """With teachers alone: the loss of a model that begins as its teacher is 0 but for what it sees otherwise."""
+    begin = train(corpus, start, options(classifier_dropout=0.0), settings(epochs=1)).asker
+    still = settings(epochs=1, learning_rate=1e-12)
+    losses = []
+    for disguise in (
+        None,
+        lambda sentence, _: replace(sentence, text=" ".join(reversed(sentence.text.split()))),
+    ):
+        trained = train(
+            corpus,
+            start,
+            options(classifier_dropout=0.0),
+            still,
+            learning=Learning(distillation=1.0, blank_texts=0),
+            teacher=begin,
+            begin=begin,
+            disguise=disguise,
+        )
+        losses.append(trained.history.losses[0])
+    assert losses[0] == pytest.approx(0, abs=1e-6)
+    assert losses[1] > 1e-4
+
+
 def test_smoothing_and_balance_change_the_loss(start, corpus):
     first = [
         train(corpus, start, options(), settings(epochs=1), learning=learning).history.losses[0]

@@ -135,7 +135,7 @@ def train(
         quiet: No progress bar.
         identity: See :func:`weft.train.loop.fit`: a run of that directory with another one is not gone on with.
         choices: As for :func:`course`: ``learning``, ``dev``, ``teacher``, ``begin``, ``targets``, ``draw``,
-            ``untaught``.
+            ``untaught``, ``disguise``.
     """
     asker, lessons = course(corpus, start, options, config, **choices)
     return Trained(asker, lessons.run(directory, quiet=quiet, identity=identity).history)
@@ -154,6 +154,7 @@ def course(
     targets: Sequence[str] = (),
     draw: Callable[[Sequence[int], torch.Generator], list[Sentence]] | None = None,
     untaught: Callable[[Sentence], bool] | None = None,
+    disguise: Callable[[Sentence, torch.Generator], Sentence] | None = None,
 ) -> tuple[Asker, Course[Any, Lesson]]:
     """A model, and its training.
 
@@ -179,6 +180,8 @@ def course(
         targets: The target names of the fixed contexts, for ``qacg-official`` and ``cg``.
         draw: Makes the sentences of a batch out of indices of the corpus's; ``learning.augmentation`` where None.
         untaught: Sentences that are learnt by their labels alone; teachers are not asked about them.
+        disguise: How the model sees a sentence, with the same questions; teachers see it as it was drawn. So it
+            learns to answer about texts with slips what is answered without.
 
     Raises:
         CheckpointError: The start has no tokenizer.
@@ -223,8 +226,7 @@ def course(
     augment = Augmenter(corpus.sentences, chosen.augmentation) if draw is None else draw
     counted_on = corpus
     if draw is not None and chosen.class_balance:
-        # Where sentences are drawn, the corpus's own are stand-ins without answers.
-        counted_on = replace(corpus, sentences=tuple(_drawn(draw, corpus, _COUNTED, seed)))
+        counted_on = _stood_for(draw, corpus, _COUNTED, seed)
     weights = class_weights(counted_on, chosen.class_balance).to(device)
 
     def collate(indices: list[int], generator: torch.Generator) -> Lesson:
@@ -234,6 +236,8 @@ def course(
         seen = tuple(each.represent(shown) for each in teachers if shown)
         counts = contrast_weights(sentences, chosen.contrast) if chosen.contrast else None
         rows = [not a for a, sentence in zip(alone, sentences, strict=True) for _ in sentence.contexts]
+        if disguise is not None:
+            sentences = [disguise(sentence, generator) for sentence in sentences]
         return Lesson(asker.represent(sentences), seen, counts, torch.tensor(rows) if any(alone) else None)
 
     lengths = [_length(asker.representation, sentence) for sentence in corpus.sentences]
@@ -273,12 +277,7 @@ def course(
                 each.module.keeps_aspects = False
         asker.module.eval()
         fit_similarity(asker, corpus)
-        # Where sentences are drawn, the corpus's own are stand-ins without answers.
-        known = (
-            corpus
-            if draw is None
-            else replace(corpus, sentences=tuple(_drawn(draw, corpus, chosen.blank_texts, seed)))
-        )
+        known = corpus if draw is None else _stood_for(draw, corpus, chosen.blank_texts, seed)
         fit_blank(asker, known, texts=chosen.blank_texts, precision=config.precision)
         return {}
 
@@ -319,16 +318,17 @@ def _quicken(module: nn.Module, rate: float) -> None:
     module.learning_rate_scales = scales | faster  # pyright: ignore[reportAttributeAccessIssue, reportArgumentType]
 
 
-def _drawn(
+def _stood_for(
     draw: Callable[[Sequence[int], torch.Generator], list[Sentence]],
     corpus: Corpus,
     most: int,
     seed: int,
-) -> list[Sentence]:
-    """So many drawn sentences, one where there are none."""
+) -> Corpus:
+    """So many drawn sentences, at least one: where they are drawn, the corpus's own are stand-ins without answers."""
     generator = torch.Generator().manual_seed(seed)
     count = max(1, min(len(corpus.sentences), most))
-    return draw(torch.randperm(len(corpus.sentences), generator=generator)[:count].tolist(), generator)
+    rows = torch.randperm(len(corpus.sentences), generator=generator)[:count].tolist()
+    return replace(corpus, sentences=tuple(draw(rows, generator)))
 
 
 def split(corpus: Corpus, share: float, seed: int = 0) -> tuple[Corpus, Corpus]:

@@ -42,9 +42,14 @@ _USUAL = {
     "incase": "in case",
     "infact": "in fact",
     "inspite": "in spite",
+    "luved": "loved",
     "mussles": "mussels",
+    "prolly": "probably",
     "restraunt": "restaurant",
     "restraunts": "restaurants",
+    "rlly": "really",
+    "smth": "something",
+    "thanx": "thanks",
 }
 """Usual slips that are further away from what is meant than from other words."""
 _FREQUENT = 5_000
