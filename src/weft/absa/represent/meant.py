@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from weft.absa.represent.faces import faces, labels
 from weft.absa.represent.lists import listed, lists
 from weft.absa.represent.ratings import ratings
+from weft.absa.represent.shorthand import shorthand
 from weft.absa.represent.slips import Places, Slip, english, mended, replaced
 from weft.absa.represent.spelling import laid_out, spelled
 
@@ -20,8 +21,8 @@ def as_read(text: str, known: Known, as_meant: bool) -> tuple[str, Places | None
     Args:
         text: The text.
         known: See :data:`Known`.
-        as_meant: Whether ratings, faces and the signs of lists become words, and slips of the keyboard what is
-            likely meant.
+        as_meant: Whether ratings, faces, the signs of lists and short forms become words, and slips of the keyboard
+            what is likely meant.
 
     Returns:
         The text that is read; of each of its characters the first one and the last + 1 that it stands for, None where
@@ -53,12 +54,11 @@ def named_by_layout(text: str) -> list[tuple[int, int]]:
 
 
 def _marks(text: str) -> list[Slip]:
-    """The ratings, faces and signs of lists of a text, in order; of two in one place the first."""
+    """The ratings, faces, signs of lists and short forms of a text, in order; of two in one place the first."""
     text = laid_out(text)
     found: list[Slip] = []
-    for slip in sorted(
-        [*ratings(text), *faces(text), *lists(text)], key=lambda slip: (slip.start, -slip.stop)
-    ):
+    slips = [*ratings(text), *faces(text), *lists(text), *shorthand(text)]
+    for slip in sorted(slips, key=lambda slip: (slip.start, -slip.stop)):
         if not found or slip.start > found[-1].stop:
             found.append(slip)
         elif slip.start == found[-1].stop:

@@ -31,12 +31,14 @@ _NAME = 0.4
 """The highest cost for each letter of reading a capitalised word as one further away."""
 _USUAL = {
     "abit": "a bit",
+    "allday": "all day",
     "alot": "a lot",
     "aswell": "as well",
     "atleast": "at least",
     "definantly": "definitely",
     "definatly": "definitely",
     "defiantely": "definitely",
+    "donot": "do not",
     "eachother": "each other",
     "eventhough": "even though",
     "incase": "in case",
@@ -44,6 +46,7 @@ _USUAL = {
     "inspite": "in spite",
     "luved": "loved",
     "mussles": "mussels",
+    "noone": "no one",
     "prolly": "probably",
     "restraunt": "restaurant",
     "restraunts": "restaurants",
