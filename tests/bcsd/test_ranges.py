@@ -30,8 +30,8 @@ def searcher(**given):
 @pytest.mark.parametrize(
     ("call", "given", "said"),
     [
-        (match, {"a": "none", "b": "none", "floor": 80}, "floor is 80; it must lie in [0, 1]"),
-        (match, {"a": "none", "b": "none", "floor": math.nan}, "floor is nan; it must lie in [0, 1]"),
+        (match, {"a": "none", "b": "none", "floor": 80}, "floor is 80; it must be in [0, 1]"),
+        (match, {"a": "none", "b": "none", "floor": math.nan}, "floor is nan; it must be in [0, 1]"),
         (match, {"a": "none", "b": "none", "min_blocks": -1}, "min_blocks is -1; it must be at least 0"),
         (search, {"count": -3}, "count is -3; it must be at least 1"),
         (search, {"count": 0}, "count is 0; it must be at least 1"),
@@ -59,7 +59,7 @@ def test_the_argument_is_named(call, given, said):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["match", "a", "b", "--floor", "80"], "--floor is 80.0; it must lie in [0, 1]"),
+        (["match", "a", "b", "--floor", "80"], "--floor is 80.0; it must be in [0, 1]"),
         (["match", "a", "b", "--min-blocks", "-1"], "--min-blocks is -1; it must be at least 0"),
         (["search", "a", "--index", "i", "--hits", "0"], "--hits is 0; it must be at least 1"),
     ],

@@ -23,7 +23,7 @@ from weft.train import TrainConfig
         ({"weight_decay": -0.1}, "weight_decay is -0.1"),
         ({"betas": (0.9, 1.0)}, r"betas is \(0.9, 1.0\)"),
         ({"betas": 0.9}, "betas is 0.9; it must be two numbers"),
-        ({"warmup": 1.0}, r"warmup is 1.0; it must lie in \[0, 1\)"),
+        ({"warmup": 1.0}, r"warmup is 1.0; it must be in \[0, 1\)"),
         ({"final_rate": 2.0}, "final_rate"),
         ({"layer_decay": 0.0}, "layer_decay"),
         ({"max_grad_norm": 0.0}, "max_grad_norm"),

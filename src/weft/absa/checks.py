@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from weft.errors import ConfigError
+from weft.platform.ranges import share
 
 
 def check_temperature(name: str, value: float) -> None:
@@ -23,5 +24,4 @@ def check_threshold(name: str, value: float) -> None:
     Raises:
         ConfigError: It is not in [0, 1].
     """
-    if not 0 <= value <= 1:
-        raise ConfigError(f"{name} is {value}; it must be in [0, 1]")
+    share(**{name: value})

@@ -10,6 +10,7 @@ from weft.absa.checks import check_temperature, check_threshold
 from weft.absa.records import check_polarities
 from weft.encoder.config import EncoderConfig
 from weft.errors import ConfigError, with_article
+from weft.platform.ranges import require
 from weft.platform.settings import Settings
 
 Kind = Literal["weft-absa", "pair", "qacg", "qacg-official", "cg"]
@@ -98,58 +99,66 @@ class ModelOptions(Settings):
     classifier_dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        self._require("kind", self.kind in get_args(Kind), f"one of {', '.join(get_args(Kind))}")
-        self._require("pooling", self.pooling in get_args(Pooling), "'auto', 'cls' or 'gate'")
-        self._require("gate", self.gate in get_args(Gate), "'row' or 'pair'")
-        self._require(
+        require(self, "kind", self.kind in get_args(Kind), f"one of {', '.join(get_args(Kind))}")
+        require(self, "pooling", self.pooling in get_args(Pooling), "'auto', 'cls' or 'gate'")
+        require(self, "gate", self.gate in get_args(Gate), "'row' or 'pair'")
+        require(
+            self,
             "quasi_start",
             self.quasi_start in get_args(QuasiStart),
             f"one of {', '.join(get_args(QuasiStart))}",
         )
-        self._require(
+        require(
+            self,
             "quasi_start",
             self.kind == "qacg" or self.quasi_start == "published",
             f"'published' for {with_article(self.kind)}",
         )
-        self._require("max_length", self.max_length >= 8, "at least 8")
+        require(self, "max_length", self.max_length >= 8, "at least 8")
         for name in ("pooler_blocks", "target_layers", "context_from", "term_layers"):
-            self._require(name, getattr(self, name) >= 0, "at least 0")
+            require(self, name, getattr(self, name) >= 0, "at least 0")
         for name in ("frozen_layers", "similarity_layers"):
-            self._require(name, getattr(self, name) >= -1, "at least -1")
-        self._require(
+            require(self, name, getattr(self, name) >= -1, "at least -1")
+        require(
+            self,
             "similarity_layers",
             self.similarity_layers == -1 or self.similarity_layers >= self.frozen_layers >= 0,
             f"-1, or at least frozen_layers, which is {self.frozen_layers} and then not -1",
         )
         for name in ("aspect_dropout", "classifier_dropout"):
-            self._require(name, 0 <= getattr(self, name) < 1, "in [0, 1)")
-        self._require(
+            require(self, name, 0 <= getattr(self, name) < 1, "in [0, 1)")
+        require(
+            self,
             "similarity_layers",
             self.similarity_layers >= 0 or not self.open_aspects,
             "at least frozen_layers where open_aspects reads aspects by the frozen layers",
         )
-        self._require(
+        require(
+            self,
             "aspect_dropout",
             not (self.open_aspects and self.aspect_dropout),
             "0 where open_aspects knows no unseen aspect",
         )
-        self._require(
+        require(
+            self,
             "term_layers",
             self.kind == "weft-absa" or not self.term_layers,
             f"0 for {with_article(self.kind)}",
         )
-        self._require(
+        require(
+            self,
             "term_from",
             self.term_from == -1 or self.frozen_layers <= self.term_from <= self.similarity_layers,
             f"-1, or from frozen_layers, which is {self.frozen_layers}, to similarity_layers, which is "
             f"{self.similarity_layers}",
         )
-        self._require(
+        require(
+            self,
             "term_length",
             self.term_length == 0 or 8 <= self.term_length <= self.max_length,
             f"0, or from 8 to max_length, which is {self.max_length}",
         )
-        self._require("unseen_share", 0 <= self.unseen_share <= 1, "in [0, 1]")
+        require(self, "unseen_share", 0 <= self.unseen_share <= 1, "in [0, 1]")
 
     @property
     def term_depth(self) -> int:
@@ -160,10 +169,6 @@ class ModelOptions(Settings):
     def pools_by_gate(self) -> bool:
         """Whether a learnt gate pools, and not the ``[CLS]`` token."""
         return self.pooling == "gate" or (self.pooling == "auto" and self.kind == "qacg-official")
-
-    def _require(self, name: str, holds: bool, rule: str) -> None:
-        if not holds:
-            raise ConfigError(f"ModelOptions.{name} is {getattr(self, name)!r}; it must be {rule}")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from weft.attention import Decay, Terms
 from weft.attention.terms import DecayMode
 from weft.condition.conditioner import Conditioner
 from weft.errors import ConfigError, DtypeError, InputError, ShapeError
+from weft.platform.ranges import at_least
 
 UNREACHABLE = -1
 """The distance of two nodes without a path between them; it counts as the largest one."""
@@ -51,9 +52,7 @@ class DistanceDecay(Conditioner):
         self, num_heads: int, max_distance: int, base: float = 0.6, mode: DecayMode = "scores"
     ) -> None:
         super().__init__()
-        for name, size in (("num_heads", num_heads), ("max_distance", max_distance)):
-            if size < 1:
-                raise ConfigError(f"{name} is {size}; it must be at least 1")
+        at_least(1, num_heads=num_heads, max_distance=max_distance)
         if not 0.0 < base < 1.0:
             raise ConfigError(f"base is {base}; it must be between 0 and 1")
         if mode not in ("scores", "weights"):

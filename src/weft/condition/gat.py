@@ -15,6 +15,7 @@ from torch.nn import functional as F
 
 from weft.errors import ConfigError, InputError, ShapeError
 from weft.graph.graph import add_self_loops, check_assignment, check_edges
+from weft.platform.ranges import at_least
 
 
 def segment_softmax(scores: Tensor, segment: Tensor, num_segments: int) -> Tensor:
@@ -100,7 +101,7 @@ class GATLayer(nn.Module):
         negative_slope: float = 0.2,
     ) -> None:
         super().__init__()
-        _positive(input_dim=input_dim, head_dim=head_dim, heads=heads)
+        at_least(1, input_dim=input_dim, head_dim=head_dim, heads=heads)
         self.head_dim = head_dim
         self.heads = heads
         self.negative_slope = negative_slope
@@ -229,7 +230,7 @@ class GATEncoder(nn.Module):
         num_edge_types: int | None = None,
     ) -> None:
         super().__init__()
-        _positive(hidden_dim=hidden_dim, output_dim=output_dim, num_layers=num_layers, heads=heads)
+        at_least(1, hidden_dim=hidden_dim, output_dim=output_dim, num_layers=num_layers, heads=heads)
         if hidden_dim % heads:
             raise ConfigError(
                 f"hidden_dim is {hidden_dim} and heads is {heads}; heads must divide hidden_dim"
@@ -237,7 +238,7 @@ class GATEncoder(nn.Module):
         if not 0.0 <= dropout < 1.0:
             raise ConfigError(f"dropout is {dropout}; it must be in [0, 1)")
         if num_edge_types is not None:
-            _positive(num_edge_types=num_edge_types)
+            at_least(1, num_edge_types=num_edge_types)
         self.input_dim = input_dim
         self.num_edge_types = num_edge_types
         types = None if num_edge_types is None else num_edge_types + 1
@@ -305,9 +306,3 @@ class GATEncoder(nn.Module):
             x = project(layer(x, edges))
             x = self.dropout(x if index == last else F.leaky_relu(x))
         return x
-
-
-def _positive(**sizes: int) -> None:
-    for name, size in sizes.items():
-        if size < 1:
-            raise ConfigError(f"{name} is {size}; it must be at least 1")

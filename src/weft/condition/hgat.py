@@ -10,6 +10,7 @@ from weft.attention import Terms
 from weft.condition.conditioner import Conditioner
 from weft.errors import ConfigError, ShapeError
 from weft.graph.triples import NO_TOKEN, Triples
+from weft.platform.ranges import at_least
 
 
 class HGAT(Conditioner):
@@ -66,8 +67,7 @@ class HGAT(Conditioner):
         initializer_range: float = 0.02,
     ) -> None:
         super().__init__()
-        if hidden_size < 1:
-            raise ConfigError(f"hidden_size is {hidden_size}; it must be at least 1")
+        at_least(1, hidden_size=hidden_size)
         if num_relations < 2:
             raise ConfigError(f'num_relations is {num_relations}; it must be at least 2: "none" and one more')
         if not 0.0 <= relation_dropout < 1.0:

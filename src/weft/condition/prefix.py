@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from weft.attention import Prefix, Terms
 from weft.condition.conditioner import Conditioner
 from weft.errors import ConfigError, NonFiniteError, ShapeError
+from weft.platform.ranges import at_least
 
 
 class KVPrefix(Conditioner):
@@ -175,9 +176,7 @@ def _check_layer(layer: int, num_layers: int) -> None:
 
 def check_sizes(hidden_size: int, num_heads: int, **sizes: int) -> None:
     """Raise where a size is below 1, or heads do not divide the width."""
-    for name, size in {"hidden_size": hidden_size, "num_heads": num_heads, **sizes}.items():
-        if size < 1:
-            raise ConfigError(f"{name} is {size}; it must be at least 1")
+    at_least(1, hidden_size=hidden_size, num_heads=num_heads, **sizes)
     if hidden_size % num_heads:
         raise ConfigError(
             f"hidden_size is {hidden_size} and num_heads is {num_heads}; num_heads must divide hidden_size"

@@ -14,6 +14,7 @@ from weft.attention import Quasi, Terms
 from weft.attention.terms import Gate
 from weft.condition.conditioner import Conditioner
 from weft.errors import ConfigError, InputError, ShapeError
+from weft.platform.ranges import at_least
 
 QuasiName = Literal["qacg-official", "qacg"]
 
@@ -67,9 +68,7 @@ class QuasiConfig:
     lambda_range: float = 0.01
 
     def __post_init__(self) -> None:
-        for name in ("hidden_size", "num_heads", "num_layers"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        at_least(1, hidden_size=self.hidden_size, num_heads=self.num_heads, num_layers=self.num_layers)
         if self.hidden_size % self.num_heads:
             raise ConfigError(
                 f"hidden_size is {self.hidden_size} and num_heads is {self.num_heads}; num_heads must divide it"

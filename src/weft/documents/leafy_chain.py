@@ -29,8 +29,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from weft.errors import ConfigError, GraphError
+from weft.errors import GraphError
 from weft.graph.chain import chain_distances
+from weft.platform.ranges import require
 
 NO_RELATION = 0
 
@@ -49,9 +50,7 @@ class ChainShape:
 
     def __post_init__(self) -> None:
         for name in ("roots", "leaves"):
-            value = getattr(self, name)
-            if value < 1:
-                raise ConfigError(f"ChainShape.{name} is {value}; it must be at least 1")
+            require(self, name, getattr(self, name) >= 1, "at least 1")
 
     @property
     def nodes(self) -> int:

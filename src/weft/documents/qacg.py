@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, Self
 
 from weft.encoder.config import EncoderConfig
+from weft.platform.ranges import require
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ class BertConfig(EncoderConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require("hidden_act", self.hidden_act == "gelu", "'gelu'")
-        self._require("full_pooler", isinstance(self.full_pooler, bool), "true or false")
+        require(self, "hidden_act", self.hidden_act == "gelu", "'gelu'")
+        require(self, "full_pooler", isinstance(self.full_pooler, bool), "true or false")
 
     @classmethod
     def from_json_file(cls, json_file: str | Path) -> Self:

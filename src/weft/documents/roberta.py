@@ -28,6 +28,7 @@ from weft.encoder.embeddings import TokenEmbeddings, TokenInputs
 from weft.encoder.encoder import Encoder
 from weft.encoder.pooling import ClsPooler
 from weft.errors import DtypeError, InputError
+from weft.platform.ranges import require
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class RoBERTaConfig(EncoderConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require("type_vocab_size", self.type_vocab_size > 0, "a positive integer")
+        require(self, "type_vocab_size", self.type_vocab_size > 0, "a positive integer")
 
     @classmethod
     def graphmert(cls, **changes: Any) -> Self:

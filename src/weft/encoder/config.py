@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from weft.errors import ConfigError
+from weft.platform.ranges import is_number, require
 from weft.platform.settings import Settings
 
 Position = Literal["absolute", "rotary", "none"]
@@ -71,56 +70,64 @@ class EncoderConfig(Settings):
             "intermediate_size",
             "max_position_embeddings",
         ):
-            self._require(
-                name, _is_integer(getattr(self, name)) and getattr(self, name) > 0, "a positive integer"
+            require(
+                self, name, _is_integer(getattr(self, name)) and getattr(self, name) > 0, "a positive integer"
             )
-        self._require(
+        require(
+            self,
             "type_vocab_size",
             _is_integer(self.type_vocab_size) and self.type_vocab_size >= 0,
             "a whole number, 0 for no token types",
         )
-        self._require(
+        require(
+            self,
             "relative_buckets",
             _is_integer(self.relative_buckets)
             and self.relative_buckets >= 0
             and self.relative_buckets % 4 == 0,
             "a multiple of 4, 0 for no relative bias",
         )
-        self._require(
+        require(
+            self,
             "relative_distance",
             _is_integer(self.relative_distance) and self.relative_distance > self.relative_buckets // 4,
             f"an integer above a quarter of relative_buckets, which is {self.relative_buckets}",
         )
         for name in ("layer_norm_eps", "initializer_range", "rotary_base"):
-            self._require(
-                name, _is_number(getattr(self, name)) and getattr(self, name) > 0, "a positive number"
+            require(
+                self, name, is_number(getattr(self, name)) and getattr(self, name) > 0, "a positive number"
             )
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
-            self._require(name, _is_number(getattr(self, name)) and 0 <= getattr(self, name) < 1, "in [0, 1)")
-        self._require(
+            require(self, name, is_number(getattr(self, name)) and 0 <= getattr(self, name) < 1, "in [0, 1)")
+        require(
+            self,
             "num_attention_heads",
             self.hidden_size % self.num_attention_heads == 0,
             f"a divisor of hidden_size, which is {self.hidden_size}",
         )
-        self._require(
+        require(
+            self,
             "pad_token_id",
             _is_integer(self.pad_token_id) and 0 <= self.pad_token_id < self.vocab_size,
             f"in [0, vocab_size), and vocab_size is {self.vocab_size}",
         )
-        self._require(
-            "position", self.position in get_args(Position), f"one of {', '.join(get_args(Position))}"
+        require(
+            self, "position", self.position in get_args(Position), f"one of {', '.join(get_args(Position))}"
         )
-        self._require(
+        require(
+            self,
             "position_offset",
             _is_integer(self.position_offset) and self.position_offset in (0, self.pad_token_id + 1),
             f"0 (as BERT counts) or pad_token_id + 1 = {self.pad_token_id + 1} (as RoBERTa counts)",
         )
-        self._require(
+        require(
+            self,
             "max_position_embeddings",
             self.max_position_embeddings > self.position_offset,
             f"greater than position_offset, which is {self.position_offset}",
         )
-        self._require(
+        require(
+            self,
             "hidden_size",
             self.position != "rotary" or self.head_size % 2 == 0,
             f"an even multiple of num_attention_heads = {self.num_attention_heads} where position is 'rotary'",
@@ -136,14 +143,6 @@ class EncoderConfig(Settings):
         """The longest sequence that the position table reaches; None where nothing bounds it."""
         return self.max_position_embeddings - self.position_offset if self.position == "absolute" else None
 
-    def _require(self, name: str, holds: bool, rule: str) -> None:
-        if not holds:
-            raise ConfigError(f"{type(self).__name__}.{name} is {getattr(self, name)!r}; it must be {rule}")
-
 
 def _is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

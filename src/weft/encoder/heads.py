@@ -8,7 +8,8 @@ from torch import Tensor, nn
 
 from weft.encoder.config import EncoderConfig
 from weft.encoder.initialisation import initialise
-from weft.errors import ConfigError, DtypeError, InputError, ShapeError
+from weft.errors import DtypeError, InputError, ShapeError
+from weft.platform.ranges import at_least
 
 
 class MLMHead(nn.Module):
@@ -158,8 +159,7 @@ class ClassificationHead(nn.Module):
 
     def __init__(self, config: EncoderConfig, num_labels: int, input_size: int | None = None) -> None:
         super().__init__()
-        if num_labels < 1:
-            raise ConfigError(f"num_labels is {num_labels}; it must be at least 1")
+        at_least(1, num_labels=num_labels)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
         self.classifier = nn.Linear(config.hidden_size if input_size is None else input_size, num_labels)
         initialise(self, config.initializer_range)

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 
 from weft.encoder.config import EncoderConfig, Position
 from weft.errors import ConfigError
+from weft.platform.ranges import require
 from weft.platform.settings import Settings
 
 Fusion = Literal["hgat", "residual", "embedding", "words", "none"]
@@ -58,15 +59,10 @@ class ModelConfig(Settings):
 
     def __post_init__(self) -> None:
         for name, choices in (("fusion", Fusion), ("decay", DecayChoice), ("decoding", Decoding)):
-            value = getattr(self, name)
-            if value not in get_args(choices):
-                raise ConfigError(
-                    f"ModelConfig.{name} is {value!r}; it must be one of {', '.join(get_args(choices))}"
-                )
-        if self.num_relations < 2:
-            raise ConfigError(f"ModelConfig.num_relations is {self.num_relations}; it must be at least 2")
-        if self.leaves < 1:
-            raise ConfigError(f"ModelConfig.leaves is {self.leaves}; it must be at least 1")
+            known = get_args(choices)
+            require(self, name, getattr(self, name) in known, f"one of {', '.join(known)}")
+        require(self, "num_relations", self.num_relations >= 2, "at least 2")
+        require(self, "leaves", self.leaves >= 1, "at least 1")
         needed = 1 + (self.leaves + self.longest_prompt if self.slots else 1)
         if self.encoder.type_vocab_size < needed:
             raise ConfigError(
@@ -81,15 +77,9 @@ class ModelConfig(Settings):
             raise ConfigError("ModelConfig.prompt belongs to fusion 'words', and to no other")
         if self.prompt and (len(self.prompt) != self.num_relations or self.decoding != "causal"):
             raise ConfigError("ModelConfig.prompt needs one entry for each relation id, and causal decoding")
-
-        if self.clues < 0 or (
-            self.clues
-            and (self.decoding != "causal" or self.decay != "none" or self.fusion in ("words", "none"))
-        ):
-            raise ConfigError(
-                f"ModelConfig.clues is {self.clues}; it must be at least 0, and needs causal decoding, no decay and a "
-                "fusion of relations"
-            )
+        read = self.decoding == "causal" and self.decay == "none" and self.fusion not in ("words", "none")
+        rule = "at least 0, and needs causal decoding, no decay and a fusion of relations"
+        require(self, "clues", self.clues == 0 or (self.clues > 0 and read), rule)
 
     @property
     def longest_prompt(self) -> int:

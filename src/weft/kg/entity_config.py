@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from weft.encoder.config import EncoderConfig
 from weft.errors import ConfigError
+from weft.platform.ranges import require
 from weft.platform.settings import Settings
 
 
@@ -55,42 +56,26 @@ class EntityGraphConfig(Settings):
     mention_layers: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("num_relations", 2), ("pair_size", 1)):
-            if getattr(self, name) < least:
-                raise ConfigError(
-                    f"EntityGraphConfig.{name} is {getattr(self, name)}; it must be at least {least}"
-                )
+        for name, least in (
+            ("num_relations", 2),
+            ("pair_size", 1),
+            ("mention_layers", 0),
+            ("pair_layers", 0),
+        ):
+            require(self, name, getattr(self, name) >= least, f"at least {least}")
         if not self.types or self.types[0] or len(set(self.types)) < len(self.types):
             raise ConfigError("EntityGraphConfig.types must begin with '' and hold no name twice")
-        if self.pair_size % PAIR_HEADS:
-            raise ConfigError(
-                f"EntityGraphConfig.pair_size is {self.pair_size}; it must be a multiple of {PAIR_HEADS}"
-            )
-        if not 0 <= self.shared_layers < self.encoder.num_hidden_layers:
-            raise ConfigError(
-                f"EntityGraphConfig.shared_layers is {self.shared_layers}; it must lie in "
-                f"[0, {self.encoder.num_hidden_layers})"
-            )
-        most = max(self.shared_layers, 1)
-        if not 1 <= self.mean_layers <= most:
-            raise ConfigError(
-                f"EntityGraphConfig.mean_layers is {self.mean_layers}; it must lie in [1, {most}], the shared layers"
-            )
-        if self.mention_layers < 0:
-            raise ConfigError(
-                f"EntityGraphConfig.mention_layers is {self.mention_layers}; it must be at least 0"
-            )
+        require(self, "pair_size", self.pair_size % PAIR_HEADS == 0, f"a multiple of {PAIR_HEADS}")
+        layers, most = self.encoder.num_hidden_layers, max(self.shared_layers, 1)
+        require(self, "shared_layers", 0 <= self.shared_layers < layers, f"in [0, {layers})")
+        require(self, "mean_layers", 1 <= self.mean_layers <= most, f"in [1, {most}], the shared layers")
         if self.mention_layers and len(self.types) < 2:
             raise ConfigError("EntityGraphConfig.mention_layers needs a type of entity to find")
-        if self.pair_layers < 0:
-            raise ConfigError(f"EntityGraphConfig.pair_layers is {self.pair_layers}; it must be at least 0")
         if self.context and not self.leaves:
             raise ConfigError("EntityGraphConfig.context needs leaves: they are what attends")
-        if not self.encoder_rate > 0.0:
-            raise ConfigError(f"EntityGraphConfig.encoder_rate is {self.encoder_rate}; it must be above 0")
+        require(self, "encoder_rate", self.encoder_rate > 0.0, "above 0")
         for name in ("dropout", "relation_dropout"):
-            if not 0.0 <= getattr(self, name) < 1.0:
-                raise ConfigError(f"EntityGraphConfig.{name} is {getattr(self, name)}; it must be in [0, 1)")
+            require(self, name, 0.0 <= getattr(self, name) < 1.0, "in [0, 1)")
 
     @property
     def finds_mentions(self) -> bool:

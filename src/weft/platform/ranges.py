@@ -1,6 +1,8 @@
-"""Numbers that someone gave, and the range that each must lie in."""
+"""Values that someone gave, and the rule that each must keep."""
 
 from __future__ import annotations
+
+import math
 
 from weft.errors import ConfigError
 
@@ -24,4 +26,27 @@ def share(**values: float | None) -> None:
     """
     for name, value in values.items():
         if value is not None and not 0 <= value <= 1:
-            raise ConfigError(f"{name} is {value}; it must lie in [0, 1]")
+            raise ConfigError(f"{name} is {value}; it must be in [0, 1]")
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a finite number, and no truth value."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def require(settings: object, name: str, holds: bool, rule: str) -> None:
+    """Check a field of a dataclass.
+
+    Args:
+        settings: The dataclass.
+        name: The field.
+        holds: Whether it keeps its rule.
+        rule: What it must be: ``"at least 1"``.
+
+    Raises:
+        ConfigError: It does not; the error has class, field, value and rule.
+    """
+    if not holds:
+        raise ConfigError(
+            f"{type(settings).__name__}.{name} is {getattr(settings, name)!r}; it must be {rule}"
+        )

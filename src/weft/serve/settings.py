@@ -9,6 +9,7 @@ from math import inf
 from pathlib import Path
 
 from weft.errors import ConfigError
+from weft.platform.ranges import at_least
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,7 @@ class Bounds:
 
     def __post_init__(self) -> None:
         for name in ("upload_bytes", "kept_bytes", "body_bytes", "burst", "connections", "waiting_jobs"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} is {getattr(self, name)}; it must be at least 1")
+            at_least(1, **{name: getattr(self, name)})
         for name in ("job_seconds", "keep_seconds", "quick_seconds", "query_seconds", "patience"):
             if not 0 < getattr(self, name) < inf:
                 raise ConfigError(f"{name} is {getattr(self, name)}; it must be above 0, and have an end")
@@ -90,8 +90,7 @@ class Settings:
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:
             raise ConfigError(f"port is {self.port}; it must be in 0..65535")
-        if self.workers < 1:
-            raise ConfigError(f"workers is {self.workers}; it must be at least 1")
+        at_least(1, workers=self.workers)
         if self.token_file is None and not is_loopback(self.host):
             raise ConfigError(
                 f"{self.host} can be reached from other machines, and no token file says who may ask",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from weft.errors import ConfigError
+from weft.platform.ranges import is_number, require
 
 Schedule = Literal["cosine", "linear", "constant"]
 Precision = Literal["fp32", "bf16"]
@@ -93,43 +94,34 @@ class TrainConfig:
         for name in _COUNTS:
             value = getattr(self, name)
             if value is not None:
-                self._require(name, type(value) is int and value >= 1, "must be an integer of at least 1")
+                require(self, name, type(value) is int and value >= 1, "an integer of at least 1")
         seeded = type(self.seed) is int and 0 <= self.seed < 1 << 63
-        self._require("seed", seeded, "must be an integer of at least 0 and below 2^63")
+        require(self, "seed", seeded, "an integer of at least 0 and below 2^63")
         for name in ("learning_rate", "epsilon"):
-            self._require(name, _finite(getattr(self, name)) and getattr(self, name) > 0, "must be above 0")
-        self._require(
-            "weight_decay", _finite(self.weight_decay) and self.weight_decay >= 0, "must be at least 0"
-        )
+            require(self, name, is_number(getattr(self, name)) and getattr(self, name) > 0, "above 0")
+        require(self, "weight_decay", is_number(self.weight_decay) and self.weight_decay >= 0, "at least 0")
         betas: object = self.betas
-        self._require(
+        require(
+            self,
             "betas",
             isinstance(betas, tuple | list)
             and len(betas) == 2
-            and all(_finite(beta) and 0 <= beta < 1 for beta in betas),
-            "must be two numbers in [0, 1)",
+            and all(is_number(beta) and 0 <= beta < 1 for beta in betas),
+            "two numbers in [0, 1)",
         )
         object.__setattr__(
             self, "betas", tuple(self.betas)
         )  # a list would differ from what a checkpoint says
-        self._require("warmup", _finite(self.warmup) and 0 <= self.warmup < 1, "must lie in [0, 1)")
-        self._require(
-            "final_rate", _finite(self.final_rate) and 0 <= self.final_rate <= 1, "must lie in [0, 1]"
-        )
-        self._require(
-            "layer_decay", _finite(self.layer_decay) and 0 < self.layer_decay <= 1, "must lie in (0, 1]"
-        )
+        require(self, "warmup", is_number(self.warmup) and 0 <= self.warmup < 1, "in [0, 1)")
+        require(self, "final_rate", is_number(self.final_rate) and 0 <= self.final_rate <= 1, "in [0, 1]")
+        require(self, "layer_decay", is_number(self.layer_decay) and 0 < self.layer_decay <= 1, "in (0, 1]")
         if self.max_grad_norm is not None:
-            self._require(
-                "max_grad_norm", _finite(self.max_grad_norm) and self.max_grad_norm > 0, "must be above 0"
+            require(
+                self, "max_grad_norm", is_number(self.max_grad_norm) and self.max_grad_norm > 0, "above 0"
             )
         for name, choices in _CHOICES.items():
-            self._require(name, getattr(self, name) in choices, f"must be one of {', '.join(choices)}")
-        self._require("metric", bool(self.metric), "must name an entry of the evaluation")
-
-    def _require(self, name: str, holds: bool, rule: str) -> None:
-        if not holds:
-            raise ConfigError(f"TrainConfig.{name} is {getattr(self, name)!r}; it {rule}")
+            require(self, name, getattr(self, name) in choices, f"one of {', '.join(choices)}")
+        require(self, "metric", bool(self.metric), "the name of an entry of the evaluation")
 
     def check_metric(self, given: Collection[str], better: Mode | None = None) -> None:
         """Refuse a ``metric`` that an evaluation does not give, and a ``mode`` that keeps the worst weights.
@@ -205,7 +197,3 @@ _CHOICES = {
 _OPERATIONAL = frozenset(
     {"log_every", "save_every", "keep", "device", "threads", "pin_memory", "tensorboard", "processes"}
 )
-
-
-def _finite(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -88,7 +88,7 @@ def test_a_models_own_rule_is_used(pair_of_files, lexical_model, tmp_path, capsy
         (["a.so", "b.so", "--min-blocks", "9999"], 3, "no function of at least 9999 blocks found"),
         (["a.so", "b.so", "--model", "none"], 4, "'none': no such model"),
         (["a.so", "b.so", "--model", "."], 4, "config.json"),
-        (["a.so", "b.so", "--floor", "2"], 2, "--floor is 2.0; it must lie in [0, 1]"),
+        (["a.so", "b.so", "--floor", "2"], 2, "--floor is 2.0; it must be in [0, 1]"),
         (["a.so", "b.so", "--min-blocks", "-1"], 2, "--min-blocks is -1"),
         (["a.so", "b.so", "--timeout", "0"], 2, "--timeout is 0.0"),
         (["a.so", "b.so", "--memory", "1"], 2, "--memory is 1"),

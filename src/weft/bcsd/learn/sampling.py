@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from weft.errors import ConfigError, InputError
+from weft.platform.ranges import require
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,12 +37,9 @@ class SamplingConfig:
 
     def __post_init__(self) -> None:
         for name in ("groups", "steps_per_epoch", "min_blocks"):
-            if type(getattr(self, name)) is not int or getattr(self, name) < 1:
-                raise ConfigError(
-                    f"SamplingConfig.{name} is {getattr(self, name)!r}; it must be an integer of at least 1"
-                )
-        if not 0 <= self.hard <= 1:
-            raise ConfigError(f"SamplingConfig.hard is {self.hard!r}; it must lie in [0, 1]")
+            whole = type(getattr(self, name)) is int and getattr(self, name) >= 1
+            require(self, name, whole, "an integer of at least 1")
+        require(self, "hard", 0 <= self.hard <= 1, "in [0, 1]")
 
 
 class GroupPlan:

@@ -28,6 +28,7 @@ from weft.bcsd.use.embedder import Embedder
 from weft.errors import ConfigError, InputError
 from weft.objective.losses import IGNORED, masked_language_modeling_loss, nt_xent_loss
 from weft.objective.metrics import hit_at_k, ranks
+from weft.platform.ranges import require
 from weft.train import Batches, Course, TrainConfig
 from weft.train.distributed import World
 
@@ -69,23 +70,15 @@ class Learning:
     alone: float = 0.5
 
     def __post_init__(self) -> None:
-        if not 0 < self.temperature <= _LARGEST:
-            raise ConfigError(f"Learning.temperature is {self.temperature!r}; it must be above 0 and finite")
+        require(self, "temperature", 0 < self.temperature <= _LARGEST, "above 0 and finite")
         for name in ("mlm_weight", "branch_weight", "beside"):
-            if not 0 <= getattr(self, name) <= _LARGEST:
-                raise ConfigError(
-                    f"Learning.{name} is {getattr(self, name)!r}; it must be at least 0 and finite"
-                )
-        if not 0 <= self.alone <= 1:
-            raise ConfigError(f"Learning.alone is {self.alone!r}; it must lie in [0, 1]")
+            require(self, name, 0 <= getattr(self, name) <= _LARGEST, "at least 0 and finite")
+        require(self, "alone", 0 <= self.alone <= 1, "in [0, 1]")
         for name in ("mask", "drop_tokens"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ConfigError(f"Learning.{name} is {getattr(self, name)!r}; it must lie in [0, 1)")
+            require(self, name, 0 <= getattr(self, name) < 1, "in [0, 1)")
         for name in ("mlm_positions", "length_groups"):
-            if type(getattr(self, name)) is not int or getattr(self, name) < 1:
-                raise ConfigError(
-                    f"Learning.{name} is {getattr(self, name)!r}; it must be an integer of at least 1"
-                )
+            whole = type(getattr(self, name)) is int and getattr(self, name) >= 1
+            require(self, name, whole, "an integer of at least 1")
 
 
 @dataclass(frozen=True, eq=False)

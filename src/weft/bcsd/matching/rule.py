@@ -11,6 +11,7 @@ from weft.bcsd.matching.pairs.evidence import KINDS
 from weft.errors import CheckpointError, ConfigError, InputError
 from weft.platform.confidence import Logistic
 from weft.platform.files import write_json
+from weft.platform.ranges import require
 from weft.platform.reading import read_json
 
 #: What the confidence is computed from, in the order of its coefficients; see :class:`Rule`.
@@ -97,8 +98,7 @@ class Rule:
             raise ConfigError("Rule holds a number that is not finite")
         if self.score < 0 or min(self.evidence) < 0:
             raise ConfigError("Rule.score and Rule.evidence must be at least 0")
-        if not 0 <= self.floor <= 1:
-            raise ConfigError(f"Rule.floor is {self.floor}; it must lie in [0, 1]")
+        require(self, "floor", 0 <= self.floor <= 1, "in [0, 1]")
 
 
 #: For a model without a rule: what was fitted with the lexical score alone, rounded.

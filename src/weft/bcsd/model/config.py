@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 from weft.bcsd.represent.vocabulary import JUMP_POSITIONS, VOCABULARY_SIZE
 from weft.encoder.config import EncoderConfig
-from weft.errors import ConfigError
+from weft.platform.ranges import require
 from weft.platform.settings import Settings
 
 PrefixSource = Literal["graph", "register", "none"]
@@ -126,11 +126,11 @@ class ModelConfig(Settings):
             "operation_codes",
         ):
             value = getattr(self, name)
-            self._require(name, type(value) is int and value >= 1, "an integer of at least 1")
-        self._require(
-            "max_instructions", self.max_instructions <= JUMP_POSITIONS, f"at most {JUMP_POSITIONS}"
+            require(self, name, type(value) is int and value >= 1, "an integer of at least 1")
+        require(
+            self, "max_instructions", self.max_instructions <= JUMP_POSITIONS, f"at most {JUMP_POSITIONS}"
         )
-        self._require("max_blocks", self.max_blocks >= self.max_instructions, "at least max_instructions")
+        require(self, "max_blocks", self.max_blocks >= self.max_instructions, "at least max_instructions")
         for name, choices in (
             ("prefix", get_args(PrefixSource)),
             ("branches", get_args(Branches)),
@@ -139,14 +139,14 @@ class ModelConfig(Settings):
             ("kind", get_args(Kind)),
             ("graph", get_args(GraphNodes)),
         ):
-            self._require(name, getattr(self, name) in choices, f"one of {', '.join(choices)}")
-        self._require("operation_levels", self.operation_levels <= 3, "at most 3")
+            require(self, name, getattr(self, name) in choices, f"one of {', '.join(choices)}")
+        require(self, "operation_levels", self.operation_levels <= 3, "at most 3")
         whole = type(self.operation_set) is int and self.operation_set >= 0
-        self._require("operation_set", whole, "an integer of at least 0")
+        require(self, "operation_set", whole, "an integer of at least 0")
         sets = self.token_set or self.operation_set > 0
-        self._require("branches", sets or self.branches != "set", "another without any set")
-        self._require("prefix", self.prefix == "none" or self.branches != "set", "none without a sequence")
-        self._require("block_tokens", self.token_set or not self.block_tokens, "False without token_set")
+        require(self, "branches", sets or self.branches != "set", "another without any set")
+        require(self, "prefix", self.prefix == "none" or self.branches != "set", "none without a sequence")
+        require(self, "block_tokens", self.token_set or not self.block_tokens, "False without token_set")
         _ = self.encoder
 
     @property
@@ -189,7 +189,3 @@ class ModelConfig(Settings):
         defaults = {entry.name: entry.default for entry in fields(self)}
         values = super().to_dict()
         return {name: v for name, v in values.items() if name not in LATER or v != defaults[name]}
-
-    def _require(self, name: str, holds: bool, rule: str) -> None:
-        if not holds:
-            raise ConfigError(f"ModelConfig.{name} is {getattr(self, name)!r}; it must be {rule}")

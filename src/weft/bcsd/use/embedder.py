@@ -17,7 +17,7 @@ from weft.bcsd.represent.lexical import Lexical
 from weft.bcsd.use.named import DEFAULT_MODEL, Precision, check_precision
 from weft.bcsd.use.score import ScoreWeights
 from weft.bcsd.use.store import load, version
-from weft.errors import ConfigError
+from weft.platform.ranges import at_least
 from weft.train.batching import to_device
 
 if TYPE_CHECKING:
@@ -101,8 +101,7 @@ class Embedder:
             InputError: A column is missing, or a function is empty.
             ConfigError: A batch size below 1.
         """
-        if batch_size < 1:
-            raise ConfigError(f"batch_size is {batch_size}; it must be at least 1")
+        at_least(1, batch_size=batch_size)
         arrays = functions if isinstance(functions, FunctionArrays) else FunctionArrays.from_table(functions)
         out = np.zeros((len(arrays), self.dimension), dtype=np.float32)
         for chosen in _by_length(arrays, batch_size):

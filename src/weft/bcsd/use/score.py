@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weft.bcsd.represent.rows import Rows
-from weft.errors import ConfigError, ShapeError
+from weft.errors import ShapeError
+from weft.platform.ranges import is_number, require
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,12 +40,9 @@ class ScoreWeights:
     def __post_init__(self) -> None:
         for name in ("lexical", "hubness", "operations", "calls"):
             value = getattr(self, name)
-            if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
-                raise ConfigError(f"ScoreWeights.{name} is {value!r}; it must be a number of at least 0")
-        if type(self.neighbours) is not int or self.neighbours < 1:
-            raise ConfigError(
-                f"ScoreWeights.neighbours is {self.neighbours!r}; it must be an integer of at least 1"
-            )
+            require(self, name, is_number(value) and value >= 0, "a number of at least 0")
+        whole = type(self.neighbours) is int and self.neighbours >= 1
+        require(self, "neighbours", whole, "an integer of at least 1")
 
 
 def hybrid(

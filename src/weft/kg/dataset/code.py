@@ -25,6 +25,7 @@ from weft.kg.read.corpus import UNREAD_FOLDERS, plain_name, walk
 from weft.kg.read.funnel import Funnel
 from weft.kg.schema import Schema
 from weft.platform.files import make_folder
+from weft.platform.ranges import require
 from weft.platform.reading import SOURCE_BYTES, read_bytes
 
 
@@ -57,12 +58,9 @@ class BuildConfig:
     language: str = "python"
 
     def __post_init__(self) -> None:
-        if not 8 <= self.roots <= 255:
-            raise ConfigError(f"BuildConfig.roots is {self.roots}; it must be in 8..255")
-        if not 1 <= self.longest_tail <= 31:
-            raise ConfigError(f"BuildConfig.longest_tail is {self.longest_tail}; it must be in 1..31")
-        if not 300 <= self.vocab_size <= 65_536:
-            raise ConfigError(f"BuildConfig.vocab_size is {self.vocab_size}; it must be in 300..65536")
+        require(self, "roots", 8 <= self.roots <= 255, "in 8..255")
+        require(self, "longest_tail", 1 <= self.longest_tail <= 31, "in 1..31")
+        require(self, "vocab_size", 300 <= self.vocab_size <= 65_536, "in 300..65536")
         if self.valid_percent < 0 or self.test_percent < 0 or self.valid_percent + self.test_percent > 90:
             raise ConfigError(
                 "BuildConfig.valid_percent and test_percent must leave at least 10 for training"

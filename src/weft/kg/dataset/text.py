@@ -27,6 +27,7 @@ from weft.kg.read.redocred import read_redocred, redocred_schema
 from weft.kg.read.seeds import SEED, SeedTriple, first_unused, read_seeds, save_entities
 from weft.kg.schema import Schema
 from weft.platform.files import make_folder
+from weft.platform.ranges import require
 
 
 @dataclass(frozen=True)
@@ -50,14 +51,10 @@ class TextBuildConfig:
     test_percent: int = 25
 
     def __post_init__(self) -> None:
-        if not 8 <= self.roots <= 256:
-            raise ConfigError(f"TextBuildConfig.roots is {self.roots}; it must be in 8..256")
-        if not 1 <= self.longest_tail <= 31:
-            raise ConfigError(f"TextBuildConfig.longest_tail is {self.longest_tail}; it must be in 1..31")
-        if not 0 <= self.overlap < self.roots:
-            raise ConfigError(f"TextBuildConfig.overlap is {self.overlap}; it must be in 0..{self.roots - 1}")
-        if not 300 <= self.vocab_size <= 65_536:
-            raise ConfigError(f"TextBuildConfig.vocab_size is {self.vocab_size}; it must be in 300..65536")
+        require(self, "roots", 8 <= self.roots <= 256, "in 8..256")
+        require(self, "longest_tail", 1 <= self.longest_tail <= 31, "in 1..31")
+        require(self, "overlap", 0 <= self.overlap < self.roots, f"in 0..{self.roots - 1}")
+        require(self, "vocab_size", 300 <= self.vocab_size <= 65_536, "in 300..65536")
         if self.valid_percent < 0 or self.test_percent < 0 or self.valid_percent + self.test_percent > 90:
             raise ConfigError(
                 "TextBuildConfig.valid_percent and test_percent must leave at least 10 for training"

@@ -9,13 +9,14 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from weft.errors import ConfigError, InputError
+from weft.errors import InputError
 from weft.kg.combine.tally import Tally
 from weft.kg.languages.unit import Open
 from weft.kg.schema import Relation, Schema
 from weft.kg.storage.layout import Evidence, Spelling, Status
 from weft.kg.storage.writer import Writer, create_store, open_writer
 from weft.platform.processes import Limits, Outcome, run_here, run_loaded
+from weft.platform.ranges import at_least, share
 
 
 class Source(NamedTuple):
@@ -224,8 +225,7 @@ def extract_corpus(
         InputError: Two documents of one name.
         WeftError: The model cannot be loaded in a process, or the cluster failed.
     """
-    if precision is not None and not 0.0 <= precision <= 1.0:
-        raise ConfigError(f"precision is {precision}; it must be in [0, 1]")
+    share(precision=precision)
     readings = readings or Processes(loader, workers)
     reader = loader()
     create_store(store, reader.schema, reader.spelling)
@@ -321,8 +321,7 @@ class Processes:
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
-        if self.workers < 1:
-            raise ConfigError(f"workers is {self.workers}; it must be at least 1")
+        at_least(1, workers=self.workers)
 
     def __call__(self, sources: Iterator[Source], reader: Reader) -> Iterator[Outcome[Source, Reading]]:
         """Read documents, each given back as soon as it is finished."""

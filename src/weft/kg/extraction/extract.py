@@ -27,6 +27,7 @@ from weft.platform.machine import device_named
 from weft.platform.models import find_model
 from weft.platform.processes import Limits
 from weft.platform.processes.cluster import Cluster
+from weft.platform.ranges import at_least, share
 
 
 @dataclass(frozen=True)
@@ -76,14 +77,8 @@ class Extraction:
     asked: str | Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        for name in ("precision", "near", "floor"):
-            share = getattr(self, name)
-            if share is not None and not 0.0 <= share <= 1.0:
-                raise ConfigError(f"{name} is {share}; it must be in [0, 1]")
-        for name in ("beams", "workers", "threads"):
-            number = getattr(self, name)
-            if number is not None and number < 1:
-                raise ConfigError(f"{name} is {number}; it must be at least 1")
+        share(precision=self.precision, near=self.near, floor=self.floor)
+        at_least(1, beams=self.beams, workers=self.workers, threads=self.threads)
         check_precision("arithmetic", self.arithmetic)
 
 

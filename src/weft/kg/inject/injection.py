@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weft.errors import ConfigError
 from weft.kg.dataset.chunks import Chunk, ChunkTriple
 from weft.kg.dataset.given_facts import first_spelled
 from weft.kg.dataset.text_chunks import entity_words
@@ -18,6 +17,7 @@ from weft.kg.inject.select import above, above_quantile, best_occurrences, bucke
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.seeds import Seeds, SeedTriple
 from weft.kg.schema import Schema
+from weft.platform.ranges import require
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,10 @@ class InjectionConfig:
     per_head: int = 1
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.alpha <= 1.0:
-            raise ConfigError(f"InjectionConfig.alpha is {self.alpha}; it must be in [0, 1]")
-        if self.score_step <= 0:
-            raise ConfigError(f"InjectionConfig.score_step is {self.score_step}; it must be above 0")
+        require(self, "alpha", 0.0 <= self.alpha <= 1.0, "in [0, 1]")
+        require(self, "score_step", self.score_step > 0, "above 0")
         for name in ("relation_step", "per_head"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"InjectionConfig.{name} is {getattr(self, name)}; it must be at least 1")
+            require(self, name, getattr(self, name) >= 1, "at least 1")
 
 
 def inject(

@@ -29,6 +29,7 @@ from weft.kg.model.fusion import RelationEmbedding
 from weft.kg.represent.batch import IGNORED, ChainBatch
 from weft.objective.losses import masked_language_modeling_loss, span_boundary_loss
 from weft.objective.masking import span_boundaries
+from weft.platform.ranges import require
 
 KIND = "leafy-chain"
 
@@ -57,9 +58,7 @@ class LossWeights:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            value = getattr(self, each.name)
-            if not 0 <= value < math.inf:
-                raise ConfigError(f"LossWeights.{each.name} is {value}; it must be at least 0 and finite")
+            require(self, each.name, 0 <= getattr(self, each.name) < math.inf, "at least 0 and finite")
 
 
 class CopyPath(nn.Module):

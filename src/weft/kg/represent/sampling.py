@@ -15,6 +15,7 @@ from weft.kg.represent.corruption import hide_words
 from weft.kg.represent.dataset import ClueTable, Corpus
 from weft.kg.represent.given import Clues, attach
 from weft.objective.masking import MaskVocabulary, mask_spans
+from weft.platform.ranges import require
 from weft.train.batching import Batches, LengthBuckets
 from weft.train.distributed import World
 
@@ -60,11 +61,9 @@ class SamplingConfig:
     def __post_init__(self) -> None:
         for name in ("clue_share", "hide_share", "mlm_share", "mask_share", "mnm_share"):
             value = getattr(self, name)
-            if value is not None and not 0.0 <= value <= 1.0:
-                raise ConfigError(f"SamplingConfig.{name} is {value}; it must be in [0, 1]")
+            require(self, name, value is None or 0.0 <= value <= 1.0, "in [0, 1]")
         for name in ("batch_size", "leaf_columns", "candidates", "oversampling", "hidden_queries"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"SamplingConfig.{name} is {getattr(self, name)}; it must be at least 1")
+            require(self, name, getattr(self, name) >= 1, "at least 1")
 
     def shares(self, decoding: Decoding) -> tuple[float, float]:
         """``hide_share`` and ``mlm_share`` of a model's decoding."""
