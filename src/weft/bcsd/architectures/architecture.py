@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from weft.bcsd.architectures.operands import Parts, immediate, plain_parts
+from weft.bcsd.architectures.operands import Parts, Raw, immediate, plain_parts
 
 if TYPE_CHECKING:
     import capstone
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from weft.bcsd.architectures.relocation import Relocation
     from weft.bcsd.read.image import Image, Region, UnwindRange
 
-Raw = tuple[int, int, str, str]
+_LOOKED_AT = 256
+"""Bytes of a function that is looked at in full."""
 
 
 class FlowKind(IntEnum):
@@ -175,9 +176,12 @@ class Architecture(ABC):
         """
         return None
 
-    @abstractmethod
     def may_lack_return(self, code: bytes) -> bool:
-        """A cheap look at the bytes: False only if a return, or a path to the end, is surely there."""
+        """A cheap look at the bytes: False only if a return, or a path to the end, is surely there.
+
+        Without one, short functions are looked at in full, and longer ones taken to return.
+        """
+        return len(code) <= _LOOKED_AT
 
     def is_padding(self, mnemonic: str, operands: str) -> bool:
         """Whether the instruction only fills space."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 
-Raw = tuple[int, int, str, str]
+from weft.bcsd.architectures.operands import Raw
 
 #: Jumps taken backwards over, per walk: beyond that the origin is not worth the search.
 _HOPS = 32

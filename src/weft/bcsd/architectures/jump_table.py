@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from weft.bcsd.architectures.backward import Backward
+from weft.bcsd.architectures.operands import Raw
 
-Raw = tuple[int, int, str, str]
 #: Entries read from a table whose bound was not found.
 UNBOUNDED_ENTRIES = 1024
 _FRAME_BASES = ("[rsp", "[rbp", "[sp", "[x29")

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from weft.bcsd.architectures.backward import Backward
 from weft.bcsd.architectures.jump_table import Table
+from weft.bcsd.architectures.operands import Raw
 from weft.bcsd.read.image import Image
 
-Raw = tuple[int, int, str, str]
 #: Instructions looked back over for a definition, for the comparison; definitions within definitions.
 _LOOKED_BACK, _COMPARED, _DEEPEST = 512, 24, 12
 #: Instructions on all paths back.

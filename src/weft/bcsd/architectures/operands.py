@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+Raw = tuple[int, int, str, str]
+"""One instruction as capstone gives it: address, bytes, mnemonic, operands."""
+
 _SPLIT = re.compile(r", (?![^\[]*\])")
 _FRAME = frozenset({"sp", "x29", "fp", "$sp", "$fp"})
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from weft.bcsd.architectures import architecture_named
 from weft.bcsd.architectures.architecture import Architecture
-from weft.bcsd.architectures.operands import immediate
+from weft.bcsd.architectures.operands import Raw, immediate
 from weft.bcsd.disassemble.interface import Function, Reference, ReferenceKind
 from weft.bcsd.read.image import Image
 
@@ -104,7 +104,7 @@ class Reader:
             )
         return found
 
-    def _callee(self, instruction: tuple[int, int, str, str]) -> int:
+    def _callee(self, instruction: Raw) -> int:
         """The stub or the pointer that a call of another file goes through; 0 where it does not say."""
         address, _, mnemonic, operands = instruction
         target = self._architecture.flow_at(address, mnemonic, operands).target

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
-from weft.bcsd.architectures.operands import immediate
+from weft.bcsd.architectures.operands import Raw, immediate
 from weft.bcsd.disassemble.bounds import sub_name
 from weft.bcsd.disassemble.interface import (
     Block,
@@ -25,8 +25,6 @@ from weft.bcsd.disassemble.interface import (
 from weft.bcsd.disassemble.references import data_references
 from weft.bcsd.read.image import Image
 from weft.errors import MissingExtraError
-
-Raw = tuple[int, int, str, str]
 
 
 class AngrDisassembler(Disassembler):

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 from weft.bcsd.architectures.architecture import TERMINAL, Architecture, Flow, FlowKind
 from weft.bcsd.architectures.backward import Backward
+from weft.bcsd.architectures.operands import Raw
 from weft.bcsd.disassemble.interface import Block, Edge, EdgeKind, Flag, Reference, ReferenceKind
 from weft.bcsd.disassemble.references import data_references
 from weft.bcsd.read.image import Image
 
-Raw = tuple[int, int, str, str]
 _THUNK_LENGTH = 3
 _COMPUTED = Flow(FlowKind.INDIRECT_JUMP)
 

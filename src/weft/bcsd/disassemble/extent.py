@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 from weft.bcsd.architectures.architecture import TERMINAL, Architecture, FlowKind
 from weft.bcsd.architectures.backward import Backward
+from weft.bcsd.architectures.operands import Raw
 from weft.bcsd.disassemble.cfg import NO_RETURN_NAMES, Surroundings
 from weft.bcsd.disassemble.gaps import decoded
 from weft.bcsd.read.image import Image
-
-Raw = tuple[int, int, str, str]
 
 #: Bytes beyond which a function is cut.
 FUNCTION_BYTES = 1 << 20

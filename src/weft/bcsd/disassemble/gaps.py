@@ -12,12 +12,10 @@ from itertools import islice
 from typing import Any
 
 from weft.bcsd.architectures.architecture import TERMINAL, Architecture, FlowKind
-from weft.bcsd.architectures.operands import immediate
+from weft.bcsd.architectures.operands import Raw, immediate
 from weft.bcsd.disassemble.bounds import Frontier
 from weft.bcsd.disassemble.interface import Function, Reference, ReferenceKind
 from weft.bcsd.read.image import Image, unpack_words
-
-Raw = tuple[int, int, str, str]
 
 #: Share of the code in functions from which on no gap is searched: what is left is padding and data.
 SEARCHED_BELOW = 0.9
@@ -117,7 +115,7 @@ def decoded(
     end: int,
     mode: bool,
     pools: AbstractSet[int] = frozenset(),
-) -> Iterator[tuple[int, int, str, str]]:
+) -> Iterator[Raw]:
     """The instructions of ``[start, end)`` in a mode; constants and bytes that are no instruction are stepped over."""
     was = start in image.thumb
     (image.thumb.add if mode else image.thumb.discard)(start)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
+from weft.bcsd.architectures.operands import Raw
 from weft.bcsd.read.image import Image
 
 
@@ -108,7 +109,7 @@ class Function:
     name: str
     address: int
     size: int
-    instructions: list[tuple[int, int, str, str]]
+    instructions: list[Raw]
     blocks: list[Block]
     edges: list[Edge]
     references: dict[int, Reference] = field(default_factory=dict)

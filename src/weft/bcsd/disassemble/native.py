@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from weft.bcsd.architectures import architecture_named
 from weft.bcsd.architectures.architecture import TERMINAL, FlowKind
+from weft.bcsd.architectures.operands import Raw
 from weft.bcsd.disassemble.bounds import Bounds, Frontier, known_bounds, sub_name
 from weft.bcsd.disassemble.cfg import NO_RETURN_NAMES, Graph, Surroundings, build_graph
 from weft.bcsd.disassemble.extent import ENTRY_BYTES, FUNCTION_BYTES, Extent, Surveyor
@@ -34,8 +35,6 @@ from weft.bcsd.disassemble.interface import Disassembler, Flag, Function, Refere
 from weft.bcsd.disassemble.labels import without_inner
 from weft.bcsd.read.image import Image
 from weft.errors import LimitError
-
-Raw = tuple[int, int, str, str]
 
 #: Raised whenever the same file would give other functions, blocks or edges.
 EXTRACTOR_VERSION = 13

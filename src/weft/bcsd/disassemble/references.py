@@ -8,10 +8,9 @@ plain immediates.
 from __future__ import annotations
 
 from weft.bcsd.architectures import architecture_named
+from weft.bcsd.architectures.operands import Raw
 from weft.bcsd.disassemble.interface import Reference, ReferenceKind
 from weft.bcsd.read.image import Image
-
-Raw = tuple[int, int, str, str]
 
 
 def classify(image: Image, address: int) -> ReferenceKind | None:

@@ -8,13 +8,12 @@ from itertools import pairwise
 from typing import Any
 
 from weft.bcsd.architectures import architecture_named
+from weft.bcsd.architectures.operands import Raw
 from weft.bcsd.disassemble.bounds import sub_name
 from weft.bcsd.disassemble.cfg import Surroundings, build_graph
 from weft.bcsd.disassemble.interface import Disassembler, Function
 from weft.bcsd.read.image import Image
 from weft.errors import InputError, MissingExtraError
-
-Raw = tuple[int, int, str, str]
 
 
 class SmdaDisassembler(Disassembler):

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 
 from weft.bcsd.architectures.backward import Backward
 from weft.bcsd.architectures.jump_table import Table
-from weft.bcsd.architectures.linear import Bound, Definition, Raw, Resolver, Speech, opaque
-from weft.bcsd.architectures.operands import immediate, split_operands
+from weft.bcsd.architectures.linear import Bound, Definition, Resolver, Speech, opaque
+from weft.bcsd.architectures.operands import Raw, immediate, split_operands
 from weft.bcsd.read.image import Image
 
 _CONDITION = r"(eq|ne|hs|lo|cs|cc|mi|pl|vs|vc|hi|ls|ge|lt|gt|le)?(\.w|\.n)?$"

@@ -8,13 +8,13 @@ from functools import cache
 
 import capstone
 
-from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind, Raw
+from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind
 from weft.bcsd.architectures.arm.jump_tables import find_table
 from weft.bcsd.architectures.arm.relocations import ARM
 from weft.bcsd.architectures.arm.stubs import arm_stubs
 from weft.bcsd.architectures.backward import Backward
 from weft.bcsd.architectures.jump_table import Table
-from weft.bcsd.architectures.operands import immediate
+from weft.bcsd.architectures.operands import Raw, immediate
 from weft.bcsd.architectures.relocation import Relocation
 from weft.bcsd.read.image import Image, Region
 
@@ -26,7 +26,6 @@ _TABLES = ("tbb", "tbh")
 _FILLERS = frozenset(
     {("nop.w", ""), ("andeq", "r0, r0, r0"), ("movs", "r0, r0"), ("mov", "r0, r0"), ("mov", "r8, r8")}
 )
-_LOOKED_AT = 256
 _LITERAL = re.compile(r"\[pc, #(-?\w+)\]")
 _ADDRESS = re.compile(r"(?:adr(?:\.w)? \w+|addw? \w+, pc), #(\w+)$")
 #: Instructions before a jump among which its table and its count stand.
@@ -87,10 +86,6 @@ class Arm(Architecture):
         if mnemonic.startswith("ldr") and rest.startswith("[sp], #") and "-" not in rest:
             return Flow(FlowKind.RETURN_IF) if conditional else RETURN
         return Flow(FlowKind.INDIRECT_JUMP_IF if conditional else FlowKind.INDIRECT_JUMP)
-
-    def may_lack_return(self, code: bytes) -> bool:
-        """Short functions are looked at in full."""
-        return len(code) <= _LOOKED_AT
 
     def literals(self, image: Image, start: int, instructions: list[Raw]) -> set[int]:
         """Addresses of words that ``ldr reg, [pc, #offset]`` reads, and of tables behind the jumps that read them."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from weft.bcsd.architectures.operands import immediate, split_operands
-
-Raw = tuple[int, int, str, str]
+from weft.bcsd.architectures.operands import Raw, immediate, split_operands
 
 _PAGE_USERS = ("add", "ld", "st", "pr")
 

@@ -9,15 +9,14 @@ divided by 4 where it holds one or two bytes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from weft.bcsd.architectures.arm64.registers import register
 from weft.bcsd.architectures.backward import Backward
 from weft.bcsd.architectures.index_bound import Step, StepKind, index_bound
 from weft.bcsd.architectures.jump_table import UNBOUNDED_ENTRIES, Table
-from weft.bcsd.architectures.operands import immediate, split_operands
+from weft.bcsd.architectures.operands import Raw, immediate, split_operands
 from weft.bcsd.read.image import Image
-
-Raw = tuple[int, int, str, str]
 
 _LOADS = {
     "ldrb": (1, False),
@@ -64,14 +63,12 @@ def step(instruction: Raw) -> Step:
     return Step(StepKind.OTHER, target)
 
 
+@dataclass
 class _Search:
-    def __init__(
-        self, image: Image, instructions: list[Raw], backward: Backward, is_code: Callable[[int], bool]
-    ) -> None:
-        self.image = image
-        self.instructions = instructions
-        self.backward = backward
-        self.is_code = is_code
+    image: Image
+    instructions: list[Raw]
+    backward: Backward
+    is_code: Callable[[int], bool]
 
     def from_jump(self, jump: int) -> Table | None:
         target = register(self.instructions[jump][3])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import capstone
 
-from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind, Raw
+from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind
 from weft.bcsd.architectures.arm64.addresses import page_addresses
 from weft.bcsd.architectures.arm64.jump_tables import find_table
 from weft.bcsd.architectures.arm64.operands import arm64_parts, arm64_span
@@ -15,7 +15,7 @@ from weft.bcsd.architectures.arm64.relocations import ARM64
 from weft.bcsd.architectures.arm64.stubs import arm64_stubs
 from weft.bcsd.architectures.backward import Backward
 from weft.bcsd.architectures.jump_table import Table, loaded_plainly
-from weft.bcsd.architectures.operands import Parts, immediate
+from weft.bcsd.architectures.operands import Parts, Raw, immediate
 from weft.bcsd.architectures.relocation import Relocation
 from weft.bcsd.read.image import Image, Region, unpack_words
 

@@ -16,20 +16,18 @@ from weft.bcsd.architectures.architecture import (
     Called,
     Flow,
     FlowKind,
-    Raw,
 )
 from weft.bcsd.architectures.backward import Backward
 from weft.bcsd.architectures.jump_table import Table
 from weft.bcsd.architectures.linear import Definition, Resolver
 from weft.bcsd.architectures.mips.jump_tables import MipsSpeech
 from weft.bcsd.architectures.mips.relocations import MIPS
-from weft.bcsd.architectures.operands import immediate, split_operands
+from weft.bcsd.architectures.operands import Raw, immediate, split_operands
 from weft.bcsd.architectures.relocation import Relocation
 from weft.bcsd.read.image import Image
 
 _CALLS = frozenset({"jal", "bal", "bgezal", "bltzal", "jalx"})
 _STOPS = frozenset({"break", "teq"})
-_LOOKED_AT = 256
 #: Instructions before a call among which its address is loaded.
 _CALL_LOOKED_BACK = 64
 
@@ -116,10 +114,6 @@ class Mips(Architecture):
             own = None if own is None else own + offset
             return NOWHERE if own is None or image.code_map.at(own) is None else Called(None, own)
         return NOWHERE
-
-    def may_lack_return(self, code: bytes) -> bool:
-        """Short functions are looked at in full."""
-        return len(code) <= _LOOKED_AT
 
     def is_entry(self, image: Image, code: bytes, thumb: bool = False) -> bool:
         """``lui gp, high`` (position-independent code), or the stack pointer goes down."""

@@ -7,10 +7,11 @@ from functools import cache
 
 import capstone
 
-from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind, Raw
+from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind
 from weft.bcsd.architectures.backward import Backward
 from weft.bcsd.architectures.jump_table import Table
 from weft.bcsd.architectures.linear import Definition, Resolver
+from weft.bcsd.architectures.operands import Raw
 from weft.bcsd.architectures.ppc64.jump_tables import PpcSpeech
 from weft.bcsd.architectures.ppc64.relocations import PPC64
 from weft.bcsd.architectures.relocation import Relocation
@@ -19,7 +20,6 @@ from weft.bcsd.read.image import Image, unpack_words
 _CALLS = frozenset({"bl", "bla", "bcl"})
 _JUMPS = frozenset({"b", "ba"})
 _STOPS = frozenset({"trap"})
-_LOOKED_AT = 256
 _BCTR = 0x4E800420
 
 
@@ -82,10 +82,6 @@ class Ppc64(Architecture):
             if toc is not None:
                 return toc
         return None
-
-    def may_lack_return(self, code: bytes) -> bool:
-        """Short functions are looked at in full."""
-        return len(code) <= _LOOKED_AT
 
     def entry_of(self, image: Image, target: int) -> int:
         """Calls within a file go behind the two instructions that set up the table of contents."""

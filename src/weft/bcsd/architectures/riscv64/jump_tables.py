@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from weft.bcsd.architectures.linear import Bound, Definition, Raw, Speech, opaque
-from weft.bcsd.architectures.operands import immediate, split_operands
+from weft.bcsd.architectures.linear import Bound, Definition, Speech, opaque
+from weft.bcsd.architectures.operands import Raw, immediate, split_operands
 from weft.bcsd.read.image import Image
 
 _LOADS = {"lw": (4, True), "lwu": (4, False), "ld": (8, False), "lh": (2, True), "lhu": (2, False)}

@@ -16,12 +16,11 @@ from weft.bcsd.architectures.architecture import (
     Called,
     Flow,
     FlowKind,
-    Raw,
 )
 from weft.bcsd.architectures.backward import Backward
 from weft.bcsd.architectures.jump_table import Table
 from weft.bcsd.architectures.linear import Definition, Resolver
-from weft.bcsd.architectures.operands import immediate
+from weft.bcsd.architectures.operands import Raw, immediate
 from weft.bcsd.architectures.relocation import Relocation
 from weft.bcsd.architectures.riscv64.jump_tables import RiscvSpeech
 from weft.bcsd.architectures.riscv64.relocations import RISCV, pair_distance
@@ -33,7 +32,6 @@ _CALLS = frozenset({"jal", "c.jal"})
 _INDIRECT = frozenset({"jr", "c.jr"})
 _INDIRECT_CALLS = frozenset({"jalr", "c.jalr"})
 _BRANCHES = ("beq", "bne", "blt", "bge", "bgt", "ble", "c.beqz", "c.bnez")
-_LOOKED_AT = 256
 
 
 class RiscV64(Architecture):
@@ -100,10 +98,6 @@ class RiscV64(Architecture):
         register = instructions[jump][3].rpartition(", ")[2]
         target = Definition("", 0, ((1, register),))
         return Resolver(RiscvSpeech(), image, instructions, backward).find(jump, target, is_code)
-
-    def may_lack_return(self, code: bytes) -> bool:
-        """Short functions are looked at in full."""
-        return len(code) <= _LOOKED_AT
 
     def addresses(self, image: Image, instructions: list[Raw]) -> list[tuple[int, int]]:
         """``auipc`` and the low part in the instructions after it."""

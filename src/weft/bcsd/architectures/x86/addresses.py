@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from weft.bcsd.architectures.operands import immediate
+from weft.bcsd.architectures.operands import Raw, immediate
 from weft.bcsd.architectures.x86.registers import parse_memory
 from weft.bcsd.read.image import Image
-
-Raw = tuple[int, int, str, str]
 
 # Below this a number in a fixed-base file is a size or a flag more often than an address.
 _LOWEST_ADDRESS = 0x10000

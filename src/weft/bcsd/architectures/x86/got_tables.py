@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 
 from weft.bcsd.architectures.backward import Backward
 from weft.bcsd.architectures.jump_table import Table
-from weft.bcsd.architectures.linear import Bound, Definition, Raw, Resolver, Speech, opaque
-from weft.bcsd.architectures.operands import immediate
+from weft.bcsd.architectures.linear import Bound, Definition, Resolver, Speech, opaque
+from weft.bcsd.architectures.operands import Raw, immediate
 from weft.bcsd.architectures.x86.registers import family, parse_memory
 from weft.bcsd.read.image import Image
 

@@ -8,15 +8,14 @@ In front stands ``cmp index, bound; ja default``, unless the compiler knows that
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from weft.bcsd.architectures.backward import Backward
 from weft.bcsd.architectures.index_bound import Step, StepKind, index_bound
 from weft.bcsd.architectures.jump_table import UNBOUNDED_ENTRIES, Table
-from weft.bcsd.architectures.operands import immediate
+from weft.bcsd.architectures.operands import Raw, immediate
 from weft.bcsd.architectures.x86.registers import Memory, family, parse_memory
 from weft.bcsd.read.image import Image
-
-Raw = tuple[int, int, str, str]
 
 _LOAD_WINDOW = 24
 _WHOLE_FUNCTION = 4096
@@ -66,14 +65,12 @@ def _name(operand: str) -> str:
     return family(operand) or operand.rpartition(" ptr ")[2]
 
 
+@dataclass
 class _Search:
-    def __init__(
-        self, image: Image, instructions: list[Raw], backward: Backward, is_code: Callable[[int], bool]
-    ) -> None:
-        self.image = image
-        self.instructions = instructions
-        self.backward = backward
-        self.is_code = is_code
+    image: Image
+    instructions: list[Raw]
+    backward: Backward
+    is_code: Callable[[int], bool]
 
     def through_register(self, register: str, jump: int) -> Table | None:
         """``jmp register``: find the load that made it, and what was added to it."""

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import capstone
 
-from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind, Raw
+from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind
 from weft.bcsd.architectures.backward import Backward
 from weft.bcsd.architectures.jump_table import Table, loaded_plainly
-from weft.bcsd.architectures.operands import Parts
+from weft.bcsd.architectures.operands import Parts, Raw
 from weft.bcsd.architectures.x86 import got_tables
 from weft.bcsd.architectures.x86.addresses import absolute, relative_to_instruction
 from weft.bcsd.architectures.x86.jump_tables import find_table
