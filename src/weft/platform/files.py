@@ -200,18 +200,17 @@ def scratch(beside: str | Path | None) -> Iterator[Path]:
 
 
 @contextmanager
-def writer(path: str | Path, *, newline: str = "\n", errors: str = "strict") -> Iterator[IO[str]]:
+def writer(path: str | Path, *, newline: str = "\n") -> Iterator[IO[str]]:
     """Write a text of UTF-8 piece by piece.
 
     Args:
         path: As for :func:`replaced`.
         newline: As for ``open``.
-        errors: As for ``open``.
 
     Raises:
         OutputError: It cannot be written.
     """
-    with replaced(path) as part, part.open("w", encoding="utf-8", newline=newline, errors=errors) as file:
+    with replaced(path) as part, part.open("w", encoding="utf-8", newline=newline) as file:
         yield file
 
 

@@ -263,6 +263,6 @@ class Failed(Refusal):
         return JSONResponse(self.problem, self.status, media_type=MEDIA)
 
 
-def as_json(content: bytes, status: int = 200) -> Response:
+def as_json(content: bytes) -> Response:
     """Bytes that are JSON already."""
-    return Response(content, status, media_type="application/json")
+    return Response(content, media_type="application/json")

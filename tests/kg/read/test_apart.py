@@ -21,7 +21,6 @@ def test_paragraphs_and_sentences_between_two_places() -> None:
     assert breaks.between(places["Maria"], places["Paul"]) == (1, 1)
     assert breaks.between(places["Anna"], places["Eva"]) == (2, 4)
     assert breaks.between(places["Eva"], places["Eva"]) == (0, 0)
-    assert breaks.undivided().between(places["Anna"], places["Eva"]) == (0, 4)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

@@ -19,19 +19,18 @@ NEIGHBOURS = (3, 5, 10, 20)
 OPERATIONS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 
 
-def tune(functions: pa.Table, embedder: Embedder, role: str = "valid") -> tuple[ScoreWeights, float]:
+def tune(functions: pa.Table, embedder: Embedder) -> tuple[ScoreWeights, float]:
     """Choose the weights with the highest mean Recall@1 over the settings of :meth:`Labels.tasks`.
 
     Args:
-        functions: Rows of at least the packages of that role.
+        functions: Rows of at least the validation packages.
         embedder: The model.
-        role: Never the test packages'.
 
     Returns:
         The weights, and their mean Recall@1.
     """
     labels = Labels(functions)
-    tasks = labels.tasks(role)
+    tasks = labels.tasks("valid")
     vectors = Vectors(functions, tasks, embedder, embedder.lexical)
     best, best_recall = ScoreWeights(0.0, 0.0, 1), -1.0
     shares = OPERATIONS if vectors.operations.nnz else (0.0,)

@@ -15,7 +15,7 @@ import numpy as np
 from weft.bcsd.architectures import architecture_named
 from weft.bcsd.architectures.operands import Parts
 from weft.bcsd.disassemble.interface import Function, Reference, ReferenceKind
-from weft.bcsd.represent.vocabulary import Vocabulary, load_vocabulary
+from weft.bcsd.represent.vocabulary import load_vocabulary
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,8 +52,8 @@ class Normaliser:
         vocabulary: The shipped one by default.
     """
 
-    def __init__(self, architecture: str, vocabulary: Vocabulary | None = None) -> None:
-        self.vocabulary = vocabulary or load_vocabulary()
+    def __init__(self, architecture: str) -> None:
+        self.vocabulary = load_vocabulary()
         self._architecture = architecture_named(architecture)
         self._take_apart = self._architecture.take_apart
         self._none = self.vocabulary.ids["none"]

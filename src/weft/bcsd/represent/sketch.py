@@ -17,8 +17,6 @@ COLUMN = "sketch"
 DIMENSION = 128
 #: Numbers that each feature is added to or taken from.
 _SPREAD = 4
-#: Raised whenever the same features would give another sketch.
-SKETCH_VERSION = 1
 
 
 def sketches(rows: sparse.csr_matrix) -> NDArray[np.float32]:

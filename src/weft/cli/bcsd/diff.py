@@ -94,15 +94,12 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def describe(
-    difference: Difference, limit: int = _SHOWN, width: int | None = None, *, summary: bool = True
-) -> str:
+def describe(difference: Difference, limit: int = _SHOWN, *, summary: bool = True) -> str:
     """What changed, for a person.
 
     Args:
         difference: What was found.
         limit: Functions that are listed.
-        width: Characters of a line; see :func:`weft.cli.table.table`.
         summary: Whether the last line counts them; it does where nothing changed, for there is no other.
     """
     from weft.bcsd.difference.compare import Status
@@ -124,9 +121,7 @@ def describe(
                 "; ".join(change.notes) if change is not None else "",
             )
         )
-    lines = (
-        [table(("status", ">amount", ">address", "function", "kinds", "what"), rows, width)] if rows else []
-    )
+    lines = [table(("status", ">amount", ">address", "function", "kinds", "what"), rows)] if rows else []
     if len(told) > limit:
         lines.append(f"… {len(told) - limit} more: --limit, --json or --html list them all")
     if rows and not summary:

@@ -73,7 +73,6 @@ def find_missing(
     workers: int = 1,
     beams: int = 4,
     every: bool = True,
-    say: Callable[[int], None] = lambda _: None,
 ) -> Findings:
     """The missing annotations of a Python tree, or of one file, with candidates.
 
@@ -83,7 +82,6 @@ def find_missing(
         workers: Processes.
         beams: Hypotheses of each answer.
         every: Whether the model is asked also where a type is plain, for what comes behind that.
-        say: Told the number of files read so far.
 
     Raises:
         InputError: There is no such place, or no Python in it.
@@ -100,7 +98,7 @@ def find_missing(
     jobs = _jobs(corpus, every, given, found.failed)
     assert corpus.tree is not None
     workers = min(workers, len(corpus.paths))
-    for number, outcome in enumerate(_answers(model, jobs, workers, beams)):
+    for outcome in _answers(model, jobs, workers, beams):
         file = given.popleft()
         if outcome.value is None:
             found.failed.append((str(file.path), outcome.error.what if outcome.error else ""))
@@ -110,7 +108,6 @@ def find_missing(
             )
             shown = file.path.name if place.is_file() else file.below
             found.files.append(Annotated(file.path, shown, outcome.item.text, lacking, file.encoding))
-        say(number + 1)
     # In the order of the files, whatever was found out first.
     order = {str(path): number for number, path in enumerate(corpus.paths.values())}
     found.failed.sort(key=lambda pair: order[pair[0]])

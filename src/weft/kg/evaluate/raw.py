@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from weft.kg.extraction.entities import EntityExtractor
 from weft.kg.extraction.entity_fact import EntityFact
 from weft.kg.mentions.document import mentions_in
-from weft.kg.mentions.join import Mention, join_mentions
+from weft.kg.mentions.join import join_mentions
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.labelled_texts import LabelledText, fold
 from weft.objective.metrics import expected_calibration_error
@@ -164,11 +164,7 @@ def _best(items: Sequence[Judged], known: int) -> float:
     return float(confidence[np.where(last, f1, -1.0).argmax()])
 
 
-def b_cubed(
-    extractor: EntityExtractor,
-    documents: Sequence[TextDocument],
-    find: Callable[[TextDocument], Sequence[Mention]] | None = None,
-) -> float:
+def b_cubed(extractor: EntityExtractor, documents: Sequence[TextDocument]) -> float:
     """B³ F1 of the entities of raw text; a mention that only one side has counts against that side.
 
         P = mean over found mentions m of |found entity of m ∩ given entity of m| / |found entity of m|
@@ -177,7 +173,6 @@ def b_cubed(
     Args:
         extractor: Of a model that finds mentions.
         documents: With given mentions.
-        find: The mentions of a document; the model's where None.
 
     Source:
         Bagga and Baldwin 1998, "Algorithms for Scoring Coreference Chains".
@@ -185,9 +180,7 @@ def b_cubed(
     precision: list[float] = []
     recall: list[float] = []
     for document in documents:
-        mentions = (
-            mentions_in(extractor.model, extractor.tokenizer, document) if find is None else find(document)
-        )
+        mentions = mentions_in(extractor.model, extractor.tokenizer, document)
         ours: dict[tuple[int, int], frozenset[tuple[int, int]]] = {}
         for entity in join_mentions(document.text, mentions):
             places = frozenset((mentions[number].start, mentions[number].end) for number in entity.mentions)

@@ -62,12 +62,10 @@ class TextEvaluation:
     documents: Sequence[int]
 
 
-def ask_texts(
-    model: EntityGraphModel, dataset: TextDataset, part: str, batch_size: int = 8
-) -> TextEvaluation:
+def ask_texts(model: EntityGraphModel, dataset: TextDataset, part: str) -> TextEvaluation:
     """Ask a model about every pair of the validation part and of another one."""
-    valid = guess(model, dataset.passages_of("valid"), batch_size)
-    asked = valid if part == "valid" else guess(model, dataset.passages_of(part), batch_size)
+    valid = guess(model, dataset.passages_of("valid"))
+    asked = valid if part == "valid" else guess(model, dataset.passages_of(part))
     return TextEvaluation(valid, asked, dataset.documents_of(part))
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
@@ -51,8 +50,6 @@ def train_mentions(
     passages: Sequence[EntityExample],
     config: TrainConfig,
     *,
-    evaluate: Callable[[EntityGraphModel], Mapping[str, float]] | None = None,
-    directory: Path | None = None,
     quiet: bool = False,
 ) -> History:
     """Train the layers that find mentions on given ones; nothing else changes.
@@ -63,8 +60,6 @@ def train_mentions(
         model: One that finds mentions; trained in place.
         passages: Texts with all their mentions.
         config: How to train.
-        evaluate: Called with the model.
-        directory: Of checkpoints and the log.
         quiet: No progress bar.
 
     Raises:
@@ -91,8 +86,6 @@ def train_mentions(
         Batches(plan, collate, seed=config.seed, rank=world.rank),
         loss,
         config,
-        evaluate=None if evaluate is None else lambda tagger: evaluate(tagger.model),
-        directory=directory,
         quiet=quiet,
     )
 

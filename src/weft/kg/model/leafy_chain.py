@@ -192,17 +192,14 @@ class LeafyChainModel(nn.Module):
         allowed = batch.readable(batch.root[:, batch.num_roots :]) & words[:, None]
         return self.copy_path(hidden[:, batch.num_roots :], batch.beside_leaves(hidden), allowed)
 
-    def losses(
-        self, batch: ChainBatch, weights: LossWeights, path: AttentionPath = "auto"
-    ) -> dict[str, Tensor]:
+    def losses(self, batch: ChainBatch, weights: LossWeights) -> dict[str, Tensor]:
         """All losses, and their weighted sum as ``"loss"``; one without targets is 0.
 
         Args:
             batch: Chunks with targets.
             weights: How much each counts.
-            path: How attention is computed.
         """
-        hidden = self(batch, path)
+        hidden = self(batch)
         R = batch.num_roots
         targets = batch.tail_targets[:, R:]
         asked = targets != IGNORED

@@ -21,29 +21,28 @@ LEAST = 0.5
 """Where the page's slider stands at first."""
 
 
-def write_texts_page(read: Sequence[Marked], title: str, output: Path, at_least: float = LEAST) -> None:
+def write_texts_page(read: Sequence[Marked], title: str, output: Path) -> None:
     """Write the page.
 
     Args:
         read: Documents with their mentions and facts.
         title: What the page is called.
         output: The file.
-        at_least: Where its slider stands at first: facts of a lower confidence are hidden, not left out.
 
     Raises:
         OutputError: It cannot be written.
     """
-    write_text(output, texts_page(read, title, at_least))
+    write_text(output, texts_page(read, title))
 
 
-def texts_page(read: Sequence[Marked], title: str, at_least: float = LEAST) -> str:
+def texts_page(read: Sequence[Marked], title: str) -> str:
     """The page."""
     return render(
         title,
         _BODY,
         style=asset("weft.kg.page", "texts.css"),
         scripts=[asset("weft.kg.page", "texts.js")],
-        data={"title": title, "least": at_least, "documents": [_record(item) for item in read]},
+        data={"title": title, "least": LEAST, "documents": [_record(item) for item in read]},
     )
 
 

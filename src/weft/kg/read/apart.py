@@ -39,10 +39,6 @@ class Breaks:
         )
         return paragraphs, sentences
 
-    def undivided(self) -> Breaks:
-        """The same of a text without paragraphs."""
-        return replace(self, paragraphs=())
-
 
 def in_paragraphs(document: TextDocument, random: Random, share: float = 1 / 3) -> TextDocument:
     """A document with an empty line before some of its sentences, never inside of a mention.

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from weft.errors import InputError
+from weft.kg.dataset.tokens import PAD
 
 _MULTIPLE = 8
 
@@ -119,7 +120,7 @@ class EntityBatch:
         return result
 
 
-def entity_batch(examples: Sequence[EntityExample], pad_token_id: int = 0) -> EntityBatch:
+def entity_batch(examples: Sequence[EntityExample]) -> EntityBatch:
     """Pad examples to one batch.
 
     Raises:
@@ -142,7 +143,7 @@ def entity_batch(examples: Sequence[EntityExample], pad_token_id: int = 0) -> En
     if all(item.cases is not None for item in examples):
         cases = torch.stack([_pad(item.cases, R, 0) for item in examples])  # type: ignore[arg-type]  # checked above
     return EntityBatch(
-        input_ids=torch.stack([_pad(item.ids, R, pad_token_id) for item in examples]),
+        input_ids=torch.stack([_pad(item.ids, R, PAD) for item in examples]),
         real=torch.stack([torch.arange(R) < len(item.ids) for item in examples]),
         mention_entity=torch.stack([_pad(item.mention_entity, M, -1) for item in examples]),
         mention_start=torch.stack([_pad(item.mention_start, M, 0) for item in examples]),

@@ -74,12 +74,9 @@ Wait = Annotated[
 ]
 
 
-def described(model: Any, what: str = "The answer.", example: Any = None) -> dict[int | str, dict[str, Any]]:
+def described(model: Any, what: str) -> dict[int | str, dict[str, Any]]:
     """How an answer of 200 is described."""
-    found: dict[str, Any] = {"model": model, "description": what}
-    if example is not None:
-        found["content"] = {"application/json": {"example": example}}
-    return {200: found}
+    return {200: {"model": model, "description": what}}
 
 
 def waited(model: Any, what: str) -> dict[int | str, dict[str, Any]]:

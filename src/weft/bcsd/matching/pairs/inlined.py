@@ -61,7 +61,7 @@ class Inlining:
         #: Whether functions of A, or of B, may be inlined in the other.
         self.of_a = len(a) > UNEQUAL * len(b)
         self.of_b = len(b) > UNEQUAL * len(a)
-        self._more, self._other = (b, a) if self.of_b else (a, b)
+        self._more = b if self.of_b else a
         self._seen, self._there = (seen[1], seen[0]) if self.of_b else seen
         self._known: dict[tuple[int, int, int], float] = {}
 
