@@ -41,24 +41,19 @@ def flex(problem: Problem) -> Tensor:
             "the flex path needs a CUDA device, no quasi term and no dropout",
             hint="use path='auto'",
         )
-    allowed = problem.allowed()
-    length = problem.prefix_length
-    blind = None
-    if allowed is not None and length == 0:
-        blind = ~allowed.any(dim=-1, keepdim=True)
-        allowed = allowed | blind
+    allowed, blind = problem.sighted()
     output = _compiled()(
         problem.query.contiguous(),
         problem.keys().contiguous(),
         problem.values().contiguous(),
-        score_mod=_score_mod(problem, allowed, length),
+        score_mod=_score_mod(problem, allowed),
         scale=problem.scale,
     )
     return output if blind is None else output.masked_fill(blind, 0.0)
 
 
-def _score_mod(problem: Problem, allowed: Tensor | None, length: int) -> ScoreMod | None:
-    decay = problem.terms.decay
+def _score_mod(problem: Problem, allowed: Tensor | None) -> ScoreMod | None:
+    decay, length = problem.terms.decay, problem.prefix_length
     if decay is None and allowed is None:
         return None
     batch, heads, queries, keys = (*problem.query.shape[:3], problem.key.shape[2])

@@ -57,6 +57,18 @@ class Problem:
             return self.mask if keys is None else keys
         return keys & self.mask
 
+    def sighted(self) -> tuple[Tensor | None, Tensor | None]:
+        """The masks where a row that sees nothing sees everything, and which rows these are, ``(…, query, 1)``.
+
+        Kernels disagree on rows that see nothing: they are given something, and what comes of it is dropped.
+        With a prefix there is no such row.
+        """
+        allowed = self.allowed()
+        if allowed is None or self.prefix_length:
+            return allowed, None
+        blind = ~allowed.any(dim=-1, keepdim=True)
+        return allowed | blind, blind
+
     def refuse_non_finite(self) -> None:
         """Look for NaN and infinity on the CPU; on a GPU, and in a compiled graph, the look would wait or break it.
 

@@ -18,13 +18,7 @@ from weft.attention.reference import token_scores
 
 def sdpa(problem: Problem) -> Tensor:
     """Attention by SDPA, ``(batch, heads, query, D)``; a query that sees no key gives exactly 0."""
-    allowed = problem.allowed()
-    length = problem.prefix_length
-    blind: Tensor | None = None
-    if allowed is not None and length == 0:
-        # SDPA's kernels disagree on rows that see nothing: let such a row see everything, and drop its result.
-        blind = ~allowed.any(dim=-1, keepdim=True)
-        allowed = allowed | blind
+    allowed, blind = problem.sighted()
     with without_plans(problem.query.device):
         output = scaled_dot_product_attention(
             problem.query,
