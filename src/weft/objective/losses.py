@@ -178,11 +178,10 @@ def _mean_cross_entropy(logits: Tensor, labels: Tensor, mask: Tensor | None) -> 
             hint="logits must be labels' shape and a vocabulary, or (masked, vocab)",
         )
     vocab_size = logits.shape[-1]
-    if labels.device.type == "cpu" and bool(
-        ((labels != IGNORED) & ((labels < 0) | (labels >= vocab_size))).any()
-    ):
-        wrong = labels[(labels != IGNORED) & ((labels < 0) | (labels >= vocab_size))][0].item()
-        raise InputError(f"label {wrong} is outside the vocabulary of {vocab_size}", where="labels")
+    if labels.device.type == "cpu":
+        outside = labels[(labels != IGNORED) & ((labels < 0) | (labels >= vocab_size))]
+        if len(outside):
+            raise InputError(f"label {outside[0]} is outside the vocabulary of {vocab_size}", where="labels")
     labels = labels.to(logits.device)
     total = F.cross_entropy(
         _at_least_float32(logits).reshape(-1, vocab_size),

@@ -136,12 +136,6 @@ def entity_batch(examples: Sequence[EntityExample]) -> EntityBatch:
         for row, item in enumerate(examples)
         if len(item.facts)
     ]
-    hidden = None
-    if all(item.hidden is not None for item in examples):
-        hidden = torch.stack([_pad(item.hidden, R, 0) for item in examples])  # type: ignore[arg-type]  # checked above
-    cases = None
-    if all(item.cases is not None for item in examples):
-        cases = torch.stack([_pad(item.cases, R, 0) for item in examples])  # type: ignore[arg-type]  # checked above
     return EntityBatch(
         input_ids=torch.stack([_pad(item.ids, R, PAD) for item in examples]),
         real=torch.stack([torch.arange(R) < len(item.ids) for item in examples]),
@@ -151,9 +145,15 @@ def entity_batch(examples: Sequence[EntityExample]) -> EntityBatch:
         types=torch.stack([_pad(item.types, N, 0) for item in examples]),
         there=torch.stack([torch.arange(N) < len(item.types) for item in examples]),
         facts=torch.cat(facts) if facts else torch.zeros(0, 4, dtype=torch.int64),
-        hidden=hidden,
-        cases=cases,
+        hidden=_of_all([item.hidden for item in examples], R),
+        cases=_of_all([item.cases for item in examples], R),
     )
+
+
+def _of_all(values: Sequence[Tensor | None], length: int) -> Tensor | None:
+    """What every example has, padded; None where one lacks it."""
+    present = [_pad(given, length, 0) for given in values if given is not None]
+    return torch.stack(present) if len(present) == len(values) else None
 
 
 def _pad(values: Tensor, length: int, value: int) -> Tensor:
