@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from weft.kg.languages.python.units import Function, SourceFile
+from weft.kg.languages.python.units import Function, SourceFile, defaults, parameters
 from weft.kg.languages.unit import Fact, Unit
 
 _RECEIVERS = ("self", "cls")
@@ -73,13 +73,13 @@ def _of_function(node: Function) -> Iterator[_Found]:
     name = node.name
     for decorator in node.decorator_list:
         yield from _named(name, "decorated_by", decorator)
-    for argument in _parameters(node):
+    for argument in parameters(node):
         if argument.arg not in _RECEIVERS:
             yield name, "has_parameter", argument.arg, argument
         tail = type_name(argument.annotation)
         if tail is not None:
             yield argument.arg, "has_type", tail, argument
-    for argument, default in _defaults(node):
+    for argument, default in defaults(node):
         tail = _constant(default)
         if tail is not None:
             yield argument.arg, "has_default", tail, default
@@ -367,28 +367,6 @@ def _constant(node: ast.expr) -> str | None:
         word = node.value is None or isinstance(node.value, bool | int)
         return str(node.value) if word and len(str(node.value)) <= 9 else None
     return last_name(node)
-
-
-def _parameters(node: Function) -> list[ast.arg]:
-    arguments = node.args
-    every = [
-        *arguments.posonlyargs,
-        *arguments.args,
-        arguments.vararg,
-        *arguments.kwonlyargs,
-        arguments.kwarg,
-    ]
-    return [argument for argument in every if argument is not None]
-
-
-def _defaults(node: Function) -> Iterator[tuple[ast.arg, ast.expr]]:
-    positional = [*node.args.posonlyargs, *node.args.args]
-    count = len(node.args.defaults)
-    if count:
-        yield from zip(positional[-count:], node.args.defaults, strict=True)
-    for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
-        if default is not None:
-            yield argument, default
 
 
 def _targets(node: ast.AST) -> list[ast.expr]:

@@ -8,11 +8,11 @@ scopes too, numbered in the order of the text.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from weft.kg.languages.python.units import Function
+from weft.kg.languages.python.units import Function, defaults, parameters
 
 ScopeKind = Literal["module", "class", "function"]
 Kind = Literal["module", "class", "function", "method", "parameter", "attribute", "variable"]
@@ -126,17 +126,6 @@ def _exported(tree: ast.Module, binding: Binding) -> frozenset[str] | None:
     return None if changed or not names else frozenset(names)
 
 
-def parameters(node: Function | ast.Lambda) -> Iterator[ast.arg]:
-    """All parameters of a function, in order."""
-    arguments = node.args
-    yield from (*arguments.posonlyargs, *arguments.args)
-    if arguments.vararg is not None:
-        yield arguments.vararg
-    yield from arguments.kwonlyargs
-    if arguments.kwarg is not None:
-        yield arguments.kwarg
-
-
 class _Builder:
     """Walks a module once, in the order in which its names are bound."""
 
@@ -230,7 +219,7 @@ class _Builder:
 
     def _function(self, node: Function, scope: Scope) -> None:
         before = self._define(node, "method" if scope.kind == "class" else "function", scope)
-        for outside in (*node.decorator_list, *_defaults(node.args)):
+        for outside in (*node.decorator_list, *(default for _, default in defaults(node))):
             self.visit(outside, scope)
         inner = self._open("function", f"{_place(scope, node.name).name}.{node.name}", node, scope)
         inner.before = before
@@ -269,7 +258,7 @@ class _Builder:
         return replace(scope, names={**scope.names, node.name: imported})
 
     def _lambda(self, node: ast.Lambda, scope: Scope) -> None:
-        for outside in _defaults(node.args):
+        for _, outside in defaults(node):
             self.visit(outside, scope)
         inner = self._numbered("lambda", node, scope)
         for argument in parameters(node):
@@ -367,7 +356,3 @@ def _place(scope: Scope, name: str) -> Scope:
 
 def _variable(scope: Scope) -> Kind:
     return "attribute" if scope.kind == "class" else "variable"
-
-
-def _defaults(arguments: ast.arguments) -> list[ast.expr]:
-    return [*arguments.defaults, *(default for default in arguments.kw_defaults if default is not None)]

@@ -21,8 +21,8 @@ from weft.kg.languages.python.resolve import (
     is_super,
 )
 from weft.kg.languages.python.returns import returned
-from weft.kg.languages.python.scopes import Comprehension, Scope, imported_module, owner, parameters
-from weft.kg.languages.python.units import Function, SourceFile
+from weft.kg.languages.python.scopes import Comprehension, Scope, imported_module, owner
+from weft.kg.languages.python.units import Function, SourceFile, defaults, parameters
 from weft.kg.languages.python.values import class_of
 from weft.kg.languages.unit import End, Stated
 
@@ -76,7 +76,7 @@ class _Walker:
         elif isinstance(node, ast.ClassDef) and inner is not None:
             yield from self._class(node, scope, inner)
         elif isinstance(node, ast.Lambda) and inner is not None:
-            for argument, default in _defaults(node):
+            for argument, default in defaults(node):
                 yield from self._default(argument, default, scope, inner)
             yield from self.visit(node.body, inner)
         elif isinstance(node, Comprehension) and inner is not None:
@@ -103,7 +103,7 @@ class _Walker:
             if argument.annotation is not None:
                 yield from self._types(parameter, "has_type", argument.annotation, scope)
                 yield from self.visit(argument.annotation, scope)
-        for argument, default in _defaults(node):
+        for argument, default in defaults(node):
             yield from self._default(argument, default, scope, inner)
         if node.returns is not None:
             yield from self._types(mine, "returns", node.returns, scope)
@@ -296,13 +296,3 @@ class _Walker:
             within_class = found.parent is not None and found.parent.kind == "class"
             return Entity(found.name, "method" if within_class else "function")
         return Entity(found.name, found.kind)
-
-
-def _defaults(node: Function | ast.Lambda) -> Iterator[tuple[ast.arg, ast.expr]]:
-    positional = [*node.args.posonlyargs, *node.args.args]
-    count = len(node.args.defaults)
-    if count:
-        yield from zip(positional[-count:], node.args.defaults, strict=True)
-    for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
-        if default is not None:
-            yield argument, default

@@ -30,6 +30,22 @@ _LONG_WORD = re.compile(rf"\w{{{_LONGEST_WORD + 1}}}")
 _DEFINED = re.compile(r"(?:async[\s\\]+)?(?:def|class)[\s\\]+(?P<name>\w+)")
 
 
+def parameters(node: Function | ast.Lambda) -> list[ast.arg]:
+    """All parameters of a function, in order."""
+    given = node.args
+    every = (*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg)
+    return [parameter for parameter in every if parameter is not None]
+
+
+def defaults(node: Function | ast.Lambda) -> Iterator[tuple[ast.arg, ast.expr]]:
+    """The parameters of a function that have a default, each with it."""
+    positional = [*node.args.posonlyargs, *node.args.args]
+    yield from zip(positional[len(positional) - len(node.args.defaults) :], node.args.defaults, strict=True)
+    for parameter, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
+        if default is not None:
+            yield parameter, default
+
+
 class SourceFile:
     """One parsed Python file.
 

@@ -17,7 +17,7 @@ from weft.kg.languages.python.resolve import Module, Modules
 from weft.kg.languages.python.scopes import Scope, owner
 from weft.kg.languages.python.types.documented import RETURNED, documented
 from weft.kg.languages.python.types.members import Members
-from weft.kg.languages.python.units import Function
+from weft.kg.languages.python.units import Function, defaults
 from weft.kg.languages.unit import Clue
 
 KINDS = ("documented", "given", "overrides", "namesake", "fits")
@@ -158,10 +158,8 @@ class TreeClues:
             if kind:
                 known.parameters[item.arg] = kind
                 self._held[item.arg][kind] += 1
-        defaults = zip(every[len(every) - len(node.args.defaults) :], node.args.defaults, strict=True)
-        more = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-        for item, default in (*defaults, *more):
-            kind = "" if default is None else self._kind(default, scope)
+        for item, default in defaults(node):
+            kind = self._kind(default, scope)
             if kind:
                 known.given[item.arg][kind] += 1
                 self._held[item.arg][kind] += 1
