@@ -200,6 +200,11 @@ def add_only(parser: Parser) -> None:
     )
 
 
+def add_seed(parser: Any, what: str) -> None:
+    """Facts and names that are known before."""
+    parser.add_argument("--seed", nargs="+", type=Path, default=[], metavar="FILE", help=what)
+
+
 def add_near(parser: Any) -> None:
     """How names of entities are linked to words."""
     parser.add_argument(

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.cli.options import Parser, add_json, add_near, add_out, add_quiet
+from weft.cli.options import Parser, add_json, add_near, add_out, add_quiet, add_seed
 from weft.errors import counted
 from weft.kg.languages import LANGUAGES
 
@@ -77,14 +77,7 @@ def parser() -> Parser:
     text.add_argument(
         "--schema", type=Path, metavar="FILE", help="relations, JSON or YAML (redocred: all of Re-DocRED's)"
     )
-    text.add_argument(
-        "--seed",
-        nargs="+",
-        type=Path,
-        default=[],
-        metavar="FILE",
-        help="triples: .csv, .tsv, .jsonl or .nt",
-    )
+    add_seed(text, "triples: .csv, .tsv, .jsonl or .nt")
     text.add_argument(
         "--split", type=Path, metavar="FILE", help="JSON lists of document ids: train, valid, test"
     )

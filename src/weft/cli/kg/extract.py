@@ -26,6 +26,7 @@ from weft.cli.options import (
     add_out,
     add_precision,
     add_ray,
+    add_seed,
     add_workers,
     at_least,
     limits_of,
@@ -85,13 +86,8 @@ def parser() -> Parser:
         "--prune", action="store_true", help="take out documents that the corpus does not hold any more"
     )
     text = result.add_argument_group("text, with a model of text")
-    text.add_argument(
-        "--seed",
-        nargs="+",
-        type=Path,
-        default=[],
-        metavar="FILE",
-        help="seed triples whose entities are looked for; not needed where documents bring their mentions",
+    add_seed(
+        text, "seed triples whose entities are looked for; not needed where documents bring their mentions"
     )
     add_near(text)
     text.add_argument(

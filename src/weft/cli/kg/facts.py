@@ -18,6 +18,7 @@ from weft.cli.options import (
     add_machine,
     add_model,
     add_near,
+    add_seed,
     at_least,
     device_of,
     share,
@@ -52,14 +53,7 @@ def parser() -> Parser:
     )
     result.add_argument("--limit", type=int, metavar="N", help="print at most N facts, the surest (all)")
     text = result.add_argument_group("text, with a model of text")
-    text.add_argument(
-        "--seed",
-        nargs="+",
-        type=Path,
-        default=[],
-        metavar="FILE",
-        help="seed triples whose entities are looked for",
-    )
+    add_seed(text, "seed triples whose entities are looked for")
     add_near(text)
     add_html(text, "the texts with their mentions marked and the facts beside, as a page")
     add_beams(result, 4)

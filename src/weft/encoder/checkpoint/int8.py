@@ -10,7 +10,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from weft.encoder.checkpoint.storage import load_model, save_model
+from weft.encoder.checkpoint.storage import Config, load_model, save_model
 from weft.encoder.checkpoint.tensors import own_tensors
 from weft.errors import ConfigError
 
@@ -87,19 +87,25 @@ def _bits_of(name: str, bits: Bits) -> int:
     return next((given for start, given in bits.items() if name.startswith(start)), 8)
 
 
-def save_int8(
+def save_compressed(
     directory: str | Path,
     module: nn.Module,
-    config: Mapping[str, Any],
+    config: Config,
     tokenizer: Tokenizer,
     *,
     kind: str,
-    bits: Bits = 8,
+    dtype: torch.dtype | None = None,
+    bits: Bits | None = None,
 ) -> None:
-    """Save a model with its matrices in bytes; see :func:`weft.encoder.checkpoint.save_model`."""
-    save_model(
-        directory, Int8Storage(own_tensors(module), bits), {**config, _INT8: True}, tokenizer, kind=kind
-    )
+    """Save a model; with ``bits`` its matrices in bytes as fine as that. :func:`load_filled` reads it.
+
+    See :func:`weft.encoder.checkpoint.storage.save_model`, to which ``dtype`` goes where there are no ``bits``.
+    """
+    if bits is None:
+        save_model(directory, module, config, tokenizer, kind=kind, dtype=dtype)
+        return
+    values = {**config.to_dict(), _INT8: True}
+    save_model(directory, Int8Storage(own_tensors(module), bits), values, tokenizer, kind=kind)
 
 
 def load_filled(directory: str | Path, build: Callable[[Mapping[str, Any]], _Module], kind: str) -> _Module:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Regex, Tokenizer
 from tokenizers.decoders import ByteLevel as ByteLevelDecoder
+from tokenizers.decoders import Decoder
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel, PreTokenizer, Sequence, Split
 from tokenizers.trainers import BpeTrainer
@@ -75,18 +76,7 @@ class CodeTokenizer:
     @staticmethod
     def train(texts: Iterable[str], vocab_size: int = 8192) -> CodeTokenizer:
         """Learn a vocabulary from texts."""
-        tokenizer = Tokenizer(BPE(unk_token=SPECIALS[UNKNOWN]))
-        tokenizer.pre_tokenizer = _pre_tokenizer()
-        tokenizer.decoder = ByteLevelDecoder()
-        trainer = BpeTrainer(
-            vocab_size=vocab_size,
-            special_tokens=list(SPECIALS),
-            initial_alphabet=ByteLevel.alphabet(),
-            max_token_length=24,
-            show_progress=False,
-        )
-        tokenizer.train_from_iterator(texts, trainer)
-        return CodeTokenizer(tokenizer)
+        return learn_pairs(texts, vocab_size, _pre_tokenizer(), ByteLevelDecoder())
 
     @staticmethod
     def load(path: Path) -> CodeTokenizer:
@@ -133,6 +123,24 @@ class CodeTokenizer:
 def is_word(word: str) -> bool:
     """Whether a piece of text is an identifier, a keyword or a number."""
     return _WORD.fullmatch(word) is not None
+
+
+def learn_pairs(
+    texts: Iterable[str], vocab_size: int, pre_tokenizer: PreTokenizer, decoder: Decoder
+) -> CodeTokenizer:
+    """Learn a byte-pair encoding of at most ``vocab_size`` tokens, :data:`SPECIALS` first, from texts."""
+    tokenizer = Tokenizer(BPE(unk_token=SPECIALS[UNKNOWN]))
+    tokenizer.pre_tokenizer = pre_tokenizer
+    tokenizer.decoder = decoder
+    trainer = BpeTrainer(
+        vocab_size=vocab_size,
+        special_tokens=list(SPECIALS),
+        initial_alphabet=ByteLevel.alphabet(),
+        max_token_length=24,
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return CodeTokenizer(tokenizer)
 
 
 def _pre_tokenizer() -> PreTokenizer:

@@ -13,12 +13,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tokenizers import Regex, Tokenizer, decoders
-from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel, Sequence, Split
-from tokenizers.trainers import BpeTrainer
 
 from weft.errors import CheckpointError
-from weft.kg.dataset.tokens import SPECIALS, UNKNOWN, CodeTokenizer
+from weft.kg.dataset.tokens import SPECIALS, UNKNOWN, CodeTokenizer, learn_pairs
 from weft.platform.reading import read_object
 
 _PIECES = r"\w+|[^\w\s]|\s+"
@@ -35,26 +33,17 @@ _NO_SPACE = (
 
 def learn_vocabulary(texts: Iterable[str], vocab_size: int = 8192) -> CodeTokenizer:
     """Learn a byte-pair encoding of text; every character can be spelled, by its bytes if need be."""
-    tokenizer = Tokenizer(BPE(unk_token=SPECIALS[UNKNOWN]))
-    tokenizer.pre_tokenizer = Sequence(
+    pre_tokenizer = Sequence(
         [
             Split(Regex(_PIECES), behavior="isolated"),
             Split(Regex(r"\A\s+\z"), behavior="removed"),
             ByteLevel(add_prefix_space=True, use_regex=False),
         ]
     )
-    tokenizer.decoder = decoders.Sequence(
+    decoder = decoders.Sequence(
         [decoders.ByteLevel(), *(decoders.Replace(Regex(pattern), "") for pattern in _NO_SPACE)]
     )
-    trainer = BpeTrainer(
-        vocab_size=vocab_size,
-        special_tokens=list(SPECIALS),
-        initial_alphabet=ByteLevel.alphabet(),
-        max_token_length=24,
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(texts, trainer)
-    return CodeTokenizer(tokenizer)
+    return learn_pairs(texts, vocab_size, pre_tokenizer, decoder)
 
 
 def bert_vocabulary(folder: Path) -> CodeTokenizer:

@@ -11,8 +11,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from weft.condition.hgat import HGAT
-from weft.encoder.checkpoint.int8 import load_filled, save_int8
-from weft.encoder.checkpoint.storage import save_model
+from weft.encoder.checkpoint.int8 import load_filled, save_compressed
 from weft.encoder.encoder import Encoder
 from weft.encoder.layer import EncoderLayer
 from weft.errors import ConfigError, InputError
@@ -194,10 +193,7 @@ class EntityGraphModel(nn.Module):
         bits: int | None = None,
     ) -> None:
         """Write a checkpoint, atomically; with ``bits`` its matrices in bytes as fine as that."""
-        if bits is None:
-            save_model(directory, self, self.config, tokenizer, kind=KIND, dtype=dtype)
-            return
-        save_int8(directory, self, self.config.to_dict(), tokenizer, kind=KIND, bits=bits)
+        save_compressed(directory, self, self.config, tokenizer, kind=KIND, dtype=dtype, bits=bits)
 
     @staticmethod
     def load(directory: str | Path) -> EntityGraphModel:

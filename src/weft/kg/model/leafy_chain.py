@@ -16,8 +16,7 @@ from weft.attention.operation import Path as AttentionPath
 from weft.condition.conditioner import Conditioner, Stack
 from weft.condition.decay import DistanceDecay
 from weft.condition.hgat import HGAT
-from weft.encoder.checkpoint.int8 import load_filled, save_int8
-from weft.encoder.checkpoint.storage import save_model
+from weft.encoder.checkpoint.int8 import load_filled, save_compressed
 from weft.encoder.embeddings import TokenInputs
 from weft.encoder.encoder import Encoder
 from weft.encoder.heads import MLMHead, SBOHead
@@ -253,10 +252,7 @@ class LeafyChainModel(nn.Module):
         bits: int | None = None,
     ) -> None:
         """Write a checkpoint, atomically; with ``bits`` its matrices in bytes as fine as that."""
-        if bits is None:
-            save_model(directory, self, self.config, tokenizer.tokenizer, kind=KIND, dtype=dtype)
-        else:
-            save_int8(directory, self, self.config.to_dict(), tokenizer.tokenizer, kind=KIND, bits=bits)
+        save_compressed(directory, self, self.config, tokenizer.tokenizer, kind=KIND, dtype=dtype, bits=bits)
 
     @staticmethod
     def load(directory: str | Path) -> LeafyChainModel:
