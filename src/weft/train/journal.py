@@ -45,7 +45,8 @@ class Journal:
         tensorboard: Write TensorBoard events.
 
     Raises:
-        CheckpointError: The log cannot be read or written.
+        InputError: The log of an earlier call cannot be read.
+        OutputError: The log cannot be written.
         ConfigError: ``tensorboard`` is asked for, without a directory.
         MissingExtraError: ``tensorboard`` is asked for and not installed.
     """
