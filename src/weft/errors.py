@@ -25,6 +25,30 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+__all__ = [
+    "CheckpointError",
+    "ConfigError",
+    "DtypeError",
+    "GraphError",
+    "InputError",
+    "Interrupted",
+    "LimitError",
+    "MissingExtraError",
+    "NonFiniteError",
+    "OutputError",
+    "PartialFailure",
+    "ShapeError",
+    "StoreError",
+    "WeftError",
+    "counted",
+    "in_one_line",
+    "with_article",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 def with_article(noun: str) -> str:
     """A noun that a message is told, with its article: ``a list``, ``an int``."""

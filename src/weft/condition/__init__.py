@@ -23,3 +23,7 @@ __all__ = [
     "Stack",
     "segment_softmax",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

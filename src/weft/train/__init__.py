@@ -25,3 +25,7 @@ __all__ = [
     "pad",
     "run_setup",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
