@@ -218,7 +218,7 @@ def test_bad_input_is_named():
         ranks(np.zeros((0, 3)), np.zeros((0, 3), dtype=bool))
     with pytest.raises(ConfigError, match="ties"):
         recall_at_k(scores, relevant, 1, ties="hopeful")  # type: ignore[arg-type] # the wrong value is the point
-    with pytest.raises(ConfigError, match="0 given"):
+    with pytest.raises(ConfigError, match="k is 0; it must be at least 1"):
         hit_at_k([1.0], 0)
     with pytest.raises(InputError, match=r"rank of 0\.5"):
         hit_at_k([0.5], 1)

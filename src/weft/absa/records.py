@@ -33,6 +33,9 @@ class Context:
     Args:
         aspect: The aspect in words, for example ``"price"`` or ``"how clean the rooms are"``.
         target: The words in the text that name the thing asked about; None asks about the whole text.
+
+    Raises:
+        InputError: Words that are blank or no UTF-8.
     """
 
     aspect: str
@@ -58,6 +61,9 @@ class Sentence:
         polarities: The gold polarity of each question; empty where they are not known.
         where: The place in the source, for messages: ``"reviews.csv row 17"``.
         places: The place of each question, where a row of the source holds one; else empty.
+
+    Raises:
+        InputError: A blank text, or polarities of another number than the questions.
     """
 
     text: str

@@ -42,6 +42,9 @@ class Decay:
     Args:
         factor: F > 0, broadcastable to ``(batch, heads, query, key)``.
         mode: ``"scores"`` or ``"weights"``.
+
+    Raises:
+        ConfigError: Another mode.
     """
 
     factor: Tensor
@@ -68,6 +71,9 @@ class Quasi:
         beta: β.
         gamma: γ.
         gate: ``"row"`` as the published code computes it, ``"pair"`` as the paper writes it.
+
+    Raises:
+        ConfigError: Another gate, or β or γ as a tensor.
     """
 
     query: Tensor

@@ -62,7 +62,11 @@ class Stack(Conditioner):
                 )
 
     def prepare(self, structure: Sequence[Any]) -> list[Any]:
-        """Prepare every member with its own entry of ``structure``."""
+        """Prepare every member with its own entry of ``structure``.
+
+        Raises:
+            ConfigError: Not one entry for each member.
+        """
         if len(structure) != len(self.members):
             raise ConfigError(
                 f"{len(structure)} structures for a stack of {len(self.members)} conditioners",

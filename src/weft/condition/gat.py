@@ -288,7 +288,14 @@ class GATEncoder(nn.Module):
         return self.pooling(self.nodes(x, edge_index, edge_type), batch, num_graphs)
 
     def nodes(self, x: Tensor, edge_index: Tensor, edge_type: Tensor | None = None) -> Tensor:
-        """Node states ``(num_nodes, hidden_dim)`` after the last layer; arguments as for :meth:`forward`."""
+        """Node states ``(num_nodes, hidden_dim)`` after the last layer; arguments as for :meth:`forward`.
+
+        Raises:
+            GraphError: An edge or a type out of range.
+            ShapeError: Tensors whose shapes do not fit.
+            DtypeError: Indices that are not int64.
+            InputError: Types for an encoder without, or no types for an encoder with types.
+        """
         if x.dim() != 2 or x.shape[1] != self.input_dim:
             raise ShapeError(f"x has shape {tuple(x.shape)}; it must be (num_nodes, {self.input_dim})")
         if (edge_type is None) != (self.num_edge_types is None):

@@ -67,6 +67,9 @@ class Schema:
 
     Args:
         relations: In the order of their ids.
+
+    Raises:
+        ConfigError: No relations, more than 255, two of one name, or an inverse that does not fit.
     """
 
     relations: tuple[Relation, ...]

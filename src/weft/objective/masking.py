@@ -26,6 +26,7 @@ class Split(NamedTuple):
 
 
 BERT_SPLIT = Split()
+"""Of 100 chosen units 80 are masked, 10 replaced at random, 10 kept."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,7 @@ def mask_tokens(
         ShapeError: Shapes that do not fit.
         DtypeError: Ids that are not int64.
         ConfigError: A rate outside [0, 1], a split that does not sum to 1.
+        InputError: An id outside the vocabulary.
 
     Source: Devlin et al. 2019, BERT, §3.1 and A.1.
 
@@ -177,6 +179,7 @@ def mask_spans(
         ShapeError: Shapes that do not fit.
         DtypeError: Ids that are not int64.
         ConfigError: A rate, probability, length or split outside its range.
+        InputError: An id outside the vocabulary.
 
     Source: Joshi et al. 2020, SpanBERT, §3.1.
 
@@ -297,7 +300,14 @@ def _budgets(maskable: Tensor, rate: float) -> Tensor:
 def maskable_tokens(
     input_ids: Tensor, vocabulary: MaskVocabulary, maskable: Tensor | None, rate: float, split: Split
 ) -> Tensor:
-    """What may be hidden, ``(batch, seq)`` bool, the arguments checked."""
+    """What may be hidden, ``(batch, seq)`` bool, the arguments checked.
+
+    Raises:
+        ShapeError: Ids that are not ``(batch, seq)``, or a limit of another shape.
+        DtypeError: Ids that are not int64.
+        ConfigError: A rate outside [0, 1], a split that does not sum to 1.
+        InputError: An id outside the vocabulary.
+    """
     if input_ids.ndim != 2:
         raise ShapeError(f"input_ids are {tuple(input_ids.shape)}; they must be (batch, seq)")
     if input_ids.dtype != torch.int64:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from weft.errors import ConfigError, InputError, NonFiniteError, ShapeError
 from weft.objective.intervals import Bucket, Interval, bootstrap_interval, by_size
+from weft.platform.ranges import at_least
 
 __all__ = [
     "Bucket",
@@ -86,7 +87,8 @@ def ranks(scores: ArrayLike, relevant: ArrayLike, ignored: ArrayLike | None = No
 
 def hit_at_k(rank: ArrayLike, k: int) -> float:
     """Share of the queries whose rank is at most k; with one relevant item each, this is Recall@k."""
-    return float((_ranks_given(rank) <= _at_least_one(k)).mean())
+    at_least(1, k=k)
+    return float((_ranks_given(rank) <= k).mean())
 
 
 def mean_reciprocal_rank(rank: ArrayLike) -> float:
@@ -114,8 +116,9 @@ def recall_at_k(
 
     Raises:
         InputError: As in :func:`ranks`.
+        ConfigError: No such charge, or a depth below 1.
     """
-    _at_least_one(k)
+    at_least(1, k=k)
     found = _relevant_ranks(scores, relevant, ignored, ties)
     return float(np.mean([(of_query <= k).mean() for of_query in found]))
 
@@ -138,6 +141,7 @@ def average_precision(
 
     Raises:
         InputError: As in :func:`ranks`.
+        ConfigError: No such charge.
     """
     found = _relevant_ranks(scores, relevant, ignored, ties)
     return np.array([(np.arange(1, len(of_query) + 1) / of_query).mean() for of_query in found])
@@ -204,6 +208,9 @@ def precision_recall_f1(right: float, taken: float, positives: float) -> tuple[f
         right: Items taken that are right.
         taken: Items taken.
         positives: Items that are right.
+
+    Raises:
+        InputError: More right ones than were taken, or than there are.
     """
     if not 0 <= right <= min(taken, positives):
         raise InputError(f"{right} right of {taken} taken and {positives} there are: impossible")
@@ -242,13 +249,15 @@ def expected_calibration_error(confidence: ArrayLike, correct: ArrayLike, bins: 
 
     Raises:
         InputError: A confidence outside [0, 1].
+        ConfigError: No bins.
 
     Source: Guo et al. 2017, On Calibration of Modern Neural Networks, equation (3).
     """
     c, y = _scored(confidence, correct)
     if c.min() < 0 or c.max() > 1:
         raise InputError(f"confidences from {c.min():g} to {c.max():g}; they must lie in [0, 1]")
-    which = np.clip(np.ceil(c * _at_least_one(bins)).astype(int) - 1, 0, bins - 1)
+    at_least(1, bins=bins)
+    which = np.clip(np.ceil(c * bins).astype(int) - 1, 0, bins - 1)
     gaps = np.bincount(which, weights=y.astype(np.float64) - c, minlength=bins)
     return float(np.abs(gaps).sum() / len(c))
 
@@ -318,9 +327,3 @@ def _prf(right: Floats, taken: Floats, positives: float) -> tuple[Floats, Floats
     recall = right / positives if positives else np.zeros_like(taken)
     both = precision + recall
     return precision, recall, np.divide(2 * precision * recall, both, out=np.zeros_like(both), where=both > 0)
-
-
-def _at_least_one(number: int) -> int:
-    if number < 1:
-        raise ConfigError(f"{number} given; it must be at least 1")
-    return number

@@ -68,6 +68,9 @@ class Temperature(Calibration):
     Args:
         value: T; above 1 it makes an over-confident model humbler. The order of the classes stays.
 
+    Raises:
+        InputError: It is not positive and finite.
+
     Source: Guo et al. 2017, On Calibration of Modern Neural Networks, §4.2.
     """
 
@@ -93,6 +96,9 @@ class Isotonic(Calibration):
     Args:
         scores: The knots, ascending.
         probabilities: Their values in [0, 1], never falling.
+
+    Raises:
+        InputError: Knots that do not ascend or are not finite, values that fall or leave [0, 1].
 
     Source: Zadrozny & Elkan 2002, Transforming Classifier Scores into Accurate Multiclass Probability
     Estimates, §3.3.
@@ -127,6 +133,9 @@ class Logistic(Calibration):
     Args:
         intercept: c_0.
         coefficients: c_f.
+
+    Raises:
+        InputError: A coefficient that is not finite.
     """
 
     kind: ClassVar[str] = "logistic"
@@ -138,7 +147,12 @@ class Logistic(Calibration):
             raise InputError("a coefficient that is not finite")
 
     def __call__(self, features: ArrayLike) -> Floats:
-        """The probability of each row of ``(items, features)``."""
+        """The probability of each row of ``(items, features)``.
+
+        Raises:
+            ShapeError: Another number of features.
+            NonFiniteError: NaN.
+        """
         x = np.asarray(features, dtype=np.float64)
         if x.ndim != 2 or x.shape[1] != len(self.coefficients):
             raise ShapeError(f"features are {x.shape}; they must be (items, {len(self.coefficients)})")

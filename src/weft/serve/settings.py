@@ -30,6 +30,9 @@ class Bounds:
         quick_seconds: Of a question that is answered at once, which takes a second: what takes so long hangs.
         query_seconds: Of a query in SPARQL, which is answered at once however much it asks for.
         patience: Seconds in which a client must send the head of a request, and between two pieces of its body.
+
+    Raises:
+        ConfigError: A bound that is not above 0, or has no end.
     """
 
     upload_bytes: int = 256 << 20

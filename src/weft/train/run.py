@@ -101,7 +101,12 @@ class Run:
         self._best_weights: dict[str, Tensor] | None = None
 
     def evaluate(self, function: Callable[[Any], Mapping[str, float]]) -> dict[str, float]:
-        """Evaluate, remember the weights if they are the best, and finish if patience is at its end."""
+        """Evaluate, remember the weights if they are the best, and finish if patience is at its end.
+
+        Raises:
+            ConfigError: The function gives no mapping, or not ``config.metric``.
+            NonFiniteError: The metric is not finite.
+        """
         values: dict[str, float] = {}
         if self.world.first:
             with _undisturbed(self.model, self.device):

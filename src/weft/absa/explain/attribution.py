@@ -165,6 +165,9 @@ def attribute(
 
     Returns:
         ``(seq,)``, the first and the last token of the text included.
+
+    Raises:
+        ConfigError: No such method.
     """
     if method not in get_args(Method):
         raise ConfigError(f"method is {method!r}; it must be one of {', '.join(get_args(Method))}")

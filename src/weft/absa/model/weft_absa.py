@@ -244,7 +244,11 @@ class WeftAbsa(nn.Module):
         return embedded
 
     def similarity_features(self, questions: Questions) -> Tensor:
-        """``(contexts, 2)``, the cosines by which an unseen aspect is recognised, for known ones as well."""
+        """``(contexts, 2)``, the cosines by which an unseen aspect is recognised, for known ones as well.
+
+        Raises:
+            ConfigError: A model that compares no aspect with the text.
+        """
         depth = slice(0, max(0, self.options.frozen_layers))
         text = self.encoder(questions.input_ids, questions.attention_mask, layers=depth)
         words = self.encoder(questions.aspect_ids, questions.aspect_mask, layers=depth)

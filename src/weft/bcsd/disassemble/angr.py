@@ -28,7 +28,11 @@ from weft.errors import MissingExtraError
 
 
 class AngrDisassembler(Disassembler):
-    """``CFGFast``, normalised."""
+    """``CFGFast``, normalised.
+
+    Raises:
+        MissingExtraError: angr is not installed.
+    """
 
     name = "angr"
 

@@ -17,7 +17,11 @@ from weft.errors import InputError, MissingExtraError
 
 
 class SmdaDisassembler(Disassembler):
-    """smda finds the functions and their instructions; blocks and edges are cut as for every other one."""
+    """smda finds the functions and their instructions; blocks and edges are cut as for every other one.
+
+    Raises:
+        MissingExtraError: smda is not installed.
+    """
 
     name = "smda"
 

@@ -79,6 +79,9 @@ class Labels:
 
     Args:
         functions: With the columns that :func:`weft.bcsd.dataset.assemble.assemble` writes.
+
+    Raises:
+        InputError: A column is missing.
     """
 
     def __init__(self, functions: pa.Table) -> None:

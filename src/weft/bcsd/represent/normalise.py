@@ -49,7 +49,6 @@ class Normaliser:
 
     Args:
         architecture: Decides how operand text is read.
-        vocabulary: The shipped one by default.
     """
 
     def __init__(self, architecture: str) -> None:

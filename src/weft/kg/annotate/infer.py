@@ -139,6 +139,7 @@ def pyright(copy: Path, reveal: bool = False) -> list[Complaint]:
 
     Raises:
         LimitError: It takes too long.
+        WeftError: It gives no answer.
     """
     said = run_checker([sys.executable, "-m", "pyright", "--outputjson", str(copy)], copy)
     try:

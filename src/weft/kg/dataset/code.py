@@ -44,6 +44,9 @@ class BuildConfig:
         overlap: Share of a training unit's token windows that may occur in held-out units.
         stubs: Whether what is known of the language's libraries is added: types of un-annotated code.
         language: Name of the programming language.
+
+    Raises:
+        ConfigError: A field breaks its rule.
     """
 
     roots: int = 128
@@ -155,6 +158,9 @@ def read_tree(tree: Path, spoken: Language, config: BuildConfig | None, funnel: 
         spoken: Their language.
         config: Shares of the split; None puts every file into training.
         funnel: Counts and lists what is left out.
+
+    Raises:
+        InputError: There is no such folder.
     """
     if not tree.is_dir():
         raise InputError("no such folder", where=str(tree))

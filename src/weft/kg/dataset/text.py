@@ -41,6 +41,9 @@ class TextBuildConfig:
         vocab_size: Size of the vocabulary that is learnt from the training part.
         valid_percent: Share of documents held out for validation, without a split file.
         test_percent: Share of documents held out for the test.
+
+    Raises:
+        ConfigError: A field breaks its rule.
     """
 
     roots: int = 128

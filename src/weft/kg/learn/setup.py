@@ -44,6 +44,9 @@ class Shape:
         graph: ``entities``: leaves and layers between pairs; without, the plain encoder: a control.
         shared_layers: ``entities``: lower layers of ``start``, below the leaves, that stay as they are.
         tuned: ``entities``: these layers learn, too; a training takes five times as long then.
+
+    Raises:
+        ConfigError: A field that is for another kind.
     """
 
     kind: Kind = "weft-kg"

@@ -38,6 +38,9 @@ class Queries:
         head_start: Column of the head's first token.
         head_length: Number of its tokens.
         clues: What is shown of the heads; nothing where None.
+
+    Raises:
+        ShapeError: Tensors whose shapes do not fit.
     """
 
     roots: Tensor

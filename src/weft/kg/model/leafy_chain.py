@@ -184,6 +184,9 @@ class LeafyChainModel(nn.Module):
         """Copy log-weights ``(B, L, S)`` and gate logits ``(B, L)`` of the leaf columns.
 
         S are the roots and the leaves that are shown.
+
+        Raises:
+            InputError: The model has no copy path.
         """
         if self.copy_path is None:
             raise InputError("this model has no copy path")

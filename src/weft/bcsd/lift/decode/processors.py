@@ -38,7 +38,6 @@ class Processor:
         region_jumps: Whether direct jumps replace an address's low bits (MIPS).
         page_relative: Mask and value of instructions whose constant counts from the page (AArch64's ``adrp``).
         delay: Whether an instruction after a jump belongs to it.
-        step: Bytes of an instruction where all are as long, for patching.
         thunks: Whether small functions are called to learn where the code lies.
     """
 
