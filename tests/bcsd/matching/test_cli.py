@@ -17,6 +17,7 @@ from weft.bcsd.dataset.label import label_build
 from weft.bcsd.matching.rule import DEFAULT_RULE, save_rule
 from weft.bcsd.table import write_tables
 from weft.bcsd.use.embedder import Embedder
+from weft.bcsd.use.named import find
 from weft.cli.bcsd.match import describe
 from weft.cli.main import main
 
@@ -143,6 +144,17 @@ def test_a_confidence_by_itself_needs_a_rule(lexical_model, tmp_path, capsys):
     assert "it has no rule of its own yet (leave out --confidence)" in capsys.readouterr().err
     assert main([*asked, "--search", "data.parquet"]) == 2
     assert "one of them at a time" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("what", [("--work", "nowhere"), ("--search", "data.parquet")])
+def test_what_is_shipped_is_not_calibrated_in_its_place(what, tmp_path, capsys):
+    for named in ("bcsd-small", str(find("bcsd-small"))):
+        assert main(["bcsd", "calibrate", named, *what]) == 2
+        said = capsys.readouterr().err
+        assert "is shipped with weft" in said
+        assert "-o FILE" in said
+    assert main(["bcsd", "calibrate", "bcsd-small", *what, "-o", str(tmp_path / "rule.json")]) in (2, 3)
+    assert "is shipped" not in capsys.readouterr().err
 
 
 def test_a_rule_is_fitted_to_the_builds_that_there_are(files, lexical_model, tmp_path, capsys):

@@ -31,7 +31,8 @@ def parser() -> Parser:
         action="store_true",
         help="fit how sure matches are, and leave the rest of the model's rule as it is",
     )
-    add_out(result, "FILE", "what was fitted", default="match.json or search.json beside the model")
+    beside = "match.json or search.json in the model's folder; of a shipped model nowhere, so name one"
+    add_out(result, "FILE", "what was fitted", default=beside)
     add_json(result)
     add_machine(result)
     return result
@@ -50,14 +51,12 @@ def run(argv: list[str]) -> int:
     from weft.bcsd.matching.trial import FURTHER, SETTINGS, built, packages_of, strangers, trials, with_fewer
     from weft.bcsd.use.embedder import Embedder
     from weft.bcsd.use.store import find
-    from weft.platform.files import check_output
 
     folder = find(arguments.model)
+    output = _output(arguments, folder / RULE_FILE)
     packages = packages_of(arguments.work, "valid")
     if not packages:
         raise ConfigError("no validation package is built", where=str(arguments.work), hint="--work DIR")
-    output = arguments.out or folder / RULE_FILE
-    check_output(output)
     embedder = Embedder.load(folder, device=device_of(arguments), precision="auto")
     rule, fitted = rule_of(folder, embedder.version)
     if arguments.confidence and not fitted:
@@ -101,11 +100,9 @@ def _search(arguments: argparse.Namespace) -> int:
     from weft.bcsd.presence.model import FILE_NAME
     from weft.bcsd.use.embedder import Embedder
     from weft.bcsd.use.store import find
-    from weft.platform.files import check_output
 
     folder = find(arguments.model)
-    output = arguments.out or folder / FILE_NAME
-    check_output(output)
+    output = _output(arguments, folder / FILE_NAME)
     embedder = Embedder.load(folder, device=device_of(arguments), precision="auto")
     found = calibrate_search(arguments.search, embedder, output)
     if arguments.json:
@@ -116,3 +113,20 @@ def _search(arguments: argparse.Namespace) -> int:
             f"there is found so, calibration error {found.error:.3f}, on what it was fitted to"
         )
     return 0
+
+
+def _output(arguments: argparse.Namespace, beside: Path) -> Path:
+    """Where what is fitted goes; what comes with the package is left as it was installed."""
+    from weft.platform.files import check_output
+    from weft.platform.models import shipped_models
+
+    folder = beside.parent
+    if arguments.out is None and folder.resolve() in {
+        path.resolve() for path in shipped_models("bcsd").values()
+    }:
+        what = f"{folder.name} is shipped with weft: its {beside.name} is not replaced unasked"
+        hint = f"-o FILE; or, to use what is fitted, calibrate a copy of its folder: cp -r {folder} DIR"
+        raise ConfigError(what, hint=hint)
+    output = arguments.out or beside
+    check_output(output)
+    return output
