@@ -162,10 +162,34 @@ def test_a_short_run_that_looks_like_a32_is_none():
     image = image_of(f"{PUSH} {POP} {PUSH}" + "00bf" + "10b500ee" * 60 + f"{PUSH} 00bf {POP} 00bf" * 20)
     assert ARM.modes(image, image.code_at(BASE + 8, BASE + 200)) == (False,)
     end = BASE + len(image.code[0].data)
-    assert next_lead(image, ARM, BASE + 4, end, True, set())[1] is True
+    assert next_lead(image, ARM, BASE + 4, end, True, True, set())[1] is True
     long = image_of("10402de9" * 300)
-    assert next_lead(long, ARM, BASE, BASE + 1200, True, set())[1] is False
-    assert next_lead(long, ARM, BASE, BASE + 1000, True, set())[1] is True
+    assert next_lead(long, ARM, BASE, BASE + 1200, True, True, set())[1] is False
+    assert next_lead(long, ARM, BASE, BASE + 1000, True, True, set())[1] is True
+
+
+def test_a_few_words_of_a32_behind_thumb_are_a32_and_what_follows_is_thumb():
+    # vld1.8 {d0}, [r1]! and vst1.8 {d0}, [ip]! are plain words, too: so is memcpy of glibc, else Thumb.
+    vectors = "00c0a0e1 403052e3 0900002a" + "0d0721f4 0d070cf4" * 5 + "1eff2fe1"
+    behind = f"{PUSH} 0124 0134 8442 fcdb" + "00bf" * 5 + f"{POP} 00bf"
+    image = image_of(f"{PUSH} {POP} {vectors}" + behind * 4)
+    image.entries = [BASE]
+    found = {f.address - BASE: f.size for f in NativeDisassembler().functions(image)}
+    assert found == {0: 4, 4: 56} | {60 + at: 22 for at in range(0, 96, 24)}
+    assert BASE + 4 not in image.thumb
+    assert BASE + 60 in image.thumb
+
+
+def test_four_plain_words_are_a_function_of_a32():
+    # ldr r0, [r0]; ldr r3, [r1]; sub r0, r0, r3; bx lr, as a comparison for qsort is, among zeros.
+    short = "000090e5 003091e5 030040e0 1eff2fe1"
+    image = image_of(f"{PUSH} {POP} 00000000 {short} 0000" + f"{PUSH} 00bf {POP}" * 8)
+    image.entries = [BASE]
+    found = {f.address - BASE: f.size for f in NativeDisassembler().functions(image)}
+    assert found[8] == 16
+    assert BASE + 8 not in image.thumb
+    image.big_endian = True
+    assert ARM.mode_here(image, bytes.fromhex("e5900000 e5913000 e0400003 e12fff1e")) is False
 
 
 def test_an_unwind_table_tells_no_mode_of_what_only_code_takes_the_address_of():

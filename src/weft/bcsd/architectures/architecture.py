@@ -159,6 +159,10 @@ class Architecture(ABC):
         """The modes that a stretch of code may be in, by its bytes: see :attr:`mode_bit`."""
         return (False,)
 
+    def mode_here(self, image: Image, code: bytes) -> bool | None:
+        """The mode that the first bytes of a stretch of code are surely in; none where they do not tell."""
+        return None
+
     def switches_mode(self, mnemonic: str) -> bool:
         """Whether a direct call leads to code of the other mode: see :attr:`mode_bit`."""
         return False

@@ -241,13 +241,39 @@ def pointed_to(image: Image, architecture: Architecture) -> list[int]:
 
 
 def next_lead(
-    image: Image, architecture: Architecture, start: int, end: int, mode: bool, pools: set[int]
+    image: Image,
+    architecture: Architecture,
+    start: int,
+    end: int,
+    mode: bool,
+    front: bool,
+    pools: set[int],
 ) -> tuple[int | None, bool]:
-    """The next start in a gap, and its mode: that of what stands in front, but that a run of A32 tells its own."""
+    """The next start in a gap, and its mode.
+
+    That is the mode of what stands before it. Behind a function in Thumb what is A32 tells it, and so does what is
+    Thumb again.
+
+    Args:
+        image: The binary.
+        architecture: Its.
+        start: Where what is known ends.
+        end: Of the gap.
+        mode: Of what stands right before.
+        front: Of the function in front of the gap.
+        pools: Constants that are known.
+    """
     seen = min(end, start + _TOLD)
-    if mode and seen - start >= _ENOUGH:
-        mode = True in modes_at(image, architecture, start, seen)
-    return next_start(image, architecture, start, end, mode, pools), mode
+    run = front and seen - start >= _ENOUGH and True not in modes_at(image, architecture, start, seen)
+    mode = mode and not run
+    lead = next_start(image, architecture, start, end, mode, pools)
+    if front and not run:
+        word = start + -start % WORD if lead is None else lead - lead % WORD
+        told = architecture.mode_here(image, image.code_at(word, min(end, word + _SEEN)))
+        if told is not None and told != mode:
+            mode = told
+            lead = next_start(image, architecture, max(word, start), end, mode, pools)
+    return lead, mode
 
 
 def next_start(

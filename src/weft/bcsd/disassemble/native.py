@@ -37,7 +37,7 @@ from weft.bcsd.read.image import Image
 from weft.errors import LimitError
 
 #: Raised whenever the same file would give other functions, blocks or edges.
-EXTRACTOR_VERSION = 13
+EXTRACTOR_VERSION = 14
 #: Instructions of one function beyond which it is cut and flagged.
 FUNCTION_INSTRUCTIONS = 1 << 18
 #: Bytes decoded, as a multiple of the file's code: overlapping symbols can otherwise make work quadratic.
@@ -207,10 +207,10 @@ class _Run:
         before = bisect_left(self.starts, start)
         owner = found.get(self.starts[before - 1]) if before else None
         # What stands behind a function is likely in its mode; that of A32 shows where it is not.
-        mode = before > 0 and self.starts[before - 1] in self.image.thumb
+        front = mode = before > 0 and self.starts[before - 1] in self.image.thumb
         reached, growth = start, Growth()
         while True:
-            lead, mode = next_lead(self.image, self.architecture, reached, end, mode, self.pools)
+            lead, mode = next_lead(self.image, self.architecture, reached, end, mode, front, self.pools)
             if lead is None:
                 break
             if mode:
