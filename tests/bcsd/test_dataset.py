@@ -229,6 +229,30 @@ def test_equal_code_under_two_names_is_marked(without_compiler, tmp_path):
     assert len({row["token_digest"] for row in rows if not row["duplicate"]}) == len(set(digests))
 
 
+def test_code_of_a_group_that_is_left_out_is_no_duplicate(without_compiler, tmp_path):
+    # All groups of the first package have one build alone.
+    packages = (Package("one", "train", min_functions=5, builds=("gcc-O2-x86_64",)), Package("two", "train"))
+    config = DatasetConfig(packages, compilers=("gcc",), levels=("O0", "O2"), targets=("x86_64",))
+    build_all(config, tmp_path)
+    output = tmp_path / "functions.parquet"
+    assembly = assemble(config, known_builds(config, tmp_path), tmp_path, output)
+    rows = read_table(output).to_pylist()
+    assert {row["package"] for row in rows} == {"two"}
+    assert assembly.small > 10
+    originals = {row["token_digest"] for row in rows if not row["duplicate"]}
+    assert originals == {row["token_digest"] for row in rows}
+
+
+def test_builds_whose_function_is_too_small_do_not_count(without_compiler, tmp_path):
+    config = replace(CONFIG, packages=CONFIG.packages[:1], min_blocks=6, min_builds=6)
+    build_all(config, tmp_path)
+    output = tmp_path / "functions.parquet"
+    assemble(config, known_builds(config, tmp_path), tmp_path, output)
+    groups = read_table(output).column("group").to_pylist()
+    assert groups
+    assert min(map(groups.count, groups)) >= 6
+
+
 def test_stats_count_what_is_there(without_compiler, tmp_path, capsys):
     build_all(CONFIG, tmp_path)
     output = tmp_path / "functions.parquet"

@@ -33,7 +33,7 @@ class Assembly:
         groups: By role.
         duplicates: Rows marked as the same code as a row of an earlier group of the same role.
         leaked: Groups left out because a test or validation package holds the same code or name.
-        small: Groups left out because they have too few builds.
+        small: Groups left out because too few of their builds are kept.
     """
 
     rows: int
@@ -48,7 +48,7 @@ def assemble(config: DatasetConfig, reports: list[BuildReport], work: Path, outp
 
     Roles are handled in the order test, valid, train: a group whose name or code an earlier role holds is
     left out, so that no vendored copy crosses the split. Within a role a row whose tokens equal those of an
-    earlier group is kept and marked ``duplicate``: it must be neither a negative nor in a pool.
+    earlier group of the table is kept and marked ``duplicate``: it must be neither a negative nor in a pool.
 
     Args:
         config: Of the data set.
@@ -61,12 +61,13 @@ def assemble(config: DatasetConfig, reports: list[BuildReport], work: Path, outp
     """
     good = [report for report in reports if not report.error]
     order = sorted(good, key=lambda report: (_ROLES.index(report.role), report.package, report.build))
-    keys = _Keys()
+    keys = _Keys(config.min_blocks)
     for report in order:
         columns = ["group", "name", "token_digest", "num_blocks"]
         keys.add(report.role, pq.read_table(part_path(work, report.package, report.build), columns=columns))
     leaked, small = keys.decide(config.min_builds)
     left_out = leaked | small
+    keys.own(left_out)
     rows = duplicates = 0
     groups: dict[str, set[str]] = {role: set() for role in _ROLES}
 
@@ -108,11 +109,17 @@ def dataset_schema() -> pa.Schema:
 
 
 class _Keys:
-    """Which group has which names and which code, over all builds."""
+    """Which group has which names and which code, over all builds.
 
-    def __init__(self) -> None:
+    Args:
+        min_blocks: Rows with fewer blocks do not come into the table.
+    """
+
+    def __init__(self, min_blocks: int) -> None:
+        self.min_blocks = min_blocks
         self.role_of: dict[str, str] = {}
         self.names: dict[str, set[str]] = {role: set() for role in _ROLES}
+        self.holders: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
         self.owner: dict[tuple[str, str], str] = {}
         self.telling: dict[str, set[str]] = {role: set() for role in _ROLES}
         self.by_group: dict[str, set[str]] = defaultdict(set)
@@ -124,8 +131,9 @@ class _Keys:
         for group, name, digest, blocks in zip(*columns, strict=True):
             self.role_of[group] = role
             self.name_of[group] = name
-            self.builds[group] += 1
-            self.owner.setdefault((role, digest), group)
+            if blocks >= self.min_blocks:
+                self.builds[group] += 1
+                self.holders[role, digest][group] = None
             if blocks >= _TELLING_BLOCKS:
                 self.names[role].add(name)
                 self.telling[role].add(digest)
@@ -144,6 +152,13 @@ class _Keys:
                 if same_name or not self.telling[earlier].isdisjoint(self.by_group.get(group, ())):
                     leaked.add(group)
         return leaked, small
+
+    def own(self, left_out: set[str]) -> None:
+        """Give each code to the first group of its role that comes into the table."""
+        for key, groups in self.holders.items():
+            first = next((group for group in groups if group not in left_out), None)
+            if first is not None:
+                self.owner[key] = first
 
     def duplicates(self, role: str, table: pa.Table) -> list[bool]:
         digests = table.column("token_digest").to_pylist()
