@@ -7,10 +7,12 @@ import struct
 from typing import TYPE_CHECKING
 
 from weft.bcsd.architectures import architecture_named, for_machine, machines_known
+from weft.bcsd.read.elf_bare import find_stubs, without_stubs, without_tables
 from weft.bcsd.read.elf_view import (
     ALLOCATED,
     CODE,
     EH_FRAME,
+    EXIDX,
     LIBRARY,
     LOAD,
     NO_BITS,
@@ -122,13 +124,15 @@ def read_elf(path: str, source: str | bytes, content: memoryview) -> Image:
     for region in code:
         if region.name in _STUB_SECTIONS:
             image.stubs.update(architecture.stubs(image, region))
+    if not view.sections:
+        find_stubs(image, architecture)
     for start, (end, name) in architecture.hidden_stubs(image).items():
         image.stub_ranges.append((start, end))
         if name is not None:
             image.stubs[start] = name
     _read_unwind(view, image)
     _read_entries(view, image)
-    return image
+    return image if view.sections else without_tables(image, view, architecture)
 
 
 def _unread(view: View, content: memoryview) -> str | None:
@@ -291,10 +295,12 @@ def _read_unwind(view: View, image: Image) -> None:
     if place is not None:
         base, data = place
         ranges = read_eh_frame(data, base, pointer_size=image.pointer_size, big_endian=image.big_endian)
-    place = _section_bytes(view, image, ".ARM.exidx")
+    place = _section_bytes(view, image, ".ARM.exidx") or _exidx_bytes(view, image)
     if place is not None:
         base, data = place
         ranges += read_exidx(data, base, big_endian=image.big_endian)
+    if not view.sections:
+        ranges = without_stubs(image, ranges)
     inside = (r for r in ranges if image.code_map.at(r.start) is not None and not image.in_stubs(r.start))
     image.unwind = sorted(set(inside), key=lambda r: (r.start, r.end))
 
@@ -305,6 +311,13 @@ def _section_bytes(view: View, image: Image, name: str) -> tuple[int, bytes] | N
         return None
     data = image.read(section.address, section.size)
     return (section.address, data) if data else None
+
+
+def _exidx_bytes(view: View, image: Image) -> tuple[int, bytes] | None:
+    found = next((segment for segment in view.segments if segment.type == EXIDX), None)
+    if found is None or view.sections:
+        return None
+    return found.address, image.read(found.address, found.file_size)
 
 
 def _eh_frame_header(view: View) -> int | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 PROGRAM, LIBRARY = 2, 3
-LOAD, DYNAMIC, EH_FRAME = 1, 2, 0x6474E550
+LOAD, DYNAMIC, EH_FRAME, EXIDX = 1, 2, 0x6474E550, 0x70000001
 NO_BITS = 8
 WRITABLE, ALLOCATED, CODE = 1, 2, 4
 _RELA, _REL, _SYMBOLS, _DYNAMIC_SYMBOLS = 4, 9, 2, 11
