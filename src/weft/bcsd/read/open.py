@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 
+from weft.bcsd.read.foreign import kernel_hint, what_it_is
 from weft.bcsd.read.go import add_go_functions
 from weft.bcsd.read.image import Image
 from weft.bcsd.read.members import (
@@ -24,6 +25,7 @@ from weft.errors import InputError
 PACKED_ENTROPY = 7.4
 _PACKED_MINIMUM = 8192
 _ENTROPY_SAMPLE = 1 << 20
+_NO_BINARY = "not an ELF, PE or Mach-O file"
 
 _MACHO_MAGICS = frozenset(
     bytes.fromhex(magic)
@@ -67,11 +69,17 @@ def open_image(path: str | os.PathLike[str]) -> Image:
             if not members:
                 raise InputError("an archive, no binary: it holds no members", where=place)
             first = next(iter(binaries_of(content, place, lambda head: sniff_format(head) is not None)), None)
+            if first is None and members[0].endswith("(debian-binary)"):
+                what = "a Debian package, no binary"
+                raise InputError(
+                    what, where=place, hint="dpkg-deb -x, and name the folder; or weft bcsd index build"
+                )
             if first is None:
                 what = f"an archive without machine code in any of its {len(members)} members"
                 raise InputError(what, where=place, hint="code of link-time optimisation comes with linking")
             raise InputError("an archive, no binary", where=place, hint=f"name a member, as in {first!r}")
-        raise InputError("not an ELF, PE or Mach-O file", where=place)
+        what, hint = what_it_is(content)
+        raise InputError(f"{_NO_BINARY}: {what}" if what else _NO_BINARY, where=place, hint=hint)
     slices = list_slices(content) if kind == "macho" else []
     if slices:
         content = content[slices[0].start : slices[0].start + slices[0].size]
@@ -124,4 +132,5 @@ def _refuse_packed(image: Image, content: memoryview) -> None:
         return
     bits = entropy(bytes(largest.data[:_ENTROPY_SAMPLE]))
     if bits > PACKED_ENTROPY:
-        raise InputError(f"code that looks packed or encrypted ({bits:.2f} bits per byte)", where=image.path)
+        what = f"code that looks packed or encrypted ({bits:.2f} bits per byte)"
+        raise InputError(what, where=image.path, hint=kernel_hint(content))

@@ -13,6 +13,8 @@ _EXECUTE = 0x20000000
 _WRITE = 0x80000000
 #: Bytes of the signature and the file header, and of one section's header.
 _BEFORE_SECTIONS, _SECTION = 24, 40
+#: Where the flags stand in the header of .NET.
+_CLR_FLAGS = 16
 
 
 def read_pe(path: str, source: str | bytes, content: memoryview) -> Image:
@@ -28,6 +30,8 @@ def read_pe(path: str, source: str | bytes, content: memoryview) -> Image:
     architecture = for_machine("pe", name)
     if architecture is None:
         raise InputError(f"a PE file for {name}", where=path, hint=f"known: {machines_known('pe')}")
+    if _is_managed(binary, content):
+        raise InputError("an assembly of .NET, whose code is no machine's (CIL)", where=path)
     base = binary.optional_header.imagebase
     data = [_region(section, content, base) for section in binary.sections]
     image = Image(
@@ -53,6 +57,20 @@ def read_pe(path: str, source: str | bytes, content: memoryview) -> Image:
     starts = {*image.entries, base + entry} if entry else set(image.entries)
     image.entries = sorted(address for address in starts if image.code_map.at(address) is not None)
     return image
+
+
+def _is_managed(binary: lief.PE.Binary, content: memoryview) -> bool:
+    """Whether a file holds nothing but code of .NET's virtual machine: the flag ``ILONLY`` of ECMA-335, II.25.3.3.1."""
+    found = binary.data_directory(lief.PE.DataDirectory.TYPES.CLR_RUNTIME_HEADER)
+    if found is None or not found.rva or found.size < _CLR_FLAGS + 4:
+        return False
+    section = next(
+        (s for s in binary.sections if 0 <= found.rva - s.virtual_address < s.sizeof_raw_data), None
+    )
+    if section is None:
+        return False
+    at = section.offset + found.rva - section.virtual_address + _CLR_FLAGS
+    return bool(int.from_bytes(content[at : at + 4], "little") & 1)
 
 
 def _region(section: lief.PE.Section, content: memoryview, base: int) -> Region:
