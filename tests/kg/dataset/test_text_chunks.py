@@ -225,6 +225,24 @@ def test_mentions_of_one_entity_share_a_word_and_overlapping_ones_are_listed() -
         ("A title\n\nThe text", ["A title\n\n", "The text"]),
         ("One\r\n\r\nTwo", ["One\r\n\r\n", "Two"]),
         ("هل تعلم؟ نعم", ["هل تعلم؟ ", "نعم"]),
+        ("Roe v. Wade was decided c. 1973. It fell.", ["Roe v. Wade was decided c. 1973. ", "It fell."]),
+        (
+            "Ann was born in Oslo.[1] Bo died.[2][citation needed] X.",
+            ["Ann was born in Oslo.[1] ", "Bo died.[2][citation needed] ", "X."],
+        ),
+        (
+            "He left Apple Inc. He lived in the U.S. The end.",
+            ["He left Apple Inc. ", "He lived in the U.S. ", "The end."],
+        ),
+        (
+            "Apple Inc. Chairman K. He met plan B. She left.",
+            ["Apple Inc. Chairman K. He met plan B. ", "She left."],
+        ),
+        ("He said no. No. 5 won.", ["He said no. ", "No. 5 won."]),
+        (
+            "1. Warner Bros. Records\n2. Ft. Worth. It was 20. We left.",
+            ["1. Warner Bros. Records\n2. Ft. Worth. ", "It was 20. ", "We left."],
+        ),
         ("", [""]),
     ],
 )

@@ -38,7 +38,8 @@ def test_an_end_of_a_line_is_one_however_it_is_written(end: str) -> None:
         ("Yahoo! was founded. It sold.", "It"),
         ("He said … that it was. It was.", "It"),
         ("He left! She stayed.", "She"),
-        ("Plan B. It worked.", None),
+        ("Plan B. It worked.", "It"),
+        ("Plan B. Smith worked.", None),
     ],
 )
 def test_a_sentence_is_not_cut_in_a_name(text: str, second: str | None) -> None:

@@ -36,7 +36,7 @@ from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.redocred import UNREAD_RECORDS, read_redocred
 from weft.kg.read.seeds import SEED, first_unused, read_seeds
-from weft.kg.read.sentences import sentence_starts, sentences_of
+from weft.kg.read.sentences import RULES, sentence_starts, sentences_of
 from weft.kg.schema import Relation, Schema
 from weft.kg.storage.layout import Evidence, Spelling
 from weft.kg.worded.relation import asked_relations
@@ -84,7 +84,7 @@ class TextLoader:
         """
         # On several threads sums come in another order, and the last bits of a confidence with them.
         torch.set_num_threads(1)
-        extractor, linker, versions = self._extractor(), None, list[object]()
+        extractor, linker, versions = self._extractor(), None, list[object]([RULES])
         asked: tuple[Relation, ...] = ()
         if self.asked:
             if isinstance(extractor, TailExtractor):

@@ -13,7 +13,8 @@ EMPTY_LINE = r"(?:\r\n|\n|\r(?!\n))[ \t]*(?:\r\n|\n|\r)"
 """A pattern for two ends of lines with nothing between; ``\\r\\n`` is one."""
 # After an end mark (and what closes with it) comes white space, unless the script is written without.
 _END = re.compile(
-    r"[.!?…؟۔।॥]+[\"'”’»)\]]*(?=\s)"  # a mark, closing quotes and brackets, then white space
+    # A mark, closing quotes and brackets, marks of notes ("[1]", "[citation needed]"), then white space.
+    r"[.!?…؟۔।॥]+[\"'”’»)\]]*(?:\[[^\[\]\n]{1,30}\])*(?=\s)"
     r"|[。！？｡]+[”’」』）]*"  # scripts without spaces
     rf"|{EMPTY_LINE}"
 )
@@ -23,22 +24,60 @@ _OPENING = "\"'“‘«([¿¡-–—•*"
 _ABBREVIATIONS = frozenset(
     re.findall(
         r"\S+",
-        "mr mrs ms dr prof st mt no nos vs etc jr sr inc ltd co corp gen col lt sgt capt rev hon fig figs eq "
-        "al approx ca cf e.g i.e u.s u.k jan feb mar apr jun jul aug sep sept oct nov dec vol pp ed eds dept est",
+        "mr mrs ms messrs dr prof st mt ft vs bros pty gen col lt sgt capt cmdr maj adm gov sen rep rev hon ave blvd "
+        "fig figs eq approx cf e.g i.e vol ch",
     )
 )
+_MAY_END = frozenset(
+    re.findall(
+        r"\S+",
+        "etc jr sr inc ltd co corp al u.s u.k jan feb mar apr jun jul aug sep sept oct nov dec ed eds dept est",
+    )
+)
+"""Abbreviations that sentences end with as well: "He left Apple Inc. Then he rested."."""
+_BEFORE_DIGITS = frozenset(("no", "nos", "p", "pp", "c", "ca"))
+"""Abbreviations where a number follows, words elsewhere: "He said no."."""
+_OPENERS = frozenset(
+    re.findall(
+        r"\w+",
+        "The This That These Those There Then They She It Its His Their When But However Although While",
+    )
+)
+"""Words that go on after a sentence and are no names."""
+_OPENERS_BESIDE_NAMES = _OPENERS | {
+    "He",
+    "In",
+    "On",
+    "At",
+    "After",
+    "And",
+    "A",
+    "An",
+    "Her",
+    "We",
+    "I",
+    "As",
+    "For",
+}
+"""Those, and words that may be a person's last name after an initial: "K. He"."""
+RULES = 2
+"""Counts up where sentences begin elsewhere than before: stores are read anew."""
 _LENGTHS = (1, 1, 1, 2, 2, 3)
 """Sentences of a piece."""
 _LONGEST = 400
 """Most characters of what is quoted."""
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 _LAST_WORD = re.compile(r"[\w.]*\Z")
+_FIRST_WORD = re.compile(r"\w+")
+_NUMBER_OF_ITEM = re.compile(r"(?:^|[\r\n])[ \t]*\d{1,2}\Z")
+"""The number of an item of a list, at the beginning of its line."""
 
 
 def sentence_starts(text: str) -> tuple[int, ...]:
     """Offsets at which sentences start, 0 first.
 
-    A full stop ends no sentence after an abbreviation or initials, and no mark does before a lower-case letter.
+    A full stop ends no sentence after an abbreviation, initials or the number of an item, unless a word goes on that
+    begins sentences ("the U.S. The bill"), and no mark does before a lower-case letter.
     """
     starts = [0]
     after = 0
@@ -153,6 +192,15 @@ def _ends(text: str, stop: int, after: int) -> bool:
         return False
     found = _LAST_WORD.search(text, max(0, stop - 24), stop)
     word = found[0] if found else ""
+    first = _FIRST_WORD.match(text, following)
+    goes_on = first[0] if first else ""
     if word.isupper() and _INITIALS.fullmatch(word):
-        return False
-    return word.lower() not in _ABBREVIATIONS
+        return goes_on in (_OPENERS_BESIDE_NAMES if "." in word else _OPENERS)
+    lower = word.lower()
+    if lower in _BEFORE_DIGITS:
+        return not goes_on[:1].isdigit()
+    if lower in _MAY_END:
+        return goes_on in _OPENERS_BESIDE_NAMES
+    if word.isdigit():
+        return _NUMBER_OF_ITEM.search(text, max(0, stop - 24), stop) is None
+    return word != "v" and lower not in _ABBREVIATIONS
