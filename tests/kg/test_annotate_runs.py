@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from weft.kg.annotate.plan import missing
 from weft.kg.annotate.write import annotated
 from weft.kg.extraction.facts import Inferred
@@ -77,3 +79,53 @@ def test_names_that_are_not_there_yet_are_quoted() -> None:
         "def below(tree: Tree, number: int = 0, tree_too: Tree | None = None): ...",
     ]
     exec(compile(text.replace("@print\n", ""), "m.py", "exec"), {})
+
+
+ROUTES = """
+from fastapi import APIRouter
+
+routes = APIRouter()
+
+
+class Item: ...
+
+
+@routes.get("/item")
+def item(name, limit=10):
+    return Item()
+
+
+@routes.get("/count")
+def count(name):
+    return 3
+
+
+def plain(name):
+    return Item()
+
+
+class Rows:
+    @property
+    def first(self):
+        return Item()
+"""
+
+
+@pytest.mark.parametrize("framework", ["fastapi", "flask"])
+def test_what_a_framework_goes_by_is_plain_and_built_in_or_not_written(framework: str) -> None:
+    source = ROUTES.replace("fastapi", framework)
+    parsed = LANGUAGE.parse(source, "m.py")
+    tree = LANGUAGE.tree(Path("nowhere"), ["m.py"])
+    assert tree is not None
+    tree.add("m.py", parsed)
+    asked = tree.open_questions("m.py", parsed)
+    answers = [Inferred(item, (("str", 1.0),), (0, 1)) for item in asked if item.name == "name"]
+    found = missing("m.py", source, tree, asked, answers, 0.9)
+    chosen = [(item, best) for item in found if (best := item.best(0.8)) is not None]
+    written = [
+        line.strip() for line in annotated(source, chosen, "m.py").splitlines() if " def " in f" {line}"
+    ]
+    routes = ["def item(name, limit=10):", "def count(name) -> int:"]
+    if framework == "flask":
+        routes = ["def item(name: str, limit=10) -> Item:", "def count(name: str) -> int:"]
+    assert written == [*routes, "def plain(name: str) -> Item:", "def first(self) -> Item:"]

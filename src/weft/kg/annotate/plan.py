@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -64,6 +65,18 @@ _BUILTIN = frozenset(
     name for name in dir(builtins) if isinstance(getattr(builtins, name), type) and name not in _NEVER
 )
 
+_HARMLESS = _BUILTIN | {"None"}
+_WORDS = re.compile(r"\w+")
+_FRAMEWORKS = frozenset(
+    re.findall(
+        r"\w+",
+        "airflow beartype cyclopts discord fastapi fastmcp faststream litestar mcp ninja prefect pydantic strawberry "
+        "typeguard typer",
+    )
+)
+"""Packages whose decorators go by annotations: a route of FastAPI checks what it returns by them."""
+_OF_PYTHON = frozenset(("abstractmethod", "classmethod", "property", "staticmethod"))
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -85,6 +98,9 @@ class Candidate:
     of_tree: bool = False
 
 
+_Position = tuple[int, int]
+
+
 @dataclass(frozen=True)
 class Missing:
     """A parameter, a function or an attribute without annotation.
@@ -95,6 +111,7 @@ class Missing:
         column: Characters before its name in the line.
         optional: Whether its default is None, or an attribute is None at times.
         candidates: The likeliest first; none where nothing can be written.
+        evaluated: Whether a framework goes by the annotations of its function when the program runs.
     """
 
     asked: Open
@@ -102,11 +119,15 @@ class Missing:
     column: int
     optional: bool
     candidates: tuple[Candidate, ...]
+    evaluated: bool = False
 
     def best(self, least: float) -> Candidate | None:
-        """The first candidate, where it is sure enough."""
+        """The first candidate, where it is sure enough, and does no harm where a framework goes by it."""
         first = self.candidates[0] if self.candidates else None
-        return first if first is not None and first.confidence >= least else None
+        if first is None or first.confidence < least:
+            return None
+        harmless = first.evidence != "model" and set(_WORDS.findall(first.text)) <= _HARMLESS
+        return first if harmless or not self.evaluated else None
 
 
 def missing(
@@ -134,6 +155,7 @@ def missing(
     bound = names_at_top(parsed)
     lines = Lines(text)
     optional = _defaults_of_none(text, lines, parsed)
+    evaluated = _evaluated_headers(parsed)
     result = []
     for item in asked:
         candidates: list[Candidate] = []
@@ -147,7 +169,8 @@ def missing(
         line = lines.number(item.start)
         column = item.start - lines.starts[line - 1]
         none = item.optional or (line, column) in optional
-        result.append(Missing(item, line, column, none, tuple(ordered)))
+        read = any(start <= (line, column) < end for start, end in evaluated)
+        result.append(Missing(item, line, column, none, tuple(ordered), read))
     return result
 
 
@@ -218,6 +241,21 @@ def _class_around(item: Open) -> str:
     """The class in whose body an annotation stands; where there is none, the name of what else is around it."""
     owner = item.head.name.rpartition(".")[0]
     return owner.rpartition(".")[0] if item.head.kind == "parameter" else owner
+
+
+def _evaluated_headers(parsed: ast.Module) -> list[tuple[_Position, _Position]]:
+    """Where the headers of functions stand that are decorated in a file that imports one of :data:`_FRAMEWORKS`."""
+    nodes = list(ast.walk(parsed))
+    modules = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    modules |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
+    if _FRAMEWORKS.isdisjoint(name.partition(".")[0] for name in modules):
+        return []
+    return [
+        ((node.lineno, node.col_offset), (node.body[0].lineno, node.body[0].col_offset))
+        for node in nodes
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and any(not (isinstance(by, ast.Name) and by.id in _OF_PYTHON) for by in node.decorator_list)
+    ]
 
 
 def _defaults_of_none(text: str, lines: Lines, parsed: ast.Module) -> frozenset[tuple[int, int]]:
