@@ -1,9 +1,12 @@
 """All conditioners at once inside an encoder: what no published system can do, and what the seam is for."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor, nn
 
+from weft.attention import operation
 from weft.condition import (
     HGAT,
     DistanceDecay,
@@ -213,3 +216,36 @@ def test_it_can_be_exported_and_serves_other_batches_and_lengths(mode):
     for size in ((3, 7), (4, 11)):
         given = draw(*size)
         torch.testing.assert_close(exported.module()(*given), model(*given), rtol=0, atol=1e-5)
+
+
+def test_it_compiles_to_one_graph_for_training_whatever_the_shapes():
+    quasi = QuasiContext(QuasiConfig(HIDDEN, HEADS, 1, dropout=0.0))
+    torch.manual_seed(0)
+    parts = [KVPrefix(GRAPH, HIDDEN, HEADS, 1), DistanceDecay(HEADS, 5), quasi]
+    plain = replace(CONFIG, num_hidden_layers=1, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    encoder = Encoder(plain, conditioner=Stack(parts))
+    compiled = torch.compile(encoder, backend="aot_eager", dynamic=True, fullgraph=True)
+
+    def train(run: nn.Module, batch: int, length: int) -> list[Tensor]:
+        draw = torch.Generator().manual_seed(length)
+        ids = torch.randint(30, (batch, length), generator=draw)
+        distances = torch.randint(-1, 9, (batch, length, length), generator=draw)
+        context = torch.randn(batch, HIDDEN, generator=draw)
+        structure = [torch.randn(batch, GRAPH, generator=draw), distances, QuasiStructure(context)]
+        seen = torch.arange(length).expand(batch, -1) < length - 1
+        encoder.zero_grad()
+        output = run(ids, seen, structure).last_hidden_state
+        output.pow(2).sum().backward()
+        return [output, *(p.grad.clone() for p in encoder.parameters() if p.grad is not None)]
+
+    for size in ((3, 7), (4, 11)):
+        torch.testing.assert_close(train(compiled, *size), train(encoder, *size), rtol=1e-5, atol=1e-5)
+
+
+def test_bf16_compiles_without_chunks(monkeypatch):
+    monkeypatch.setattr(operation, "cpu_multiplies_bf16", lambda: True)
+    encoder = Encoder(CONFIG).to(torch.bfloat16).eval()
+    compiled = torch.compile(encoder, backend="eager", fullgraph=True)
+    ids = torch.arange(16).view(2, 8)
+    found, expected = compiled(ids).last_hidden_state, encoder(ids).last_hidden_state
+    torch.testing.assert_close(found, expected, rtol=0.1, atol=0.1)

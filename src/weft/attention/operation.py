@@ -50,8 +50,8 @@ def attend(
     Paths: ``reference`` (plain autograd, any dtype, every map), ``sdpa`` (no quasi, decay on weights
     only), ``merged`` (a prefix alone, on the CPU, first derivatives only), ``chunked`` (everything,
     recomputes in the backward, first derivatives only), ``flex`` (CUDA, no quasi, no dropout).
-    ``auto`` chooses by the tables in ``docs/results.md``; under ``torch.export`` it takes ``reference`` for what
-    ``sdpa`` cannot express.
+    ``auto`` chooses by the tables in ``docs/results.md``; under ``torch.compile`` and ``torch.export`` it takes
+    ``reference`` for what ``sdpa`` cannot express.
 
     Under ``torch.func`` (``grad``, ``jacrev``, ``jvp``) give ``path="reference"``. ``vmap`` is refused by torch, for
     the inputs are looked at.
@@ -129,8 +129,11 @@ def _choose(problem: Problem, path: Path, need_maps: bool | Literal["prefix"]) -
         # Double precision is for checking, where second derivatives may be wanted and speed is not.
         return "reference"
     if not sdpa.fits(problem):
-        # Chunks are walked by looking at masks and writing over buffers: an exported graph can do neither.
-        return "reference" if torch.compiler.is_exporting() else "chunked"
+        # Chunks are walked by looking at masks and writing over buffers: an exported graph can do neither, and
+        # a compiled one breaks into dozens, for every shape anew.
+        return "reference" if torch.compiler.is_compiling() else "chunked"
+    if torch.compiler.is_compiling():
+        return "sdpa"
     if problem.query.device.type == "cpu" and problem.query.dtype == torch.bfloat16 and cpu_multiplies_bf16():
         return "chunked"
     if merged.pays(problem):

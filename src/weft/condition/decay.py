@@ -66,7 +66,9 @@ class DistanceDecay(Conditioner):
     def table(self) -> Tensor:
         """F for every head and distance, ``(heads, max_distance + 1)``; never 0, whose logarithm has no gradient."""
         sp = torch.arange(1, self.max_distance + 2, device=self.p.device, dtype=self.p.dtype)
-        factor = self.base ** F.gelu(sp.sqrt() - self.p[:, None])
+        # A compiled graph of any shapes has numbers as symbols, and no derivative of a power of one.
+        base = torch.full_like(sp[0], self.base) if torch.compiler.is_compiling() else self.base
+        factor = base ** F.gelu(sp.sqrt() - self.p[:, None])
         return factor.clamp(min=torch.finfo(factor.dtype).tiny)
 
     def prepare(self, structure: Tensor) -> Decay:
