@@ -146,6 +146,28 @@ def test_lines_are_those_that_a_page_shows() -> None:
     ]
 
 
+@pytest.mark.parametrize("end", ["\r\n", "\r", "_x000D_\n", "<br>", "&#10;"])
+def test_lines_end_as_programs_write_them(end: str) -> None:
+    text = end.join(("Pros:", "- tutor", "- slides", "Cons:", "- room", ""))
+    assert [text[slice(*place)] for place in named_by_layout(text)] == ["tutor", "slides", "room"]
+    assert read_otherwise(end.join(("Changelog", "+ maps", "- ads")), str.isascii) == []
+    assert read_otherwise(end.join(("To do:", "✅ laundry", "❌ dishes")), str.isascii) == []
+
+
+def test_blanks_are_those_that_programs_write() -> None:
+    text = "Pros:\xa0tutor, big\xa0bar. Cons:\u2003room"
+    assert as_read(text, str.isascii, as_meant=True)[0] == "good tutor, good big bar. bad room"
+
+
+def test_signs_may_be_written_as_web_pages_write_them() -> None:
+    text = "Food &#9733;&#9733;&starf;&#x2605;&#9734; wifi &#128078; pool 9&#x2F;10"
+    assert as_read(text, str.isascii, as_meant=True)[0] == "Food is good, wifi is bad, pool is excellent"
+    assert notes_on(text, load("absa-any")) == ["read as meant: ★★★★☆ as good, 👎 as bad, 9/10 as excellent"]
+    text = "&#43; pool<br>&minus; lift"
+    assert as_read(text, str.isascii, as_meant=True)[0] == "good pool , bad lift"
+    assert [text[slice(*place)] for place in named_by_layout(text)] == ["pool", "lift"]
+
+
 def test_an_item_ends_before_the_next_sign() -> None:
     text = "+ pool + kind staff - noise"
     assert [text[slice(*place)] for place in named_by_layout(text)] == ["pool", "kind staff", "noise"]

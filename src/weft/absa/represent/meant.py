@@ -45,26 +45,28 @@ def read_otherwise(text: str, known: Known) -> list[Slip]:
 
 def named_by_layout(text: str) -> list[tuple[int, int]]:
     """Where the things stand that a text names by its layout, in its own characters: items of lists, labels."""
-    text = laid_out(text)
+    shown, places = laid_out(text)
     found: list[tuple[int, int]] = []
-    for start, stop in sorted([*listed(text), *labels(text)]):
+    for start, stop in sorted([*listed(shown), *labels(shown)]):
         if not found or start >= found[-1][1]:
             found.append((start, stop))
-    return found
+    return found if places is None else [(places[start][0], places[stop - 1][1]) for start, stop in found]
 
 
 def _marks(text: str) -> list[Slip]:
     """The ratings, faces, signs of lists and short forms of a text, in order; of two in one place the first."""
-    text = laid_out(text)
+    shown, places = laid_out(text)
     found: list[Slip] = []
-    slips = [*ratings(text), *faces(text), *lists(text), *shorthand(text)]
+    slips = [*ratings(shown), *faces(shown), *lists(shown), *shorthand(shown)]
     for slip in sorted(slips, key=lambda slip: (slip.start, -slip.stop)):
         if not found or slip.start > found[-1].stop:
             found.append(slip)
         elif slip.start == found[-1].stop:
             apart = found[-1].word[-1:].isalnum() and slip.word[:1].isalnum()
             found.append(slip._replace(word=f"{' ' * apart}{slip.word}"))
-    return found
+    if places is None:
+        return found
+    return [Slip(places[start][0], places[stop - 1][1], word) for start, stop, word in found]
 
 
 def _marked(text: str, known: Known, found: Sequence[Slip]) -> tuple[str, Places | None]:

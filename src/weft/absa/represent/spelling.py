@@ -7,7 +7,10 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from html import unescape
 from html.entities import html5
+from typing import TypeAlias
 
+Written: TypeAlias = Callable[[re.Match[str]], str]
+"""What is shown for markup that was found."""
 APOSTROPHES = "'’ʼ‘"
 """As keyboards and phones write them."""
 HYPHENS = "-‐‑"
@@ -16,12 +19,15 @@ _EMOJI_MARKS = "\ufe0f\u200d\ufffd"
 _LETTERS = {"ø": "o", "ł": "l", "ß": "ss", "æ": "ae", "œ": "oe", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
 _MARKUP = re.compile(
     r"&(?:(?P<number>#(?:\d{1,7}|x[0-9a-f]{1,6});)|(?P<name>[a-z]\w{1,30};))"
+    r"|(?P<cell>_x000[ad]_)"
     r"|(?P<tag></?(?:br|p|div|li|ul|ol|a|b|i|u|em|strong|span|h[1-6])"
     r"(?:\s+[\w:-]+=(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s<>\"']+))*\s*/?>)",
     re.IGNORECASE,
 )
-"""What pages write for a character, and around words."""
+"""What pages write for a character, and around words, and workbooks for the end of a line."""
 _NEW_LINE = re.compile(r"</?(?:br|p|div|li|ul|ol|h[1-6])\b", re.IGNORECASE)
+_LINE_ENDS = "\r\v\f\x85\u2028\u2029"
+_OTHER_BLANKS = re.compile(r"(?P<before>\r)(?=\n)|[^\S\n ]")
 _WRITTEN = {
     **dict.fromkeys("’‘ʼ‛′´", "'"),
     **dict.fromkeys("“”„‟«»‹›″", '"'),
@@ -52,7 +58,7 @@ def spelled(text: str, known: Callable[[str], bool]) -> tuple[str, list[tuple[in
     """
     if text.isascii() and not _MARKUP.search(text):
         return text, None
-    units = list(_shown(text))
+    units = list(_shown(text, _written_for))
     emoji = any(unicodedata.category(character) == "So" for _, _, shown in units for character in shown)
     parts: list[str] = []
     places: list[tuple[int, int]] = []
@@ -74,46 +80,47 @@ def shown_in_place(text: str) -> str:
     return _MARKUP.sub(lambda match: _written_for(match).ljust(len(match[0])), text)
 
 
-def laid_out(text: str) -> str:
-    """A text in lines as a web page shows it, every other character in its place.
+def laid_out(text: str) -> tuple[str, list[tuple[int, int]] | None]:
+    """As :func:`as_shown`, in lines as a web page shows it: a tag that begins a line is a new line.
 
-    A tag becomes blanks, one that begins a line a new line; what is written for a blank becomes blanks, what is written
-    for another character a word, so that its semicolon ends nothing.
+    Every end of a line is "\\n", every other blank a space.
     """
-    return _MARKUP.sub(_blank, text)
+    laid, places = _placed(text, _laid)
+    return _OTHER_BLANKS.sub(lambda match: " " if match["before"] or match[0] not in _LINE_ENDS else "\n", laid), places
 
 
 def as_shown(text: str) -> tuple[str, list[tuple[int, int]] | None]:
     """A text as :func:`shown` gives it, and the place of each new character in the text; None where nothing changed."""
+    return _placed(text, _written_for)
+
+
+def _placed(text: str, written: Written) -> tuple[str, list[tuple[int, int]] | None]:
     if not _MARKUP.search(text):
         return text, None
-    units = list(_shown(text))
+    units = list(_shown(text, written))
     whole = "".join(shown for _, _, shown in units)
     if whole == text:
         return text, None
     return whole, [(start, stop) for start, stop, shown in units for _ in shown]
 
 
-def _blank(match: re.Match[str]) -> str:
-    if match["tag"] is None:
-        word = match[0].replace("#", "_").replace(";", "_")
-        return " " * len(word) if _written_for(match).isspace() else word
-    return ("\n" if _NEW_LINE.match(match["tag"]) else " ").ljust(len(match[0]))
+def _laid(match: re.Match[str]) -> str:
+    return "\n" if match["tag"] is not None and _NEW_LINE.match(match["tag"]) else _written_for(match)
 
 
 def _written_for(match: re.Match[str]) -> str:
-    """The character that an entity stands for, a space for a tag; what is neither, as it is."""
-    if match["tag"] is not None:
+    """The character that an entity stands for, a space for a tag or an end of a line; what is neither, as it is."""
+    if match["tag"] is not None or match["cell"] is not None:
         return " "
     entity = match["number"] or (match["name"] if match["name"] in html5 else None)
     return match[0] if entity is None else unescape(f"&{entity}")
 
 
-def _shown(text: str) -> Iterator[tuple[int, int, str]]:
+def _shown(text: str, written_for: Written) -> Iterator[tuple[int, int, str]]:
     """The characters of a text as a web page shows it, and the first and last + 1 of what is written for each."""
     at = 0
     for match in _MARKUP.finditer(text):
-        written = _written_for(match)
+        written = written_for(match)
         if written == match[0]:
             continue
         yield from ((place, place + 1, text[place]) for place in range(at, match.start()))

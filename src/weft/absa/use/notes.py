@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+from weft.absa.represent.spelling import shown
 from weft.absa.use.asker import Asker
 from weft.platform.language import foreign
 
@@ -25,7 +26,7 @@ def notes_on(text: str, asker: Asker) -> list[str]:
     language = foreign(text) if asker.config.english else None
     found = [] if language is None else [f"{FOREIGN}: {language}"]
     mended = dict.fromkeys(
-        f"{text[start:stop]} as {_said(word)}"
+        f"{' '.join(shown(text[start:stop]).split())} as {_said(word)}"
         for start, stop, word in asker.representation.mended(text)
         if text[start:stop] not in _SEPARATORS
     )
