@@ -152,6 +152,16 @@ def test_a_list_of_aspects_is_not_written_over(absa, tmp_path):
     assert aspects.read_text(encoding="utf-8") == "price\n"
 
 
+def test_a_list_of_aspects_may_have_comments_and_empty_lines(absa, tmp_path):
+    aspects = tmp_path / "aspects.txt"
+    aspects.write_bytes("\ufeff# What we ask\r\n\r\nprice  # rent, too\r\n  \r\nC# lessons\r\n".encode())
+    code, out, _ = absa("predict", TEXT, "--aspects", aspects, "--json")
+    assert (code, [record["aspect"] for record in json.loads(out)]) == (0, ["price", "C# lessons"])
+    aspects.write_text("# nothing\n", encoding="utf-8")
+    code, _, err = absa("predict", TEXT, "--aspects", aspects)
+    assert (code, "holds no aspect" in err) == (3, True)
+
+
 def test_one_text_is_written_and_printed(absa, tmp_path):
     code, out, _ = absa("predict", TEXT, "--aspect", "price", "--json", "-o", tmp_path / "found.jsonl")
     record = json.loads((tmp_path / "found.jsonl").read_text(encoding="utf-8"))

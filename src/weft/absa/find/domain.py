@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.absa.model.weft_absa import WeftAbsa
+from weft.absa.read.given import without_comment
 from weft.absa.represent.spelling import shown
 from weft.absa.use.asker import Asker
 from weft.errors import InputError
 from weft.platform.reading import lines
-
-_COMMENT = re.compile(r"(?:^|\s)#.*")
 
 _WORDS = re.compile(r"[^\W_]+(?:['’\-][^\W_]+)*")
 _LITTLE = frozenset(
@@ -94,7 +93,7 @@ def common_categories() -> list[Category]:
 def _parsed(found: Iterable[str], path: Path | None = None) -> list[Category]:
     categories: list[Category] = []
     for number, line in enumerate(found, start=1):
-        name, _, words = _COMMENT.sub("", line).partition(":")
+        name, _, words = without_comment(line).partition(":")
         told = tuple(word.strip() for word in words.split(",") if word.strip())
         if told and not name.strip():
             raise InputError("has words but no category before the colon", where=f"{path} line {number}")

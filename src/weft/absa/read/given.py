@@ -12,6 +12,7 @@ from weft.platform.reading import LINE_CHARACTERS, name_of, text_stream
 _PATH = re.compile(r"(?:\.{0,2}/)?(?:[^\s/]+/)*[^\s/]*\.[A-Za-z0-9]{1,8}|(?:\.{0,2}/)[^\s]*|\S+/")
 """One word with a suffix, or that begins or ends as a path does."""
 
+_COMMENT = re.compile(r"(?:^|\s)#.*")
 _BY_INPUT = "a text that looks like a path comes by standard input"
 _WORKBOOKS = (".xlsx", ".xls", ".ods")
 
@@ -31,6 +32,11 @@ def text_of(given: str) -> str:
     if is_table(given):
         raise InputError("is a table", where=given, hint="one text is explained at a time")
     return given
+
+
+def without_comment(line: str) -> str:
+    """A line of a list that a user wrote: ``#`` at its start or after a space begins a comment."""
+    return _COMMENT.sub("", line).strip()
 
 
 def is_table(given: str, form: str | None = None) -> bool:

@@ -83,10 +83,12 @@ def shown_in_place(text: str) -> str:
 def laid_out(text: str) -> tuple[str, list[tuple[int, int]] | None]:
     """As :func:`as_shown`, in lines as a web page shows it: a tag that begins a line is a new line.
 
-    Every end of a line is "\\n", every other blank a space.
+    Every end of a line is a line feed, every other blank a space.
     """
     laid, places = _placed(text, _laid)
-    return _OTHER_BLANKS.sub(lambda match: " " if match["before"] or match[0] not in _LINE_ENDS else "\n", laid), places
+    return _OTHER_BLANKS.sub(
+        lambda match: " " if match["before"] or match[0] not in _LINE_ENDS else "\n", laid
+    ), places
 
 
 def as_shown(text: str) -> tuple[str, list[tuple[int, int]] | None]:

@@ -49,7 +49,7 @@ def parser() -> Parser:
         "--aspects",
         type=Path,
         metavar="FILE",
-        help="a file with one aspect per line (a text is asked for its own)",
+        help="a file with one aspect per line; # begins a comment (a text is asked for its own)",
     )
     add_columns(result)
     add_input_format(result)
@@ -104,7 +104,9 @@ def _lines(path: Path | None) -> list[str]:
             where=str(path),
             hint="look at the path's spelling; --aspect takes one in words and may be repeated",
         )
-    found = [line.strip() for line in lines(path) if line.strip()]
+    from weft.absa.read.given import without_comment
+
+    found = [aspect for aspect in map(without_comment, lines(path)) if aspect]
     if not found:
         raise InputError("holds no aspect", where=str(path))
     return found
