@@ -6,7 +6,8 @@ import pyarrow.parquet
 import pytest
 
 from weft.absa.read.given import is_table
-from weft.absa.read.table import TableRow, TableWriter, _separator, format_of, read_rows
+from weft.absa.read.separated import separator_of
+from weft.absa.read.table import TableRow, TableWriter, format_of, read_rows
 from weft.errors import ConfigError, InputError, OutputError
 
 RECORDS = [{"text": 'a, "b"\nc', "n": 1}, {"text": "日本 \t\r😀", "n": 2}]
@@ -246,7 +247,7 @@ def test_a_header_may_have_line_breaks(tmp_path):
 
 def test_no_more_than_a_header_is_kept():
     taken = []
-    _separator(taken, chain(['text;"a";"b\n'], repeat('c";"d\n')), ["text"], (",", ";", "\t"))
+    separator_of(taken, chain(['text;"a";"b\n'], repeat('c";"d\n')), ["text"], (",", ";", "\t"))
     assert len(taken) <= 1000
 
 
@@ -275,17 +276,45 @@ def test_a_long_line_of_fields_is_no_row(tmp_path, monkeypatch):
     assert [row.cells.get("text") for row in rows] == [None, None, "fine"]
 
 
-def test_an_open_quote_says_which_lines_it_swallowed_and_rows_behind_it_keep_their_numbers(tmp_path):
+def test_an_open_quote_costs_its_own_row_alone(tmp_path):
     file = tmp_path / "t.csv"
-    file.write_text('text,n\na,1\n"b,2\nc,3\nd,"4\ne,5\nf,6\n', encoding="utf-8")
+    file.write_text('text,n\na,1\n"b,2\nc,3\nd,"4\n"e\ne",5\nf,6\n', encoding="utf-8")
     rows = list(read_rows(str(file), ["text"]))
-    assert [(row.number, row.cells.get("text")) for row in rows] == [(1, "a"), (2, None), (5, "e"), (6, "f")]
-    assert rows[1].problem is not None
-    assert rows[1].problem.endswith("; lines 3 to 5 are lost, a quote in them is not closed")
+    assert [(row.number, row.cells.get("text")) for row in rows] == [
+        *((1, "a"), (2, None), (3, "c"), (4, None), (5, "e\ne"), (6, "f"))
+    ]
+    assert {row.problem.partition("; ")[2] for row in rows if row.problem} == {"a quote in it is not closed"}
     file.write_text('text,n\na,1\n"b,2\nc,3\n', encoding="utf-8")
+    assert [row.cells.get("text") for row in read_rows(str(file), ["text"])] == ["a", None, "c"]
+
+
+def test_between_tabs_quotes_may_be_the_texts_own(tmp_path):
+    """As in exports whose programs quote nothing; one that closes further down would swallow rows without a word."""
+    texts = ["fine", '"Best" buy', '"open', '15" wide', 'the 15"', "x\ny", '"also open', "last"]
+    quoted = [f'"{text}"' if "\n" in text else text for text in texts]
+    rows = [f"{number:03}\t{text}\t5\n" for number, text in enumerate(quoted, start=1)]
+    for name in ("t.tsv", "t.csv"):
+        file = tmp_path / name
+        file.write_text("id\ttext\tstars\n" + "".join(rows), encoding="utf-8")
+        found = list(read_rows(str(file), ["text"]))
+        assert [(row.number, row.cells.get("text"), row.problem) for row in found] == [
+            (number, text, None) for number, text in enumerate(texts, start=1)
+        ]
+
+
+def test_many_open_quotes_take_their_time_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("weft.absa.read.separated._AGAIN", 1000)
+    file = tmp_path / "t.csv"
+    file.write_text("text,n\n" + '"a\n"",""\n' * 200 + "f,6\n", encoding="utf-8")
     rows = list(read_rows(str(file), ["text"]))
-    assert rows[-1].problem is not None
-    assert "lines 3 to 4 are lost" in rows[-1].problem
+    lost = [row for row in rows if row.problem and "are lost" in row.problem]
+    assert lost[0].problem.endswith("the next 2 lines are lost, a quote in them is not closed")
+
+
+def test_a_first_line_may_name_the_separator(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("\ufeffsep=|\r\nid|text\r\n007|a, b; c\r\n", encoding="utf-8")
+    assert [row.cells for row in read_rows(str(file), ["text"])] == [{"id": "007", "text": "a, b; c"}]
 
 
 def test_plain_lines_have_no_columns(tmp_path, monkeypatch):

@@ -6,24 +6,21 @@ column) is one error; what is wrong with one row is a :class:`Problem`, and the 
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from itertools import chain, count, islice
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Literal, Self
 
+from weft.absa.read.separated import SEPARATORS, TEXT, TableRow, check_columns, separated
 from weft.absa.records import is_utf8
-from weft.errors import ConfigError, InputError, MissingExtraError, counted
+from weft.errors import ConfigError, InputError, MissingExtraError
 from weft.platform.files import replaced, writer
 from weft.platform.reading import (
-    FIELD_CHARACTERS,
     LINE_CHARACTERS,
-    csv_reader,
     name_of,
     open_input,
     parse_json,
@@ -40,26 +37,10 @@ SUFFIXES: dict[str, Format] = {
     ".parquet": "parquet",
     ".txt": "lines",
 }
-TEXT = "text"
-"""The column of texts, where none is named."""
-_PARQUET_BATCH, _HEADER_LINES = 1024, 1000
-_SEPARATORS = (",", ";", "\t")
-"""Between the fields of a CSV file, in the order of trial: programs set to other languages than English write
-semicolons."""
+_PARQUET_BATCH = 1024
 _TOO_LONG = f"is longer than {LINE_CHARACTERS:,} characters"
-_NO_FIELD = "x" * (FIELD_CHARACTERS + 1) + "\n"
-"""What the reader of CSV refuses, inside quotes and outside."""
 _UTF16 = ("\udcff\udcfe", "\udcfe\udcff")
 """The first two bytes of UTF-16, as they come through ``surrogateescape``."""
-
-
-@dataclass(frozen=True)
-class TableRow:
-    """One row: its number from 1 and its cells, or what is wrong with it."""
-
-    number: int
-    cells: Mapping[str, Any]
-    problem: str | None = None
 
 
 def format_of(path: str, *, to_write: bool = False) -> Format:
@@ -94,8 +75,7 @@ def read_rows(
         columns: The columns that must exist. A CSV row with a missing or a surplus field, a broken JSON line and text
             that is not UTF-8 come as rows with a ``problem``.
         form: The format; by default what the suffix says. ``"lines"`` has one column, ``"text"``. The fields of a CSV
-            file stand between commas, semicolons or tabs: between the first of these by which the header has the
-            columns. Its empty lines count as rows; in a table of one column they are empty cells, else passed over.
+            file stand between commas, semicolons or tabs, see :func:`weft.absa.read.separated.separated`.
         also: Further columns, which a Parquet file is read for where it has them; other rows have all of theirs.
 
     Raises:
@@ -128,7 +108,8 @@ def _rows(path: str, columns: Sequence[str], form: Format | None, also: Sequence
     with text_stream(path, errors="surrogateescape", newline="") as opened:
         stream = _not_utf16(_lines(opened), where)
         if chosen == "csv":
-            rows = _csv(stream, where, columns, ("\t",) if path.lower().endswith(".tsv") else _SEPARATORS)
+            tabs = path.lower().endswith(".tsv")
+            rows = separated(stream, where, columns, ("\t",) if tabs else SEPARATORS, LINE_CHARACTERS)
         elif chosen == "jsonl":
             rows = _jsonl(stream, where, columns)
         else:
@@ -163,87 +144,6 @@ def _utf8(row: TableRow) -> TableRow:
     return row
 
 
-def _require(header: Sequence[str], columns: Sequence[str], path: str) -> None:
-    missing = [column for column in columns if column not in header]
-    if missing:
-        have = ", ".join(map(repr, header)) or "none"
-        hint = "--text-column names another" if missing == [TEXT] and header else None
-        raise InputError(
-            f"no column {', '.join(map(repr, missing))}; there are {have}", where=path, hint=hint
-        )
-    for column in columns:
-        if list(header).count(column) > 1:
-            raise InputError(f"column {column!r} stands there more than once", where=path)
-
-
-def _csv(
-    stream: Iterator[str], path: str, columns: Sequence[str], separators: Sequence[str]
-) -> Iterator[TableRow]:
-    # Before the reader sees it: a line that was cut would pass for a row.
-    stream = (_NO_FIELD if len(line) > LINE_CHARACTERS else line for line in stream)
-    taken = list[str]()
-    separator = _separator(taken, stream, columns, separators)
-    reader = csv_reader(chain(taken, stream), separator)
-    try:
-        header = next(reader, [])
-    except csv.Error as error:
-        raise InputError(f"the header is not CSV: {error}", where=path) from error
-    _require(header, columns, path)
-    number = empty = 0
-    while True:
-        before, lost = reader.line_num, 0
-        problem, fields = None, list[str]()
-        try:
-            fields = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            problem = f"not CSV: {error}"
-            lost = max(0, reader.line_num - before - 1)
-            if lost:
-                problem += (
-                    f"; lines {before + 1} to {reader.line_num} are lost, a quote in them is not closed"
-                )
-        number += 1
-        if not fields and problem is None:
-            empty += 1
-            continue
-        # Empty lines at the end are none of the table's: only what follows tells.
-        if len(header) == 1:
-            yield from (TableRow(place, {header[0]: ""}) for place in range(number - empty, number))
-        empty = 0
-        if problem is None and len(fields) != len(header):
-            problem = f"{counted(len(fields), 'field')}; the header has {len(header)}"
-        yield TableRow(number, {} if problem else dict(zip(header, fields, strict=True)), problem)
-        # Each line that was lost is taken for a row, so that the rows behind it keep their numbers.
-        number += lost
-
-
-def _separator(
-    taken: list[str], stream: Iterator[str], columns: Sequence[str], separators: Sequence[str]
-) -> str:
-    """The first one by which the header has the most of the columns; of none the one with the most fields.
-
-    The lines that were looked at are put into ``taken``: a header may have quoted line breaks.
-    """
-
-    def again() -> Iterator[str]:
-        yield from taken
-        for line in islice(stream, max(0, _HEADER_LINES - len(taken))):
-            taken.append(line)
-            yield line
-
-    def worth(separator: str) -> tuple[int, int]:
-        try:
-            header = next(csv_reader(again(), separator), [])
-        except csv.Error:
-            return 0, 0
-        found = sum(column in header for column in columns)
-        return found, 0 if found else len(header)
-
-    return max(separators, key=worth)
-
-
 def _jsonl(stream: Iterator[str], path: str, columns: Sequence[str]) -> Iterator[TableRow]:
     lacking: Mapping[str, Any] | None = None
     used = False
@@ -269,7 +169,7 @@ def _jsonl(stream: Iterator[str], path: str, columns: Sequence[str]) -> Iterator
             used = True
             yield TableRow(number, cells)
     if lacking is not None and not used:
-        _require(list(lacking), columns, path)
+        check_columns(list(lacking), columns, path)
 
 
 def _parquet(path: Path, columns: Sequence[str], also: Sequence[str]) -> Iterator[TableRow]:
@@ -285,7 +185,7 @@ def _parquet(path: Path, columns: Sequence[str], also: Sequence[str]) -> Iterato
         raise InputError("not a Parquet file", where=str(path)) from error
     with source:
         there, number = source.schema_arrow.names, 0
-        _require(there, columns, str(path))
+        check_columns(there, columns, str(path))
         taken = [*columns, *(name for name in also if name in there)]
         try:
             for batch in source.iter_batches(batch_size=_PARQUET_BATCH, columns=taken):
