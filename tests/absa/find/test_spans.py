@@ -131,6 +131,17 @@ def test_judging_words_belong_to_the_nearest_term_of_their_clause(opinion, term)
     assert TEXT[terms[number].start : terms[number].stop] == term
 
 
+@pytest.mark.parametrize("text", ["Pros:\n- pool\n- bar\n{}\n- lift", "Pros: pool, bar. {} lift, door"])
+@pytest.mark.parametrize("head", ["Cons:", "**Cons**:"])
+def test_what_heads_a_list_belongs_to_its_first_item(text, head):
+    text = text.format(head)
+    terms = [Span(text.index(word), text.index(word) + len(word)) for word in ("pool", "bar", "lift")]
+    at = text.index("Cons")
+    assert nearest(text, Span(at, at + 4, "opinion"), terms) == 2
+    shown = shown_in_place(text.replace("\n", "<br>"))
+    assert [line.strip() for line in shown.split("\n")] == text.split("\n")
+
+
 def test_without_a_term_in_the_sentence_they_belong_to_none():
     text = "The soup came. Awful!"
     assert nearest(text, Span(15, 20, "opinion"), [Span(4, 8)]) is None

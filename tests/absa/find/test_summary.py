@@ -17,7 +17,7 @@ def finding(term="soup", polarity="positive", confidence=0.9, category="food", s
 def some():
     summary = Summary()
     summary.add(1, "The soup was hot", [finding(words=("hot",), places=((13, 16),))])
-    summary.add(2, "The soup was <b>cold</b>", [finding(polarity="negative", confidence=0.7)])
+    summary.add(2, "The soup was <q>cold</q>", [finding(polarity="negative", confidence=0.7)])
     summary.add(3, "The Soup!", [finding(term="Soup", confidence=0.95)])
     summary.add(4, "dear", [finding(term=None, category="price", polarity="negative")])
     summary.add(5, "we went there", [])
@@ -119,6 +119,32 @@ def test_a_short_text_is_one_line_as_it_is():
     assert summary.aspects()[0].examples("positive")[0].line() == "dear and cold"
 
 
+def test_sentences_stand_there_as_a_web_page_shows_them():
+    text = "Came late.<br />The <b>front&nbsp;desk</b> wasn&#39;t kind.&lt;br&gt;" + " on" * 200 + "&amp;"
+    start, stop = text.index("front"), text.index("</b>")
+    judged = text.index("wasn"), text.index(".&lt;")
+    summary = Summary()
+    summary.add(1, text, [finding(span=(start, stop), words=("…",), places=(judged,))])
+    (example,) = summary.aspects()[0].examples("positive")
+    assert example.text.startswith("Came late.\nThe  front desk  wasn't kind.<br> on on")
+    assert example.text[slice(*(example.term or ()))] == "front desk"
+    assert [example.text[a:b] for a, b in example.words] == ["wasn't kind"]
+    assert example.text.endswith(" on …")
+    assert '<mark class="for18">front desk</mark>  <u>wasn&#x27;t kind</u>.&lt;br&gt;' in page(summary)
+
+
+def test_the_page_says_how_texts_were_read():
+    summary = Summary()
+    summary.add(1, "Sehr gut", [finding()], "the text seems to be in another language than English: de")
+    summary.add(2, "batery", [finding()], "read as meant: batery as battery")
+    summary.add(3, "batery", [finding()], "read as meant: batery as battery")
+    shown = page(summary)
+    assert (
+        "<p>1 text seems to be in another language than English, which the models do not read.</p>" in shown
+    )
+    assert "<p>2 texts have words that are read as what is likely meant.</p>" in shown
+
+
 def test_one_of_each_is_said_so():
     summary = Summary()
     summary.add(1, "The soup was hot", [finding()])
@@ -130,14 +156,14 @@ def test_as_plain_data():
     assert told["texts"] == 5
     assert told["aspects"][0]["examples"] == {
         "positive": ["The Soup!"],
-        "negative": ["The soup was <b>cold</b>"],
+        "negative": ["The soup was <q>cold</q>"],
     }
 
 
 def test_the_page_shows_bars_and_sentences_and_trusts_no_text():
     shown = page(some())
-    assert "<b>cold" not in shown
-    assert "&lt;b&gt;cold" in shown
+    assert "<q>cold" not in shown
+    assert "&lt;q&gt;cold" in shown
     assert '<mark class="for18">soup</mark> was <u>hot</u>' in shown
     widths = [float(width) for width in re.findall(r'<rect class="\w+" x="[\d.]+" width="([\d.]+)"', shown)]
     assert widths == [66.67, 33.33, 33.33]

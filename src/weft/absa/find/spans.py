@@ -86,7 +86,8 @@ def _closed(
 def nearest(text: str, opinion: Span, terms: Sequence[Span]) -> int | None:
     """The number of the term that judging words belong to: the nearest one with no end of a clause between.
 
-    Where every term is behind such an end, the nearest of the same sentence; None where there is none.
+    Where every term is behind such an end, the nearest of the same sentence; None where there is none. What heads a
+    list ("Cons:" in a line of its own) belongs to the first term behind it.
 
     Args:
         text: The text, as :func:`weft.absa.represent.spelling.shown_in_place` gives it.
@@ -94,6 +95,8 @@ def nearest(text: str, opinion: Span, terms: Sequence[Span]) -> int | None:
         terms: In order. Beyond the next one on either side there is at least what is before it.
     """
     behind = bisect_right(terms, opinion.start, key=lambda term: term.start)
+    if behind < len(terms) and _heads(text, opinion):
+        return behind
     beside = [(number, terms[number]) for number in (behind - 1, behind) if 0 <= number < len(terms)]
     for ends in (_CLAUSE, _SENTENCE):
         reachable = [
@@ -106,5 +109,14 @@ def nearest(text: str, opinion: Span, terms: Sequence[Span]) -> int | None:
     return None
 
 
+def _heads(text: str, opinion: Span) -> bool:
+    """Whether judging words begin a line or sentence, with a colon behind."""
+    before = text[max(0, opinion.start - _BEFORE) : opinion.start].rstrip(" \t*_")
+    return (not before or before[-1] in "\n.!?;") and _HEADS.match(text, opinion.stop) is not None
+
+
+_HEADS = re.compile(r"[*_]{0,2}[ \t]*:")
+_BEFORE = 8
+"""Characters before a word among which the end of what stands there is looked for."""
 _SENTENCE = re.compile(r"[.!?…]")
 _CLAUSE = re.compile(r"[.!?…;:]|,? \b(?:but|while|whereas|although|though|however|yet)\b", re.IGNORECASE)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from weft.absa.find.finder import Finding
-from weft.absa.represent.spelling import shown
+from weft.absa.represent.spelling import laid_out, shown
 from weft.absa.use.notes import FOREIGN, MENDED
 
 ORDER = ("positive", "neutral", "conflict", "negative")
@@ -132,6 +133,16 @@ class Summary:
         found = {name for aspect in self._aspects.values() for name in aspect.polarities}
         return (*ORDER, *sorted(found - set(ORDER)))
 
+    def notes(self) -> list[str]:
+        """What there is to say of how the texts were read."""
+        seem = "text seems" if self.foreign == 1 else "texts seem"
+        have = "text has words" if self.mended == 1 else "texts have words"
+        foreign = (
+            f"{self.foreign:,} {seem} to be in another language than English, which the models do not read"
+        )
+        mended = f"{self.mended:,} {have} that are read as what is likely meant"
+        return [foreign] * (self.foreign > 0) + [mended] * (self.mended > 0)
+
     def as_json(self, examples: int = 3) -> dict[str, Any]:
         """The summary as plain data."""
         return {
@@ -156,16 +167,29 @@ class Summary:
 
 
 def _example(row: int, text: str, finding: Finding) -> Example:
-    """The example, with what surrounds it; words are whole, and "…" stands where the text goes on."""
+    """The example, as a web page shows it, with what surrounds it; words are whole, "…" stands where it goes on."""
     places = [*([finding.span] if finding.span else []), *finding.places]
     start, stop = min((a for a, _ in places), default=0), max((b for _, b in places), default=2 * _AROUND)
-    first, last = whole_words(text, start - _AROUND, stop + _AROUND, (start, stop))
-    before = "… " if first else ""
-    shown = f"{before}{text[first:last]}{' …' if last < len(text) else ''}"
+    # Twice as much as is shown, for markup takes room, and a text may be long.
+    begin, end = whole_words(text, start - 2 * _AROUND, stop + 2 * _AROUND, (start, stop))
+    part, origins = laid_out(text[begin:end])
+
+    def moved(place: tuple[int, int]) -> tuple[int, int]:
+        first, last = place[0] - begin, min(place[1], end) - begin
+        if origins is None:
+            return first, last
+        at = bisect_right(origins, first, key=lambda origin: origin[1])
+        return at, bisect_left(origins, last, lo=at, key=lambda origin: origin[0])
+
+    inner = moved((start, stop))
+    first, last = whole_words(part, inner[0] - _AROUND, inner[1] + _AROUND, inner)
+    before = "… " if first or begin else ""
+    shown = f"{before}{part[first:last]}{' …' if last < len(part) or end < len(text) else ''}"
     shift = first - len(before)
-    term = None if finding.span is None else (finding.span[0] - shift, finding.span[1] - shift)
-    words = tuple((a - shift, b - shift) for a, b in finding.places)
-    return Example(row, shown, term, words, finding.polarity, finding.confidence)
+    term, *words = [(a - shift, b - shift) for a, b in map(moved, [finding.span or (0, 0), *finding.places])]
+    return Example(
+        row, shown, term if finding.span else None, tuple(words), finding.polarity, finding.confidence
+    )
 
 
 def whole_words(text: str, first: int, last: int, kept: tuple[int, int]) -> tuple[int, int]:

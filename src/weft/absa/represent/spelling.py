@@ -76,8 +76,8 @@ def shown(text: str) -> str:
 
 
 def shown_in_place(text: str) -> str:
-    """As :func:`shown`, with spaces behind, so that every other character stays where it is."""
-    return _MARKUP.sub(lambda match: _written_for(match).ljust(len(match[0])), text)
+    """As :func:`shown`, in lines, with spaces behind, so that every other character stays where it is."""
+    return _MARKUP.sub(lambda match: _laid(match).ljust(len(match[0])), text)
 
 
 def laid_out(text: str) -> tuple[str, list[tuple[int, int]] | None]:

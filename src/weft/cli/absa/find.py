@@ -182,16 +182,9 @@ def _told(summary: Summary) -> str:
     ]
     heads = ["aspect", ">judged", *(f">{name}" for name in order), "as", "for example"]
     lines = [f"{counted(summary.texts, 'text')}, {summary.silent:,} without a judgement"]
-    if summary.foreign:
-        seem = "text seems" if summary.foreign == 1 else "texts seem"
-        lines.append(
-            f"{summary.foreign:,} {seem} to be in another language than English, which the models do not read"
-        )
+    lines += summary.notes()
     if summary.mended:
-        have = "text has words" if summary.mended == 1 else "texts have words"
-        lines.append(
-            f"{summary.mended:,} {have} that are read as what is likely meant; --as-written reads them as they stand"
-        )
+        lines[-1] += "; --as-written reads them as they stand"
     if rows:
         lines.append(table(heads, rows))
     if len(aspects) > _SHOWN:
