@@ -94,8 +94,7 @@ def chunked(problem: Problem, chunk_elements: int | None = None) -> Tensor:
         plan = replace(
             plan, keeps_maps=any(tensor is not None and tensor.requires_grad for tensor in tensors)
         )
-    # torch types Function.apply as Any | None.
-    return _Chunked.apply(plan, *tensors)  # pyright: ignore[reportReturnType]
+    return _Chunked.apply(plan, *tensors)
 
 
 def _any_blind(allowed: Tensor | None, decay: Decay | None) -> bool:

@@ -99,8 +99,7 @@ def merged(problem: Problem) -> Tensor:
     )
     if not torch.is_grad_enabled():
         operands = tuple(operand.detach() for operand in operands)
-    # torch types Function.apply as Any | None.
-    return _Merged.apply(problem, bias, blind, *operands)  # pyright: ignore[reportReturnType]
+    return _Merged.apply(problem, bias, blind, *operands)
 
 
 class _Merged(torch.autograd.Function):

@@ -95,7 +95,7 @@ class MultiHeadAttention(nn.Module):
             self.output_weights,
             mask,
             self.num_heads,
-        )  # pyright: ignore[reportReturnType] - torch types Function.apply as Any | None
+        )
 
     def attention_weights(self, query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
         """A, the weights of :meth:`forward`, ``(batch, heads, query, key)``; a row that sees nothing is 0.

@@ -62,7 +62,7 @@ def create_api(desk: Desk) -> FastAPI:
             _complete(described())
         return api.openapi_schema or {}
 
-    api.openapi = openapi  # type: ignore[method-assign]
+    api.openapi = openapi
     return api
 
 

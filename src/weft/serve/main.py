@@ -48,7 +48,7 @@ def serve(settings: Settings) -> None:
 def configured(app: App, bounds: Bounds) -> uvicorn.Config:
     """How the service is spoken to."""
     return uvicorn.Config(
-        app,  # pyright: ignore[reportArgumentType] - an ASGI application
+        app,
         http=patient_protocol(bounds.patience, bounds.connections),
         ws="none",
         lifespan="off",

@@ -124,7 +124,7 @@ class World:
         Args:
             values: As many rows in every process.
         """
-        return values if self.size == 1 else _Rows.apply(values, self)  # type: ignore[no-any-return]
+        return values if self.size == 1 else _Rows.apply(values, self)
 
     def from_first(self, value: Any) -> Any:
         """The first process's value, in every process."""
@@ -139,7 +139,7 @@ class _Rows(torch.autograd.Function):
     """All processes' rows; the gradient of a process's own rows is the sum of what all processes give them."""
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor, world: World) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride] - torch's form
+    def forward(ctx: Any, values: Tensor, world: World) -> Tensor:
         ctx.world = world
         parts = [torch.empty_like(values) for _ in range(world.size)]
         dist.all_gather(parts, values.contiguous())

@@ -184,7 +184,7 @@ def attribute(
     if method == "search":
         return search(model, batch, chosen, mask_id)
     if method == "gradient":
-        embedded = model.embed(batch).detach().requires_grad_()  # pyright: ignore[reportArgumentType] - as below
+        embedded = _embedded(model, batch).requires_grad_()
         return (
             torch.autograd.grad(_log_share(model, batch, embedded, chosen), embedded)[0]
             .mul(embedded)
@@ -210,14 +210,19 @@ def backward_gradient(model: AnyModel, batch: Questions | Pairs, sensitivity: Te
     Differs from the spec:
         Nothing is remembered in hooks of the module: the pass is made here, on embeddings made here.
     """
-    embedded = model.embed(batch).detach().requires_grad_()  # pyright: ignore[reportArgumentType] - as below
-    # The asker pairs models and representations; the union of both cannot say so.
-    logits = model(batch, embedded).logits  # pyright: ignore[reportArgumentType]
+    embedded = _embedded(model, batch).requires_grad_()
+    logits = model(batch, embedded).logits
     return torch.autograd.grad(logits, embedded, grad_outputs=sensitivity)[0]
 
 
+def _embedded(model: AnyModel, batch: Questions | Pairs) -> Tensor:
+    with torch.no_grad():
+        # The asker pairs models and batches; the union of both cannot say so.
+        return model.embed(batch)  # pyright: ignore[reportArgumentType]
+
+
 def _log_share(model: AnyModel, batch: Questions | Pairs, embedded: Tensor, chosen: int) -> Tensor:
-    logits = model(batch, embedded).logits  # pyright: ignore[reportArgumentType] - as above
+    logits = model(batch, embedded).logits
     return torch.log_softmax(logits, dim=-1)[:, chosen].sum()
 
 
@@ -228,9 +233,7 @@ def _integrated(model: AnyModel, batch: Questions | Pairs, chosen: int, mask_id:
         raise MissingExtraError("captum", "absa") from error
     ids = batch.input_ids.clone()
     ids[:, 1:-1] = mask_id
-    with torch.no_grad():
-        embedded = model.embed(batch)  # pyright: ignore[reportArgumentType] - as above
-        reference = model.embed(replace(batch, input_ids=ids))  # pyright: ignore[reportArgumentType]
+    embedded, reference = _embedded(model, batch), _embedded(model, replace(batch, input_ids=ids))
 
     def share(steps: Tensor) -> Tensor:
         # Every step is a text of its own: one at a time keeps the batch as it is.
@@ -245,7 +248,7 @@ def _integrated(model: AnyModel, batch: Questions | Pairs, chosen: int, mask_id:
 
 def _seen(model: AnyModel, batch: Questions | Pairs, method: Method) -> Tensor:
     length = batch.input_ids.shape[1]
-    maps = model(batch, need_maps=True).maps[-1]  # pyright: ignore[reportArgumentType] - as above
+    maps = model(batch, need_maps=True).maps[-1]
     if method == "quasi":
         if maps.quasi is None or maps.gate is None:
             others = ", ".join(name for name in get_args(Method) if name not in ("quasi", "random"))

@@ -20,7 +20,7 @@ CEILING = "at most"
 
 @torch.no_grad()
 def _share(asker: Asker, batch: object, ids: torch.Tensor, chosen: int) -> float:
-    masked = replace(batch, input_ids=ids)  # pyright: ignore[reportArgumentType, reportCallIssue] - a dataclass
+    masked = replace(batch, input_ids=ids)  # pyright: ignore[reportArgumentType] - a dataclass
     return float(asker.shares(asker.logits(masked), masked)[0, chosen])
 
 

@@ -48,8 +48,7 @@ def question_maps(asker: Asker, text: str, question: Question) -> QuestionMaps:
     """
     _, window = asker.window(text, question)
     batch = asker.represent([window]).to(asker.device)
-    # The asker pairs models and representations; the union of both cannot say so.
-    found = asker.module.eval()(batch, need_maps=True).maps  # pyright: ignore[reportArgumentType]
+    found = asker.module.eval()(batch, need_maps=True).maps
     name = asker.representation.tokenizer.id_to_token
     tokens = tuple(name(number) or "" for number in batch.input_ids[0].tolist())
     return QuestionMaps(tokens, tuple(Maps(*map(_first, (m.weights, m.quasi, m.gate))) for m in found))

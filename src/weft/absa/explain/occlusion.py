@@ -128,5 +128,5 @@ def _of_one_pass(model: AnyModel, batch: Questions | Pairs, ids: Tensor, chosen:
     else:
         repeated["context_ids"] = batch.context_ids.expand(count)
     many = replace(batch, input_ids=ids, labels=None, **repeated)
-    logits = model(many).logits  # pyright: ignore[reportArgumentType] - the asker pairs models and batches
+    logits = model(many).logits
     return torch.log_softmax(logits, dim=-1)[:, chosen]

@@ -158,7 +158,7 @@ class Asker:
     def logits(self, batch: Questions | Pairs) -> Tensor:
         """Logits ``(contexts, classes)`` of a batch on the model's device, in ``eval`` mode."""
         self.module.eval()
-        return self.module(batch).logits  # pyright: ignore[reportArgumentType] - represent() pairs them
+        return self.module(batch).logits
 
     def shares(self, logits: Tensor, batch: Questions | Pairs) -> Tensor:
         """Probabilities ``(contexts, classes)`` of a batch's logits, see :func:`weft.absa.use.sureness.shares`."""
@@ -281,7 +281,7 @@ class Asker:
         arithmetic = torch.autocast(self.device.type, torch.bfloat16) if self._autocast else nullcontext()
         inputs = self.represent(sentences).to(self.device)
         with torch.no_grad(), arithmetic:
-            logits = self._answering(inputs).logits  # pyright: ignore[reportArgumentType] - as above
+            logits = self._answering(inputs).logits
         return self.shares(logits, inputs).cpu().numpy(), by_length(inputs, self.config)[:, 0].cpu().numpy()
 
     def _batches(self, windows: Sequence[Sentence], batch_contexts: int) -> Iterator[list[int]]:

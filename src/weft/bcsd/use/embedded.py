@@ -211,7 +211,7 @@ def _added(rows: Rows) -> tuple[pa.Array, pa.Array]:
     more.sort_indices()
     ends = pa.array(more.indptr.astype(np.int32), mask=None)
     unknown = pa.array(~rows.known)
-    return tuple(  # pyright: ignore[reportReturnType]
+    return tuple(
         pa.ListArray.from_arrays(ends, pa.array(values), mask=unknown)
         for values in (more.indices.astype(np.uint16), more.data.astype(np.float16))
     )

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def score_weights(directory: Path) -> ScoreWeights:
         CheckpointError: It is no configuration of a model of functions.
     """
     try:
-        values = cast("dict[str, Any]", read_object(directory / "config.json"))
+        values = read_object(directory / "config.json")
         return ScoreWeights(**values["config"]["weights"])
     except (InputError, KeyError, TypeError) as error:
         raise CheckpointError("holds no model of functions", where=str(directory)) from error

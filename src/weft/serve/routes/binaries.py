@@ -29,7 +29,7 @@ router = APIRouter(prefix="/v1/bcsd", tags=["Binaries"], responses=PROBLEMS)
 
 @router.post(
     "/functions", responses=waited(Listing | Detail, "The functions, or the one that was asked for.")
-)  # type: ignore[arg-type]
+)
 async def functions(
     asked: AskFunctions, desk: AnyDesk, caller: AnyCaller, wait: Wait = MOST_WAIT
 ) -> Response:

@@ -22,7 +22,7 @@ router = APIRouter(prefix="/v1/absa", tags=["Texts"], responses=PROBLEMS)
 _OPINIONS = Opinions | TableOpinions | Findings | TableFindings
 
 
-@router.post("/predict", responses=waited(_OPINIONS, "An opinion for each question, or what is found."))  # type: ignore[arg-type]
+@router.post("/predict", responses=waited(_OPINIONS, "An opinion for each question, or what is found."))
 async def predict(asked: AskPredict, desk: AnyDesk, caller: AnyCaller, wait: Wait = MOST_WAIT) -> Response:
     """What texts feel about aspects of targets, as `weft absa predict` tells it.
 
@@ -39,7 +39,7 @@ async def predict(asked: AskPredict, desk: AnyDesk, caller: AnyCaller, wait: Wai
     return as_json(await desk.texts.answer(request))
 
 
-@router.post("/find", responses=waited(Findings | TableFindings, "What each text judges."))  # type: ignore[arg-type]
+@router.post("/find", responses=waited(Findings | TableFindings, "What each text judges."))
 async def find(asked: AskFind, desk: AnyDesk, caller: AnyCaller, wait: Wait = MOST_WAIT) -> Response:
     """What texts judge without being asked: terms, categories, polarities, words, as `weft absa find` tells it."""
     return await _found(asked, desk, caller, wait)

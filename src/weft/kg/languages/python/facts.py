@@ -334,16 +334,17 @@ def plain_return(node: Function, of: Callable[[ast.expr], _Class | None], nothin
         nothing: What stands for ``None``, where it returns no value.
     """
     kinds: set[_Class | None] = set()
-    valued, work = False, list(node.body)
+    valued = False
+    work: list[ast.AST] = [*node.body]
     while work:
-        inner: ast.AST = work.pop()
+        inner = work.pop()
         if isinstance(inner, ast.Yield | ast.YieldFrom):
             return None
         if isinstance(inner, ast.Return) and inner.value is not None:
             valued = True
             kinds.add(nothing if _is_none(inner.value) else of(inner.value))
         if not isinstance(inner, _NESTED):
-            work.extend(ast.iter_child_nodes(inner))  # type: ignore[arg-type]  # any node is walked alike
+            work.extend(ast.iter_child_nodes(inner))
     if not valued:
         # A body that only raises says nothing about what its overriding functions return.
         return None if isinstance(node.body[-1], ast.Raise) else nothing

@@ -104,10 +104,13 @@ class Modules:
             )
         if isinstance(node, ast.Await | ast.Starred):
             return self.resolve(node.value, scope)
-        ending = {ast.Call: "()", ast.Subscript: "[]"}.get(type(node))
-        if ending is None:
+        if isinstance(node, ast.Call):
+            inner, ending = node.func, "()"
+        elif isinstance(node, ast.Subscript):
+            inner, ending = node.value, "[]"
+        else:
             return None
-        base = self.resolve(node.func if isinstance(node, ast.Call) else node.value, scope)  # type: ignore[attr-defined]
+        base = self.resolve(inner, scope)
         return None if base is None else Entity(f"{base.name}{ending}", UNRESOLVED)
 
     def name(self, name: str, scope: Scope) -> Entity:
