@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 
 from weft.errors import InputError
-from weft.kg.mentions.join import TITLES
+from weft.kg.ask.names import ASKING, EMPTY, WORD, named
 from weft.kg.storage.graph import Fact, Graph
 
 LEAST = 0.5
@@ -20,20 +20,13 @@ SURE = 0.3
 """Least confidence of an answer: about where precision and recall of raw text to facts balance."""
 _NEARLY = 0.9
 """Phrases so near to the best one are meant as well: who wrote a film may be asked of books and of scripts."""
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_ENDED = re.compile(r"[.!]+")
-"""What a name may end with: "Apple Inc.", "Yahoo!"."""
-_EMPTY = frozenset(
-    re.findall(
-        r"\w+",
-        "the a an is was are were did do does of to in on at for by its his her there please tell me has have been",
-    )
-)
 _NOT = re.compile(r"not|never|nobody|none|\w+n['’]t", re.IGNORECASE)
 _WHETHER = frozenset(("is", "are", "was", "were", "do", "does", "did", "has", "have", "had"))
 """What a question begins with that asks whether something is so."""
+_WHEN = re.compile(r"\b(?:(?:in|on|during)\s+)?(?:what|which)\s+(?:year|date|day|month)\b", re.IGNORECASE)
+"""What is the same as "when"."""
+_HOW_MANY = re.compile(r"\bhow (?:many|much)\b", re.IGNORECASE)
 _ENDINGS = ("ing", "ed", "es", "s", "e")
-_LONGEST = 12
 _PERSON, _TIME = "PER", "TIME"
 _KINDS = {
     "when": (),
@@ -41,19 +34,9 @@ _KINDS = {
     **dict.fromkeys(("who", "whom", "whose"), ("LOC", "NUM")),
 }
 """Words that ask, and kinds that do not answer them."""
-_ASKING = frozenset(("who", "what", "when", "where", "which", "how", "whose"))
-"""Words that ask, as stems: alone they ask for nothing, and the small words beside them count."""
 _AT = frozenset(("of", "to", "in", "on", "at", "for", "by"))
 _PARENTS = frozenset(("father", "mother"))
 """Relations of which a child's parent is one: which one, ``child`` does not say."""
-_FORMS = frozenset(
-    re.findall(
-        r"\w+",
-        "ab ag co company corp corporation gmbh group holding holdings inc incorporated limited llc ltd nv oyj plc sa "
-        "se technologies technology",
-    )
-)
-"""Words that a firm's name may end with and that people leave out."""
 _OLD = {"founded": "found", "wrote": "write", "written": "write", "won": "win", "made": "make", "bought": "buy",
         "born": "born", "died": "die", "dies": "die", "built": "build", "sang": "sing", "spoken": "speak",
         "taken": "take", "took": "take", "began": "begin", "held": "hold", "led": "lead", "ran": "run", "got": "get",
@@ -100,9 +83,9 @@ class Answer:
 def answer(graph: Graph, question: str, least: float = SURE) -> Answer:
     """Answer a question from a store.
 
-    The entity is the longest run of words that the store knows as a name. What is left is compared with phrases for
-    every relation of the store, words weighed by how few phrases have them (facts whose other end is of a kind that the
-    question does not ask for are left out):
+    The entity is what :func:`weft.kg.ask.names.named` finds. What is left is compared with phrases for every relation
+    of the store, words weighed by how few phrases have them (facts whose other end is of a kind that the question does
+    not ask for are left out):
 
         s(q, p) = Σ_{w in both} i_w² / sqrt(Σ_{w in q} i_w² · Σ_{w in p} i_w²)        i_w = log(P / P_w)
 
@@ -113,7 +96,7 @@ def answer(graph: Graph, question: str, least: float = SURE) -> Answer:
 
     Raises:
         InputError: The store knows no name in the question, no relation comes near it, it asks what is not so, or
-            whether something is so between two names; the store is of source code.
+            how many, or whether something is so between two names; the store is of source code.
     """
     if graph.manifest.spelling == "exact":
         raise InputError(
@@ -121,8 +104,14 @@ def answer(graph: Graph, question: str, least: float = SURE) -> Answer:
             where=str(graph.folder),
             hint="`weft kg show` and `weft kg query` read it",
         )
-    words = list(_WORD.finditer(question))
-    entity, left = _entity(graph, question, words)
+    question = _WHEN.sub("when", question)
+    entity, left = named(graph, question, list(WORD.finditer(question)))
+    if _HOW_MANY.search(" ".join(left)):
+        raise InputError(
+            f"asks how many or how much of {entity!r}, and a store counts nothing",
+            where=str(graph.folder),
+            hint="ask who or which they are, and count the answers: there may be more than the texts say",
+        )
     if any(_NOT.fullmatch(word) for word in left):
         raise InputError(
             f"asks of {entity!r} what is not so",
@@ -167,7 +156,7 @@ def ask_ways(words: Sequence[str], relations: Iterable[str]) -> list[tuple[str, 
     phrases, weight = _phrases()
     asked = _stems(words)
     wanted = set(relations)
-    at = _at(words) if _ASKING.issuperset(asked) else None
+    at = _at(words) if ASKING.issuperset(asked) else None
     scored = [
         (_likeness(asked, phrase.words, weight), phrase)
         for phrase in phrases
@@ -180,97 +169,11 @@ def ask_ways(words: Sequence[str], relations: Iterable[str]) -> list[tuple[str, 
     return list(dict.fromkeys((phrase.relation, phrase.for_tail) for _, phrase in near))
 
 
-def _entity(graph: Graph, question: str, words: Sequence[re.Match[str]]) -> tuple[str, list[str]]:
-    """The longest known name, the first of equally long ones, and the words that are left."""
-    for length in range(min(len(words), _LONGEST), 0, -1):
-        # Of equally long ones that which is written as a name: "president" may be one, too.
-        written = [
-            _as_name(words[max(1, first) : first + length]) for first in range(len(words) - length + 1)
-        ]
-        for first in sorted(range(len(written)), key=lambda first: not written[first]):
-            part = words[first : first + length]
-            surface = question[part[0].start() : part[-1].end()]
-            if length == 1 and surface.casefold() in _common_words():
-                continue
-            ended = _ENDED.match(question, part[-1].end())
-            whole = surface + ended[0] if ended else surface
-            for name in dict.fromkeys((whole, surface, re.sub(r"['’]s$", "", surface))):
-                found = graph.find(name)
-                if found is not None:
-                    return found, [word[0] for word in (*words[:first], *words[first + length :])]
-    for length in range(min(len(words), _LONGEST), 1, -1):
-        for first in range(len(words) - length + 1):
-            part = [word[0] for word in words[first : first + length]]
-            found = _person(graph, part)
-            if found is not None:
-                return found, [word[0] for word in (*words[:first], *words[first + length :])]
-    for length in reversed(range(1, 1 + min(len(words), _LONGEST))):
-        for first in range(len(words) - length + 1):
-            beside = (*words[max(1, first - 1) : first], *words[first + length : first + length + 1])
-            if any(word[0][0].isupper() for word in beside):
-                continue  # a part of a longer name, which the store does not know
-            part = [word[0] for word in words[first : first + length]]
-            found = _articled(graph, part) or _firm(graph, part)
-            if found is not None:
-                return found, [word[0] for word in (*words[:first], *words[first + length :])]
-    names = [word[0] for word in words[1:] if word[0][0].isupper() or word[0][0].isdigit()]
-    near = graph.near(" ".join(names)) if names else []
-    raise InputError(
-        f"no name that the store knows in {question!r}",
-        where=str(graph.folder),
-        hint=f"near: {', '.join(near)}" if near else "name an entity as the texts do",
-    )
-
-
 def _asks_whether(words: Sequence[str]) -> bool:
     """Whether a question asks if something is so, and not what."""
     return (
-        bool(words) and words[0].casefold() in _WHETHER and _ASKING.isdisjoint(_stem(word) for word in words)
+        bool(words) and words[0].casefold() in _WHETHER and ASKING.isdisjoint(_stem(word) for word in words)
     )
-
-
-def _as_name(words: Sequence[re.Match[str]]) -> bool:
-    return any(word[0][0].isupper() or word[0][0].isdigit() for word in words)
-
-
-def _person(graph: Graph, words: Sequence[str]) -> str | None:
-    """The only person of the store whose name begins and ends as these words do: with more between, or after titles."""
-    if not all(word[0].isupper() for word in words):
-        return None
-    first, last = words[0].casefold(), re.sub(r"['’]s$", "", words[-1]).casefold()
-    found: set[str] = set()
-    for name in graph.entities:
-        said = name.casefold().split()
-        bare = said
-        while len(bare) > len(words) and (bare[0] == "the" or bare[0].rstrip(".") in TITLES):
-            bare = bare[1:]
-        if (
-            len(said) > len(words)
-            and (first, last) in ((said[0], said[-1]), (bare[0], bare[-1]))
-            and graph.kind(name) in ("", _PERSON)
-        ):
-            found.add(name)
-    return found.pop() if len(found) == 1 else None
-
-
-def _articled(graph: Graph, words: Sequence[str]) -> str | None:
-    """The name of the store that is these words with an article."""
-    if not words[0][0].isupper() or words[0].casefold() in _common_words():
-        return None
-    return graph.with_other_article(re.sub(r"['’]s$", "", " ".join(words)))
-
-
-def _firm(graph: Graph, words: Sequence[str]) -> str | None:
-    """The only name of the store that is these words and what firms' names end with."""
-    if not words[0][0].isupper() or words[0].casefold() in _common_words():
-        return None
-    said = [re.sub(r"['’]s$", "", word).casefold() for word in words]
-    found: set[str] = set()
-    for name in graph.entities:
-        parts = [word[0].casefold() for word in _WORD.finditer(name)]
-        if len(parts) >= len(said) and parts[: len(said)] == said and _FORMS.issuperset(parts[len(said) :]):
-            found.add(name)
-    return found.pop() if len(found) == 1 else None
 
 
 def _may_answer(graph: Graph, question: str, name: str) -> bool:
@@ -311,7 +214,7 @@ def _stem(word: str) -> str:
 
 
 def _stems(words: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_stem(word) for word in words if word.casefold() not in _EMPTY))
+    return tuple(dict.fromkeys(_stem(word) for word in words if word.casefold() not in EMPTY))
 
 
 def _at(words: Iterable[str]) -> frozenset[str]:
@@ -326,11 +229,6 @@ def _likeness(asked: Sequence[str], phrase: Sequence[str], weight: dict[str, flo
 
 
 @cache
-def _common_words() -> frozenset[str]:
-    return _EMPTY | _ASKING | {"whom"}
-
-
-@cache
 def _phrases() -> tuple[tuple[Phrase, ...], dict[str, float]]:
     """All phrases, and the weight of every stem."""
     found: list[Phrase] = []
@@ -339,7 +237,7 @@ def _phrases() -> tuple[tuple[Phrase, ...], dict[str, float]]:
             relation, *sides = (part.strip() for part in line.split("|"))
             for for_tail, side in zip((True, False), sides, strict=True):
                 for phrase in side.split(";"):
-                    words = [word[0] for word in _WORD.finditer(phrase) if word[0] != "X"]
+                    words = [word[0] for word in WORD.finditer(phrase) if word[0] != "X"]
                     found.append(Phrase(relation, for_tail, _stems(words), _at(words)))
     counts = Counter(word for phrase in found for word in phrase.words)
     return tuple(found), {word: math.log(1 + len(found) / count) for word, count in counts.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,6 +69,8 @@ def run(argv: list[str]) -> int:
             if surest
             else None,
         )
+    if found.entity.casefold() not in arguments.question.casefold():
+        print(one_line(f"about {found.entity}"), file=sys.stderr)
     for fact in facts:
         place = graph.places(fact.row)[0]
         print(one_line(f"{found.name(fact)}  ({fact.confidence:.2f}, {fact.relation})"))
