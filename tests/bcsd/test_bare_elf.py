@@ -10,6 +10,7 @@ from weft.bcsd.read.image import Image, Region, UnwindRange
 from weft.bcsd.represent import Normaliser
 
 BASE, SLOT = 0x1000, 0x3000
+X86 = architecture_named("x86_64")
 
 
 def bare(content: bytes) -> bytes:
@@ -54,23 +55,23 @@ def test_a_jump_through_a_slot_at_the_end_of_a_function_is_no_stub():
     # sixteen nops; jmp [rip + SLOT]; int3: at a place where stubs begin, but the bytes in front are a function's.
     body = "90" * 16 + "ff25 ea1f0000"
     image = image_of(body)
-    find_stubs(image, architecture_named("x86_64"))
+    find_stubs(image, X86)
     assert image.stubs == {BASE + 16: "f"}
     function = UnwindRange(BASE, BASE + 22)
-    assert without_stubs(image, [function]) == [function]
+    assert without_stubs(image, [function], X86) == [function]
 
 
 def test_a_range_that_a_linker_writes_for_its_stubs_is_none_of_a_function():
     # push [rip]; jmp [rip]; nop, then jmp [rip + SLOT]; push 0; jmp back
     image = image_of("ff3500000000 ff2500000000 0f1f4000 ff25 ea1f0000 6800000000 e9e0ffffff")
-    find_stubs(image, architecture_named("x86_64"))
+    find_stubs(image, X86)
     assert image.stubs == {BASE + 16: "f"}
-    assert without_stubs(image, [UnwindRange(BASE, BASE + 32)]) == []
+    assert without_stubs(image, [UnwindRange(BASE, BASE + 32)], X86) == []
     assert image.in_stubs(BASE)
     # What is a function by itself ends where it does, and is none of the linker's.
     image = image_of("ff25 fa1f0000")
-    find_stubs(image, architecture_named("x86_64"))
+    find_stubs(image, X86)
     alone = UnwindRange(BASE, BASE + 6)
-    assert without_stubs(image, [alone]) == [alone]
+    assert without_stubs(image, [alone], X86) == [alone]
     assert not image.stubs
     assert not image.in_stubs(BASE)

@@ -87,6 +87,7 @@ class Architecture(ABC):
         delay: Instructions executed after a jump before it takes effect (MIPS).
         mode_bit: A bit of a code pointer that chooses how to decode and is no part of the address (Thumb).
         padding: Mnemonics that only fill space.
+        fini_size: Bytes of ``.fini``, with which code ends where linkers of GNU lay it out; at most.
         lacks_unwinding: Whether stripped files of it seldom have unwind tables, so that functions are searched for in
             code that nothing leads to.
         global_pointer: Bytes from the begin of the global offset table to where a register points that code counts its
@@ -108,6 +109,7 @@ class Architecture(ABC):
     builders: frozenset[str] = frozenset()
     page_makers: frozenset[str] = frozenset()
     relocations: Mapping[int, Relocation] = {}
+    fini_size: int = 36
     lacks_unwinding: bool = False
     global_pointer: int = 0
     pool_loads: tuple[str, ...] = ()
@@ -255,6 +257,14 @@ class Architecture(ABC):
         from the stub's bytes; its relocation names the symbol.
         """
         return {}
+
+    def stub_place(self, image: Image, start: int) -> tuple[int, int] | None:
+        """Where one of :meth:`stubs` begins and ends, in code that may be anything; None where it is none."""
+        return start, start + 16
+
+    def begins_stubs(self, image: Image, start: int, end: int) -> bool:
+        """Whether a linker wrote an unwind range for its stubs, some of which are known."""
+        return False
 
     def hidden_stubs(self, image: Image) -> dict[int, tuple[int, str | None]]:
         """Import stubs that stand among other code: address → the address behind it, and what it calls if known."""

@@ -300,7 +300,7 @@ def _read_unwind(view: View, image: Image) -> None:
         base, data = place
         ranges += read_exidx(data, base, big_endian=image.big_endian)
     if not view.sections:
-        ranges = without_stubs(image, ranges)
+        ranges = without_stubs(image, ranges, architecture_named(image.architecture))
     inside = (r for r in ranges if image.code_map.at(r.start) is not None and not image.in_stubs(r.start))
     image.unwind = sorted(set(inside), key=lambda r: (r.start, r.end))
 

@@ -6,60 +6,54 @@ processors in one segment that is executable.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import replace
 
 from weft.bcsd.architectures.architecture import Architecture
 from weft.bcsd.read.elf_view import View
 from weft.bcsd.read.image import Image, Region, UnwindRange
 
-#: Bytes of an entry, by architecture; 16 on the others.
-_ENTRY = {"arm": 12}
-_X86 = ("x86_64", "i386")
-#: How an entry of x86 begins: a jump through a slot, alone or behind what marks the target of an indirect jump.
-_JUMPS = (b"\xff\x25", b"\xff\xa3", b"\xf2\xff\x25", b"\xf3\x0f\x1e")
-#: How the entry that they share begins, which stands in front of them.
-_SHARED = (b"\xff\x35", b"\xff\xb3")
 _INTERPRETER, _NOTE = 3, 4
 #: Tags of the dynamic section: tables with the tag of their size, and tables whose size it does not say.
 _SIZED = ((5, 10), (7, 8), (17, 18), (23, 2))
 _UNSIZED = (4, 6, 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFE)
 _INIT, _FINI = 12, 13
-#: Bytes of ``.fini``, by architecture; at most 36 on the others.
-_LAST = {"aarch64": 20, "arm": 8}
-#: ``bx pc``, by which Thumb enters the stub that stands behind it and two more bytes.
-_FROM_THUMB = b"\x78\x47"
 
 
 def find_stubs(image: Image, architecture: Architecture) -> None:
     """Note the entries that jump through a slot which the loader fills: what calls them calls another file."""
-    length = _ENTRY.get(image.architecture, 16)
     for region in image.code:
         for start, name in architecture.stubs(image, region).items():
-            if image.architecture not in _X86 or image.code_at(start, start + 4).startswith(_JUMPS):
-                entered = image.architecture == "arm" and image.code_at(start - 4, start - 2) == _FROM_THUMB
+            place = architecture.stub_place(image, start)
+            if place is not None:
                 image.stubs[start] = name
-                image.stub_ranges.append((start - 4 if entered else start, start + length))
+                image.stub_ranges.append(place)
 
 
-def without_stubs(image: Image, ranges: list[UnwindRange]) -> list[UnwindRange]:
-    """Unwind ranges without those that a linker writes for its stubs: all of such a range is stubs.
-
-    A function that is a mere jump through a slot has a range of its own, which ends where it does.
-    """
-    if image.architecture not in _X86:
-        return ranges
+def without_stubs(image: Image, ranges: list[UnwindRange], architecture: Architecture) -> list[UnwindRange]:
+    """Unwind ranges without those that a linker writes for its stubs: all of such a range is stubs."""
     kept: list[UnwindRange] = []
+    whole: list[tuple[int, int]] = []
+    alone: set[int] = set()
     for found in ranges:
-        shared = image.code_at(found.start, found.start + 2) in _SHARED and found.start + 16 in image.stubs
-        whole = (found.end - found.start) % 8 == 0
-        if shared or (whole and found.start in image.stubs):
-            outside = [place for place in image.stub_ranges if not found.start <= place[0] < found.end]
-            image.stub_ranges = [*outside, (found.start, found.end)]
+        if architecture.begins_stubs(image, found.start, found.end):
+            whole.append((found.start, found.end))
             continue
         if image.stubs.pop(found.start, None) is not None:
-            image.stub_ranges = [place for place in image.stub_ranges if place[0] != found.start]
+            alone.add(found.start)
         kept.append(found)
+    # No range holds another: which one holds an address is looked for by bisection.
+    single = [place for place in image.stub_ranges if place[0] not in alone]
+    starts = [start for start, _ in sorted(whole)]
+    ends = [end for _, end in sorted(whole)]
+    outside = (place for place in single if not _holds(starts, ends, place[0]))
+    image.stub_ranges = [*whole, *outside]
     return kept
+
+
+def _holds(starts: list[int], ends: list[int], address: int) -> bool:
+    at = bisect_right(starts, address) - 1
+    return at >= 0 and address < ends[at]
 
 
 def without_tables(image: Image, view: View, architecture: Architecture) -> Image:
@@ -71,7 +65,7 @@ def without_tables(image: Image, view: View, architecture: Architecture) -> Imag
     known = [tags.get(_INIT, 0), *image.stubs, *(found.start for found in image.unwind)]
     ends = [*(end for _, end in image.stub_ranges), *(found.end for found in image.unwind)]
     fini = tags.get(_FINI, 0)
-    ends.append(fini + _LAST.get(image.architecture, 36))
+    ends.append(fini + architecture.fini_size)
     tables = [(s.address, s.address + s.file_size) for s in view.segments if s.type in (_INTERPRETER, _NOTE)]
     tables += [(tags[tag], tags[tag] + tags.get(size, 0)) for tag, size in _SIZED if tags.get(tag)]
     tables += [(tags[tag], tags[tag] + 1) for tag in _UNSIZED if tags.get(tag)]

@@ -32,6 +32,7 @@ _ADDRESS = re.compile(r"(?:adr(?:\.w)? \w+|addw? \w+, pc), #(\w+)$")
 _NEAR = 12
 _NOTHING = (0, 0, "", "")
 _ALWAYS, _FEW_WORDS = 14, 8
+_FROM_THUMB = b"\x78\x47"
 _PLAIN, _VECTOR = 0xE0 >> 3, (0xF4, 0xF5)
 _MOSTLY, _SELDOM = 0.6, 0.3
 #: Words that tell a mode; how many of them at least are plain ones of A32 where it is A32 (or all of the first), and
@@ -47,6 +48,7 @@ class Arm(Architecture):
     machines: Mapping[str, str] = {"elf": "ARM"}
     step = 2
     mode_bit = 1
+    fini_size = 8
     lacks_unwinding = True
     pool_loads = ("ldr", "vldr")
     relocations: Mapping[int, Relocation] = ARM
@@ -190,6 +192,10 @@ class Arm(Architecture):
         """See the base class."""
         thumb = instructions[0][0] in image.thumb
         return find_table(image, instructions, jump, backward, is_code, thumb)
+
+    def stub_place(self, image: Image, start: int) -> tuple[int, int] | None:
+        """Three words, behind ``bx pc`` and two more bytes where Thumb enters."""
+        return start - 4 if image.code_at(start - 4, start - 2) == _FROM_THUMB else start, start + 12
 
     def stubs(self, image: Image, region: Region) -> dict[int, str]:
         """See the base class."""

@@ -34,6 +34,7 @@ class Arm64(Architecture):
     """AArch64, always little-endian in code."""
 
     name = "aarch64"
+    fini_size = 20
     pointer_size = 8
     machines: Mapping[str, str] = {"elf": "AARCH64", "pe": "ARM64", "macho": "ARM64"}
     step = 4

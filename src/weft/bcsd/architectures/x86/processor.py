@@ -17,7 +17,7 @@ from weft.bcsd.architectures.x86.jump_tables import find_table
 from weft.bcsd.architectures.x86.operands import x86_parts, x86_span
 from weft.bcsd.architectures.x86.registers import family, parse_memory
 from weft.bcsd.architectures.x86.relocations import AMD64, I386
-from weft.bcsd.architectures.x86.stubs import x86_stubs
+from weft.bcsd.architectures.x86.stubs import x86_begins_stubs, x86_stub_place, x86_stubs
 from weft.bcsd.read.image import Image, Region, UnwindRange, unpack_words
 
 _PREFIXES = frozenset({"bnd", "notrack", "repz", "repne", "rep", "lock", "data16"})
@@ -123,6 +123,14 @@ class X86(Architecture):
         if memory is not None:
             return memory.scaled is None
         return loaded_plainly(instructions, jump, backward, family, _is_indexed)
+
+    def stub_place(self, image: Image, start: int) -> tuple[int, int] | None:
+        """See the base class."""
+        return x86_stub_place(image, start)
+
+    def begins_stubs(self, image: Image, start: int, end: int) -> bool:
+        """See the base class."""
+        return x86_begins_stubs(image, start, end)
 
     def stubs(self, image: Image, region: Region) -> dict[int, str]:
         """See the base class."""

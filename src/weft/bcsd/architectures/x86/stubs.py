@@ -4,6 +4,23 @@ from __future__ import annotations
 
 from weft.bcsd.read.image import Image, Region
 
+#: How an entry begins: a jump through a slot, alone or behind what marks the target of an indirect jump.
+_JUMPS = (b"\xff\x25", b"\xff\xa3", b"\xf2\xff\x25", b"\xf3\x0f\x1e")
+#: How the entry that they share begins, which stands in front of them.
+_SHARED = (b"\xff\x35", b"\xff\xb3")
+
+
+def x86_stub_place(image: Image, start: int) -> tuple[int, int] | None:
+    """See ``Architecture.stub_place``."""
+    return (start, start + 16) if image.code_at(start, start + 4).startswith(_JUMPS) else None
+
+
+def x86_begins_stubs(image: Image, start: int, end: int) -> bool:
+    """See ``Architecture.begins_stubs``; a function that is a mere jump through a slot has a range that ends there."""
+    if start in image.stubs:
+        return (end - start) % 8 == 0
+    return image.code_at(start, start + 2) in _SHARED and start + 16 in image.stubs
+
 
 def x86_stubs(image: Image, region: Region) -> dict[int, str]:
     """``[endbr64] [bnd] jmp [slot]`` in entries of 16 bytes (8 in ``.plt.got``)."""
