@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
+from types import FrameType
 
 from weft import __version__
 from weft.cli.commands import Command, find, usage
-from weft.errors import ConfigError, Interrupted, LimitError, WeftError
+from weft.errors import ConfigError, InputError, Interrupted, LimitError, WeftError
 from weft.platform.memory import collect_seldom, keep_freed_memory, lacks_memory
 from weft.platform.reading import cannot_read
 from weft.platform.unwritable import cannot_write
@@ -31,6 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if reconfigure is not None:
         # An argument may hold bytes that are no text, and a terminal may know few letters.
         reconfigure(errors="backslashreplace")
+    if argv is None and threading.current_thread() is threading.main_thread():
+        _stop_when_asked()
     try:
         if arguments[:1] == ["--version"]:
             return _said(f"weft {__version__}")
@@ -84,7 +89,27 @@ def _said(text: str, code: int = 0) -> int:
     return code
 
 
+def _stop_when_asked() -> None:
+    """End at SIGTERM as at Ctrl-C, so that nothing half done is left behind; at the second one at once.
+
+    It is what ``timeout``, a scheduler or a machine that goes down sends.
+    """
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, interrupt)
+
+
 def _ran(command: Command, arguments: Sequence[str]) -> int:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise InputError(
+            "the folder that it is called from was deleted", hint="change to one that is there"
+        ) from None
     try:
         code = command.run(arguments)
     except SystemExit as ended:  # argparse has printed a command's own help
