@@ -17,7 +17,7 @@ code  class                        meaning
 8     ``OutputError``              a file or folder that cannot be written
 9     ``PartialFailure``           the run went through, some items failed and were listed
 70    –                            a fault of weft's own: one line, the traceback with ``WEFT_DEBUG=1``
-130   ``Interrupted``              stopped by the user; the state was saved
+130   ``Interrupted``              stopped, by Ctrl-C or SIGTERM; what was saved stays
 ====  ===========================  ==================================================================
 """
 
