@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weft.absa.find.domain import Category
 from weft.absa.find.finder import Finder, _with
 from weft.absa.find.spans import Span
 from weft.absa.represent.meant import named_by_layout
@@ -27,16 +28,19 @@ def test_an_item_is_a_term_where_the_tagger_has_none() -> None:
     tagged = [Span(0, 4), Span(6, 9, "opinion"), Span(10, 14), Span(20, 25, "opinion"), Span(40, 44)]
     assert _with(text, tagged, [(5, 9), (10, 18), (26, 30)]) == [
         Span(0, 4),
-        Span(5, 9),
+        Span(5, 9, "item"),
         Span(10, 14),
         Span(20, 25, "opinion"),
-        Span(26, 30),
+        Span(26, 30, "item"),
         Span(40, 44),
     ]
-    assert _with(text, [], [(1, 2)]) == [Span(1, 2)]
+    assert _with(text, [], [(1, 2)]) == [Span(1, 2, "item")]
     assert _with(text, tagged, []) == tagged
     text = "Cons: lift\nPros: pool"
-    assert _with(text, [Span(6, 15), Span(17, 21)], [(6, 10), (17, 21)]) == [Span(6, 10), Span(17, 21)]
+    assert _with(text, [Span(6, 15), Span(17, 21)], [(6, 10), (17, 21)]) == [
+        Span(6, 10, "item"),
+        Span(17, 21),
+    ]
 
 
 def test_lists_are_found_with_their_polarity() -> None:
@@ -52,3 +56,16 @@ def test_lists_are_found_with_their_polarity() -> None:
     ]
     written = Finder(asker.as_written()).find(texts)
     assert sum(map(len, written)) < 8
+
+
+def test_an_item_that_judges_by_itself_names_nothing() -> None:
+    finder = Finder(load("absa-any"), [Category("price", ("cheap", "expensive"))])
+    (found,) = finder.find(["+ cheap\n+ friendly\n+ easy to use\n- basket\n- slow"])
+    assert [(f.term, f.category, f.polarity, f.words) for f in found] == [
+        (None, "price", "positive", ("cheap",)),
+        (None, "general", "positive", ("friendly",)),
+        (None, "general", "positive", ("easy to use",)),
+        ("basket", None, "negative", ()),
+        (None, "general", "negative", ("slow",)),
+    ]
+    assert [f.places for f in found][:2] == [((2, 7),), ((10, 18),)]

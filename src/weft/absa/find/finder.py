@@ -26,6 +26,10 @@ _FOLLOWING = 3
 """Sentences that judge a place: its own, and two that may go on about it."""
 
 
+_SENTENCE = "The {}, I mean."
+"""In which the item of a list is looked at by itself."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """One thing that a text judges.
@@ -49,6 +53,16 @@ class Finding:
     words: tuple[str, ...] = ()
     places: tuple[tuple[int, int], ...] = ()
     meant: str | None = None
+
+
+def _items(texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> Iterator[tuple[str, Span]]:
+    """The items of lists that the tagger finds no term in, each with its text."""
+    return (
+        (text, span)
+        for text, found in zip(texts, spans, strict=True)
+        for span in found
+        if span.kind == "item"
+    )
 
 
 def passages(text: str, terms: Sequence[Span], every: bool = False) -> dict[int, tuple[int, int]]:
@@ -100,7 +114,7 @@ def _with(text: str, spans: Sequence[Span], items: Sequence[tuple[int, int]]) ->
         while at < len(spans) and spans[at].start < stop:
             at += 1
         inside = [span for span in spans[first:at] if "\n" not in text[stop : span.stop]]
-        found += inside if any(span.kind == "term" for span in inside) else [Span(start, stop)]
+        found += inside if any(span.kind == "term" for span in inside) else [Span(start, stop, "item")]
     return [*found, *spans[at:]]
 
 
@@ -110,8 +124,8 @@ class Finder:
     A term is asked about the whole text; one that several sentences name, at each place about that
     :func:`passage <passages>` alone, where that judges it: praise and blame of one thing in two sentences are two
     judgements. Where lists are read as words, an item of a list, or what a face stands behind, is a term where the
-    tagger finds none in it. Of a text that is longer than the tagger reads at once, each term is asked about its
-    sentence first.
+    tagger finds none in it; one that judges by itself ("+ cheap") names nothing, and is of its category. Of a text that
+    is longer than the tagger reads at once, each term is asked about its sentence first.
 
     Args:
         asker: A model with a tagger.
@@ -147,7 +161,10 @@ class Finder:
             spans = [
                 _with(text, found, named_by_layout(text)) for text, found in zip(texts, spans, strict=True)
             ]
-        terms = [[span for span in found if span.kind == "term"] for found in spans]
+            judge = self._judge({text[s.start : s.stop] for text, s in _items(texts, spans)})
+        else:
+            judge = frozenset[str]()
+        terms = [[span for span in found if span.kind != "opinion"] for found in spans]
         named = {
             meant.lower()
             for text, found in zip(texts, terms, strict=True)
@@ -173,8 +190,24 @@ class Finder:
             alone = {place: next(whole)[0] for place in own}
             # Where a passage judges nothing, as "I bought the phone in May", the whole text does.
             alone = {place: row for place, row in alone.items() if decide(row[None], limit)[0]}
-            results.append(list(self._findings(sentence, found, all_spans, answer, alone, groups)))
+            results.append(list(self._findings(sentence, found, all_spans, answer, alone, groups, judge)))
         return results
+
+    def _judge(self, items: set[str]) -> frozenset[str]:
+        """Those of the items of lists that judge by themselves and name nothing: "cheap", and no "lift".
+
+        In a list of few words the tagger takes things for judgements; in a sentence it knows them apart.
+        """
+        asked = sorted(items)
+        sentences = [_SENTENCE.format(item) for item in asked]
+        place = _SENTENCE.index("{}")
+        return frozenset(
+            item
+            for item, sentence, rows in zip(asked, sentences, self.asker.tags(sentences), strict=True)
+            for spans in (self._spans(sentence, rows),)
+            if any(s.start < place + len(item) and s.stop > place for s in spans)
+            and all(s.kind == "opinion" for s in spans)
+        )
 
     def _spans(
         self, text: str, windows: Sequence[tuple[Sequence[tuple[int, int]], NDArray[np.int64]]]
@@ -214,6 +247,7 @@ class Finder:
         rows: NDArray[np.float64],
         alone: dict[int, NDArray[np.float64]],
         groups: dict[str, str | None],
+        judge: frozenset[str],
     ) -> Iterator[Finding]:
         text, number = sentence.text, {context: n for n, context in enumerate(sentence.contexts)}
         judging: dict[int | None, list[Span]] = {}
@@ -231,6 +265,12 @@ class Finder:
             best = int(opinions.argmax())
             category = groups.get(meant[term].lower())
             covered.add(category or "")
+            if term.kind == "item" and words in judge:
+                place_of, share = (term.start, term.stop), float(opinions[best])
+                yield Finding(
+                    None, None, category or GENERAL, classes[best + 1], share, (words,), (place_of,)
+                )
+                continue
             own = judging.get(place, [])
             yield Finding(
                 words,

@@ -11,7 +11,8 @@ from typing import Literal
 from weft.absa.model.terms import TAGS
 from weft.absa.represent.spelling import APOSTROPHES, HYPHENS, as_shown, is_emoji
 
-Kind = Literal["term", "opinion"]
+Kind = Literal["term", "opinion", "item"]
+"""What names something, what judges, and what a list names."""
 _WORD = re.compile(
     rf"(?<!\w)[A-Za-z](?:\+\+|#)(?!\w)|[\w\u0300-\u036f]+(?:[{HYPHENS}{APOSTROPHES}][\w\u0300-\u036f]+)*|[^\w\s]"
 )
@@ -20,7 +21,7 @@ _EDGE = frozenset(".,;:!?\"'()[]-–—…")
 
 @dataclass(frozen=True, order=True)
 class Span:
-    """Words of a text: first character, last + 1, and whether they name something or judge."""
+    """Words of a text: first character, last + 1, and what they are."""
 
     start: int
     stop: int
