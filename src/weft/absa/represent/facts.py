@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+_OF_BILLS = r"(?:vat|tax(?:es)?|tips?|deposit|discount|shipping|postage|fees?|vouchers?|surcharges?)"
+"""Below "Total" these are parts of a sum; without them, and without numbers, it heads a verdict."""
 _ABOVE = re.compile(
     r"(?m)^[ \t*_#]*+(?:change ?log|changes|release notes|what['’]s (?:new|included)|recipe change|"
     r"ingredients|groceries|"
@@ -12,12 +14,21 @@ _ABOVE = re.compile(
     r"included?|includes|contains|allergens|attendance|attending|attendees|available|legend|key|"
     r"ros|hpi|pmh|fh|pe|urine|urinalysis|labs|neuro|meds|medications|symptoms|allergies|family history|"
     r"review of systems|"
-    r"(?:sub)?total|income|budget|balance|(?:burger )?order|pollen(?: today)?|diff|added(?:/removed)?|patch notes|"
+    rf"subtotal|total(?=[^\n]*\d|(?:[^\n]*\n){{1,6}}?[^\n]*\b{_OF_BILLS}\b)|income|budget|balance|(?:burger )?order|pollen(?: today)?|diff|added(?:/removed)?|patch notes|"
     r"(?:update|version|release|v) ?\d[\d.]*+)"
     r"[*_]{0,2}[ \t]*+(?:[:.]|$)",
     re.IGNORECASE,
 )
 """What stands above a list of facts."""
+_STATUS = re.compile(
+    r"(?:\A|[\n.!?;,:|✅✔✓❌✖✘✗\ufe0f])[ \t]*(?:not[ \t]+(?:yet[ \t]+)?)?"
+    r"(?:approved|archived|attended|billed|booked|cancelled|checked(?:[ -](?:in|out))?|completed?|confirmed|dated|delivered|"
+    r"dispatched|done|invoiced|notified|ordered|packed|paid|pending|picked|posted|printed|received|refunded|registered|"
+    r"returned|reviewed|scheduled|sent|shipped|signed|submitted|verified|witnessed)"
+    r"(?=[ \t]*:?[ \t]*[✅✔✓❌✖✘✗])",
+    re.IGNORECASE,
+)
+"""What a tick says of a task or an order, alone before it: "Paid ✔", and no "well packed ✔"."""
 _DIFF = re.compile(r"(?m)^(?:@@ -\d|\+\+\+ \S|diff --git )")
 _LETTERED = frozenset(
     {
@@ -48,6 +59,11 @@ def facts_from(text: str) -> int:
     """Where a heading says that a list of facts follows ("Changelog", "To do:", "ROS:"); the text's end without one."""
     above = _ABOVE.search(text)
     return len(text) if above is None else above.start()
+
+
+def has_status(text: str) -> bool:
+    """Whether a tick or cross says that something was done or not, so that all of the text's do: "Paid ✔ Visa ✘"."""
+    return _STATUS.search(text) is not None
 
 
 def is_diff(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from weft.absa.represent.facts import facts_from
+from weft.absa.represent.facts import facts_from, has_status
 from weft.absa.represent.slips import Slip
 
 _MOST = 1.2
@@ -33,6 +33,7 @@ _NO_RATING = frozenset(
         *("lasted", "pressure", "bp", "gigabit", "won", "lost", "tyres", "usb", "had"),
         *("be", "app's", "store's"),
         *("chapter", "question", "invoice", "order", "edition", "progress", "humidity"),
+        *("purchased", "placed", "shipped", "posted", "dated", "expires", "expired", "died"),
         *("edit", "edited", "update", "updated", "deadline", "rsvp"),
         *("apgar", "gcs", "acuity", "dilution", "torx", "mrn"),
     }
@@ -110,7 +111,7 @@ def ratings(text: str) -> list[Slip]:
     found: list[Slip] = []
     several = _SEVERAL.search(text) is not None
     line, led = -1, ""
-    facts = facts_from(text)
+    facts = -1 if has_status(text) else facts_from(text)
     for match in _RATING.finditer(text):
         start, stop = match.span()
         word = _word(match)
