@@ -66,12 +66,12 @@ class Desk:
             "absa": Crew(perform, 1, quick),
         }
         self.texts = Batches(
-            lambda requests: self._run("absa.predict", {"requests": requests}),
+            lambda requests: self.ask("absa.predict", {"requests": requests}),
             512,
             lambda request: len(request["texts"]) * len(request["aspects"]) * max(1, len(request["targets"])),
         )
         self.searches = Batches(
-            lambda asked: self._run(
+            lambda asked: self.ask(
                 "bcsd.searches",
                 {"requests": [request for request, _ in asked]},
                 {request["file"]: file for request, file in asked},
@@ -118,15 +118,12 @@ class Desk:
         self.ledger.close()
         self._lock.__exit__(None, None, None)
 
-    def ask(self, kind: str, request: dict[str, Any], files: Mapping[str, File] | None = None) -> bytes:
+    def ask(self, kind: str, request: dict[str, Any], files: Mapping[str, File] | None = None) -> Any:
         """Answer at once, in the crew of a tool; waits.
 
         Raises:
             WeftError: It cannot be answered.
         """
-        return self._run(kind, request, files)
-
-    def _run(self, kind: str, request: dict[str, Any], files: Mapping[str, File] | None = None) -> Any:
         with self.measures.waiting.track_inprogress():
             task = Task(kind, request, self.served, files or {})
             return self._crews[kind.partition(".")[0]].run(task)

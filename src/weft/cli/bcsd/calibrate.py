@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -48,7 +49,7 @@ def run(argv: list[str]) -> int:
     from weft.bcsd.matching.fit import STRANGERS, Lessons, fit_rule, held_out_error, refit
     from weft.bcsd.matching.pairs.evidence import KINDS
     from weft.bcsd.matching.rule import RULE_FILE, rule_of, save_rule
-    from weft.bcsd.matching.trial import FURTHER, SETTINGS, built, packages_of, strangers, trials, with_fewer
+    from weft.bcsd.matching.trial import packages_of, strangers, trials, with_fewer
     from weft.bcsd.use.embedder import Embedder
     from weft.bcsd.use.store import find
 
@@ -67,15 +68,7 @@ def run(argv: list[str]) -> int:
             f"fitted on {name} alone: what files of different packages look like is not known",
             file=sys.stderr,
         )
-    settings = {**built(packages, SETTINGS), **built(packages, FURTHER)}
-    lacking = [name for name in SETTINGS if name not in settings]
-    if not settings:
-        needed = "; ".join(" and ".join(builds) for builds in SETTINGS.values())
-        what = "the validation packages have no two builds in common that a rule is fitted to"
-        raise ConfigError(what, where=str(arguments.work), hint=f"any of: {needed}")
-    if lacking:
-        said = f"fitted to {', '.join(settings)} alone: the validation packages lack a build of {', '.join(lacking)}"
-        print(said, file=sys.stderr)
+    settings = _settings(packages, arguments.work)
     known = list(trials(packages, settings, embedder, "valid"))
     fewer = [with_fewer(trial, embedder.weights) for trial in known]
     lessons = Lessons(known, fewer, strangers(known, embedder.weights, STRANGERS))
@@ -93,6 +86,22 @@ def run(argv: list[str]) -> int:
                 f"calibration error of a package's matches, the confidence fitted without it: {error:.3f} (mean)"
             )
     return 0
+
+
+def _settings(packages: Sequence[Path], work: Path) -> dict[str, tuple[str, str]]:
+    """The pairs of builds that a rule can be fitted to; what is lacking is told."""
+    from weft.bcsd.matching.trial import FURTHER, SETTINGS, built
+
+    settings = {**built(packages, SETTINGS), **built(packages, FURTHER)}
+    if not settings:
+        needed = "; ".join(" and ".join(builds) for builds in SETTINGS.values())
+        what = "the validation packages have no two builds in common that a rule is fitted to"
+        raise ConfigError(what, where=str(work), hint=f"any of: {needed}")
+    lacking = [name for name in SETTINGS if name not in settings]
+    if lacking:
+        said = f"fitted to {', '.join(settings)} alone: the validation packages lack a build of {', '.join(lacking)}"
+        print(said, file=sys.stderr)
+    return settings
 
 
 def _search(arguments: argparse.Namespace) -> int:

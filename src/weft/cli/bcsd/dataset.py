@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from dataclasses import asdict, replace
@@ -12,6 +13,7 @@ from weft.cli.options import Parser, add_json, add_out, add_quiet, add_work
 
 if TYPE_CHECKING:
     from weft.bcsd.dataset.build import BuildReport
+    from weft.bcsd.dataset.config import DatasetConfig
 
 
 _WHAT = {
@@ -54,30 +56,17 @@ def run(argv: list[str], action: str) -> int:
     arguments = parser(action).parse_args(argv)
     from weft.bcsd.dataset.assemble import assemble
     from weft.bcsd.dataset.build import build_all, known_builds
-    from weft.bcsd.dataset.config import DatasetConfig
     from weft.bcsd.dataset.stats import dataset_stats
-    from weft.errors import ConfigError, InputError, PartialFailure
+    from weft.errors import InputError, PartialFailure
     from weft.platform.files import check_output, make_folder
-    from weft.platform.settings import read_settings
 
     if action == "stats":
         stats = dataset_stats(arguments.data)
         print(json.dumps(stats) if arguments.json else describe(stats))
         return 0
     output = arguments.out or arguments.work / "functions.parquet"
-    first, *others = (read_settings(DatasetConfig, path) for path in arguments.config)
-    config = first.beside(others)
-    if arguments.builds is not None:
-        config = config.only(arguments.builds.split(","))
-    if getattr(arguments, "jobs", None) is not None:
-        config = replace(config, jobs=arguments.jobs)
-    names = {package.name for package in config.packages}
-    wanted = names if arguments.only is None else set(arguments.only.split(","))
-    unknown = sorted(wanted - names)
-    if unknown:
-        raise ConfigError(f"--only: no package {unknown[0]!r}", where=str(arguments.config[0]))
+    config, chosen = _configs(arguments)
     make_folder(arguments.work)
-    chosen = replace(config, packages=tuple(p for p in config.packages if p.name in wanted))
     for package in chosen.packages:
         if not chosen.variants_of(package):
             said = f"{package.name}: left out, none of its builds ({', '.join(package.builds)}) is asked for"
@@ -108,6 +97,26 @@ def run(argv: list[str], action: str) -> int:
     for report in failed:
         print(f"failed: {report.package} {report.build}: {report.error}", file=sys.stderr)
     return PartialFailure.exit_code if failed else 0
+
+
+def _configs(arguments: argparse.Namespace) -> tuple[DatasetConfig, DatasetConfig]:
+    """What the files and options ask for: all packages, and those of ``--only``."""
+    from weft.bcsd.dataset.config import DatasetConfig
+    from weft.errors import ConfigError
+    from weft.platform.settings import read_settings
+
+    first, *others = (read_settings(DatasetConfig, path) for path in arguments.config)
+    config = first.beside(others)
+    if arguments.builds is not None:
+        config = config.only(arguments.builds.split(","))
+    if getattr(arguments, "jobs", None) is not None:
+        config = replace(config, jobs=arguments.jobs)
+    names = {package.name for package in config.packages}
+    wanted = names if arguments.only is None else set(arguments.only.split(","))
+    unknown = sorted(wanted - names)
+    if unknown:
+        raise ConfigError(f"--only: no package {unknown[0]!r}", where=str(arguments.config[0]))
+    return config, replace(config, packages=tuple(p for p in config.packages if p.name in wanted))
 
 
 def tell(report: BuildReport, fresh: bool) -> None:

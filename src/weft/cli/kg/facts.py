@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ from weft.errors import ConfigError, PartialFailure, counted
 if TYPE_CHECKING:
     from weft.kg.extraction.facts import ModelFact
     from weft.kg.extraction.text import Marked
+    from weft.kg.storage.layout import Evidence
 
 
 def parser() -> Parser:
@@ -147,20 +149,7 @@ def _of_text(arguments: argparse.Namespace, folder: Path) -> int:
         ]
         print(json.dumps(records, ensure_ascii=False))
     else:
-        rows = [
-            (
-                *((stands_in[id(fact)],) if len(read) > 1 else ()),
-                fact.line,
-                f"{fact.confidence:.2f}",
-                fact.head,
-                fact.relation,
-                fact.tail,
-                " ".join(fact.sentence.split()),
-            )
-            for fact in shown
-        ]
-        heads = (">line", ">sure", "head", "relation", "tail", "sentence")
-        print(table(("document", *heads) if len(read) > 1 else heads, rows))
+        print(_listing(shown, stands_in if len(read) > 1 else None))
         if not arguments.quiet:
             part = f"{len(shown)} of " if len(shown) < len(found) else ""
             print(f"{part}{counted(len(found), 'fact')}")
@@ -171,6 +160,27 @@ def _of_text(arguments: argparse.Namespace, folder: Path) -> int:
     if met.failures:
         raise PartialFailure(f"{counted(len(met.failures), 'document')} could not be read")
     return 0
+
+
+def _listing(facts: Sequence[Evidence], documents: Mapping[int, str] | None) -> str:
+    """A line for each fact of text, behind its document where there are several."""
+    heads = (">line", ">sure", "head", "relation", "tail", "sentence")
+    rows = [
+        (
+            fact.line,
+            f"{fact.confidence:.2f}",
+            fact.head,
+            fact.relation,
+            fact.tail,
+            " ".join(fact.sentence.split()),
+        )
+        for fact in facts
+    ]
+    if documents is None:
+        return table(heads, rows)
+    return table(
+        ("document", *heads), [(documents[id(fact)], *row) for fact, row in zip(facts, rows, strict=True)]
+    )
 
 
 def _only(read: Marked, kept: set[int]) -> Marked:
