@@ -19,6 +19,7 @@ from weft.train import TrainConfig
         ({"epochs": 1.5}, "epochs is 1.5"),
         ({"batch_size": True}, "batch_size is True"),
         ({"learning_rate": 0.0}, "learning_rate is 0.0; it must be above 0"),
+        ({"learning_rate": True}, "learning_rate is True; it must be above 0"),
         ({"learning_rate": math.nan}, "learning_rate is nan"),
         ({"weight_decay": -0.1}, "weight_decay is -0.1"),
         ({"betas": (0.9, 1.0)}, r"betas is \(0.9, 1.0\)"),

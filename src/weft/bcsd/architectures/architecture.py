@@ -153,8 +153,8 @@ class Architecture(ABC):
         """The start of the function that a call of ``target`` enters."""
         return target
 
-    def is_entry(self, image: Image, code: bytes, thumb: bool = False) -> bool:
-        """Whether code begins as functions do: what it takes to call a gap's first bytes a function."""
+    def is_entry(self, image: Image, code: bytes, mode: bool) -> bool:
+        """Whether code of a mode (see :attr:`mode_bit`) begins as functions do, so that a gap's first bytes are one."""
         return False
 
     def modes(self, image: Image, code: bytes) -> tuple[bool, ...]:

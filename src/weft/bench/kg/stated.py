@@ -74,7 +74,6 @@ class _Walk(cst.CSTVisitor):
         super().__init__()
         self.found: set[_Fact] = set()
         self.within: list[str] = []
-        self.deep: list[bool] = []
 
     def _add(self, relation: str, node: cst.CSTNode, name: str) -> None:
         start = _start(self.get_metadata(PositionProvider, node))

@@ -139,11 +139,11 @@ class Arm(Architecture):
         """``blx`` with an address."""
         return mnemonic.startswith("blx")
 
-    def is_entry(self, image: Image, code: bytes, thumb: bool = False) -> bool:
+    def is_entry(self, image: Image, code: bytes, mode: bool) -> bool:
         """``push`` of the link register, in either mode; or a store of it in front of the stack."""
         order = "big" if image.big_endian else "little"
         first, second = int.from_bytes(code[:2], order), int.from_bytes(code[2:4], order)
-        if thumb:
+        if mode:
             return first & 0xFF00 == 0xB500 or (first == 0xE92D and second & 0x4000 != 0)
         high, low = (first, second) if image.big_endian else (second, first)
         return (high == 0xE92D and low & 0x4000 != 0) or (high == 0xE52D and low & 0xF000 == 0xE000)

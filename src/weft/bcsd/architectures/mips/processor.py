@@ -115,7 +115,7 @@ class Mips(Architecture):
             return NOWHERE if own is None or image.code_map.at(own) is None else Called(None, own)
         return NOWHERE
 
-    def is_entry(self, image: Image, code: bytes, thumb: bool = False) -> bool:
+    def is_entry(self, image: Image, code: bytes, mode: bool) -> bool:
         """``lui gp, high`` (position-independent code), or the stack pointer goes down."""
         word = int.from_bytes(code[:4], "big" if image.big_endian else "little")
         lowers = word >> 16 in (0x27BD, 0x67BD) and bool(word & 0x8000)

@@ -120,7 +120,7 @@ class Ppc64(Architecture):
                 )
         return None
 
-    def is_entry(self, image: Image, code: bytes, thumb: bool = False) -> bool:
+    def is_entry(self, image: Image, code: bytes, mode: bool) -> bool:
         """``addis r2, r12, x`` (the table of contents), ``mflr r0``, ``stdu r1``, ``std r, -n(r1)``."""
         word = int.from_bytes(code[:4], "big" if image.big_endian else "little")
         toc = word >> 16 == 0x3C4C

@@ -139,7 +139,7 @@ class RiscV64(Architecture):
                 found[region.start + at] = name
         return found
 
-    def is_entry(self, image: Image, code: bytes, thumb: bool = False) -> bool:
+    def is_entry(self, image: Image, code: bytes, mode: bool) -> bool:
         """``addi sp, sp, -n``, whole or compressed."""
         half, word = int.from_bytes(code[:2], "little"), int.from_bytes(code[:4], "little")
         return half & 0xFF83 in (0x1101, 0x7101) or (word & 0xFFFFF == 0x10113 and word >> 31 == 1)
