@@ -6,6 +6,7 @@ An architecture holds no state of a file: what depends on one is handed over as 
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
@@ -74,6 +75,10 @@ class Plain(dict[str, bool]):
         plain = not self._architecture.matters(mnemonic)
         self[mnemonic] = plain
         return plain
+
+
+#: A shift or an extension of a register.
+_SCALES = re.compile(r"\b(?:lsl|lsr|asr|ror|[us]xt[bhwx])\b(?: #\w+)?")
 
 
 class Architecture(ABC):
@@ -285,6 +290,10 @@ class Architecture(ABC):
             address: Token for the operand that is an address, None if there is none.
         """
         return plain_parts(mnemonic, operands, address)
+
+    def shape(self, operands: str) -> tuple[str, ...]:
+        """What of operands is no choice of registers: how wide they are, as far as names say, and what scales them."""
+        return tuple(_SCALES.findall(operands))
 
     def spans(self, mnemonic: str, operands: str) -> int:
         """Bytes that the memory operand reads or writes; 0 where the text does not say, or there is none."""

@@ -251,6 +251,8 @@ class Comparison:
             kinds.add(_reference_kind(one, other))
         if not kinds and _FLOAT.findall(one.plain) != _FLOAT.findall(other.plain):
             kinds.add(Kind.CONSTANT)
+        if not kinds and first.shape != second.shape:
+            kinds.add(Kind.CODE)
         return kinds
 
     def _lone_kind(self, line: Line) -> Kind:
@@ -298,6 +300,7 @@ class _Parts(NamedTuple):
     in_frame: bool
     on_stack: bool
     conditional: bool
+    shape: tuple[str, ...]
 
 
 def _parts(architecture: Architecture, stack: str, line: Line) -> _Parts:
@@ -314,6 +317,7 @@ def _parts(architecture: Architecture, stack: str, line: Line) -> _Parts:
         in_frame=parts.in_frame,
         on_stack=bool(parts.operands) and parts.operands[0].lstrip("$") == stack,
         conditional=conditional,
+        shape=() if jump else architecture.shape(line.plain),
     )
 
 

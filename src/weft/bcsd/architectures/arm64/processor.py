@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 import capstone
@@ -28,6 +29,7 @@ _COMPARE_BRANCHES = frozenset({"cbz", "cbnz", "tbz", "tbnz"})
 _STOPS = frozenset({"udf", "brk", "hlt"})
 _RETURN_WORDS = frozenset({0xD65F03C0, 0xD65F0BFF, 0xD65F0FFF})
 _INDIRECT_JUMP_MASK, _INDIRECT_JUMP_WORD = 0xFFFFFC1F, 0xD61F0000
+_REGISTERS, _LANES = re.compile(r"\b(?:[wxbhsdqv]\d+|[wx]zr|w?sp)\b"), re.compile(r"\.\d*[bhsdq]\b")
 
 
 class Arm64(Architecture):
@@ -109,6 +111,11 @@ class Arm64(Architecture):
     def spans(self, mnemonic: str, operands: str) -> int:
         """By the register that is loaded or stored."""
         return arm64_span(mnemonic, operands)
+
+    def shape(self, operands: str) -> tuple[str, ...]:
+        """The first letters of registers say how wide they are; of vectors, what they are cut into."""
+        widths = ("x" if found == "sp" else found[0] for found in _REGISTERS.findall(operands))
+        return *widths, *_LANES.findall(operands), *super().shape(operands)
 
     def take_apart(self, mnemonic: str, operands: str, address: str | None) -> Parts:
         """See the base class."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from weft.bcsd.architectures.operands import Parts, immediate, signed
-from weft.bcsd.architectures.x86.registers import family, parse_memory
+from weft.bcsd.architectures.x86.registers import family, parse_memory, width
 
 _SIZES = {
     "byte": "m8",
@@ -21,6 +21,7 @@ _SIZES = {
 }
 _DECORATION = re.compile(r" ?\{[^}]*\}")
 _SPAN = re.compile(rf"\b({'|'.join(_SIZES)}) ptr \[")
+_WORD = re.compile(r"\*[1248]|\b[a-z][a-z0-9]*")
 _SEGMENT = re.compile(r"\b([fg]s):")
 _FRAME = frozenset({"rsp", "rbp", "esp", "ebp"})
 
@@ -43,6 +44,21 @@ def x86_parts(mnemonic: str, operands: str, address: str | None) -> Parts:
             parts.immediates.append(signed(number))
             parts.operands.append("imm")
     return parts
+
+
+def x86_shape(operands: str) -> tuple[str, ...]:
+    """See ``Architecture.shape``: widths of general registers and memory, kinds of others, scales of indices."""
+    found: list[str] = []
+    for word in _WORD.findall(operands):
+        if word.startswith("*"):
+            found += [word] if word != "*1" else []
+        elif word in _SIZES:
+            found.append(_SIZES[word])
+        elif family(word) is not None:
+            found.append(str(width(word)))
+        elif word != "ptr":
+            found.append(word.rstrip("0123456789"))
+    return tuple(found)
 
 
 def x86_span(operands: str) -> int:

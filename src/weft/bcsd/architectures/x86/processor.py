@@ -14,7 +14,7 @@ from weft.bcsd.architectures.operands import Parts, Raw
 from weft.bcsd.architectures.x86 import got_tables
 from weft.bcsd.architectures.x86.addresses import absolute, relative_to_instruction
 from weft.bcsd.architectures.x86.jump_tables import find_table
-from weft.bcsd.architectures.x86.operands import x86_parts, x86_span
+from weft.bcsd.architectures.x86.operands import x86_parts, x86_shape, x86_span
 from weft.bcsd.architectures.x86.registers import family, parse_memory
 from weft.bcsd.architectures.x86.relocations import AMD64, I386
 from weft.bcsd.architectures.x86.stubs import x86_begins_stubs, x86_stub_place, x86_stubs
@@ -150,6 +150,10 @@ class X86(Architecture):
             chained = bool(head) and bool(head[0] >> 3 & _CHAINED_UNWIND)
             found.append(UnwindRange(base + start, base + end, part=chained))
         return sorted(found, key=lambda each: (each.start, each.end))
+
+    def shape(self, operands: str) -> tuple[str, ...]:
+        """See the base class."""
+        return x86_shape(operands)
 
     def spans(self, mnemonic: str, operands: str) -> int:
         """As the operand says: ``dword ptr [...]``."""

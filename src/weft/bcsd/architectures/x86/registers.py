@@ -36,6 +36,15 @@ def family(register: str) -> str | None:
     return _FAMILIES.get(register)
 
 
+def width(register: str) -> int:
+    """The bits of a general register."""
+    if register[0] == "e" or register[-1] == "d":
+        return 32
+    if register[-1] in "lhb":
+        return 8
+    return 64 if register[0] == "r" and register[-1] != "w" else 16
+
+
 def parse_memory(operand: str) -> Memory | None:
     """The parts of a memory operand, None if it is none."""
     found = _MEMORY.search(operand)
