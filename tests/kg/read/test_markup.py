@@ -232,3 +232,23 @@ def test_what_a_mail_quotes_has_no_marks() -> None:
     assert mail_text(mail.encode()).endswith(
         "On 8 June Bo wrote:\nMy mother was born\nin Lund.\n\nWho?\n1 > 0"
     )
+
+
+def test_what_a_page_hides_or_strikes_out_is_no_prose() -> None:
+    page = (
+        "<p>Seen.</p><p hidden>No.</p><p style='color: red; Display:none'>No.</p><p hidden='until-found'>Found.</p>"
+        "<p>Born in <del>Oslo</del> <ins>Bergen</ins> in <s>1950</s> 1951.</p>"
+        "<p><ruby>東京<rp>(</rp><rt>とうきょう</rt><rp>)</rp></ruby></p>"
+    )
+    assert html_text(page).split("\n\n") == ["Seen.", "Found.", "Born in Bergen in 1951.", "東京"]
+    assert markdown_text("Born in ~~Oslo~~ Bergen.") == "Born in Bergen."
+
+
+def test_a_raised_number_is_the_mark_of_a_note_where_it_leads_there_or_follows_a_mark() -> None:
+    page = "He left.<sup>2</sup> She<sup><a href='#n3'>3</a></sup> ran 10<sup>3</sup> m<sup>2</sup>.<sup>1, 4</sup>"
+    assert html_text(page) == "He left. She ran 103 m2."
+
+
+def test_links_between_notes_and_front_matter_in_toml() -> None:
+    assert markdown_text("+++\ntitle = 1\n+++\n[[Ida Holm]] met [[Bo|her son]].") == "Ida Holm met her son."
+    assert markdown_text("+++\nno end") == "+++ no end"

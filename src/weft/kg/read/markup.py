@@ -25,8 +25,9 @@ def _tags(text: str) -> frozenset[str]:
 
 _SILENT = _tags(
     "script style noscript template head nav footer aside form button select svg math iframe object canvas "
-    "pre audio video -comment"
+    "pre audio video textarea del s strike rt rp -comment"
 )
+"""What is no prose of a page: of what was struck out the text says no more, of ruby the words alone are read."""
 _BLOCKS = _tags(
     "p div section article main header h1 h2 h3 h4 h5 h6 ul ol dl table blockquote figure figcaption hr "
     "details summary address body caption thead tbody fieldset"
@@ -42,6 +43,10 @@ _NO_WIDTH = re.compile("[\u00ad\u200b\u2060\ufeff]")
 """Where a word may be broken, and marks without width: they are no letters of it."""
 _NOTED = re.compile(r"\s*(?:\[[^\[\]]{1,30}\]\s*)+")
 """What stands raised where a note belongs: "[1]", "[citation needed]"."""
+_NUMBERED = re.compile(r"\s*(?:\d{1,3}(?:\s*[,–-]\s*\d{1,3})*|[*†‡§])\s*")
+"""The same without brackets, where it leads to the note or follows a mark: "left.²", but not "10³"."""
+_MARKED = re.compile(r"[.!?…,;:\"'”’)\]]\s*\Z")
+_HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
 _BACK = frozenset(("↑", "^", "↩", "↩︎"))
 """What leads from a note back to its place."""
 _DECLARED_BY = 2_000
@@ -71,6 +76,9 @@ _WORD_BYTES = 256 << 20
 """Most bytes of a Word document's parts, unpacked."""
 _SAID = 200
 """Most characters of a parser's own error that are repeated."""
+_WIKI_LINK = re.compile(r"\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]")
+"""A link between notes: "[[Anna Holm]]", "[[Anna Holm|her]]"."""
+_TOML_FRONT_MATTER = re.compile(r"\+\+\+\n(?:[^\n]*\n)*?\+\+\+(?:\n|\Z)")
 _FRONT_MATTER = re.compile(r"---\n(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*(?:---\n|[\w\"'-][^\n:]*:(?:\s|$))")
 """Fields between rules; a text that begins with a rule is none."""
 _REMARKS = 3
@@ -86,11 +94,15 @@ def markdown_text(text: str) -> str:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     if _FRONT_MATTER.match(text) and "\n---\n" in text[3:]:
         text = text[text.index("\n---\n", 3) + 5 :]
-    return _FOOTNOTE.sub("", html_text(MarkdownIt("commonmark").enable("table").render(text)))
+    text = _WIKI_LINK.sub(
+        r"\1", _TOML_FRONT_MATTER.sub("", text, count=1) if text.startswith("+++\n") else text
+    )
+    rendered = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(text)
+    return _FOOTNOTE.sub("", html_text(rendered))
 
 
 def html_text(text: str) -> str:
-    """The prose of HTML: no menus, scripts, forms, code and marks of notes; a row of a table is a line."""
+    """The prose of HTML: no menus, scripts, forms, code, hidden text and marks of notes; a row of a table is a line."""
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
     def fills_a_cell(node: LexborNode) -> bool:
@@ -103,11 +115,23 @@ def html_text(text: str) -> str:
     def is_mark(node: LexborNode) -> bool:
         """Whether a node says where a note belongs, or leads back from it."""
         if node.tag == "sup":
-            return _NOTED.fullmatch(node.text()) is not None
+            said, before = node.text(), node.prev
+            if _NUMBERED.fullmatch(said) is None:
+                return _NOTED.fullmatch(said) is not None
+            ended = before is not None and _MARKED.search(before.text() or "") is not None
+            return ended or node.css_first('a[href^="#"]') is not None
         return (
             node.tag == "a"
             and node.text().strip() in _BACK
             and (node.attributes.get("href") or "")[:1] == "#"
+        )
+
+    def is_hidden(node: LexborNode) -> bool:
+        """Whether the page itself says that nobody sees it."""
+        said = node.attributes
+        return (
+            said.get("hidden", "until-found") != "until-found"
+            or _HIDDEN.search(said.get("style") or "") is not None
         )
 
     def walk(node: LexborNode | None) -> Iterator[str]:
@@ -120,7 +144,7 @@ def html_text(text: str) -> str:
             tag = item.tag or ""
             if tag == "-text":
                 yield re.sub(r"\s+", " ", _NO_WIDTH.sub("", item.text_content or ""))
-            if tag == "-text" or tag in _SILENT or is_mark(item):
+            if tag == "-text" or tag in _SILENT or is_mark(item) or is_hidden(item):
                 continue
             edge = (
                 _PARAGRAPH if tag in _BLOCKS else _LINE if tag in _LINES else _CELL if tag in _CELLS else ""
