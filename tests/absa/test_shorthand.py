@@ -59,3 +59,9 @@ def test_every_character_knows_its_place():
 
 def test_as_written_it_stays():
     assert as_read("gr8 staff", lambda _: True, as_meant=False) == ("gr8 staff", None)
+
+
+def test_words_of_ones_own_stay():
+    own = frozenset({"luv"})
+    assert [slip.word for slip in shorthand("luv the Luv bar, gr8", own)] == ["great"]
+    assert as_read("Luv bar is gr8", lambda _: True, True, own)[0] == "Luv bar is great"

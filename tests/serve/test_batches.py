@@ -42,7 +42,7 @@ def test_an_unforeseen_error_is_of_its_batch_alone():
 
 
 def test_requests_together_are_each_read_as_they_ask():
-    def asked(text: str, as_written: bool) -> dict[str, Any]:
+    def asked(text: str, as_written: bool, *words: str) -> dict[str, Any]:
         return {
             "texts": [text, "The food was fine."],
             "aspects": ["wifi"],
@@ -50,6 +50,7 @@ def test_requests_together_are_each_read_as_they_ask():
             "threshold": None,
             "abstain": None,
             "as_written": as_written,
+            "words": list(words),
         }
 
     requests = [
@@ -57,11 +58,15 @@ def test_requests_together_are_each_read_as_they_ask():
         asked("Wifi 1/10", False),
         asked("Bed 9/10", True),
         asked("Wifi 9/10", False),
+        asked("The batery was dead", False, "Batery"),
+        asked("The batery was dead", False),
     ]
     served = cast("Any", SimpleNamespace(absa="absa-any"))
     found = predict(Task("absa.predict", {"requests": requests}, served), lambda _: None)
     assert [[record["text"] for record in part] for part in found] == [
         request["texts"] for request in requests
     ]
-    assert [part[0]["polarity"] for part in found[1::2]] == ["negative", "positive"]
-    assert ["read as meant" in (part[0]["note"] or "") for part in found] == [False, True, False, True]
+    assert [part[0]["polarity"] for part in found[1:4:2]] == ["negative", "positive"]
+    assert ["read as meant" in (part[0]["note"] or "") for part in found] == [
+        *(False, True, False, True, False, True)
+    ]

@@ -233,6 +233,26 @@ def test_texts_as_they_are_written(client: httpx.Client, capsys: pytest.CaptureF
     assert told != ask(client, "/v1/absa/predict", {"texts": [text]}, Findings)
 
 
+def test_words_that_are_right_as_they_are(
+    client: httpx.Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    words = tmp_path / "words.txt"
+    words.write_text("Stafff\n")
+    text, more = "The stafff were lovley.", {"words": ["Stafff"]}
+    for way in ("predict", "explain"):
+        asked = {"aspects": ["staff"], **({"texts": [text]} if way == "predict" else {"text": text})}
+        told = command(
+            capsys, "absa", way, text, "--aspect", "staff", "--json", "--quiet", "--words", str(words)
+        )
+        model = Opinions if way == "predict" else Explanations
+        assert ask(client, f"/v1/absa/{way}", asked | more, model) == told
+        assert ask(client, f"/v1/absa/{way}", asked, model) != told
+    told = command(capsys, "absa", "find", text, "--json", "--quiet", "--words", str(words))
+    assert ask(client, "/v1/absa/find", {"texts": [text]} | more, Findings) == told
+    refused = client.post("/v1/absa/find", json={"texts": [text], "as_written": True} | more)
+    assert (refused.status_code, "words beside as_written" in refused.text) == (422, True)
+
+
 def test_findings_of_a_table(
     client: httpx.Client, send: Send, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

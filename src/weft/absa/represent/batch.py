@@ -20,7 +20,7 @@ from torch import Tensor
 from weft.absa.records import UNKNOWN, Sentence
 from weft.absa.represent.meant import as_read, read_otherwise
 from weft.absa.represent.slips import Slip
-from weft.absa.represent.targets import target_positions
+from weft.absa.represent.targets import mentioning, target_positions
 from weft.encoder.embeddings import TokenInputs
 from weft.errors import ConfigError, InputError
 from weft.train.batching import pad
@@ -135,6 +135,8 @@ class Representation:
         pad_id: The id that pads.
         parts: Whether each part of an aspect's gloss is read by itself, and the aspect is known by its name.
         as_meant: Whether slips of the keyboard and ratings are read as what is meant, in texts and aspects.
+        own: Words that are right as they are, beside those of the lists, see
+            :func:`weft.absa.represent.slips.own_words`.
     """
 
     def __init__(
@@ -146,6 +148,7 @@ class Representation:
         pad_id: int = 0,
         parts: bool = False,
         as_meant: bool = False,
+        own: frozenset[str] = frozenset(),
     ) -> None:
         if max_length < 8:
             raise ConfigError(f"max_length is {max_length}; it must be at least 8")
@@ -159,6 +162,7 @@ class Representation:
         self.pad_id = pad_id
         self.parts = parts
         self.as_meant = as_meant
+        self.own = own
         self._known = frozenset(map(aspect_words, aspects))
         self._number = {name: index for index, name in enumerate(self.polarities)}
         # The same sentence comes back every epoch, the same aspect in every batch. A text takes 6 KiB here:
@@ -169,7 +173,7 @@ class Representation:
 
     def __reduce__(self) -> tuple[type[Representation], tuple[object, ...]]:
         """What is remembered stays in its process."""
-        options = self.max_length, self.pad_id, self.parts, self.as_meant
+        options = self.max_length, self.pad_id, self.parts, self.as_meant, self.own
         return Representation, (self.tokenizer, self.polarities, self.aspects, *options)
 
     def pieces(self, text: str) -> Pieces:
@@ -183,7 +187,7 @@ class Representation:
                 f"the text is not UTF-8: character {broken.start() + 1} is half of a pair",
                 hint="read it with the encoding that it was written in",
             )
-        written, places = as_read(text, self._known_characters, self.as_meant)
+        written, places = as_read(text, self._known_characters, self.as_meant, self.own)
         encoding = self.tokenizer.encode(written)
         offsets = encoding.offsets
         if places is not None:
@@ -194,11 +198,17 @@ class Representation:
 
     def mended(self, text: str) -> list[Slip]:
         """The words and ratings of a text that are read as other words, in its own characters."""
-        return read_otherwise(text, self._known_characters) if self.as_meant else []
+        return read_otherwise(text, self._known_characters, self.own) if self.as_meant else []
 
     def positions(self, text: str, target: str | None) -> list[int]:
         """The tokens of a text that mention a target."""
-        return target_positions(text, target, self.pieces(text).offsets, self.as_meant)
+        return target_positions(text, target, self.pieces(text).offsets, self.as_meant, self.own)
+
+    def mentioning(
+        self, text: str, target: str | None, begins: Sequence[int], windows: Sequence[str]
+    ) -> list[bool]:
+        """Which windows of a text mention a target: see :func:`weft.absa.represent.targets.mentioning`."""
+        return mentioning(text, target, begins, windows, self.as_meant, self.own)
 
     def _is_known(self, character: str) -> bool:
         return self._unknown not in self.tokenizer.encode(character, add_special_tokens=False).ids
@@ -221,7 +231,9 @@ class Representation:
             for target, members in sentence.groups().items():
                 place.update((index, (len(slots), slot)) for slot, index in enumerate(members))
                 view_text.append(number)
-                target_tokens.append(target_positions(sentence.text, target, piece.offsets, self.as_meant))
+                target_tokens.append(
+                    target_positions(sentence.text, target, piece.offsets, self.as_meant, self.own)
+                )
                 slots.append(
                     [
                         aspects.setdefault(aspect_words(sentence.contexts[index].aspect), len(aspects))

@@ -14,7 +14,8 @@ _ABOVE = re.compile(
     r"included?|includes|contains|allergens|attendance|attending|attendees|available|legend|key|"
     r"ros|hpi|pmh|fh|pe|urine|urinalysis|labs|neuro|meds|medications|symptoms|allergies|family history|"
     r"review of systems|"
-    rf"subtotal|total(?=[^\n]*\d|(?:[^\n]*\n){{1,6}}?[^\n]*\b{_OF_BILLS}\b)|income|budget|balance|(?:burger )?order|pollen(?: today)?|diff|added(?:/removed)?|patch notes|"
+    rf"subtotal|total(?=[^\n]*\d|(?:[^\n]*\n){{1,6}}?[^\n]*\b{_OF_BILLS}\b)|"
+    r"income|budget|balance|(?:burger )?order|pollen(?: today)?|diff|added(?:/removed)?|patch notes|"
     r"(?:update|version|release|v) ?\d[\d.]*+)"
     r"[*_]{0,2}[ \t]*+(?:[:.]|$)",
     re.IGNORECASE,
@@ -22,8 +23,8 @@ _ABOVE = re.compile(
 """What stands above a list of facts."""
 _STATUS = re.compile(
     r"(?:\A|[\n.!?;,:|✅✔✓❌✖✘✗\ufe0f])[ \t]*(?:not[ \t]+(?:yet[ \t]+)?)?"
-    r"(?:approved|archived|attended|billed|booked|cancelled|checked(?:[ -](?:in|out))?|completed?|confirmed|dated|delivered|"
-    r"dispatched|done|invoiced|notified|ordered|packed|paid|pending|picked|posted|printed|received|refunded|registered|"
+    r"(?:approved|archived|attended|billed|booked|cancelled|checked(?:[ -](?:in|out))?|completed?|confirmed|dated|"
+    r"delivered|dispatched|done|invoiced|notified|ordered|packed|paid|pending|picked|posted|printed|received|refunded|registered|"
     r"returned|reviewed|scheduled|sent|shipped|signed|submitted|verified|witnessed)"
     r"(?=[ \t]*:?[ \t]*[✅✔✓❌✖✘✗])",
     re.IGNORECASE,

@@ -15,7 +15,9 @@ Known = Callable[[str], bool]
 """Whether the tokenizer has pieces for a character."""
 
 
-def as_read(text: str, known: Known, as_meant: bool) -> tuple[str, Places | None]:
+def as_read(
+    text: str, known: Known, as_meant: bool, own: frozenset[str] = frozenset()
+) -> tuple[str, Places | None]:
     """A text as a tokenizer reads it, and for each character what it stands for in the text.
 
     Args:
@@ -23,6 +25,7 @@ def as_read(text: str, known: Known, as_meant: bool) -> tuple[str, Places | None
         known: See :data:`Known`.
         as_meant: Whether ratings, faces, the signs of lists and short forms become words, and slips of the keyboard
             what is likely meant.
+        own: Further words that stay as they are.
 
     Returns:
         The text that is read; of each of its characters the first one and the last + 1 that it stands for, None where
@@ -30,14 +33,14 @@ def as_read(text: str, known: Known, as_meant: bool) -> tuple[str, Places | None
     """
     if not as_meant:
         return spelled(text, known)
-    return mended(*_marked(text, known, _marks(text)))
+    return mended(*_marked(text, known, _marks(text, own)), own)
 
 
-def read_otherwise(text: str, known: Known) -> list[Slip]:
+def read_otherwise(text: str, known: Known, own: frozenset[str] = frozenset()) -> list[Slip]:
     """What :func:`as_read` reads as something else than is written, in order, in the text's own characters."""
-    marks = _marks(text)
+    marks = _marks(text, own)
     written, places = _marked(text, known, marks)
-    found = list(english().slips(written))
+    found = list(english(own).slips(written))
     if places is not None:
         found = [Slip(places[start][0], places[stop - 1][1], word) for start, stop, word in found]
     return sorted([*marks, *found])
@@ -53,11 +56,11 @@ def named_by_layout(text: str) -> list[tuple[int, int]]:
     return found if places is None else [(places[start][0], places[stop - 1][1]) for start, stop in found]
 
 
-def _marks(text: str) -> list[Slip]:
+def _marks(text: str, own: frozenset[str]) -> list[Slip]:
     """The ratings, faces, signs of lists and short forms of a text, in order; of two in one place the first."""
     shown, places = laid_out(text)
     found: list[Slip] = []
-    slips = [*ratings(shown), *faces(shown), *lists(shown), *shorthand(shown)]
+    slips = [*ratings(shown), *faces(shown), *lists(shown), *shorthand(shown, own)]
     for slip in sorted(slips, key=lambda slip: (slip.start, -slip.stop)):
         if not found or slip.start > found[-1].stop:
             found.append(slip)

@@ -201,15 +201,16 @@ _AROUND = 24
 """Characters before a form that are looked at."""
 
 
-def shorthand(text: str) -> Iterator[Slip]:
+def shorthand(text: str, own: frozenset[str] = frozenset()) -> Iterator[Slip]:
     """The short forms of a text, in order.
 
     Args:
         text: The text.
+        own: Words that stay as they are, in small letters.
     """
     for match in _ANY.finditer(text):
         form, (start, stop) = match[0].lower(), match.span()
-        if match[0] != form and form in _SMALL:
+        if form in own or (match[0] != form and form in _SMALL):
             continue
         meant = _MEANT.get(form)
         if form in _WHERE:

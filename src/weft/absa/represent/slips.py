@@ -63,6 +63,7 @@ _WORD = re.compile(r"(?<![\w@#./'’-])[A-Za-z]{3,}(?![\w@/-])(?![.'’](?!s\b)\
 LONG = 8
 """From how many letters on further doubled letters may be missing, or there, where no word is one edit away."""
 _DOUBLED = re.compile(r"(.)\1+")
+_LETTERED = re.compile("[A-Za-z]+")
 _CAPITALS = re.compile("[A-Z]+")
 _STRETCHED = re.compile(r"(.)\1\1+")
 _BETWEEN = 16
@@ -99,6 +100,13 @@ class Words:
         self.meant = lru_cache(maxsize=1 << 14)(self._meant)
         self.near = lru_cache(maxsize=1 << 14)(self._near)
         self.slips = lru_cache(maxsize=1 << 12)(self._slips)
+
+    def knowing(self, own: Iterable[str]) -> Words:
+        """The same lists, with further words that stay as they are, in small letters."""
+        found = Words(self.rank, (*self.known, *own))
+        # Of what may be meant nothing changes.
+        found.__dict__ |= {"_by_ear": self._by_ear, "_single": self._single}
+        return found
 
     @cached_property
     def _by_ear(self) -> ByEar:
@@ -204,9 +212,20 @@ class Words:
                 yield Slip(match.start(), match.end(), meant)
 
 
-@lru_cache(maxsize=1)
-def english() -> Words:
-    """The lists that the package brings, as ``recipes/absa_words.py`` made them."""
+def own_words(lines: Iterable[str]) -> frozenset[str]:
+    """The words of a user's list, in small letters: "Sony WH-1000" has two, "sony" and "wh"."""
+    return frozenset(word.lower() for line in lines for word in _LETTERED.findall(line))
+
+
+@lru_cache(maxsize=8)
+def english(own: frozenset[str] = frozenset()) -> Words:
+    """The lists that the package brings, as ``recipes/absa_words.py`` made them.
+
+    Args:
+        own: Further words that stay as they are: see :func:`own_words`.
+    """
+    if own:
+        return english().knowing(own)
     data = files("weft.absa.represent").joinpath(LISTS).read_bytes()
     frequent, common, others = (
         part.split("\n") for part in lzma.decompress(data).decode("ascii").split("\n\n")
@@ -216,14 +235,15 @@ def english() -> Words:
     return Words(rank, others)
 
 
-def mended(text: str, places: Places | None) -> tuple[str, Places | None]:
+def mended(text: str, places: Places | None, own: frozenset[str] = frozenset()) -> tuple[str, Places | None]:
     """A text with what is likely meant by its slips, and the place of each character in what was written.
 
     Args:
         text: The text, as :func:`weft.absa.represent.spelling.spelled` gives it.
         places: First character and last + 1 of what each of its characters stands for; None where it is itself.
+        own: See :func:`english`.
     """
-    return replaced(text, places, english().slips(text))
+    return replaced(text, places, english(own).slips(text))
 
 
 def replaced(text: str, places: Places | None, found: Sequence[Slip]) -> tuple[str, Places | None]:

@@ -28,7 +28,9 @@ _IRREGULAR = (
 """Ends of words in singular and plural: "man" is of "woman" as well, "elf" of "shelf"."""
 
 
-def target_spans(text: str, target: str | None, as_meant: bool = False) -> list[tuple[int, int]]:
+def target_spans(
+    text: str, target: str | None, as_meant: bool = False, own: frozenset[str] = frozenset()
+) -> list[tuple[int, int]]:
     """Where a text mentions a target, as first characters and last + 1.
 
     Whole words are looked for as written, then in any letter case, then as singular or plural; the first kind that is
@@ -36,13 +38,13 @@ def target_spans(text: str, target: str | None, as_meant: bool = False) -> list[
     is, and the dots of abbreviations and at the target's end do not matter; what web pages write for a character is
     that character, a tag a space. Inside words only a target of a script without spaces between words is looked for.
     Nothing is found for a target that the text does not mention. With ``as_meant`` the text is also looked at as what
-    is likely meant: "batery" mentions a battery then.
+    is likely meant: "batery" mentions a battery then, unless it is one of a user's ``own`` words.
     """
     if target is None:
         return []
     written, places = as_shown(text)
     spans = _spans(written, places, target)
-    meant, origins = mended(written, places) if as_meant else (written, places)
+    meant, origins = mended(written, places, own) if as_meant else (written, places)
     # A target that is itself spelled oddly stands in the text as written, others in what is meant by it.
     return spans if meant == written else sorted({*spans, *_spans(meant, origins, target)})
 
@@ -61,10 +63,14 @@ def _spans(written: str, places: list[tuple[int, int]] | None, target: str) -> l
 
 
 def target_positions(
-    text: str, target: str | None, offsets: Sequence[tuple[int, int]], as_meant: bool = False
+    text: str,
+    target: str | None,
+    offsets: Sequence[tuple[int, int]],
+    as_meant: bool = False,
+    own: frozenset[str] = frozenset(),
 ) -> list[int]:
     """The tokens that the mentions of a target cover; see :func:`target_spans`."""
-    spans = target_spans(text, target, as_meant)
+    spans = target_spans(text, target, as_meant, own)
     stops = [stop for _, stop in spans]
     # Of mentions in order the first that does not end before a token decides, so that a long text takes no longer.
     return [
@@ -75,7 +81,12 @@ def target_positions(
 
 
 def mentioning(
-    text: str, target: str | None, begins: Sequence[int], windows: Sequence[str], as_meant: bool = False
+    text: str,
+    target: str | None,
+    begins: Sequence[int],
+    windows: Sequence[str],
+    as_meant: bool = False,
+    own: frozenset[str] = frozenset(),
 ) -> list[bool]:
     """Which windows of a text mention the target, each given by its first character's place and what it holds.
 
@@ -85,8 +96,8 @@ def mentioning(
     if target is None:
         return [True] * len(windows)
     if target == target.lower():
-        return [bool(target_spans(window, target, as_meant)) for window in windows]
-    spans = target_spans(text, target, as_meant)
+        return [bool(target_spans(window, target, as_meant, own)) for window in windows]
+    spans = target_spans(text, target, as_meant, own)
     firsts = [first for first, _ in spans]
     return [
         (place := bisect_left(firsts, begin)) < len(spans) and spans[place][1] <= begin + len(window)

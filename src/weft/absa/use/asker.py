@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
@@ -21,11 +21,11 @@ from weft.absa.model.pair import PairBert
 from weft.absa.model.weft_absa import WeftAbsa
 from weft.absa.records import Context, Sentence
 from weft.absa.represent.batch import Pairs, Questions, Representation, aspect_words
-from weft.absa.represent.targets import mentioning
+from weft.absa.represent.slips import own_words
 from weft.absa.use.answering import for_answers
 from weft.absa.use.batches import batches
 from weft.absa.use.sureness import by_length, shares
-from weft.absa.use.windows import Heard, cut_windows, with_words
+from weft.absa.use.windows import Heard, cut_windows, most_telling, parts_of, with_words
 from weft.attention.operation import cpu_multiplies_bf16
 from weft.encoder.answering.precision import Precision, check_precision
 from weft.encoder.answering.product import fastest_on_cpu
@@ -46,6 +46,7 @@ class Asker:
         module: The model.
         tokenizer: Its tokenizer.
         config: Its configuration, where it is to answer otherwise than it was stored.
+        own: See :meth:`knowing`.
 
     Attributes:
         config: The model's configuration.
@@ -53,7 +54,13 @@ class Asker:
         classes_: The polarities, in the order of the probabilities.
     """
 
-    def __init__(self, module: AnyModel, tokenizer: Tokenizer, config: AbsaConfig | None = None) -> None:
+    def __init__(
+        self,
+        module: AnyModel,
+        tokenizer: Tokenizer,
+        config: AbsaConfig | None = None,
+        own: frozenset[str] = frozenset(),
+    ) -> None:
         self.module = module
         self.config = module.config if config is None else config
         self.tokenizer = tokenizer
@@ -65,6 +72,7 @@ class Asker:
             self.config.encoder.pad_token_id,
             parts=self.config.kind == "weft-absa" and not self.config.options.open_aspects,
             as_meant=self.config.options.as_meant,
+            own=own,
         )
         self.classes_ = self.config.polarities
         # What answers, and whether under autocast: see compute_in().
@@ -73,7 +81,7 @@ class Asker:
 
     def __reduce__(self) -> tuple[type[Asker], tuple[object, ...]]:
         """Another process answers in fp32 again."""
-        return Asker, (self.module, self.tokenizer, self.config)
+        return Asker, (self.module, self.tokenizer, self.config, self.representation.own)
 
     @property
     def mask_id(self) -> int:
@@ -137,8 +145,25 @@ class Asker:
         """The same model, which reads every word as it stands, slips of the keyboard and ratings, too."""
         return self._with(replace(self.config, options=replace(self.config.options, as_meant=False)))
 
-    def _with(self, config: AbsaConfig) -> Asker:
-        asker = Asker(self.module, self.tokenizer, config)
+    def knowing(self, words: Iterable[str]) -> Asker:
+        """The same model, for which these words are right as they are: brands, products, words of a trade.
+
+        Args:
+            words: In any letter case; of several words in one, and of a compound, each counts.
+
+        Raises:
+            ConfigError: The model reads every word as it stands.
+            InputError: One string in place of a list.
+        """
+        if isinstance(words, str):
+            raise InputError("words is one string", hint=f"give a list: [{words!r}]")
+        if not self.config.options.as_meant:
+            raise ConfigError("words that stay as they are say nothing to a model that reads all so")
+        return self._with(self.config, self.representation.own | own_words(words))
+
+    def _with(self, config: AbsaConfig, own: frozenset[str] | None = None) -> Asker:
+        own = self.representation.own if own is None else own
+        asker = Asker(self.module, self.tokenizer, config, own)
         asker._answering, asker._autocast = self._answering, self._autocast
         return asker
 
@@ -197,7 +222,7 @@ class Asker:
             for number, sentence in enumerate(sentences)
             for begin, window in self._placed(sentence)
         ]
-        asked = [part for _, _, window in windows for part in _parts(window, batch_contexts)]
+        asked = [part for _, _, window in windows for part in parts_of(window, batch_contexts)]
         results: dict[int, tuple[Floats, Floats]] = {}
         self._answering.eval()
         taken = list(self._batches(asked, batch_contexts))
@@ -210,13 +235,11 @@ class Asker:
         found: list[list[tuple[int, Sentence, Heard]]] = [[] for _ in sentences]
         answers = iter([results[i] for i in range(len(asked))])
         for number, begin, window in windows:
-            own = [next(answers) for _ in _parts(window, batch_contexts)]
+            own = [next(answers) for _ in parts_of(window, batch_contexts)]
             rows, factors = own[0] if len(own) == 1 else map(np.concatenate, zip(*own, strict=True))
             found[number].append((begin, window, Heard(rows, factors=factors)))
         return [
-            parts[0][2]
-            if len(parts) == 1
-            else _most_telling(sentence.text, parts, self.config.options.as_meant)
+            parts[0][2] if len(parts) == 1 else most_telling(sentence.text, parts, self.representation)
             for sentence, parts in zip(sentences, found, strict=True)
         ]
 
@@ -371,27 +394,6 @@ def as_context(question: Question) -> Context:
         target, aspect = question
         return Context(aspect, target)
     raise InputError(f"{question!r} is no question", hint="give an aspect, (target, aspect) or a Context")
-
-
-def _most_telling(text: str, parts: Sequence[tuple[int, Sentence, Heard]], as_meant: bool) -> Heard:
-    """Of several windows of a text, each with its begin: those that mention the target speak, where any does."""
-    begins, windows, heard = zip(*parts, strict=True)
-    stacked = np.stack([each.rows for each in heard])
-    for column, context in enumerate(windows[0].contexts):
-        holds = np.array(
-            mentioning(text, context.target, begins, [window.text for window in windows], as_meant)
-        )
-        if holds.any():
-            stacked[~holds, column] = np.nan
-    return Heard.among(stacked, np.stack([each.factor for each in heard]))
-
-
-def _parts(sentence: Sentence, most: int) -> list[Sentence]:
-    """The sentence with so many of its questions at a time: none sees another, and memory grows with their square."""
-    count, most = len(sentence.contexts), max(1, most)
-    if count <= most:
-        return [sentence]
-    return [sentence.only(range(first, min(first + most, count))) for first in range(0, count, most)]
 
 
 def _sentence(text: str, contexts: tuple[Context, ...], where: str) -> Sentence:

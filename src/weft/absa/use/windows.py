@@ -10,7 +10,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.absa.records import is_blank
+from weft.absa.records import Sentence, is_blank
+from weft.absa.represent.batch import Representation
 from weft.absa.use.sureness import reheated
 
 Floats = NDArray[np.float64]
@@ -119,3 +120,26 @@ def cut_windows(text: str, offsets: Sequence[tuple[int, int]], room: int) -> lis
             return windows
         shared = [number for number in first_tokens if max(first, last - room // 4) <= number <= last]
         first = max(first + 1, shared[0] if shared else last - room // 4)
+
+
+def most_telling(
+    text: str, parts: Sequence[tuple[int, Sentence, Heard]], representation: Representation
+) -> Heard:
+    """Of several windows of a text, each with its begin: those that mention the target speak, where any does."""
+    begins, windows, heard = zip(*parts, strict=True)
+    stacked = np.stack([each.rows for each in heard])
+    for column, context in enumerate(windows[0].contexts):
+        holds = np.array(
+            representation.mentioning(text, context.target, begins, [window.text for window in windows])
+        )
+        if holds.any():
+            stacked[~holds, column] = np.nan
+    return Heard.among(stacked, np.stack([each.factor for each in heard]))
+
+
+def parts_of(sentence: Sentence, most: int) -> list[Sentence]:
+    """The sentence with so many of its questions at a time: none sees another, and memory grows with their square."""
+    count, most = len(sentence.contexts), max(1, most)
+    if count <= most:
+        return [sentence]
+    return [sentence.only(range(first, min(first + most, count))) for first in range(0, count, most)]

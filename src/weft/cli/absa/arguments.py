@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.cli.options import Parser, add_json, add_machine, add_model, add_precision, device_of
-from weft.errors import ConfigError
+from weft.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from weft.absa.use.asker import Asker
@@ -32,6 +33,12 @@ def add_reading(parser: Parser) -> None:
         "--as-written",
         action="store_true",
         help="read slips of the keyboard, ratings and the signs of lists as they stand",
+    )
+    parser.add_argument(
+        "--words",
+        type=Path,
+        metavar="FILE",
+        help="words that are right as they are, brands and products for instance, a line each; # begins a comment",
     )
 
 
@@ -90,6 +97,27 @@ def check_no_columns(arguments: argparse.Namespace, what: str) -> None:
             raise ConfigError(f"--{option.replace('_', '-')} names a column of a table; {what} has none")
 
 
+def _own_words(arguments: argparse.Namespace) -> list[str]:
+    """The lines of the user's list.
+
+    Raises:
+        ConfigError: Every word is read as it stands.
+        InputError: It is not there, or holds no word.
+    """
+    path = getattr(arguments, "words", None)
+    if path is None:
+        return []
+    if arguments.as_written:
+        raise ConfigError("--words beside --as-written, which reads every word as it stands")
+    from weft.absa.read.given import without_comment
+    from weft.platform.reading import lines
+
+    found = [word for word in map(without_comment, lines(path)) if any(map(str.isalpha, word))]
+    if not found:
+        raise InputError("holds no word", where=str(path), hint="a line each")
+    return found
+
+
 def load_asker(arguments: argparse.Namespace) -> Asker:
     """Load the model that the arguments name, on their device and in their precision.
 
@@ -99,8 +127,10 @@ def load_asker(arguments: argparse.Namespace) -> Asker:
     """
     from weft.absa.use.store import load
 
-    device = device_of(arguments)
+    device, words = device_of(arguments), _own_words(arguments)
     asker = load(arguments.model)
     if arguments.as_written:
         asker = asker.as_written()
+    if words:
+        asker = asker.knowing(words)
     return asker.to(device).compute_in(getattr(arguments, "precision", "fp32"))

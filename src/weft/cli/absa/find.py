@@ -60,7 +60,9 @@ def run(argv: list[str]) -> int:
 
     tabular = is_table(arguments.input, arguments.input_format)
     read = [arguments.input] if tabular else []
-    check_outputs((arguments.out, arguments.html), [*read, *filter(None, [arguments.domain])])
+    check_outputs(
+        (arguments.out, arguments.html), [*read, *filter(None, [arguments.domain, arguments.words])]
+    )
     if tabular:
         return several(arguments)
     if arguments.html is not None:

@@ -83,7 +83,7 @@ def run(argv: list[str]) -> int:
     aspects = [*arguments.aspect, *_lines(arguments.aspects)]
     tabular = is_table(arguments.input, arguments.input_format)
     read = [arguments.input] if tabular else []
-    check_outputs([arguments.out], [*read, *filter(None, [arguments.aspects])])
+    check_outputs([arguments.out], [*read, *filter(None, [arguments.aspects, arguments.words])])
     if arguments.out is not None:
         format_of(str(arguments.out), to_write=True)
     if not aspects and arguments.aspect_column is None:

@@ -18,6 +18,8 @@ AsWritten = Annotated[
     bool,
     Field(description="Read slips of the keyboard, ratings and signs as they stand, not as they are meant."),
 ]
+OwnWord = Annotated[str, Field(min_length=1, max_length=200)]
+_WORDS = "Right as they are: brands, products, words of a trade."
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -48,10 +50,12 @@ class AskPredict(Asked):
     target_column: str | None = Field(None, max_length=200)
     aspect_column: str | None = Field(None, max_length=200)
     as_written: AsWritten = False
+    words: list[OwnWord] = Field([], max_length=1000, description=_WORDS)
 
     @model_validator(mode="after")
     def _consistent(self) -> AskPredict:
         _texts_or_file(self, "format", "text_column", "target_column", "aspect_column")
+        _read_one_way(self)
         if self.finds:
             for name in ("targets", "target_column", "threshold", "abstain"):
                 if getattr(self, name):
@@ -82,10 +86,12 @@ class AskFind(Asked):
     format: Form | None = Field(None, description="Of the table; by the ending of its name where null.")
     text_column: str = Field("text", max_length=200)
     as_written: AsWritten = False
+    words: list[OwnWord] = Field([], max_length=1000, description=_WORDS)
 
     @model_validator(mode="after")
     def _consistent(self) -> AskFind:
         _texts_or_file(self, "format", "text_column")
+        _read_one_way(self)
         return self
 
 
@@ -96,6 +102,11 @@ def _texts_or_file(asked: AskPredict | AskFind, *of_file: str) -> None:
     for name in of_file:
         if asked.file is None and getattr(asked, name) != type(asked).model_fields[name].default:
             raise ValueError(f"{name} is about a file: leave it out, or send the texts as a file")
+
+
+def _read_one_way(asked: AskPredict | AskFind | AskWords) -> None:
+    if asked.as_written and asked.words:
+        raise ValueError("words beside as_written, which reads every word as it stands")
 
 
 class Finding(Told):
@@ -161,6 +172,12 @@ class AskWords(Asked):
         None, description="The one that answers `/v1/absa/predict` where null."
     )
     as_written: AsWritten = False
+    words: list[OwnWord] = Field([], max_length=1000, description=_WORDS)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> AskWords:
+        _read_one_way(self)
+        return self
 
 
 class Opinion(Told):
@@ -208,7 +225,7 @@ class Explained(Told):
     target_found: bool
     probabilities: dict[str, float]
     method: str
-    words: list[Word]
+    words: list[OwnWord]
     window: tuple[int, int] = Field(
         description="Characters that were read: of a long text the window that answers."
     )

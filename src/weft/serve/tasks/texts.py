@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
@@ -29,12 +29,13 @@ def _loaded(model: str) -> Asker:
     return load(model)
 
 
-def _asker(model: str, as_written: bool = False) -> Asker:
-    return _loaded(model).as_written() if as_written else _loaded(model)
+def _asker(model: str, as_written: bool = False, words: Sequence[str] = ()) -> Asker:
+    asker = _loaded(model).as_written() if as_written else _loaded(model)
+    return asker.knowing(words) if words else asker
 
 
-def _finder(model: str, as_written: bool) -> Finder:
-    return Finder(_asker(model, as_written), common_categories())
+def _finder(model: str, as_written: bool, words: Sequence[str]) -> Finder:
+    return Finder(_asker(model, as_written, words), common_categories())
 
 
 def warm(task: Task, tell: Tell) -> None:
@@ -45,15 +46,12 @@ def warm(task: Task, tell: Tell) -> None:
 def predict(task: Task, tell: Tell) -> Parts:
     """The answers of several requests, one pass through the model for all."""
     found = Parts([] for _ in task.request["requests"])
-    for as_written in (False, True):
-        asked = [
-            (part, request, sentences_of(request))
-            for part, request in enumerate(task.request["requests"])
-            if request["as_written"] == as_written
-        ]
-        if not asked:
-            continue
-        asker = _asker(task.served.absa, as_written)
+    ways: dict[tuple[bool, tuple[str, ...]], list[tuple[int, dict[str, Any], list[Sentence]]]] = {}
+    for part, request in enumerate(task.request["requests"]):
+        way = request["as_written"], tuple(request["words"])
+        ways.setdefault(way, []).append((part, request, sentences_of(request)))
+    for way, asked in ways.items():
+        asker = _asker(task.served.absa, *way)
         answers = asker.hear([sentence for *_, some in asked for sentence in some])
         first = 0
         for part, request, some in asked:
@@ -66,7 +64,10 @@ def predict(task: Task, tell: Tell) -> Parts:
 def texts(task: Task, tell: Tell) -> list[dict[str, Any]]:
     """The answers of one request that is long."""
     request = task.request
-    asker, sentences = _asker(task.served.absa, request["as_written"]), sentences_of(request)
+    asker, sentences = (
+        _asker(task.served.absa, request["as_written"], request["words"]),
+        sentences_of(request),
+    )
     found = list[dict[str, Any]]()
     for done, sentence in enumerate(sentences):
         tell({"what": "answering texts", "done": done, "total": len(sentences)})
@@ -91,7 +92,7 @@ def find(task: Task, tell: Tell) -> list[dict[str, Any]]:
     """What texts judge, without being asked."""
     texts = task.request["texts"]
     tell({"what": "reading texts", "done": 0, "total": 0})
-    finder = _finder(task.served.absa, task.request["as_written"])
+    finder = _finder(task.served.absa, task.request["as_written"], task.request["words"])
     found = finder.find(texts)
     return [
         record(text, finding, note)
@@ -104,7 +105,7 @@ def find(task: Task, tell: Tell) -> list[dict[str, Any]]:
 def find_table(task: Task, tell: Tell) -> dict[str, Any]:
     """What each row of a table judges, the whole of it, and the rows that could not be used."""
     request, file = task.request, task.file()
-    finder = _finder(task.served.absa, request["as_written"])
+    finder = _finder(task.served.absa, request["as_written"], request["words"])
     column = request["text_column"]
     rows = _rows(task, [column])
     problems, summary, records = Problems(), Summary(), list[dict[str, Any]]()
@@ -121,7 +122,7 @@ def find_table(task: Task, tell: Tell) -> dict[str, Any]:
 def table(task: Task, tell: Tell) -> dict[str, Any]:
     """The answers for each row of a table, and the rows that could not be used."""
     request, file = task.request, task.file()
-    asker = _asker(task.served.absa, request["as_written"])
+    asker = _asker(task.served.absa, request["as_written"], request["words"])
     asked = Asked(
         tuple(request["aspects"]),
         tuple(request["targets"]),
@@ -164,7 +165,7 @@ def explain(task: Task, tell: Tell) -> list[dict[str, Any]]:
     request = task.request
     if not request["text"].strip():
         raise InputError("the text is empty")
-    asker = _asker(request["model"] or task.served.absa, request["as_written"])
+    asker = _asker(request["model"] or task.served.absa, request["as_written"], request["words"])
     method = cast("Method", request["method"] or default_method(asker.config))
     questions = [
         Context(aspect, target) for target in request["targets"] or [None] for aspect in request["aspects"]
