@@ -5,7 +5,7 @@ import pytest
 from weft.bcsd.architectures import architecture_named
 from weft.bcsd.architectures.architecture import NOWHERE
 from weft.bcsd.disassemble.gaps import code_taken, next_start, pointed_to
-from weft.bcsd.disassemble.interface import Reference, ReferenceKind
+from weft.bcsd.disassemble.interface import Flag, Reference, ReferenceKind
 from weft.bcsd.disassemble.native import NativeDisassembler
 from weft.bcsd.read import open_image
 from weft.bcsd.read.image import Image, Region, Symbol
@@ -131,6 +131,24 @@ def test_what_sets_its_frame_up_behind_a_call_begins_a_function_and_the_call_nev
     image.entries = [BASE]
     found = found_in(image)
     assert {start: f.size for start, f in found.items()} == {0: 40, 40: 24, 64: 8}
+
+
+@pytest.mark.parametrize(
+    ("architecture", "jumps_to_itself", "returns"),
+    [
+        ("arm", [0xEAFFFFFE], [0xE12FFF1E]),
+        ("mips", [0x1000FFFF, 0], [0x03E00008, 0]),
+        ("ppc64", [0x48000000], [0x4E800020]),
+        ("riscv64", [0x0000006F], [0x00008067]),
+    ],
+)
+def test_a_function_without_a_way_out_never_returns(architecture, jumps_to_itself, returns):
+    code = b"".join(map(word, (*jumps_to_itself, *returns)))
+    image = image_of(code, architecture)
+    other = BASE + 4 * len(jumps_to_itself)
+    image.entries = [BASE, other]
+    found = {f.address: Flag.NO_RETURN in f.flags for f in NativeDisassembler().functions(image)}
+    assert found == {BASE: True, other: False}
 
 
 def test_a_branch_over_it_says_that_it_is_inside():

@@ -152,6 +152,15 @@ def test_frozen_states_are_what_the_frozen_layers_give() -> None:
     torch.testing.assert_close(stored, fresh, atol=0.05, rtol=0.05)
 
 
+def test_a_batch_has_what_every_text_has() -> None:
+    first, second = (replace(example(seed), cases=torch.ones(30, dtype=torch.int64)) for seed in (1, 2))
+    cases = entity_batch([first, second]).cases
+    assert cases is not None
+    assert cases[:, :30].eq(1).all()
+    assert cases[:, 30:].eq(0).all()
+    assert entity_batch([first, replace(second, cases=None)]).cases is None
+
+
 def test_loss_equals_a_loop() -> None:
     generator = torch.Generator().manual_seed(0)
     scores = torch.randn(1, 3, 3, 4, generator=generator, dtype=torch.float64)

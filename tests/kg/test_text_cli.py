@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from tests.kg.text_corpus import write_corpus
 
 from weft.cli.main import main
@@ -158,6 +159,8 @@ def test_what_a_training_from_a_start_changes(
     read = EntityGraphModel.load(tmp_path).eval()
     assert read.config.frozen != tuned
     batch = entity_batch(dataset.passages_of("test")[:2])
+    stored = load_file(tmp_path / "model.safetensors").values()
+    assert {tensor.dtype for tensor in stored if tensor.dim() > 1 and tensor.shape[-1] > 1} == {torch.int8}
     # Six bits: near, not the same.
     with torch.no_grad():
         assert read(batch).allclose(model.eval()(batch), atol=0.5)
