@@ -146,6 +146,35 @@ def test_what_is_wrong_with_an_archive_is_said(library, tmp_path):
     assert main(["bcsd", "extract", str(library), str(short), "-o", str(output), "--quiet"]) == 9
 
 
+def test_an_archive_within_an_archive_is_told_and_not_lost(library, tmp_path, capsys):
+    outer = tmp_path / "outer.a"
+    outer.write_bytes(archive(("s.o", open_members(library)), ("inner.a", library.read_bytes())))
+    nested = f"{outer}(inner.a)"
+    assert find_binaries([str(outer)]) == [f"{outer}(s.o)", nested]
+    with pytest.raises(InputError, match="an archive within another file") as caught:
+        open_image(nested)
+    assert "ar x" in str(caught.value)
+    asked = [
+        "bcsd",
+        "extract",
+        str(outer),
+        "-o",
+        str(tmp_path / "o.parquet"),
+        "--workers",
+        "1",
+        "--lifter",
+        "none",
+    ]
+    assert main(asked) == 9
+    assert f"failed: {nested}" in capsys.readouterr().err
+
+
+def open_members(library):
+    """The bytes of the archive's first member."""
+    first = list_members(memoryview(library.read_bytes()), str(library))[0]
+    return library.read_bytes()[first.start : first.start + first.size]
+
+
 def test_every_slice_of_a_fat_file_is_a_file(files, tmp_path):
     slice_ = (files / "clang-O2-x86_64.dylib").read_bytes()
     arm = bytearray(slice_)

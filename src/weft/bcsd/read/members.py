@@ -80,6 +80,8 @@ def members_of(path: str) -> list[str]:
 def binaries_of(content: memoryview, path: str, known: Callable[[bytes], bool]) -> list[str]:
     """The members that are binaries with code, as ``path(name)``: objects without any are common in archives.
 
+    An archive among them is one of these, so that what reads it can say that it is not read.
+
     Args:
         content: Of the file.
         path: The file.
@@ -91,14 +93,18 @@ def binaries_of(content: memoryview, path: str, known: Callable[[bytes], bool]) 
     return [
         f"{path}({member.name})"
         for member in list_members(content, path)
-        if known(bytes((inside := content[member.start : member.start + member.size])[:8]))
+        if (known(head := bytes((inside := content[member.start :][: member.size])[:8])) or _is_archive(head))
         and holds_code(inside)
     ]
 
 
 def holds_members(head: bytes) -> bool:
     """Whether a file that begins so is made of members."""
-    return head[:8] in (_ARCHIVE, _THIN) or _slices(head) > 1
+    return _is_archive(head) or _slices(head) > 1
+
+
+def _is_archive(head: bytes) -> bool:
+    return head[:8] in (_ARCHIVE, _THIN)
 
 
 def holds_code(content: memoryview) -> bool:

@@ -65,6 +65,12 @@ def open_image(path: str | os.PathLike[str]) -> Image:
     kind = sniff_format(bytes(content[:8]))
     if kind is None:
         if holds_members(bytes(content[:8])):
+            outer, inside = split_member(place)
+            if inside is not None:
+                what = "an archive within another file, which is not read"
+                raise InputError(
+                    what, where=place, hint=f"take it out of {outer} (ar x, lipo -thin) and name that"
+                )
             members = members_of(place)
             if not members:
                 raise InputError("an archive, no binary: it holds no members", where=place)
