@@ -161,7 +161,7 @@ def _unread(view: View, content: memoryview) -> str | None:
 def _code_elsewhere(view: View) -> str | None:
     """Where the code of a file is that has none."""
     if any(section.flags & CODE and section.type == NO_BITS for section in view.sections):
-        return "it holds debug information alone: name the file that it was split from"
+        return "it holds debug information alone: name the file that it was split from; eu-unstrip joins both"
     if any(printable(section.name).startswith(".gnu.lto_") for section in view.sections):
         return "code of link-time optimisation comes with linking"
     return None
