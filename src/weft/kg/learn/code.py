@@ -177,14 +177,14 @@ def course(
 def validation_losses(
     model: LeafyChainModel, sampler: Sampler, weights: LossWeights, batches: int = _CHECKED_BATCHES
 ) -> dict[str, float]:
-    """Mean losses over fixed batches."""
+    """Mean losses over fixed batches, each counted by its chunks: the last one may be smaller."""
     order = torch.randperm(len(sampler.order), generator=seeded(0))
     size = min(sampler.config.batch_size, len(order))
     totals: dict[str, float] = {}
-    count = max(1, min(batches, len(order) // size))
-    for number in range(count):
-        chunks = sampler.order[order[number * size : (number + 1) * size]]
+    asked = min(batches * size, len(order))
+    for number, first in enumerate(range(0, asked, size)):
+        chunks = sampler.order[order[first : first + size]]
         generator = torch.Generator(sampler.device).manual_seed(number)
         for name, value in model.losses(sampler.make(chunks, generator), weights).items():
-            totals[name] = totals.get(name, 0.0) + float(value) / count
+            totals[name] = totals.get(name, 0.0) + float(value) * len(chunks) / asked
     return totals

@@ -44,7 +44,7 @@ EXAMPLES = {
         {("f", "list"), ("g", "list"), ("h", "None"), ("k", "str"), ("l", "bytes"), ("m", "str")},
     ),
     "instance_of": (
-        "def f():\n    a = {}\n    b = f'{a}'\n    c = Thing(1)\n    d = not a\n    e = g()",
+        "def f():\n    a = {}\n    b = f'{a}'\n    c = Thing(1)\n    d = not a\n    e = g()\n    w = await Thing()",
         {("a", "dict"), ("b", "str"), ("c", "Thing"), ("d", "bool")},
     ),
     "raises": (

@@ -177,11 +177,12 @@ def _of_assignment(target: ast.expr, value: ast.expr | None) -> Iterator[_Found]
     head = last_name(target) if isinstance(target, ast.Name | ast.Attribute) else None
     if head is None or value is None:
         return
+    # What waiting for an object gives is not the object.
+    kind = value_type(value)
     while isinstance(value, ast.Await):
         value = value.value
     if isinstance(value, ast.Call):
         yield from _named(head, "result_of", value.func)
-    kind = value_type(value)
     if kind is not None:
         yield head, "instance_of", kind, target
 
