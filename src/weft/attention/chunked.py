@@ -22,7 +22,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from weft.attention.chunk_maps import (
     Inputs,
@@ -38,6 +37,7 @@ from weft.attention.chunk_maps import (
     take,
 )
 from weft.attention.chunks import CHUNK_BYTES, Chunk, chunks, multiply, parts
+from weft.attention.once import first_derivatives_only
 from weft.attention.problem import Problem
 from weft.attention.terms import Decay
 
@@ -131,7 +131,7 @@ class _Chunked(torch.autograd.Function):
         return output
 
     @staticmethod
-    @once_differentiable
+    @first_derivatives_only("chunked")
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride] - the base is untyped
         ctx: Any, *grad_outputs: Tensor
     ) -> tuple[Tensor | None, ...]:

@@ -23,8 +23,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
+from weft.attention.once import first_derivatives_only
 from weft.attention.problem import Problem
 
 LEAST = 64
@@ -140,7 +140,7 @@ class _Merged(torch.autograd.Function):
         return output
 
     @staticmethod
-    @once_differentiable
+    @first_derivatives_only("merged")
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride] - the base is untyped
         ctx: Any, *grad_outputs: Tensor
     ) -> tuple[Tensor | None, ...]:

@@ -79,7 +79,8 @@ def attend(
         ShapeError: Shapes that do not fit, both named; an empty batch.
         DtypeError: A mask that is not boolean; query, key and value that are not of one floating dtype.
         NonFiniteError: NaN or infinity in query, key or value (on the CPU, outside of compiled graphs).
-        ConfigError: An unknown path, or one that cannot express the terms; unknown maps.
+        ConfigError: An unknown path, or one that cannot express the terms; unknown maps. From a backward: second
+            derivatives of a path that has none.
 
     Source:
         Vaswani et al. 2017, eq. 1; prefix: the BCSD model contract; decay: Belova et al. 2025
