@@ -18,7 +18,7 @@ import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
-from weft.absa.represent.slips import BY_EAR, LONG, Words
+from weft.absa.represent.slips import TOGETHER, Words
 from weft.encoder.checkpoint.tokenizer import load_tokenizer
 from weft.platform.files import write_bytes
 
@@ -73,11 +73,7 @@ def main() -> None:
     further = set(FURTHER.read_text(encoding="utf-8").split("\n", 1)[1].split())
     known = {word.lower() for word in plain(usual | huge) | set(whole) | further} - rank.keys()
     shorter = set(rank).union(*map(shortened, rank))
-    near = (
-        word
-        for word in known
-        if len(word) >= min(BY_EAR, LONG) or word in shorter or shorter & shortened(word)
-    )
+    near = (word for word in known if len(word) >= TOGETHER or word in shorter or shorter & shortened(word))
     kept = sorted(word for word in near if judge.meant(word) != word)
     data = "\n\n".join("\n".join(part) for part in (frequent, common, kept)).encode("ascii")
     write_bytes(arguments.out, lzma.compress(data, preset=9 | lzma.PRESET_EXTREME))

@@ -56,6 +56,19 @@ _USUAL = {
 }
 """Usual slips that are further away from what is meant than from other words."""
 _FREQUENT = 5_000
+_JOINING = (
+    "the and it in is was to of for with but so not no nor my your our you they we he she that this at on "
+    "by from as are were be all very too or if when then has have had will would can do did just me us "
+    "its there their them what which who how than also even never ever only still yet again about around "
+    "over out up after before because while some any where here got get into more most every behind "
+    "across without"
+)
+_JOINED = frozenset(_JOINING.split())
+"""Words of which one is among two that are run together."""
+TOGETHER = 5
+"""Letters that two words run together have at least; one more where only one of them is of those that join."""
+_BOTH = 1.5
+"""The highest cost of two words that are run together."""
 _VOWELS = frozenset("aeiouy")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _WORD = re.compile(r"(?<![\w@#./'’-])[A-Za-z]{3,}(?![\w@/-])(?![.'’](?!s\b)\w)")
@@ -123,16 +136,19 @@ class Words:
     def _meant(self, word: str, name: bool = False) -> str:
         """The word that is likely meant by one in small letters; the same where it is known or nothing is likely.
 
-        The one that :meth:`near` gives, or, of a word of seven letters or more, the one that
-        :class:`weft.absa.represent.by_ear.ByEar` gives.
+        The one that :meth:`near` gives, or two that are run together, or, of a word of seven letters or more, the one
+        that :class:`weft.absa.represent.by_ear.ByEar` gives.
 
         Args:
             word: In small letters.
             name: Whether it may be a name, so that little may speak against it.
         """
         near = self.near(word, name)
-        if near != word or word in self.known or not BY_EAR <= len(word) <= _LONGEST:
+        if near != word or word in self.known or len(word) > _LONGEST:
             return near
+        apart = word if name else self._apart(word)
+        if apart != word or len(word) < BY_EAR:
+            return apart
         return self._by_ear.meant(word, _NAME) if name else self._by_ear.meant(word)
 
     def _near(self, word: str, name: bool = False) -> str:
@@ -177,13 +193,30 @@ class Words:
         most = min(_AT_START if name else math.inf, _MOST.get(len(word), math.inf))
         return other if least <= most else word
 
+    def _apart(self, word: str) -> str:
+        """Two frequent words that are run together, one of them of those that join others; the same where none are.
+
+        The cost of two words is ``Σ log(1 + rank / 1000)``, :data:`_BOTH` at most.
+        """
+        found = [
+            (sum(math.log1p(self.rank[part] / 1000) for part in parts), " ".join(parts))
+            for at in range(2, len(word) - 1)
+            for parts in [(word[:at], word[at:])]
+            if len(word) >= TOGETHER + (not _JOINED.issuperset(parts))
+            and not _JOINED.isdisjoint(parts)
+            and all(self.rank.get(part, _COMMON) < _FREQUENT for part in parts)
+            and all(len(part) > 2 or part in _JOINED for part in parts)
+        ]
+        least, apart = min(found, default=(math.inf, word))
+        return apart if least <= _BOTH else word
+
     def _slips(self, text: str) -> tuple[Slip, ...]:
         """The words of a text that are likely others.
 
         A word with a capital may be a name: it is read as another at the beginning of a sentence alone, and there only
         where little speaks against it; what has a capital elsewhere in the text stays in every place. In a text of
-        capitals case says nothing. A text of which more than a third is neither known nor one edit away from what is
-        is in another language, or about what no list has, and stays.
+        capitals case says nothing. A text of which more than a third is neither known, nor one edit away from what is,
+        nor two words run together, is in another language, or about what no list has, and stays.
 
         Args:
             text: The text.
@@ -193,7 +226,9 @@ class Words:
         words = list(_WORD.finditer(small))
         unknown = [match for match in words if match[0].lower() not in self.known]
         found = tuple(self._mended(small, unknown))
-        sure = sum(slip.word == self.near(small[slip.start : slip.stop].lower()) for slip in found)
+        sure = sum(
+            " " in slip.word or slip.word == self.near(small[slip.start : slip.stop].lower()) for slip in found
+        )
         return () if len(unknown) - sure > max(1, len(words) // 3) else found
 
     def _mended(self, text: str, unknown: list[re.Match[str]]) -> Iterator[Slip]:

@@ -225,7 +225,7 @@ class Explained(Told):
     target_found: bool
     probabilities: dict[str, float]
     method: str
-    words: list[OwnWord]
+    words: list[Word]
     window: tuple[int, int] = Field(
         description="Characters that were read: of a long text the window that answers."
     )
