@@ -29,6 +29,11 @@ def _loaded(model: str) -> Asker:
     return load(model)
 
 
+def _way(request: dict[str, Any]) -> tuple[bool, tuple[str, ...]]:
+    """How words are read; jobs that a version kept which did not ask this go on after an update."""
+    return request.get("as_written", False), tuple(request.get("words", ()))
+
+
 def _asker(model: str, as_written: bool = False, words: Sequence[str] = ()) -> Asker:
     asker = _loaded(model).as_written() if as_written else _loaded(model)
     return asker.knowing(words) if words else asker
@@ -48,8 +53,7 @@ def predict(task: Task, tell: Tell) -> Parts:
     found = Parts([] for _ in task.request["requests"])
     ways: dict[tuple[bool, tuple[str, ...]], list[tuple[int, dict[str, Any], list[Sentence]]]] = {}
     for part, request in enumerate(task.request["requests"]):
-        way = request["as_written"], tuple(request["words"])
-        ways.setdefault(way, []).append((part, request, sentences_of(request)))
+        ways.setdefault(_way(request), []).append((part, request, sentences_of(request)))
     for way, asked in ways.items():
         asker = _asker(task.served.absa, *way)
         answers = asker.hear([sentence for *_, some in asked for sentence in some])
@@ -64,10 +68,7 @@ def predict(task: Task, tell: Tell) -> Parts:
 def texts(task: Task, tell: Tell) -> list[dict[str, Any]]:
     """The answers of one request that is long."""
     request = task.request
-    asker, sentences = (
-        _asker(task.served.absa, request["as_written"], request["words"]),
-        sentences_of(request),
-    )
+    asker, sentences = _asker(task.served.absa, *_way(request)), sentences_of(request)
     found = list[dict[str, Any]]()
     for done, sentence in enumerate(sentences):
         tell({"what": "answering texts", "done": done, "total": len(sentences)})
@@ -92,7 +93,7 @@ def find(task: Task, tell: Tell) -> list[dict[str, Any]]:
     """What texts judge, without being asked."""
     texts = task.request["texts"]
     tell({"what": "reading texts", "done": 0, "total": 0})
-    finder = _finder(task.served.absa, task.request["as_written"], task.request["words"])
+    finder = _finder(task.served.absa, *_way(task.request))
     found = finder.find(texts)
     return [
         record(text, finding, note)
@@ -105,7 +106,7 @@ def find(task: Task, tell: Tell) -> list[dict[str, Any]]:
 def find_table(task: Task, tell: Tell) -> dict[str, Any]:
     """What each row of a table judges, the whole of it, and the rows that could not be used."""
     request, file = task.request, task.file()
-    finder = _finder(task.served.absa, request["as_written"], request["words"])
+    finder = _finder(task.served.absa, *_way(request))
     column = request["text_column"]
     rows = _rows(task, [column])
     problems, summary, records = Problems(), Summary(), list[dict[str, Any]]()
@@ -122,7 +123,7 @@ def find_table(task: Task, tell: Tell) -> dict[str, Any]:
 def table(task: Task, tell: Tell) -> dict[str, Any]:
     """The answers for each row of a table, and the rows that could not be used."""
     request, file = task.request, task.file()
-    asker = _asker(task.served.absa, request["as_written"], request["words"])
+    asker = _asker(task.served.absa, *_way(request))
     asked = Asked(
         tuple(request["aspects"]),
         tuple(request["targets"]),
@@ -165,7 +166,7 @@ def explain(task: Task, tell: Tell) -> list[dict[str, Any]]:
     request = task.request
     if not request["text"].strip():
         raise InputError("the text is empty")
-    asker = _asker(request["model"] or task.served.absa, request["as_written"], request["words"])
+    asker = _asker(request["model"] or task.served.absa, *_way(request))
     method = cast("Method", request["method"] or default_method(asker.config))
     questions = [
         Context(aspect, target) for target in request["targets"] or [None] for aspect in request["aspects"]
