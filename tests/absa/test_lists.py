@@ -71,6 +71,39 @@ def test_lists_are_words(text: str, read: str | None) -> None:
 @pytest.mark.parametrize(
     ("text", "read"),
     [
+        ("Pros:\nbattery\ndisplay\nCons:\nprice", "good battery, good display\nbad price"),
+        ("Pros\nroof bar\npool\n\nCons\nlift\n\nSee you", "good roof bar, good pool\n\nbad lift\n\nSee you"),
+        ("Good:\nhose\nBad:\nfilter\nWe keep it", "good hose\nbad filter\nWe keep it"),
+        ("Good:\nhose\nBad:\nfilter\nGreat value", "good hose\nbad filter\nGreat value"),
+        ("LIKES\nTrails\nThe lake\nDISLIKES\nThe bar", "good Trails, good The lake\nbad The bar"),
+        ("**Likes:**\nthe pool, a bar\nDislikes:\nwifi", "**good the pool, good a bar\nbad wifi"),
+        ("Pros:\n\nsaddle\n\nCons:\n\nbrakes", "good saddle\n\nbad brakes"),
+        ("Pros:\nBattery.\nCase.\nCons:\nPrice.", "good Battery., good Case.\nbad Price."),
+        ("Cons:\nnone\nPros:\nstaff\nmenu", "Cons:\nnone\ngood staff, good menu"),
+        (
+            "Pros:\nEngine\nIt takes two prams and a dog\nSeats\nCons:\nRadio\nVerdict: buy it",
+            "good Engine\nIt takes two prams and a dog, good Seats\nbad Radio\nVerdict: buy it",
+        ),
+        # Facts, and what has nothing below it.
+        ("Antigen tests.\nPositive:\nAnna\nNegative:\nBen", None),
+        ("Likes:\n3412\nDislikes:\n12", None),
+        ("Plus:\ncredit 20\nMinus:\nvoucher 5", None),
+        ("School debate\nPro:\nAnna Lee\nCon:\nMarcus Hill", None),
+        ("Total\nPlus:\nVAT\nMinus:\ndeposit", None),
+        ("Strengths\nWeaknesses\nOpportunities\nThreats", None),
+        ("Good:\n\nBad:\n\nName:\nAnna", None),
+        ("Pros:\nnone\nCons:\nnone\nBest phone", None),
+        ("Pros:\nIt charges quickly, every time.\nCons:\nIt fits no pocket of mine.", None),
+        ("Cons:\nprice\nweight", None),
+    ],
+)
+def test_lines_below_heads_are_items(text: str, read: str | None) -> None:
+    assert replaced(text, None, lists(text))[0] == (text if read is None else read)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
         ("cabin ❤️ buffet 🤢 shows 😍😍", "cabin is good, buffet is bad, shows is good"),
         ("Speed: 😀\nSupport: 😠", "Speed: is good,\nSupport: is bad"),
         ("Beard trim :) wait :( music :-)", "Beard trim is good, wait is bad, music is good"),
@@ -185,6 +218,9 @@ def test_long_texts_of_signs_take_their_time_once() -> None:
         "! ✅ a ❌ b " * 16_000,
         "a = b " * 30_000,
         f"{'a :) ' * 2_000}b {':)' * 50_000}c",
+        "Pros:\npool\nbar\nCons:\nlift\n" * 8_000,
+        f"Pros:{chr(10)}{'a' * 200_000}{chr(10)}{'.) ' * 99_999}x{chr(10)}Cons:{chr(10)}lift{chr(10)}"
+        + "a = b " * 2_000,
         f"{'Pros:' + chr(10) * 50_000 + '- a. Cons: b. '}{'a = b ' * 2_000}",
     )
     start = time.process_time()
@@ -196,6 +232,9 @@ def test_long_texts_of_signs_take_their_time_once() -> None:
 def test_a_note_names_heads_and_signs_and_no_commas() -> None:
     asker = load("absa-any")
     assert notes_on("Pros: pool, bar. Cons: lift, noise.", asker) == [
+        "read as meant: Pros: as good, Cons: as bad"
+    ]
+    assert notes_on("Pros:<br>pool<br>bar\nCons:\nlift\nnoise", asker) == [
         "read as meant: Pros: as good, Cons: as bad"
     ]
     assert notes_on("+ pool\n- lift", asker) == ["read as meant: + as good, - as bad"]

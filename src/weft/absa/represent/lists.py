@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from weft.absa.represent.facts import facts_from, is_diff
 from weft.absa.represent.slips import Slip
@@ -55,6 +56,25 @@ _BELOW = re.compile(
     rf"{_THE}(?P<item>{_WORDS})[ \t]*(?=[,;|*]|(?<=[ \t])/|$)"
 )
 """Such an item further below, and what stands before it."""
+_OPENS = re.compile(r"[*_]{0,2}[ \t]*(?P<gap>\n[ \t]*)?(?=\n)")
+"""Nothing else on the line of a head; what stands below may have an empty line above it."""
+_LINE = re.compile(rf"(?P<end>\n[ \t]*)(?P<line>(?P<bullet>{_BULLET}[ \t])?[^\n]*)")
+_BARE = re.compile(rf"{_THE}(?P<item>(?=..){_WORDS})[ \t]*\.?[ \t]*(?=[,;|]|(?<=[ \t])/|$)")
+"""An item that begins a line without a bullet."""
+_CLOSES = re.compile(
+    r"\s*$|[^\n]*:[ \t]*$|[^\s:]+(?: [^\s:]+)?:\s|"
+    r"(?:i|we|would|will|can(?:no|['’])t|not|no (?:cons?|pros?|complaints?|downsides?)|none|nothing|nil|nope|n/?a|"
+    r"overall|verdict|conclusion|summary|in (?:short|summary|all)|all in all|(?:highly )?recommend(?:ed)?|thanks?)\b",
+    re.IGNORECASE,
+)
+"""What ends a list of such lines: an empty line, another head, a conclusion, that there is nothing."""
+_SENTENCE = re.compile(r"[^\n]*[.!?][*_)\"'”’]*\s*$")
+_COUNTED = re.compile(r"\d")
+"""What has a number is counted, not judged."""
+_SIDES = re.compile(
+    r"\b(?:debat(?:e|es|ers?)|motion|ballot|referendum|voted|votes?|voting|voters?)\b", re.IGNORECASE
+)
+"""Where these are spoken of, who stands below "Pro" and "Con" is no praise."""
 _DENIES = re.compile(
     r"\b(?:none|nothing|nil|no|not|never|zero|n/a|nowt|nada|without)\b|n['’]t\b", re.IGNORECASE
 )
@@ -68,7 +88,8 @@ def lists(text: str) -> list[Slip]:
       stands behind the end of a sentence: "+ screen - battery" is "good screen, bad battery". Bullets alone are
       none, nor are changes, symptoms and the like ("Changelog", "ROS:"), and what ``diff`` writes.
     - Items below "Pros:" and the like are good, items below "Cons:" and the like bad: "Likes: balcony, lift. Dislikes:
-      stairs." is "good balcony, good lift. bad stairs." Both kinds must be there.
+      stairs." is "good balcony, good lift. bad stairs." Both kinds must be there. Below a
+      head that has a line for itself short lines are items without a bullet, too, until an empty line or a sentence.
     - "sauna = heaven" is "sauna is heaven".
 
     Only items of at most four words, none of which denies, are marked: a longer one says by itself what is meant.
@@ -118,8 +139,13 @@ def _headed(text: str) -> Iterator[tuple[Slip, tuple[int, int]]]:
     if _TESTED.search(text) and all(head[0].strip(" \t*_:").lower() in _OF_TESTS for head in heads):
         return
     stops = [head.start() for head in heads[1:]] + [len(text)]
+    in_lines, apart = _in_lines_of(text, heads)
     for head, stop in zip(heads, stops, strict=True):
         word, group = ("bad", "blame") if head["praise"] is None else ("good", "praise")
+        below = _lines_below(text, head.end(), stop, apart) if in_lines else []
+        if below:
+            yield from _in_lines(text, head.start(group), below, word)
+            continue
         end = _END.search(text, head.end(), stop)
         last = stop if end is None else end.start()
         direct = _DIRECT.match(text, head.end(), last)
@@ -129,6 +155,62 @@ def _headed(text: str) -> Iterator[tuple[Slip, tuple[int, int]]]:
             if not _DENIES.search(item["item"]):
                 joined = word if item["bullet"] and not number and direct is None else f", {word}"
                 yield Slip(*item.span("bullet" if item["bullet"] else "mark"), joined), item.span("item")
+
+
+def _in_lines_of(text: str, heads: list[re.Match[str]]) -> tuple[bool, bool]:
+    """Whether lines below heads may be items without a bullet, and whether an empty line may stand above them.
+
+    They are none in a bill, where it is told who spoke for something, or where nothing stands below a head.
+    """
+    if _SIDES.search(text) or facts_from(text) < len(text):
+        return False, False
+    filled = all(text[one.end() : two.start()].strip("*_ \t\n") for one, two in pairwise(heads))
+    opens = _OPENS.match(text, heads[0].end())
+    return filled, opens is not None and opens["gap"] is not None
+
+
+def _lines_below(text: str, start: int, stop: int, apart: bool) -> list[re.Match[str]]:
+    """The lines of a list without bullets; none where that is not what stands below a head.
+
+    Args:
+        text: The text.
+        start: The end of the head.
+        stop: Where the next head begins.
+        apart: Whether an empty line may stand between.
+    """
+    opens = _OPENS.match(text, start, stop)
+    if opens is None or (opens["gap"] is not None and not apart):
+        return []
+    at, found = opens.end(), list[re.Match[str]]()
+    while (line := _LINE.match(text, at, stop)) is not None:
+        if line["bullet"] or _CLOSES.match(line["line"]):
+            break
+        if _SENTENCE.match(line["line"]) and not _BARE.fullmatch(line["line"]):
+            break
+        first = found[0]["line"][0] if found else line["line"][0]
+        if first.islower() and line["line"][0].isupper() and not line["line"][1:2].isupper():
+            break
+        found.append(line)
+        at = line.end()
+    return found
+
+
+def _in_lines(
+    text: str, start: int, lines: list[re.Match[str]], word: str
+) -> Iterator[tuple[Slip, tuple[int, int]]]:
+    """What stands before the items of such lines: the head before the first, the end of a line before another."""
+    for line in lines:
+        begins, stop = line.start("line"), line.end()
+        item = _BARE.match(text, begins, stop)
+        if item is None or _DENIES.search(item["item"]) or _COUNTED.search(item["item"]):
+            continue
+        if line is lines[0]:
+            yield Slip(start, begins, f"{word} "), item.span("item")
+        else:
+            yield Slip(line.start("end"), begins, f", {word} "), item.span("item")
+        for further in _BELOW.finditer(text, item.end(), stop):
+            if not _DENIES.search(further["item"]):
+                yield Slip(*further.span("mark"), f", {word}"), further.span("item")
 
 
 def _before(text: str, at: int) -> str:

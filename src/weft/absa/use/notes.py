@@ -28,7 +28,7 @@ def notes_on(text: str, asker: Asker) -> list[str]:
     mended = dict.fromkeys(
         f"{' '.join(shown(text[start:stop]).split())} as {_said(word)}"
         for start, stop, word in asker.representation.mended(text)
-        if text[start:stop] not in _SEPARATORS
+        if shown(text[start:stop]).strip() not in _SEPARATORS
     )
     if mended:
         more = f", and {len(mended) - _NAMED} more" if len(mended) > _NAMED else ""
