@@ -39,7 +39,6 @@ from weft.attention.chunk_maps import (
 from weft.attention.chunks import CHUNK_BYTES, Chunk, chunks, multiply, parts
 from weft.attention.once import first_derivatives_only
 from weft.attention.problem import Problem
-from weft.attention.terms import Decay
 
 LONG = 512
 """From how many keys on gradients of keys and values are accumulated transposed."""
@@ -68,7 +67,7 @@ def chunked(problem: Problem, chunk_elements: int | None = None) -> Tensor:
         beta=0.0 if quasi is None else quasi.beta,
         gamma=0.0 if quasi is None else quasi.gamma,
         dropout_p=problem.dropout_p,
-        has_blind_rows=problem.prefix_length == 0 and _any_blind(allowed, decay),
+        has_blind_rows=problem.prefix_length == 0 and _any_blind(problem, allowed),
         seed=int(torch.randint(2**61, (), device="cpu").item()) if problem.dropout_p else 0,
         chunk_elements=room,
         # The maps are as wide as the products that make them; fp16 alone is widened, for its range.
@@ -97,13 +96,14 @@ def chunked(problem: Problem, chunk_elements: int | None = None) -> Tensor:
     return _Chunked.apply(plan, *tensors)
 
 
-def _any_blind(allowed: Tensor | None, decay: Decay | None) -> bool:
+def _any_blind(problem: Problem, allowed: Tensor | None) -> bool:
     """Whether some row may see no key; taken for granted on a GPU, where asking would wait for the device."""
+    decay = problem.terms.decay
     faded = None if decay is None or decay.mode == "scores" else decay.factor
     if any(told is not None and told.device.type != "cpu" for told in (allowed, faded)):
         return True
     # A factor that was rounded to 0 hides a key as a mask does.
-    gone = faded is not None and bool(faded.detach().amin() == 0)
+    gone = faded is not None and problem.least_factor == 0
     return gone or (allowed is not None and not bool(allowed.any(dim=-1).all()))
 
 

@@ -75,7 +75,7 @@ def merged(problem: Problem) -> Tensor:
     """Attention with a merged prefix, ``(batch, heads, query, D)``; first derivatives only.
 
     Raises:
-        NonFiniteError: NaN or infinity in query, key or value. What is looked at is what they come to: an
+        NonFiniteError: NaN or infinity in query, key, value or prefix. What is looked at is what they come to: an
             infinite key that every query scores with −∞ weighs nothing and passes.
     """
     prefix, query = problem.terms.prefix, problem.query
@@ -115,8 +115,9 @@ class _Merged(torch.autograd.Function):
         # One batch entry at a time: heads lie between rows, and a product over all entries would copy them.
         for into, rows, keys in _entries(scores, query, prefix_key):
             into.baddbmm_(rows, keys.mT, beta=0.0, alpha=problem.scale)
+        seen = scores.sum() + tokens.sum() + output[:, :, 0].sum() + prefix_value.sum()
         # Every row weighs every value, so one row of the output shows whether the values are finite.
-        if not bool(torch.isfinite(scores.sum() + tokens.sum() + output[:, :, 0].sum())):
+        if not bool(torch.isfinite(seen)):
             problem.refuse_non_finite()
         if blind is not None:
             tokens = tokens.masked_fill(blind, float("-inf"))

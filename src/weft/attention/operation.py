@@ -78,7 +78,9 @@ def attend(
     Raises:
         ShapeError: Shapes that do not fit, both named; an empty batch.
         DtypeError: A mask that is not boolean; query, key and value that are not of one floating dtype.
-        NonFiniteError: NaN or infinity in query, key or value (on the CPU, outside of compiled graphs).
+        NonFiniteError: NaN or infinity in query, key, value or a term, masked or not (on the CPU, outside of
+            compiled graphs).
+        InputError: A factor below 0 on weights (as above).
         ConfigError: An unknown path, or one that cannot express the terms; unknown maps. From a backward: second
             derivatives of a path that has none.
 
@@ -95,6 +97,7 @@ def attend(
     chosen = _choose(problem, path, need_maps)
     if chosen != "merged":  # that path looks for what is not finite on its way
         problem.refuse_non_finite()
+        problem = problem.sloped()
     if chosen == "reference":
         output, maps = reference(problem)
         return output, maps if need_maps else None

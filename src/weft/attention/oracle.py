@@ -66,6 +66,7 @@ class Forward:
     raw_scores: Array
     sigmoid: Array | None
     allowed: NDArray[np.bool_]
+    log_total: Array
 
 
 def forward(x: Inputs) -> Forward:
@@ -75,7 +76,8 @@ def forward(x: Inputs) -> Forward:
     allowed = np.ones(raw.shape, dtype=bool) if x.allowed is None else np.broadcast_to(x.allowed, raw.shape)
     scores = raw
     if x.factor is not None:
-        scores = raw * x.factor if x.decay_mode == "scores" else raw + np.log(x.factor)
+        with np.errstate(divide="ignore"):  # F = 0 hides a key
+            scores = raw * x.factor if x.decay_mode == "scores" else raw + np.log(x.factor)
     # Unnormalised weights relative to the row's largest visible score.
     visible = np.where(allowed, scores, -np.inf)
     if x.prefix_key is not None:
@@ -97,14 +99,16 @@ def forward(x: Inputs) -> Forward:
         other = x.lambda_key[..., :, None] if x.gate == "row" else x.lambda_key[..., None, :]
         gate = np.broadcast_to(1.0 - x.beta * x.lambda_query[..., :, None] - x.gamma * other, raw.shape)
         output = output + np.einsum("bhqk,bhkd->bhqd", gate * quasi, x.value)
-    return Forward(output, weights, quasi, gate, raw, sigmoid, allowed)
+    log_total = top + np.log(total, out=np.full_like(total, np.inf), where=total > 0)
+    return Forward(output, weights, quasi, gate, raw, sigmoid, allowed, log_total)
 
 
 def gradients(x: Inputs, d_output: Array) -> dict[str, Array]:
     """Gradient of Σ output ⊙ d_output in every operand, by name.
 
     With T = A + [0 ‖ Λ⊙G]: dT = dO·Vᵀ, dV = Tᵀ·dO; softmax: dS = A ⊙ (dT − rowsum(dT ⊙ A)); decay on
-    scores: dF = dS ⊙ S, then dS ← dS ⊙ F; on weights: dF = dS / F; dQ = dS·K·D^-½, dK = dSᵀ·Q·D^-½.
+    scores: dF = dS ⊙ S, then dS ← dS ⊙ F; on weights: dF = exp(S − log Σ exp)·(dT − rowsum), which is dS / F
+    where F > 0; dQ = dS·K·D^-½, dK = dSᵀ·Q·D^-½.
     """
     maps = forward(x)
     scale = x.query.shape[-1] ** -0.5
@@ -127,7 +131,8 @@ def gradients(x: Inputs, d_output: Array) -> dict[str, Array]:
             result["factor"] = d_tokens * maps.raw_scores
             d_tokens = d_tokens * x.factor
         else:
-            result["factor"] = d_tokens / x.factor
+            share = np.where(maps.allowed, np.exp(maps.raw_scores - maps.log_total), 0.0)
+            result["factor"] = share * (d_weights - row)[..., prefix:]
     d_query = np.einsum("bhqk,bhkd->bhqd", d_tokens, x.key) * scale
     result["key"] = np.einsum("bhqk,bhqd->bhkd", d_tokens, x.query) * scale
     if x.prefix_key is not None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from weft.attention.terms import Decay, Terms
-from weft.errors import ConfigError, DtypeError, NonFiniteError, ShapeError, with_article
+from weft.errors import ConfigError, DtypeError, InputError, NonFiniteError, ShapeError, with_article
 
 
 @dataclass(frozen=True)
@@ -69,22 +72,79 @@ class Problem:
         blind = ~allowed.any(dim=-1, keepdim=True)
         return allowed | blind, blind
 
+    @cached_property
+    def least_factor(self) -> float:
+        """The least factor of a decay on weights, NaN if one is NaN; a look that waits for a GPU."""
+        decay = self.terms.decay
+        assert decay is not None
+        return float(decay.factor.detach().amin())
+
     def refuse_non_finite(self) -> None:
         """Look for NaN and infinity on the CPU; on a GPU, and in a compiled graph, the look would wait or break it.
 
+        A mask hides a number, not what is none: on some way to the output or to a gradient it is multiplied by 0.
+
         Raises:
-            NonFiniteError: In query, key or value.
+            NonFiniteError: In query, key or value, or in a term.
+            InputError: A factor below 0 on weights.
         """
         if self.query.device.type != "cpu" or torch.compiler.is_compiling():
             return
-        for name, tensor in (("query", self.query), ("key", self.key), ("value", self.value)):
-            # A finite sum has finite terms: one cheap pass, no temporary. One that is not may be of large numbers,
-            # which a second look settles. The output would not do: fused kernels can turn NaN keys into numbers.
-            total = tensor.detach().sum(dtype=torch.promote_types(tensor.dtype, torch.float32))
-            if not torch.isfinite(total) and not torch.isfinite(tensor.detach()).all():
-                raise NonFiniteError(
-                    "NaN or infinity", where=name, hint="look at the inputs and at the last update"
-                )
+        # A finite sum has finite terms: one cheap pass, no temporary. One that is not may be of large numbers, which a
+        # second look settles. The output would not do: fused kernels can turn NaN keys into numbers.
+        totals = (
+            t.detach().sum(dtype=torch.promote_types(t.dtype, torch.float32)) for _, t in self._operands()
+        )
+        if not math.isfinite(sum(totals)):
+            for name, tensor in self._operands():
+                if not torch.isfinite(tensor.detach()).all():
+                    raise NonFiniteError(
+                        "NaN or infinity", where=name, hint="look at the inputs and at the last update"
+                    )
+        decay = self.terms.decay
+        if decay is not None and decay.mode == "weights" and self.least_factor < 0:
+            raise InputError(
+                f"the least is {self.least_factor:g}; a weight is multiplied by a number from 0 on",
+                where="decay factor",
+                hint="0 hides a key; Decay(factor, 'scores') takes any number",
+            )
+
+    def sloped(self) -> Problem:
+        """The same problem with a gradient where a factor on weights is 0, whose logarithm has none.
+
+        There dF = exp(S − logsumexp)·(dT − rowsum), which is finite, but every path finds it as dS / F. A factor of
+        next to nothing gives the same output and the right quotient; none is learned where a mask or a whole
+        row of 0 hides it.
+        """
+        decay = self.terms.decay
+        if decay is None or decay.mode != "weights" or not torch.is_grad_enabled():
+            return self
+        looks = decay.factor.device.type == "cpu" and not torch.compiler.is_compiling()
+        if not decay.factor.requires_grad or (looks and self.least_factor > 0):
+            return self
+        factor = decay.factor.to(torch.promote_types(decay.factor.dtype, torch.bfloat16))
+        allowed, bright = self.allowed(), factor > 0
+        if not self.prefix_length:
+            lit = (bright if allowed is None else bright & allowed).any(dim=-1, keepdim=True)
+            factor = torch.where(lit, factor, 0.0)
+            bright = bright | ~lit
+        factor = torch.where(bright, factor, factor + torch.finfo(factor.dtype).tiny ** 0.75)
+        if allowed is not None:
+            factor = torch.where(allowed, factor, 1.0)
+        return replace(self, terms=replace(self.terms, decay=Decay(factor, decay.mode)))
+
+    def _operands(self) -> Iterator[tuple[str, Tensor]]:
+        """Every tensor of numbers, with its name in messages."""
+        yield from (("query", self.query), ("key", self.key), ("value", self.value))
+        if (prefix := self.terms.prefix) is not None:
+            yield from (("prefix key", prefix.key), ("prefix value", prefix.value))
+        if (decay := self.terms.decay) is not None:
+            yield "decay factor", decay.factor
+        if (quasi := self.terms.quasi) is not None:
+            yield from (("quasi query", quasi.query), ("quasi key", quasi.key))
+            yield from (("quasi lambda_query", quasi.lambda_query), ("quasi lambda_key", quasi.lambda_key))
+            if isinstance(quasi.alpha, Tensor):
+                yield "quasi alpha", quasi.alpha
 
 
 def _prepend(prefix: Tensor, tokens: Tensor) -> Tensor:

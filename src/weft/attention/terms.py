@@ -40,7 +40,7 @@ class Decay:
     renormalises, which equals adding log F to the logits.
 
     Args:
-        factor: F > 0, broadcastable to ``(batch, heads, query, key)``.
+        factor: F, broadcastable to ``(batch, heads, query, key)``; on weights F ≥ 0, and 0 hides a key.
         mode: ``"scores"`` or ``"weights"``.
 
     Raises:
