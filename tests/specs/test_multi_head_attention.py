@@ -287,3 +287,10 @@ def test_under_autocast_the_gradients_are_those_of_full_precision():
         gradients.append(torch.cat([p.grad.flatten() for p in module.parameters()]))
     assert gradients[1].dtype == torch.float32
     assert torch.cosine_similarity(*gradients, dim=0) > 0.999
+
+
+def test_second_derivatives_are_refused_not_left_out(attention, inputs):
+    output = attention(*inputs)
+    (gradient,) = torch.autograd.grad(output.sum(), attention.query_weights, create_graph=True)
+    with pytest.raises(ConfigError, match=r"the explicit backward has no second derivatives \(attend"):
+        gradient.square().sum().backward()

@@ -131,7 +131,7 @@ class _Chunked(torch.autograd.Function):
         return output
 
     @staticmethod
-    @first_derivatives_only("chunked")
+    @first_derivatives_only("the chunked path")
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride] - the base is untyped
         ctx: Any, *grad_outputs: Tensor
     ) -> tuple[Tensor | None, ...]:

@@ -141,7 +141,7 @@ class _Merged(torch.autograd.Function):
         return output
 
     @staticmethod
-    @first_derivatives_only("merged")
+    @first_derivatives_only("the merged path")
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride] - the base is untyped
         ctx: Any, *grad_outputs: Tensor
     ) -> tuple[Tensor | None, ...]:

@@ -19,8 +19,8 @@ from weft.errors import ConfigError
 Backward = Callable[..., tuple[Tensor | None, ...]]
 
 
-def first_derivatives_only(path: str) -> Callable[[Backward], Backward]:
-    """A decorator for the ``backward`` of the path of that name.
+def first_derivatives_only(what: str, hint: str = "use path='reference'") -> Callable[[Backward], Backward]:
+    """A decorator for a ``backward``; ``what`` it is the backward of, and the way out, stand in the error.
 
     Raises:
         ConfigError: From the derivative of a gradient that was taken with ``create_graph=True``.
@@ -35,7 +35,7 @@ def first_derivatives_only(path: str) -> Callable[[Backward], Backward]:
                 return gradients
             return tuple(
                 # torch types Function.apply as Any | None.
-                None if gradient is None else _Refused.apply(path, gradient.requires_grad_())
+                None if gradient is None else _Refused.apply(what, hint, gradient.requires_grad_())
                 for gradient in gradients
             )
 
@@ -46,12 +46,12 @@ def first_derivatives_only(path: str) -> Callable[[Backward], Backward]:
 
 class _Refused(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, path: str, gradient: Tensor) -> Tensor:
-        ctx.path = path
+    def forward(ctx: Any, what: str, hint: str, gradient: Tensor) -> Tensor:
+        ctx.what, ctx.hint = what, hint
         return gradient.view_as(gradient)
 
     @staticmethod
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride] - the base is untyped
         ctx: Any, *grad_outputs: Tensor
-    ) -> tuple[None, Tensor]:
-        raise ConfigError(f"the {ctx.path} path has no second derivatives", hint="use path='reference'")
+    ) -> tuple[None, None, Tensor]:
+        raise ConfigError(f"{ctx.what} has no second derivatives", hint=ctx.hint)

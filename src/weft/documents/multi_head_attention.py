@@ -20,8 +20,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
+from weft.attention.once import first_derivatives_only
 from weft.attention.reference import softmax_or_zero
 from weft.errors import ConfigError, DtypeError, ShapeError
 
@@ -165,7 +165,7 @@ class _MultiHead(torch.autograd.Function):
         return merged @ w_o
 
     @staticmethod
-    @once_differentiable
+    @first_derivatives_only("the explicit backward", hint="attend(…, path='reference') has them")
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride] - the base is untyped
         ctx: Any, *grad_outputs: Tensor
     ) -> tuple[Tensor | None, ...]:
