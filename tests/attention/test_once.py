@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from weft.attention import Prefix, Terms, attend
+from weft.attention import Decay, Prefix, Terms, attend
 from weft.errors import ConfigError
 
 
@@ -30,3 +30,17 @@ def test_a_path_without_second_derivatives_refuses_them(path, learned):
 
 def test_the_reference_path_has_them():
     gradient("reference").square().sum().backward()
+
+
+@pytest.mark.parametrize("name", ["key", "value", "prefix key", "factor"])
+def test_in_double_precision_auto_has_them_whatever_is_trained(name):
+    draw = torch.Generator().manual_seed(0)
+    t = {
+        name: torch.rand(1, 1, 4, 4, generator=draw, dtype=torch.float64)
+        for name in ("query", "key", "value", "prefix key", "factor")
+    }
+    leaf = t[name].requires_grad_()
+    terms = Terms(Prefix(t["prefix key"], t["value"]), Decay(t["factor"], "scores"))
+    output, _ = attend(t["query"], t["key"], t["value"], terms=terms)
+    torch.autograd.grad(output.square().sum(), leaf, create_graph=True)[0].square().sum().backward()
+    assert torch.isfinite(leaf.grad).all()

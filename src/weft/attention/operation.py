@@ -129,7 +129,7 @@ def _choose(problem: Problem, path: Path, need_maps: bool | Literal["prefix"]) -
         )
     if path != "auto":
         return path
-    if problem.query.dtype == torch.float64 and problem.query.requires_grad:
+    if problem.query.dtype == torch.float64 and any(t.requires_grad for _, t in problem.operands()):
         # Double precision is for checking, where second derivatives may be wanted and speed is not.
         return "reference"
     if not sdpa.fits(problem):

@@ -93,10 +93,10 @@ class Problem:
         # A finite sum has finite terms: one cheap pass, no temporary. One that is not may be of large numbers, which a
         # second look settles. The output would not do: fused kernels can turn NaN keys into numbers.
         totals = (
-            t.detach().sum(dtype=torch.promote_types(t.dtype, torch.float32)) for _, t in self._operands()
+            t.detach().sum(dtype=torch.promote_types(t.dtype, torch.float32)) for _, t in self.operands()
         )
         if not math.isfinite(sum(totals)):
-            for name, tensor in self._operands():
+            for name, tensor in self.operands():
                 if not torch.isfinite(tensor.detach()).all():
                     raise NonFiniteError(
                         "NaN or infinity", where=name, hint="look at the inputs and at the last update"
@@ -133,7 +133,7 @@ class Problem:
             factor = torch.where(allowed, factor, 1.0)
         return replace(self, terms=replace(self.terms, decay=Decay(factor, decay.mode)))
 
-    def _operands(self) -> Iterator[tuple[str, Tensor]]:
+    def operands(self) -> Iterator[tuple[str, Tensor]]:
         """Every tensor of numbers, with its name in messages."""
         yield from (("query", self.query), ("key", self.key), ("value", self.value))
         if (prefix := self.terms.prefix) is not None:
