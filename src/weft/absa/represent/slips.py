@@ -227,7 +227,8 @@ class Words:
         unknown = [match for match in words if match[0].lower() not in self.known]
         found = tuple(self._mended(small, unknown))
         sure = sum(
-            " " in slip.word or slip.word == self.near(small[slip.start : slip.stop].lower()) for slip in found
+            " " in slip.word or slip.word == self.near(small[slip.start : slip.stop].lower())
+            for slip in found
         )
         return () if len(unknown) - sure > max(1, len(words) // 3) else found
 
