@@ -437,7 +437,7 @@ def test_json_lines_without_the_column_leave_no_output(absa, tmp_path):
     ):
         code, out, err = absa(*arguments)
         assert (code, out, err.count("\n")) == (3, "", 1)
-        assert "no column 'text'; there are 'Text' (--text-column names another)" in err
+        assert "no column 'text'; there are 'Text' (did you mean 'Text' for 'text'?" in err
     assert not output.exists()
 
 

@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import chain, islice
 from typing import Any
 
@@ -19,6 +20,8 @@ SEPARATORS = (",", ";", "\t")
 semicolons."""
 _TAB = "\t"
 _HEADER_LINES = 1000
+_SHOWN = 100
+"""So many characters of a name are compared."""
 _NAMED = re.compile(r"sep=(.)\r?\n")
 """The line with which Excel is told what stands between fields."""
 _NO_FIELD = "x" * (FIELD_CHARACTERS + 1) + "\n"
@@ -81,13 +84,34 @@ def check_columns(header: Sequence[str], columns: Sequence[str], path: str) -> N
     missing = [column for column in columns if column not in header]
     if missing:
         have = ", ".join(map(repr, header)) or "none"
-        hint = "--text-column names another" if missing == [TEXT] and header else None
         raise InputError(
-            f"no column {', '.join(map(repr, missing))}; there are {have}", where=path, hint=hint
+            f"no column {', '.join(map(repr, missing))}; there are {have}",
+            where=path,
+            hint=_way_out(header, missing),
         )
     for column in columns:
         if list(header).count(column) > 1:
             raise InputError(f"column {column!r} stands there more than once", where=path)
+
+
+def _way_out(header: Sequence[str], missing: Sequence[str]) -> str | None:
+    """What to do where columns are not there: many lack no more than a letter's case or have a blank around."""
+    if any("\0" in name for name in header):
+        return "it seems to be UTF-16 without its mark: `iconv -f utf-16le -t utf-8` converts it"
+    alike = {_plain(name): name for name in reversed(header)}
+    near = [
+        (name, alike.get(_plain(name)) or next(iter(get_close_matches(name[:_SHOWN], header, n=1)), None))
+        for name in missing
+    ]
+    meant = ", ".join(f"{other!r} for {name!r}" for name, other in near if other is not None)
+    named = "--text-column names another" if missing == [TEXT] and header else None
+    if not meant:
+        return named
+    return f"did you mean {meant}?" if named is None else f"did you mean {meant}? {named}"
+
+
+def _plain(name: str) -> str:
+    return name.strip().casefold()
 
 
 def separated(
