@@ -7,6 +7,7 @@ above what real input holds; a caller with other needs says so.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
@@ -18,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
 
 from weft.errors import InputError, WeftError, with_article
 
@@ -39,6 +40,7 @@ FIELD_CHARACTERS = MEBIBYTE
 DIGITS = 100
 """Of a number: a float of 64 bits needs 17, an address 20."""
 YAML_DEPTH, YAML_NODES = 50, 200_000
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NUMERIC = re.compile(r"[-+]?[0-9][0-9a-fA-FxXoO_:.]*")
 
 
@@ -236,18 +238,27 @@ def name_of(path: str | Path) -> str:
 
 
 @contextmanager
-def text_stream(path: str | Path, **options: Any) -> Iterator[IO[str]]:
-    """Open a text to read it piece by piece; arguments as for :func:`lines`.
+def text_stream(path: str | Path, *, utf16: bool = False, **options: Any) -> Iterator[IO[str]]:
+    """Open a text to read it piece by piece; further arguments as for :func:`lines`.
+
+    Args:
+        path: The text.
+        utf16: Whether it may be UTF-16 that opens with its mark; half a character is a lone surrogate then.
+        options: See :func:`lines`.
 
     Raises:
         InputError: It cannot be read, or is not UTF-8.
     """
     raw = open(sys.stdin.fileno(), "rb", closefd=False) if str(path) == "-" else open_input(path, stream=True)  # noqa: SIM115
-    with raw, io.TextIOWrapper(raw, **{"encoding": "utf-8-sig", **options}) as text:
-        try:
-            yield text
-        except UnicodeDecodeError as error:
-            raise InputError("is not UTF-8", where=name_of(path), hint="convert it") from error
+    with raw:
+        wide = utf16 and cast("io.BufferedReader", raw).peek(2).startswith(_UTF_16)
+        how = {**options, "errors": "surrogatepass"} if wide else options
+        with io.TextIOWrapper(raw, **{"encoding": "utf-16" if wide else "utf-8-sig", **how}) as text:
+            try:
+                yield text
+            except UnicodeDecodeError as error:
+                what = f"is not UTF-{16 if wide else 8}"
+                raise InputError(what, where=name_of(path), hint="convert it") from error
 
 
 def bounded(stream: IO[str], where: str, limit: int = LINE_CHARACTERS) -> Iterator[str]:

@@ -39,8 +39,6 @@ SUFFIXES: dict[str, Format] = {
 }
 _PARQUET_BATCH = 1024
 _TOO_LONG = f"is longer than {LINE_CHARACTERS:,} characters"
-_UTF16 = ("\udcff\udcfe", "\udcfe\udcff")
-"""The first two bytes of UTF-16, as they come through ``surrogateescape``."""
 
 
 def format_of(path: str, *, to_write: bool = False) -> Format:
@@ -73,14 +71,14 @@ def read_rows(
     Args:
         path: A file, or ``"-"`` for standard input (then plain lines unless ``form`` says otherwise).
         columns: The columns that must exist. A CSV row with a missing or a surplus field, a broken JSON line and text
-            that is not UTF-8 come as rows with a ``problem``.
+            that is not UTF-8 come as rows with a ``problem``. UTF-16 that opens with its mark is read as well.
         form: The format; by default what the suffix says. ``"lines"`` has one column, ``"text"``. The fields of a CSV
             file stand between commas, semicolons or tabs, see :func:`weft.absa.read.separated.separated`.
         also: Further columns, which a Parquet file is read for where it has them; other rows have all of theirs.
 
     Raises:
         ConfigError: Columns of plain lines, which have none but ``"text"``.
-        InputError: The file cannot be read, is UTF-16, lacks a column, or holds no row. That no row of JSON lines has
+        InputError: The file cannot be read, lacks a column, or holds no row. That no row of JSON lines has
             the columns is known at their end.
     """
     rows = _rows(path, columns, form, also)
@@ -105,8 +103,8 @@ def _rows(path: str, columns: Sequence[str], form: Format | None, also: Sequence
             hint="say what it is: --input-format csv, for instance",
         )
     # A byte that is not UTF-8 becomes a lone surrogate, so that it spoils its own row and no other.
-    with text_stream(path, errors="surrogateescape", newline="") as opened:
-        stream = _not_utf16(_lines(opened), where)
+    with text_stream(path, utf16=True, errors="surrogateescape", newline="") as opened:
+        stream = _lines(opened)
         if chosen == "csv":
             tabs = path.lower().endswith(".tsv")
             rows = separated(stream, where, columns, ("\t",) if tabs else SEPARATORS, LINE_CHARACTERS)
@@ -128,13 +126,6 @@ def _lines(stream: IO[str]) -> Iterator[str]:
 def _plain(number: int, line: str) -> TableRow:
     cut = len(line) > LINE_CHARACTERS
     return TableRow(number, {}, _TOO_LONG) if cut else TableRow(number, {TEXT: line.rstrip("\r\n")})
-
-
-def _not_utf16(lines: Iterator[str], path: str) -> Iterator[str]:
-    for number, line in enumerate(lines):
-        if not number and line.startswith(_UTF16):
-            raise InputError("is UTF-16, not UTF-8", where=path, hint='save it as "CSV UTF-8"')
-        yield line
 
 
 def _utf8(row: TableRow) -> TableRow:
