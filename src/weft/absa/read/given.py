@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from weft.absa.read.table import SUFFIXES
+from weft.absa.read.table import SUFFIXES, array_hint
 from weft.errors import InputError
 from weft.platform.reading import LINE_CHARACTERS, name_of, text_stream
 
@@ -64,6 +64,8 @@ def is_table(given: str, form: str | None = None) -> bool:
         hint = f"--input-format, or one of {', '.join(SUFFIXES)}"
         if Path(given).suffix.lower() in _WORKBOOKS:
             what, hint = "is a workbook of a spreadsheet", 'save its sheet as "CSV UTF-8"'
+        elif Path(given).suffix.lower() == ".json":
+            hint = array_hint(given)
         raise InputError(what, where=given, hint=hint)
     if _PATH.fullmatch(given):
         raise InputError("is not there", where=given, hint=_BY_INPUT)

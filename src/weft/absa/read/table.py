@@ -7,11 +7,13 @@ column) is one error; what is wrong with one row is a :class:`Problem`, and the 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
+from shlex import quote
 from types import TracebackType
 from typing import IO, Any, Literal, Self
 
@@ -38,6 +40,7 @@ SUFFIXES: dict[str, Format] = {
     ".txt": "lines",
 }
 _PARQUET_BATCH = 1024
+_ARRAY = re.compile(r"\s*\[\s*(?:\{|$)")
 _TOO_LONG = f"is longer than {LINE_CHARACTERS:,} characters"
 
 
@@ -59,8 +62,20 @@ def format_of(path: str, *, to_write: bool = False) -> Format:
         known = ", ".join(sorted(formats))
         if suffix in SUFFIXES:
             raise ConfigError(f"cannot write records to {path!r}", hint=f"known are {known}")
-        raise ConfigError(f"cannot tell the format of {path!r} by its suffix", hint=f"known are {known}")
+        hint = array_hint(path) if suffix == ".json" and not to_write else f"known are {known}"
+        raise ConfigError(f"cannot tell the format of {path!r} by its suffix", hint=hint)
     return formats[suffix]
+
+
+def array_hint(path: str) -> str:
+    """What makes JSON lines of a file that holds an array of objects."""
+    file = "FILE" if path == "-" else quote(path)
+    lines = (
+        "FILE.jsonl"
+        if path == "-"
+        else quote(f"{path.removesuffix('.json').removesuffix('.jsonl')}-lines.jsonl")
+    )
+    return f"of an array of objects `jq -c '.[]' {file} > {lines}` makes JSON lines, which are read"
 
 
 def read_rows(
@@ -137,10 +152,15 @@ def _utf8(row: TableRow) -> TableRow:
 
 def _jsonl(stream: Iterator[str], path: str, columns: Sequence[str]) -> Iterator[TableRow]:
     lacking: Mapping[str, Any] | None = None
-    used = False
+    used = begun = False
     for number, line in enumerate(stream, start=1):
         if not line.strip():
             continue
+        if not begun and _ARRAY.match(line):
+            raise InputError(
+                "holds an array, not a JSON object on each line", where=path, hint=array_hint(path)
+            )
+        begun = True
         if len(line) > LINE_CHARACTERS:
             yield TableRow(number, {}, _TOO_LONG)
             continue
