@@ -52,6 +52,14 @@ def test_a_table_of_opinions_alone():
     )
 
 
+def test_answers_of_abstain_are_no_class_to_learn():
+    said = notes(corpus(none=5, positive=5, unsure=5))
+    assert said[1:] == [
+        "class 'unsure' has 5 rows: predict --abstain writes it in place of an opinion; label these rows, or leave "
+        "them out"
+    ]
+
+
 def test_a_class_that_is_held_out_alone():
     said = notes(corpus(none=5, positive=5), held(none=1, negative=1))
     assert said[1:] == ["class 'negative' is among the texts held out alone: it cannot be learnt"]

@@ -90,6 +90,14 @@ def test_every_row_counts_under_its_own_value(absa, tmp_path):
     assert json.loads(out)["safety: questions"] == 1
 
 
+def test_answers_of_abstain_are_not_measured(absa, tmp_path):
+    head = ["text", "aspect", "polarity", "shop"]
+    rows = [head, [TEXT, "price", "positive", "A"], [TEXT, "safety", "unsure", "A"]]
+    code, out, err = absa("eval", written(tmp_path / "t.csv", rows), "--by", "shop")
+    assert (code, out) == (3, "")
+    assert "polarity 'unsure' is what predict --abstain writes in place of an opinion" in err
+
+
 def test_only_what_is_held_out_is_counted(absa, tmp_path):
     rows = [["text", "aspect", "polarity", "half"]]
     rows += [

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 from weft.absa.records import NONE, Corpus
 from weft.absa.use.asker import Asker
+from weft.absa.use.predict import UNSURE
 from weft.errors import counted
 from weft.platform.language import foreign
 
@@ -39,6 +40,11 @@ def notes_about(train: Corpus, dev: Corpus, asker: Asker | None = None) -> Itera
         frequent = [other for other in both if number <= _RARE * both[other]]
         for other in get_close_matches(name, frequent, n=1, cutoff=_LIKE):
             yield f"class {name!r} has {counted(number, 'row')}: is it meant to be {other!r} ({both[other]:,})?"
+    if both[UNSURE]:
+        yield (
+            f"class {UNSURE!r} has {counted(both[UNSURE], 'row')}: predict --abstain writes it in place of an opinion; "
+            "label these rows, or leave them out"
+        )
     if not both[NONE]:
         yield (
             f"no row says {NONE!r}: the model will find an opinion on whatever it is asked about; add rows about "

@@ -140,10 +140,17 @@ def _say_other_classes(corpus: Corpus, asker: Asker) -> None:
     """Say what becomes of classes that only one of the two has.
 
     Raises:
-        InputError: The model has no opinion of the corpus.
+        InputError: The model has no opinion of the corpus, or the corpus has answers of ``predict --abstain``.
     """
+    from weft.absa.use.predict import UNSURE
+
     known, gold = asker.classes_, corpus.polarities
     unknown = [name for name in gold if name not in known]
+    if UNSURE in unknown:
+        raise InputError(
+            f"polarity {UNSURE!r} is what predict --abstain writes in place of an opinion, and cannot be measured",
+            hint="label these rows, or leave them out",
+        )
     if len(unknown) == len(gold) - 1:
         raise InputError(
             f"the model has none of the opinions {', '.join(unknown)}", hint=f"it has {', '.join(known[1:])}"
