@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.cli.absa.arguments import FURTHER_TEXTS, add_answers, check_no_columns, load_asker
-from weft.cli.absa.tables import add_input_format
+from weft.cli.absa.tables import add_input_format, telling_long
 from weft.cli.options import Parser, add_html, add_out
 from weft.cli.outputs import check_outputs
 from weft.cli.table import table
@@ -126,6 +126,8 @@ def several(arguments: argparse.Namespace, command: str = "absa find") -> int:
     rows = read_rows(arguments.input, [arguments.text_column], cast("Format | None", arguments.input_format))
     # The first row is read before the model is loaded: a missing file, column or row is told at once.
     given = chain([next(rows)], rows)
+    if not arguments.quiet:
+        given = telling_long(given, arguments.text_column, arguments.input, command)
     problems, summary = Problems(), Summary()
     if arguments.out is None:
         _read(arguments, given, problems, summary, None)

@@ -18,7 +18,7 @@ from weft.cli.absa.arguments import (
     check_no_columns,
     load_asker,
 )
-from weft.cli.absa.tables import add_input_format
+from weft.cli.absa.tables import add_input_format, telling_long
 from weft.cli.options import Parser, add_out
 from weft.cli.outputs import check_outputs
 from weft.cli.table import table
@@ -188,7 +188,10 @@ def _table(arguments: argparse.Namespace, aspects: list[str]) -> int:
         told = f"the column {TARGET!r} is not read: --target-column {TARGET} asks about it"
         print(f"weft absa predict: {told}", file=sys.stderr)
     problems = Problems()
-    tally = _stream(arguments, load_asker(arguments), chain([first], rows), asked, problems)
+    given = chain([first], rows)
+    if not arguments.quiet:
+        given = telling_long(given, asked.text_column, arguments.input, "absa predict")
+    tally = _stream(arguments, load_asker(arguments), given, asked, problems)
     for line in [] if arguments.quiet else tally.lines():
         print(f"weft absa predict: {line}", file=sys.stderr)
     if problems.count:
