@@ -132,6 +132,8 @@ def test_text_that_is_no_text(make):
             asker.predict(["fine", text], ["price"])
     with pytest.raises(InputError, match="text 1: a NoneType, not a text"):
         asker.predict([None], ["price"])
+    with pytest.raises(InputError, match="text 2: a float, not a text"):
+        asker.predict(["fine", float("nan")], ["price"])
     with pytest.raises(InputError, match=r"texts is one string \(give a list: \['fine'\]\)"):
         asker.predict("fine", ["price"])
     with pytest.raises(InputError, match="contexts is one string"):
