@@ -80,7 +80,7 @@ def attend(
         DtypeError: A mask that is not boolean; query, key and value that are not of one floating dtype.
         NonFiniteError: NaN or infinity in query, key, value or a term, masked or not (on the CPU, outside of
             compiled graphs).
-        InputError: A factor below 0 on weights (as above).
+        InputError: Tensors on different devices; a factor below 0 on weights (on the CPU, as above).
         ConfigError: An unknown path, or one that cannot express the terms; unknown maps. From a backward: second
             derivatives of a path that has none.
 
@@ -127,6 +127,10 @@ def _choose(problem: Problem, path: Path, need_maps: bool | Literal["prefix"]) -
         raise ConfigError(
             "the merged path has a prefix alone, fp32 or fp64 on a CPU, no dropout", hint="use path='auto'"
         )
+    if path == "chunked" and problem.query.is_meta:
+        raise ConfigError(
+            "the chunked path writes over memory, and meta tensors have none", hint="use path='auto'"
+        )
     if path != "auto":
         return path
     if problem.query.dtype == torch.float64 and any(t.requires_grad for _, t in problem.operands()):
@@ -134,8 +138,8 @@ def _choose(problem: Problem, path: Path, need_maps: bool | Literal["prefix"]) -
         return "reference"
     if not sdpa.fits(problem):
         # Chunks are walked by looking at masks and writing over buffers: an exported graph can do neither, and
-        # a compiled one breaks into dozens, for every shape anew.
-        return "reference" if torch.compiler.is_compiling() else "chunked"
+        # a compiled one breaks into dozens, for every shape anew. Meta tensors have no numbers to look at.
+        return "reference" if torch.compiler.is_compiling() or problem.query.is_meta else "chunked"
     if torch.compiler.is_compiling():
         return "sdpa"
     if problem.query.device.type == "cpu" and problem.query.dtype == torch.bfloat16 and cpu_multiplies_bf16():

@@ -172,6 +172,7 @@ def check(
     Raises:
         ShapeError: Shapes that do not fit; both are named.
         DtypeError: A mask that is not boolean; query, key and value that are not of one floating dtype.
+        InputError: Tensors on different devices.
         ConfigError: A dropout probability outside [0, 1), terms of another type.
     """
     for name, tensor in (("query", query), ("key", key), ("value", value)):
@@ -208,9 +209,14 @@ def check(
         )
     terms = terms or Terms()
     _check_terms(terms, query, key, value)
-    return Problem(
-        query, key, value, key_mask, mask, terms, dropout_p, width**-0.5 if scale is None else scale
-    )
+    factor = width**-0.5 if scale is None else scale
+    problem = Problem(query, key, value, key_mask, mask, terms, dropout_p, factor)
+    for name, tensor in (*problem.operands(), ("key_mask", key_mask), ("mask", mask)):
+        if tensor is not None and tensor.device != query.device:
+            raise InputError(
+                f"{name} is on {tensor.device}, query on {query.device}; they must be on one device"
+            )
+    return problem
 
 
 def _check_terms(terms: Terms, query: Tensor, key: Tensor, value: Tensor) -> None:
