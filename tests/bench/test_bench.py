@@ -34,6 +34,10 @@ def broken(quick: bool) -> list[Row]:
     raise KeyError("a fault")
 
 
+def stopped(quick: bool) -> list[Row]:
+    raise KeyboardInterrupt
+
+
 @pytest.fixture
 def benches(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def use(*functions: Rows) -> None:
@@ -68,9 +72,23 @@ def test_of_all_what_cannot_be_measured_is_told_and_the_others_go_on(
 def test_a_benchmark_that_is_asked_for_by_name_has_its_own_error(
     benches: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    benches(measured, lacking)
-    assert main(["bench", "measured_0", "lacking_1", "--json"]) == 3
+    benches(lacking, measured)
+    assert main(["bench", "lacking_0", "measured_1", "--json"]) == 3
     assert capsys.readouterr() == ("", "weft bench: data/packages: is not there\n")
+
+
+@pytest.mark.parametrize(("rows", "code"), [(lacking, 3), (broken, 70), (stopped, 130)])
+def test_what_was_measured_is_not_lost_with_what_was_not(
+    rows: Rows, code: int, benches: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benches(measured, rows)
+    out = tmp_path / "log"
+    names = ["measured_0", f"{rows.__name__}_1"]
+    with out.open("w") as log:
+        assert main(["bench", *names, "--json", "-o", f"/dev/fd/{log.fileno()}"]) == code
+    said = json.loads(capsys.readouterr().out)
+    assert [row["name"] for row in said] == ["speed"]
+    assert json.loads(out.read_text()) == said
 
 
 def test_rows_are_written_before_the_next_benchmark_begins(

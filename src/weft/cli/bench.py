@@ -110,31 +110,40 @@ def run(argv: list[str]) -> int:
     failed: list[str] = []
     out: Path | None = arguments.out
     again = out if out is not None and _takes_it_again(out) else None
-    for name in names:
-        try:
-            measured = list(import_module(f"weft.bench.{BENCHES[name][0]}").rows(arguments.quick))
-        except MissingExtraError as error:
-            if "all" not in arguments.name:
-                raise
-            print(f"weft bench {name}: left out: {error}", file=sys.stderr)
-            continue
-        except WeftError as error:
-            if "all" not in arguments.name:
-                raise
-            print(f"weft bench {name}: {error}", file=sys.stderr)
-            failed.append(name)
-            continue
-        rows += measured
-        if again is not None:
-            # A benchmark may take hours, and the next may end it all.
-            write_json(again, [row.record() for row in rows])
-        if not arguments.quiet and not arguments.json:
-            print(f"weft bench {name} (torch {torch.__version__}, {torch.get_num_threads()} threads)")
-            print(listing(measured))
-    if arguments.json:
-        print(json.dumps([row.record() for row in rows]))
-    if out is not None and not (again and rows):
-        write_json(out, [row.record() for row in rows])
+
+    def hand_over() -> None:
+        if arguments.json:
+            print(json.dumps([row.record() for row in rows]))
+        if out is not None and not (again and rows):
+            write_json(out, [row.record() for row in rows])
+
+    try:
+        for name in names:
+            try:
+                measured = list(import_module(f"weft.bench.{BENCHES[name][0]}").rows(arguments.quick))
+            except MissingExtraError as error:
+                if "all" not in arguments.name:
+                    raise
+                print(f"weft bench {name}: left out: {error}", file=sys.stderr)
+                continue
+            except WeftError as error:
+                if "all" not in arguments.name:
+                    raise
+                print(f"weft bench {name}: {error}", file=sys.stderr)
+                failed.append(name)
+                continue
+            rows += measured
+            if again is not None:
+                # A benchmark may take hours, and the next may end it all.
+                write_json(again, [row.record() for row in rows])
+            if not arguments.quiet and not arguments.json:
+                print(f"weft bench {name} (torch {torch.__version__}, {torch.get_num_threads()} threads)")
+                print(listing(measured))
+    except BaseException:
+        if rows:  # what was measured is not lost with what was not
+            hand_over()
+        raise
+    hand_over()
     if failed:
         raise PartialFailure(
             f"{counted(len(failed), 'benchmark')} could not be measured: {', '.join(failed)}"
