@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from importlib import import_module
 
@@ -40,7 +41,10 @@ def run(argv: list[str]) -> int:
             asked.error(f"no demonstration {name!r} (there are {', '.join(DEMOS)})")
     from weft.cli.console import PipedConsole
 
-    console = PipedConsole(width=None if sys.stdout.isatty() else 110)
+    console = PipedConsole(width=110)
+    if sys.stdout.isatty():
+        # A narrower terminal folds a line; a column that is cut to it would show "0…" for every number.
+        console.width = max(80, shutil.get_terminal_size().columns)
     for name in arguments.name or DEMOS:
         import_module(f"weft.demo.{name}").show(console)
     if not arguments.name:

@@ -43,9 +43,21 @@ def show(console: Console) -> None:
         console.print(table)
         console.print()
     text, question = ASKED[0][0], ASKED[0][1][1]
-    found = explain(asker, text, question, method="gradient")
-    console.print(f"why the {question.aspect} is {found.polarity}: green speaks for it, red against")
-    console.print(coloured(found))
+    found = explain(asker, text, question)
+    colours = console.color_system is not None and not console.no_color
+    for_it, against = ("green", "red") if colours else ("+", "-")
+    console.print(f"why the {question.aspect} is {found.polarity}: {for_it} speaks for it, {against} against")
+    console.print(coloured(found) if colours else signed(found), highlight=False)
+
+
+def signed(explanation: Explanation) -> str:
+    """The text with the sign of its attribution before each word that :func:`coloured` colours."""
+    strongest = max((abs(word.score) for word in explanation.words), default=0.0) or 1.0
+    shown = explanation.text
+    for word in reversed(explanation.words):
+        if abs(word.score) > 0.2 * strongest:
+            shown = shown[: word.start] + ("+" if word.score > 0 else "-") + shown[word.start :]
+    return shown
 
 
 def coloured(explanation: Explanation) -> Text:
