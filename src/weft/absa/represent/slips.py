@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import NamedTuple, TypeAlias
 
 from weft.absa.represent.by_ear import ByEar
+from weft.errors import InputError
 
 Places: TypeAlias = list[tuple[int, int]]
 """Of each character of a text the first one and the last + 1 that it stands for in another."""
@@ -249,7 +250,13 @@ class Words:
 
 
 def own_words(lines: Iterable[str]) -> frozenset[str]:
-    """The words of a user's list, in small letters: "Sony WH-1000" has two, "sony" and "wh"."""
+    """The words of a user's list, in small letters: "Sony WH-1000" has two, "sony" and "wh".
+
+    Raises:
+        InputError: One string in place of a list.
+    """
+    if isinstance(lines, str):
+        raise InputError("words is one string", hint=f"give a list: [{lines!r}]")
     return frozenset(word.lower() for line in lines for word in _LETTERED.findall(line))
 
 

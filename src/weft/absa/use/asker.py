@@ -155,15 +155,12 @@ class Asker:
             ConfigError: The model reads every word as it stands.
             InputError: One string in place of a list.
         """
-        if isinstance(words, str):
-            raise InputError("words is one string", hint=f"give a list: [{words!r}]")
         if not self.config.options.as_meant:
             raise ConfigError("words that stay as they are say nothing to a model that reads all so")
         return self._with(self.config, self.representation.own | own_words(words))
 
     def _with(self, config: AbsaConfig, own: frozenset[str] | None = None) -> Asker:
-        own = self.representation.own if own is None else own
-        asker = Asker(self.module, self.tokenizer, config, own)
+        asker = Asker(self.module, self.tokenizer, config, self.representation.own if own is None else own)
         asker._answering, asker._autocast = self._answering, self._autocast
         return asker
 
