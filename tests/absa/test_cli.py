@@ -141,14 +141,14 @@ def test_predict_standard_input(absa, tmp_path, monkeypatch):
 @pytest.mark.parametrize("command", [("predict", "--aspect", "price"), ("predict",), ("find",)])
 def test_a_table_without_a_usable_row_is_one_error_and_leaves_what_stood_there(absa, tmp_path, command):
     table, out, page = tmp_path / "t.jsonl", tmp_path / "out.csv", tmp_path / "page.html"
-    table.write_text('[{"text": "fine"}]\n')
+    table.write_text('"fine"\n')
     out.write_text("before")
     name, *asked = command
     html = ("--html", page) if name == "find" else ()
     code, shown, err = absa(name, table, *asked, "-o", out, *html, model=False)
     assert (code, shown, out.read_text(), page.exists()) == (3, "", "before", False)
     assert err == (
-        f"weft absa {name}: {table}: no usable row; the first problem: {table} row 1: a JSON list, not an object\n"
+        f"weft absa {name}: {table}: no usable row; the first problem: {table} row 1: a JSON str, not an object\n"
     )
 
 
