@@ -42,7 +42,8 @@ def start(place: Path, before: str = "") -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_command_that_is_asked_to_stop_takes_away_what_it_began(tmp_path: Path, number: signal.Signals):
-    process = start(tmp_path)
+    # Where pytest itself runs in the background, Ctrl-C is ignored, and a child takes that over.
+    process = start(tmp_path, "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n")
     process.send_signal(number)
     _, told = process.communicate(timeout=30)
     assert (process.returncode, told) == (130, "weft models: stopped\n")

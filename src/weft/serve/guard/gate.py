@@ -38,6 +38,7 @@ class Gate:
         settings: Of the service.
         tokens: None where everyone on this machine may.
         measures: Get the counts.
+        log: Gets a line for each request.
         is_page: Whether a path is of the pages, which hold nothing that a token guards.
         limit_of: The most bytes of a body for a path.
     """
@@ -51,9 +52,10 @@ class Gate:
         *,
         is_page: Callable[[str], bool],
         limit_of: Callable[[str, str], int],
+        log: Callable[[str], None] = write,
     ) -> None:
         self._app, self._settings, self._tokens = app, settings, tokens
-        self._measures, self._is_page, self._limit_of = measures, is_page, limit_of
+        self._measures, self._log, self._is_page, self._limit_of = measures, log, is_page, limit_of
         self._rates = Rates(settings.bounds)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -162,7 +164,7 @@ class Gate:
         }
         if "fault" in told:
             line["fault"] = told["fault"]
-        write(line_of(line))
+        self._log(line_of(line))
 
 
 def _is_followed(scope: Scope, headers: dict[str, str]) -> bool:
