@@ -4,12 +4,13 @@
 
 The texts of seven sets of ``examples/absa`` with slips made by a fixed draw: in one of ten words, in one of five (two
 letters exchanged, one left out, typed twice, or its neighbour on the keyboard; words of four letters and more, no
-names, neither first nor last letter), with words such as "so" and "great" stretched, or without punctuation. And the
-tenth set, written by hand as one types in a hurry, and the twelfth, spelled by ear, each beside the same texts spelled;
-the eleventh, of ratings, stars and thumbs, the thirteenth, of lists and signs, and the fourteenth, as on a phone (short
-forms, words run together, no punctuation), beside the same texts in full. Each is read as written and as what is meant;
-beside the sets written by hand stand ``all none`` and VADER. Last, which of the things that lists praise and blame
-``weft absa find`` finds.
+names, neither first nor last letter), with words such as "so" and "great" stretched, with one space in ten words left
+out, or without punctuation. And the tenth set, written by hand as one types in a hurry, the twelfth, spelled by ear,
+and the fourteenth, as on a phone (short forms, words run together, no punctuation), each beside the same texts spelled;
+the eleventh, of ratings, stars and thumbs, and the thirteenth, of lists and signs. Each is read as written and as what
+is meant; beside the sets written by hand stand ``all none`` and VADER. Last, which of the things that lists praise and
+blame ``weft absa find`` finds. ``--file`` asks a file of that form alone, such as those that chose the rules
+(``recipes/absa_any/chat.csv``, ``lists.csv``, ``ratings.csv``).
 """
 
 from __future__ import annotations
@@ -102,11 +103,22 @@ def stretched(text: str) -> str:
     return re.sub("[a-z]+", longer, text)
 
 
+def together(text: str) -> str:
+    """A text with one space in ten words left out, between words in small letters; at least one."""
+    draw = random.Random(text)
+    gaps = [match.start() for match in re.finditer("(?<=[a-z]) (?=[a-z])", text)]
+    count = min(len(gaps), max(1, round(len(text.split()) / 10)))
+    for at in sorted(draw.sample(gaps, count), reverse=True):
+        text = text[:at] + text[at + 1 :]
+    return text
+
+
 WAYS: dict[str, Callable[[str], str]] = {
     "plain": str,
     "a slip in ten words": lambda text: slips(text, 10),
     "a slip in five words": lambda text: slips(text, 5),
     "stretched": stretched,
+    "a space in ten words left out": together,
     "without punctuation": lambda text: re.sub(r'[.,;:!?()"]', "", text),
 }
 
@@ -153,11 +165,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--model", default="absa-any")
     parser.add_argument("--by-hand", action="store_true", help="only the sets written by hand")
+    parser.add_argument("--file", type=Path, help="only the questions of this file")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     stored = load(arguments.model)
     results: dict[str, dict[str, float]] = {}
-    for name, (corpus, right) in corpora(arguments.by_hand).items():
+    alone = arguments.file
+    asked_about = corpora(arguments.by_hand) if alone is None else {alone.name: by_hand(alone)}
+    for name, (corpus, right) in asked_about.items():
         answers = {}
         readers = {
             "spelled, as written": (stored.as_written(), right),
@@ -177,7 +192,7 @@ def main() -> None:
                 results[f"{name}, {system}"] = {
                     what: round(report[what], 4) for what in ("questions", "accuracy", "macro_f1", "found")
                 }
-    if getattr(stored.module, "terms", None) is not None:
+    if alone is None and getattr(stored.module, "terms", None) is not None:
         lists = by_hand(FOLDER / BY_HAND["lists and signs (thirteenth set)"])[0]
         for way, asker in {"as written": stored.as_written(), "as meant": stored}.items():
             results[f"find in lists and signs, {way}"] = found_named(asker, lists)
