@@ -30,6 +30,7 @@ DOMAINS = ("hotel", "phone", "food", "laptop", "restaurant", "coursera", "sight"
 EXAMPLES = Path(__file__).parents[1] / "examples/absa"
 QUESTIONS = {
     "": "questions-ninth.csv",
+    " (fifteenth)": "questions-fifteenth.csv",
     " (eighth)": "questions-eighth.csv",
     " (seventh)": "questions-seventh.csv",
     " (sixth)": "questions-sixth.csv",
@@ -39,7 +40,10 @@ QUESTIONS = {
     " (second)": "questions-unseen.csv",
     " (first)": "questions.csv",
 }
-"""Own questions, and what is written behind their kinds: all sets but the newest were asked of models before."""
+"""Own questions, and what is written behind their kinds: all sets but the newest were asked of models before.
+
+Those of the fifteenth (who says it, when, and whether at all) stand by group, too.
+"""
 MAIN = ("restaurant", "hotel", "phone", "laptop", "app", "shop", "course", "clinic")
 HALVES = {"": "", " (eighth)": "", " (seventh)": "", " (sixth)": "car wash"}
 """Sets that are shown by main and other kinds, too, and a kind that lists for training have as an aspect of petrol
@@ -113,7 +117,12 @@ def parts_of(data: Path) -> dict[str, Corpus]:
         path = EXAMPLES / name
         own = replace(read_labelled(str(path), Columns(target="target")), polarities=POLARITIES)
         with path.open(encoding="utf-8", newline="") as file:
-            kinds = {row["text"]: (row["kind"], row["domain"]) for row in csv.DictReader(file)}
+            found = list(csv.DictReader(file))
+        kinds = {row["text"]: (row["kind"], row["domain"]) for row in found}
+        groups = {row["text"]: row["group"] for row in found if "group" in row}
+        for group in dict.fromkeys(groups.values()):
+            picked = [i for i, s in enumerate(own.sentences) if groups[s.text] == group]
+            parts[group + mark] = own.subset(picked)
         for kind in dict.fromkeys(kind for kind, _ in kinds.values()):
             picked = [i for i, s in enumerate(own.sentences) if kinds[s.text][0] == kind]
             parts[kind + mark] = own.subset(picked)

@@ -23,7 +23,7 @@ from typing import Any
 from absa_any_kinds import Kinds
 from absa_any_lessons import Lessons
 from absa_any_lists import read_aspects, read_names
-from absa_any_long import FILES, SHORT_TEXTS, read_long
+from absa_any_long import EVERY, is_new, read_long
 from absa_any_made import Maker
 from absa_any_marked import read_marked
 from absa_any_plain import Plain
@@ -110,8 +110,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         arguments.several,
         arguments.joined,
     )
-    often = (arguments.long, arguments.compared, arguments.districts, arguments.short)
-    for name, times in zip((*FILES, SHORT_TEXTS), often, strict=True):
+    for name in EVERY:
+        times = getattr(arguments, name.removesuffix(".jsonl"))
         lessons.add([one for one in read_long(name) if not one.chooses], times)
     corpus = Corpus(lessons.sentences, POLARITIES)
     print(
@@ -178,6 +178,7 @@ def by_labels(arguments: argparse.Namespace) -> Callable[[Sentence], bool] | Non
     """Which sentences teachers are not asked about."""
     asked = [is_told] if arguments.told_by_labels else []
     asked += [of_places] if arguments.places_by_labels else []
+    asked += [is_new] if arguments.new_by_labels else []
     return (lambda sentence: any(each(sentence) for each in asked)) if asked else None
 
 
@@ -337,6 +338,8 @@ def parsed(given: list[str] | None = None) -> argparse.Namespace:
         ("compared", "review of two things"),
         ("districts", "text about districts"),
         ("short", "short text with some five aspects"),
+        ("voices", "text in which it matters who says it, when, and whether"),
+        ("turns", "text in which words mislead"),
     ):
         parser.add_argument(
             f"--{name}", type=int, default=0, help=f"how often each {what} comes up in an epoch"
@@ -363,6 +366,9 @@ def parsed(given: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--places-by-labels", action="store_true", help="nor about SentiHood's, in which they may be weaker"
+    )
+    parser.add_argument(
+        "--new-by-labels", action="store_true", help="nor about --voices and --turns, which they never saw"
     )
     parser.add_argument(
         "--typed", type=float, default=0.0, help="share of the texts that the model sees as people type"

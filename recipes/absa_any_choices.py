@@ -2,11 +2,12 @@
 
     python recipes/absa_any_choices.py --data DATA --model OUT/model --model absa-any
 
-Parts: ``choices.csv`` and ``choices-further.csv``, questions about things that no training sentence speaks of (cars,
-films, banks, …); a fortieth of the told sentences, a twentieth of those about two things, a tenth of the short texts;
-categories of those of MAMS's validation texts that no source trains on; T-shirts, whole and two in one text; a tenth of
-the whole reviews. The sum is that of accuracy and macro-F1 over all of them; beside it stands that of the sentences
-alone.
+Parts: ``choices.csv``, ``choices-further.csv`` and ``choices-voices.csv``, questions about things that no training
+sentence speaks of (cars, films, banks, …); a fortieth of the told sentences, a twentieth of those about two things, a
+tenth of the short texts, of ``voices.jsonl`` and ``turns.jsonl``; categories of those of MAMS's validation texts that
+no source trains on; T-shirts, whole and two in one text; a tenth of the whole reviews. The sum is that of accuracy and
+macro-F1 over all parts but the new ones (voices: who says it, when, and whether at all; turns: where words mislead);
+beside it stand the sums of the sentences alone and of the new parts.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 import torch
 from absa_any_lessons import Lessons
 from absa_any_lists import LISTS, read_aspects, read_names
-from absa_any_long import FILES, SHORT_TEXTS, read_long
+from absa_any_long import FILES, SHORT_TEXTS, TURNS, VOICES, read_long
 from absa_any_made import Maker
 from absa_any_sources import held_out
 from absa_any_told import Teller, read_both, read_told
@@ -49,7 +50,7 @@ SHOWN = (
 )
 
 
-UNKNOWN_KINDS = {"choices.csv": "", "choices-further.csv": ", further"}
+UNKNOWN_KINDS = {"choices.csv": "", "choices-further.csv": ", further", "choices-voices.csv": ", voices"}
 """Lists of questions about kinds of things that nothing was written about, and what marks their parts."""
 
 
@@ -75,10 +76,17 @@ def parts(data: Path) -> dict[str, Corpus]:
     drawn = lessons(list(rows), torch.Generator().manual_seed(5))
     found["t-shirts"] = Corpus(tuple(s for s in drawn if len(s.groups()) < 2), POLARITIES)
     found["t-shirts, two"] = Corpus(tuple(s for s in drawn if len(s.groups()) > 1), POLARITIES)
-    for name in (SHORT_TEXTS, *FILES):
+    for name in (SHORT_TEXTS, VOICES, TURNS, *FILES):
         reviews = tuple(one.whole() for one in read_long(name) if one.chooses)
         found[name.removesuffix(".jsonl")] = Corpus(labelled(reviews), POLARITIES)
     return found
+
+
+def kind_of(part: str) -> str:
+    """In which sum a part counts."""
+    if part.endswith(("voices", "turns")):
+        return "new"
+    return "reviews" if f"{part}.jsonl" in FILES else "sentences"
 
 
 def as_typed(corpus: Corpus) -> Corpus:
@@ -233,14 +241,14 @@ def main() -> None:
         found = {part: as_typed(corpus) for part, corpus in found.items()}
     print(f"{'':36}" + "".join(f"{name:>11}" for name in SHOWN))
     for name in names:
-        asker, total, sentences = load(name), 0.0, 0.0
+        asker, sums = load(name), {"new": 0.0, "sentences": 0.0, "reviews": 0.0}
         for part, corpus in found.items():
             values = opinions_report(corpus, answers(asker, corpus), asker.config.threshold)
-            total += values["accuracy"] + values["macro_f1"]
-            if f"{part}.jsonl" not in FILES:
-                sentences = total
+            sums[kind_of(part)] += values["accuracy"] + values["macro_f1"]
             print(f"{name[-20:]:22}{part:14}" + "".join(f"{values[n]:11.3f}" for n in SHOWN), flush=True)
-        print(f"{name[-20:]:22}sum           {total:11.3f}; sentences {sentences:.3f}", flush=True)
+        total = sums["sentences"] + sums["reviews"]
+        told = f"{total:11.3f}; sentences {sums['sentences']:.3f}; new {sums['new']:.3f}"
+        print(f"{name[-20:]:22}sum           {told}", flush=True)
 
 
 if __name__ == "__main__":

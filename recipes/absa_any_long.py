@@ -3,7 +3,10 @@
 A text of forty to three hundred words, and what it says of some ten aspects, half of which it does not judge: of the
 whole (``said``), or of two things that it names (``of``). Districts are named anew in half of the draws.
 ``short.jsonl`` has texts of one to three sentences with some five aspects each; in half of the draws two things change
-their names, where no word tells a man from a woman.
+their names, where no word tells a man from a woman. ``voices.jsonl`` has texts of that length in which it matters who
+says it, when, and whether at all: questions, what others say, then and now, conditions and plans, talk between two,
+plain facts. ``turns.jsonl``: texts in which words mislead, by denial, irony or what they imply, and of aspects that lie
+near each other.
 """
 
 from __future__ import annotations
@@ -22,6 +25,9 @@ from weft.absa.records import Context, Sentence
 
 FILES = ("long.jsonl", "compared.jsonl", "districts.jsonl")
 SHORT_TEXTS = "short.jsonl"
+VOICES = "voices.jsonl"
+TURNS = "turns.jsonl"
+EVERY = (*FILES, SHORT_TEXTS, VOICES, TURNS)
 _ASKED = 10
 """Questions of a text that are asked at once."""
 _PLACES = "districts.jsonl"
@@ -45,11 +51,12 @@ class Long:
     chooses: bool
     names: tuple[str, ...] = ()
     swaps: bool = False
+    where: str = "long"
 
     def drawn(self, random: Random) -> Sentence:
         """The review with some of its questions."""
         asked = random.sample(list(self.said), min(len(self.said), _ASKED))
-        drawn = Sentence(self.text, tuple(asked), tuple(self.said[context] for context in asked), "long")
+        drawn = Sentence(self.text, tuple(asked), tuple(self.said[context] for context in asked), self.where)
         targets = sorted({context.target for context in asked if context.target is not None})
         if self.swaps and len(targets) == 2 and random.random() < 0.5:
             return rename(drawn, dict(zip(targets, reversed(targets), strict=True)))
@@ -61,7 +68,7 @@ class Long:
 
     def whole(self) -> Sentence:
         """The review with all of them."""
-        return Sentence(self.text, tuple(self.said), tuple(self.said.values()), "long")
+        return Sentence(self.text, tuple(self.said), tuple(self.said.values()), self.where)
 
 
 def read_long(name: str = FILES[0]) -> list[Long]:
@@ -79,10 +86,16 @@ def read_long(name: str = FILES[0]) -> list[Long]:
             },
             number % 10 == 7,
             names,
-            name == SHORT_TEXTS and _swaps(line["text"], list(line.get("of", ()))),
+            name in (SHORT_TEXTS, TURNS) and _swaps(line["text"], list(line.get("of", ()))),
+            name.removesuffix(".jsonl"),
         )
         for number, line in enumerate(lines)
     ]
+
+
+def is_new(sentence: Sentence) -> bool:
+    """Whether a drawn sentence is of a list that no teacher knows."""
+    return f"{sentence.where}.jsonl" in (VOICES, TURNS)
 
 
 def _swaps(text: str, targets: list[str]) -> bool:

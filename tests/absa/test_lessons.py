@@ -396,7 +396,7 @@ def test_reviews_of_one_source_in_one_text(recipe, lists):
 def test_whole_reviews(recipe):
     """Every tenth chooses and is trained on never; each has both kinds of answers, and what it does not judge."""
     long = recipe("absa_any_long")
-    for name in (*long.FILES, long.SHORT_TEXTS):
+    for name in long.EVERY:
         reviews = long.read_long(name)
         assert len(reviews) > 90
         assert sum(one.chooses for one in reviews) == len(range(7, len(reviews), 10))
@@ -467,7 +467,7 @@ def test_texts_for_training_share_nothing_with_those_that_measure_and_choose(rec
     assert len(paths) > 10
     known = set().union(*map(runs, set().union(*map(texts_of, paths))))
     long = recipe("absa_any_long")
-    texts = [one.text for name in (*long.FILES, long.SHORT_TEXTS) for one in long.read_long(name)]
+    texts = [one.text for name in long.EVERY for one in long.read_long(name)]
     assert not [text[:50] for text in texts if runs(text) & known]
 
 
