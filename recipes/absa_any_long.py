@@ -28,8 +28,12 @@ SHORT_TEXTS = "short.jsonl"
 VOICES = "voices.jsonl"
 TURNS = "turns.jsonl"
 EVERY = (*FILES, SHORT_TEXTS, VOICES, TURNS)
+NEW = ("voices", "turns")
+"""The lists that no teacher knows."""
 _ASKED = 10
 """Questions of a text that are asked at once."""
+_TERMS = 0.4
+"""How often an aspect that stands in the text is asked as a term."""
 _PLACES = "districts.jsonl"
 _TELLING = re.compile(
     r"\b(?:he|him|his|she|her|hers|mr|mrs|ms|miss|dr|herr|frau|señora?|madame)\b", re.IGNORECASE
@@ -56,7 +60,8 @@ class Long:
     def drawn(self, random: Random) -> Sentence:
         """The review with some of its questions."""
         asked = random.sample(list(self.said), min(len(self.said), _ASKED))
-        drawn = Sentence(self.text, tuple(asked), tuple(self.said[context] for context in asked), self.where)
+        contexts = tuple(self._as_term(context, random) for context in asked)
+        drawn = Sentence(self.text, contexts, tuple(self.said[context] for context in asked), self.where)
         targets = sorted({context.target for context in asked if context.target is not None})
         if self.swaps and len(targets) == 2 and random.random() < 0.5:
             return rename(drawn, dict(zip(targets, reversed(targets), strict=True)))
@@ -65,6 +70,16 @@ class Long:
         names = list(TARGETS) if random.random() < 0.5 else random.sample(self.names, 2)
         random.shuffle(names)
         return rename(drawn, dict(zip(targets, names, strict=False)))
+
+    def _as_term(self, context: Context, random: Random) -> Context:
+        """Of the lists that no teacher knows, an aspect that stands in the text is asked as a term in some draws.
+
+        So ``weft absa find`` asks: what is felt about these words. They are found as they stand.
+        """
+        if self.where not in NEW or context.target is not None or random.random() > _TERMS:
+            return context
+        found = re.search(rf"\b{re.escape(context.aspect)}\b", self.text, re.IGNORECASE)
+        return context if found is None else Context("general", found.group())
 
     def whole(self) -> Sentence:
         """The review with all of them."""
@@ -95,7 +110,7 @@ def read_long(name: str = FILES[0]) -> list[Long]:
 
 def is_new(sentence: Sentence) -> bool:
     """Whether a drawn sentence is of a list that no teacher knows."""
-    return f"{sentence.where}.jsonl" in (VOICES, TURNS)
+    return sentence.where in NEW
 
 
 def _swaps(text: str, targets: list[str]) -> bool:
