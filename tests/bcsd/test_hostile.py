@@ -89,10 +89,11 @@ def test_missing_files_folders_and_other_machines(tmp_path, files):
         (8, False, 0x90001405, "release 6"),
         (8, True, 0xA0000005, "release 6"),
         (8, False, 0x72001005, "microMIPS"),
+        (62, False, 0, "x32"),
+        (183, False, 0, "ILP32"),
     ):
-        name = {243: "riscv64", 40: "arm", 21: "ppc64", 8: "mips"}[machine]
-        variant = tmp_path / name
-        variant.write_bytes(_variant(machine, wide, flags, big=machine != 243))
+        variant = tmp_path / f"{machine}"
+        variant.write_bytes(_variant(machine, wide, flags, big=machine in (40, 21, 8)))
         with pytest.raises(InputError, match=f"an ELF file for .*{what}.*not read"):
             open_image(variant)
     content[18:20] = (62).to_bytes(2, "little")

@@ -43,6 +43,11 @@ _OBJECT = 1
 #: Numbers of its architecture in a MIPS file's flags, for 32 and 64 bits.
 _MIPS_RELEASE_6 = (9, 10)
 _MIPS_N32, _MICRO_MIPS, _MIPS16 = 0x20, 0x02000000, 0x04000000
+#: Processors of 64 bits, and what they are called where addresses have 32.
+_SHORT_POINTERS = {
+    "X86_64": "x86-64 with pointers of 32 bits (x32)",
+    "AARCH64": "AArch64 with pointers of 32 bits (ILP32)",
+}
 #: Labels that linkers make for the begins and ends of sections.
 _LINKER_MARK = re.compile(
     r"(_|__)?(etext|edata|end|ftext|fdata|fbss)|__end__|_bss_end__|__bss_(start|end)(__)?|__executable_start|__(start|stop)_.+"
@@ -143,6 +148,8 @@ def _unread(view: View, content: memoryview) -> str | None:
     """
     if view.machine == "RISCV" and view.bits == 32:
         return "RISC-V of 32 bits, whose short instructions mean other things"
+    if view.bits == 32 and view.machine in _SHORT_POINTERS:
+        return _SHORT_POINTERS[view.machine]
     flags = _flags(view, content)
     if view.machine == "ARM" and view.big_endian and flags & 0x00800000:
         return "ARM with data in one order of bytes and code in the other (BE8)"
