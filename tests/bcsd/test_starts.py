@@ -74,6 +74,16 @@ def test_ppc_calls_behind_the_setup_of_r2_enter_the_function_itself():
     assert found[0].callees == [BASE + 16]
 
 
+def test_the_traceback_table_behind_a_ppc_function_is_no_damage(files):
+    for function in NativeDisassembler().functions(open_image(files / "llvm-ppc64.o")):
+        assert Flag.UNDECODED not in function.flags
+    # li r3, 1; zeros where an instruction should stand; blr
+    words = [0x38600001, 0, 0, 0, 0x4E800020]
+    image = image_of(b"".join(word.to_bytes(4, "little") for word in words), "ppc64")
+    image.symbols = [Symbol("broken", BASE, 20)]
+    assert Flag.UNDECODED in found_in(image)[0].flags
+
+
 def test_ppc_stubs_among_the_code_are_no_functions():
     stub = [0xF8410018, 0xE9828010, 0x7D8903A6, 0x4E800420]
     words = [0x3C4C0002, 0x38427F00, 0x4E800020, *stub, 0x4E800020]

@@ -198,6 +198,10 @@ class Architecture(ABC):
         """Whether the instruction only fills space."""
         return mnemonic in self.padding
 
+    def is_trailer(self, rest: bytes) -> bool:
+        """Whether what stands behind a function's last instruction, all of it, is a table about the function."""
+        return False
+
     def literals(self, image: Image, start: int, instructions: list[Raw]) -> set[int]:
         """Addresses among the instructions of the function at ``start`` that hold constants instead."""
         return set()

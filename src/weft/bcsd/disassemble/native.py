@@ -281,7 +281,8 @@ class _Run:
         full = len(instructions) >= FUNCTION_INSTRUCTIONS
         if full:
             code = code[: reached - start]
-        damaged = bool(gaps) or reached < start + len(code)
+        rest = code[instructions[-1][0] + instructions[-1][1] - start :] if instructions else code
+        damaged = (bool(gaps) or reached < start + len(code)) and not self.architecture.is_trailer(rest)
         constants = self.architecture.literals(self.image, start, instructions)
         if constants:
             within = start, start + len(code)
@@ -301,17 +302,14 @@ class _Run:
         graph = build_graph(instructions, gaps, bounds.start, end, self.around)
         if self.taken is not None:
             self.taken |= code_taken(graph.instructions, graph.references)
-        flags = set(graph.flags)
-        if damaged:
-            flags.add(Flag.UNDECODED)
-        if end < bounds.end:
-            flags.add(Flag.TRUNCATED)
-        if bounds.part:
-            flags.add(Flag.PART)
-        if discovered:
-            flags.add(Flag.DISCOVERED)
-        if bounds.start in self.around.no_return:
-            flags.add(Flag.NO_RETURN)
+        holds = {
+            Flag.UNDECODED: damaged,
+            Flag.TRUNCATED: end < bounds.end,
+            Flag.PART: bounds.part,
+            Flag.DISCOVERED: discovered,
+            Flag.NO_RETURN: bounds.start in self.around.no_return,
+        }
+        flags = {*graph.flags, *(flag for flag, true in holds.items() if true)}
         return _function(bounds, graph, flags, code), graph.outgoing
 
     def explore(self, start: int, limit: int) -> int:

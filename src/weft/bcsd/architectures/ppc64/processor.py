@@ -21,6 +21,8 @@ _CALLS = frozenset({"bl", "bla", "bcl"})
 _JUMPS = frozenset({"b", "ba"})
 _STOPS = frozenset({"trap"})
 _BCTR = 0x4E800420
+#: Bytes of a traceback table, without and with its optional parts.
+_TRACEBACK = range(12, 257)
 
 
 class Ppc64(Architecture):
@@ -61,6 +63,13 @@ class Ppc64(Architecture):
         if word[0] == "b" and word.endswith("lr"):
             return Flow(FlowKind.RETURN_IF)
         return NEXT if target is None or word.startswith("bp") else Flow(FlowKind.BRANCH, target)
+
+    def is_trailer(self, rest: bytes) -> bool:
+        """A traceback table: a word of zeros, and a form that begins with its version, 0.
+
+        Source: 64-bit ELF V2 ABI Specification, "Traceback Tables".
+        """
+        return len(rest) in _TRACEBACK and not any(rest[:5])
 
     def find_table(
         self,
