@@ -124,6 +124,25 @@ def test_every_command_says_so(headless, lexical_model, tmp_path, capsys):
     assert "others are missing" in page.read_text()
 
 
+@pytest.mark.parametrize("key", [None, 0x5A])
+def test_code_that_is_encrypted_or_not_there_yet_is_told(files, lexical_model, tmp_path, capsys, key):
+    whole = (files / "gcc-O2-x86_64.so").read_bytes()
+    text = next(region for region in open_image(files / "gcc-O2-x86_64.so").code if region.name == ".text")
+    begin = whole.index(bytes(text.data))
+    changed = bytes(0 if key is None else byte ^ key for byte in text.data)
+    place = tmp_path / "packed.so"
+    place.write_bytes(whole[:begin] + changed + whole[begin + len(changed) :])
+    for arguments in (
+        ["extract", str(place), "-o", str(tmp_path / "f.parquet")],
+        ["match", str(place), str(place), "--model", str(lexical_model), "--min-blocks", "0"],
+        ["show", str(place)],
+    ):
+        assert main(["bcsd", *arguments, "--json"]) == 0
+        out, err = capsys.readouterr()
+        assert "of what was taken for functions is no code as it stands in the file: packed, encrypted" in err
+        assert "no code as it stands" in json.dumps(json.loads(out))
+
+
 def test_names_of_cxx_and_rust_are_readable():
     assert demangle(CXX) == "std::vector<int, std::allocator<int>>::push_back(int&&)"
     assert demangle("_RNvC7mycrate3foo") == "mycrate::foo"

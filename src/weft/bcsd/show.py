@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from weft.bcsd.disassemble.choose import choose_disassembler
-from weft.bcsd.disassemble.interface import Function
+from weft.bcsd.disassemble.interface import Flag, Function
 from weft.bcsd.read import open_image
 from weft.bcsd.read.demangle import demangle
 from weft.bcsd.represent import Normaliser, load_vocabulary
@@ -78,7 +78,9 @@ def _look(request: Request) -> Look:
     functions = sorted(
         choose_disassembler(request.disassembler).functions(image), key=lambda f: (f.address, f.size)
     )
-    remarks = file_remarks(image, [(function.address, function.size) for function in functions])
+    spans = [(function.address, function.size) for function in functions]
+    undecoded = {(f.address, f.size) for f in functions if Flag.UNDECODED in f.flags}
+    remarks = file_remarks(image, spans, undecoded)
     if request.function is None:
         return Look([_line(function) for function in functions], remarks)
     function = functions[find_function(functions, request.function, request.path)]

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from weft.bcsd.disassemble.choose import choose_disassembler
-from weft.bcsd.disassemble.interface import Function
+from weft.bcsd.disassemble.interface import Flag, Function
 from weft.bcsd.lift.choose import ImageLifter
 from weft.bcsd.matching.facts import constants, strings
 from weft.bcsd.read import open_image
@@ -177,10 +177,13 @@ def read_side(request: SideRequest) -> Side:
     sha256 = hash_file(request.path)
     kept: list[tuple[int, int, list[int], list[str], Function | None]] = []
     spans: list[tuple[int, int]] = []
+    undecoded: set[tuple[int, int]] = set()
     with ImageLifter(image, request.lifter, cache=request.cache) as lifting:
         builder = TableBuilder(image, request.path, sha256, chosen.name, lifting, request.min_blocks)
         for function in chosen.functions(image):
             spans.append((function.address, function.size))
+            if Flag.UNDECODED in function.flags:
+                undecoded.add(spans[-1])
             if not builder.add(function):
                 continue
             kept.append(
@@ -210,7 +213,7 @@ def read_side(request: SideRequest) -> Side:
         strings=[entry[3] for entry in kept],
         functions=[entry[4] for entry in kept if entry[4] is not None],
         readable={name: text for name in names if (text := demangle(name)) != name},
-        remarks=file_remarks(image, spans) + lifting.remarks,
+        remarks=file_remarks(image, spans, undecoded) + lifting.remarks,
     )
 
 

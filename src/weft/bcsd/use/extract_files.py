@@ -16,13 +16,7 @@ from weft.bcsd.disassemble.choose import choose_disassembler
 from weft.bcsd.disassemble.interface import Flag, Function
 from weft.bcsd.lift.choose import ImageLifter, lifter_named
 from weft.bcsd.read import open_image
-from weft.bcsd.read.members import (
-    binaries_of,
-    content_of,
-    holds_members,
-    map_file,
-    split_member,
-)
+from weft.bcsd.read.members import binaries_of, content_of, holds_members, map_file, split_member
 from weft.bcsd.read.open import sniff_format
 from weft.bcsd.select import find_function
 from weft.bcsd.table import TableBuilder, schema, write_tables
@@ -253,12 +247,15 @@ def build_table(
     chosen = choose_disassembler(disassembler)
     blocks = edges = instructions = incomplete = left_out = 0
     spans: list[tuple[int, int]] = []
+    undecoded: set[tuple[int, int]] = set()
     with ImageLifter(image, lifter, cache=cache) as lifting:
         builder = TableBuilder(image, path, hash_file(path), chosen.name, lifting, min_blocks)
         only = function is not None and image.code_size <= _KEPT
         found = chosen.functions(image)
         for one in _one_first(found, function, path) if only else found:
             spans.append((one.address, one.size))
+            if Flag.UNDECODED in one.flags:
+                undecoded.add(spans[-1])
             if only and len(builder):
                 builder.know(one)
                 left_out += 1
@@ -273,7 +270,7 @@ def build_table(
         builder.follow_calls()
     if not len(builder) and not left_out:
         raise nothing_found(image)
-    remarks = file_remarks(image, spans) + lifting.remarks
+    remarks = file_remarks(image, spans, undecoded) + lifting.remarks
     return builder, Counts(len(builder), blocks, edges, instructions, incomplete, left_out, remarks)
 
 

@@ -13,6 +13,8 @@ from weft.errors import InputError
 
 #: Share of the code below which too little of it belongs to functions for their absence to mean anything.
 ENOUGH = 0.8
+#: Share of the bytes of functions from which on it is told that they do not decode; compiled code has hardly any such.
+NOISE = 0.25
 #: Bytes of the longest stretch outside of functions in which padding is looked for: none between functions is longer.
 _LONGEST = 1 << 16
 NOT_LIFTED = (
@@ -84,18 +86,34 @@ def _bytes_within(image: Image, spans: Sequence[tuple[int, int]]) -> int:
     return covered
 
 
-def file_remarks(image: Image, spans: Sequence[tuple[int, int]]) -> tuple[str, ...]:
+def file_remarks(
+    image: Image, spans: Sequence[tuple[int, int]], undecoded: Collection[tuple[int, int]] = ()
+) -> tuple[str, ...]:
     """Remarks on a file whose functions were looked for.
 
     Args:
         image: The file.
         spans: First address and size of every function found, those that are left out later included.
+        undecoded: Those of the functions that hold bytes which are no instructions.
     """
+    said = list(image.remarks)
     share = coverage(image, spans)
-    if share >= ENOUGH:
-        return tuple(image.remarks)
-    said = f"only {share:.0%} of its code belongs to functions that were found: others are missing"
-    return (*image.remarks, said)
+    if share < ENOUGH:
+        said.append(f"only {share:.0%} of its code belongs to functions that were found: others are missing")
+    noise = _noise(image, spans, undecoded)
+    if noise >= NOISE:
+        said.append(
+            f"{noise:.0%} of what was taken for functions is no code as it stands in the file: "
+            "packed, encrypted, written when it runs, data, or instructions that are not known"
+        )
+    return tuple(said)
+
+
+def _noise(image: Image, spans: Sequence[tuple[int, int]], undecoded: Collection[tuple[int, int]]) -> float:
+    """The share of the functions' bytes that lie in functions which do not decode, or are zeros alone."""
+    empty = {span for span in spans if not any(image.code_at(span[0], sum(span)))}
+    total = _bytes_within(image, spans)
+    return _bytes_within(image, [*{*undecoded, *empty}]) / total if total else 0.0
 
 
 def nothing_found(image: Image, what: str = "no function found") -> InputError:
