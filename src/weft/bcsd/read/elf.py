@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import struct
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from weft.bcsd.architectures import architecture_named, for_machine, machines_known
+from weft.bcsd.read.debug_file import taken_out
 from weft.bcsd.read.elf_bare import find_stubs, without_stubs, without_tables
 from weft.bcsd.read.elf_view import (
     ALLOCATED,
@@ -17,6 +19,7 @@ from weft.bcsd.read.elf_view import (
     LOAD,
     NO_BITS,
     PROGRAM,
+    SYMBOLS,
     WRITABLE,
     FunctionSymbol,
     Section,
@@ -123,6 +126,8 @@ def read_elf(path: str, source: str | bytes, content: memoryview) -> Image:
         _read_symbols(view, image, layout)
         return image
     _read_symbols(view, image)
+    if not any(section.type == SYMBOLS for section in view.sections):
+        _read_what_was_taken_out(path, view, content, image)
     _read_relocations(view, image)
     if binary is not None:
         _read_global_pointers(binary, view, image, architecture.global_pointer)
@@ -244,6 +249,14 @@ def _read_symbols(view: View, image: Image, layout: Layout | None = None) -> Non
         if found not in seen:
             seen.add(found)
             image.symbols.append(Symbol(found[2], address, symbol.size, symbol.typed))
+
+
+def _read_what_was_taken_out(path: str, view: View, content: memoryview, image: Image) -> None:
+    stripped, remark = taken_out(path, view, content)
+    if stripped is not None:
+        _read_symbols(replace(view, sections=stripped.sections, symbols=stripped.symbols), image)
+    if remark is not None:
+        image.remarks.append(remark)
 
 
 def _labels_code(symbol: FunctionSymbol, sections: list[Section]) -> bool:

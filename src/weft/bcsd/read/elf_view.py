@@ -17,7 +17,7 @@ PROGRAM, LIBRARY = 2, 3
 LOAD, DYNAMIC, EH_FRAME, EXIDX = 1, 2, 0x6474E550, 0x70000001
 NO_BITS = 8
 WRITABLE, ALLOCATED, CODE = 1, 2, 4
-_RELA, _REL, _SYMBOLS, _DYNAMIC_SYMBOLS = 4, 9, 2, 11
+_RELA, _REL, SYMBOLS, _DYNAMIC_SYMBOLS = 4, 9, 2, 11
 #: The machines that are read here, as lief calls them, and the relocation of each that adds to what stands there.
 _MACHINES = {3: "I386", 21: "PPC64", 40: "ARM", 62: "X86_64", 183: "AARCH64", 243: "RISCV"}
 _MOVED_IN_PLACE = {3: 8, 40: 23}
@@ -134,6 +134,17 @@ def plain_view(content: memoryview) -> View | None:
         return None
 
 
+def plain_symbols(content: memoryview) -> tuple[list[Section], list[FunctionSymbol]] | None:
+    """The sections of a file and what its full table says of functions, whatever else is there; None if unsound."""
+    try:
+        reader = _Reader(content)
+        headers, sections = reader.sections()
+        full = next((reader.table(row, headers) for row in headers if row[1] == SYMBOLS), None)
+        return sections, [] if full is None else list(_functions({SYMBOLS: full}, SYMBOLS))
+    except (_UnsoundError, struct.error, IndexError):
+        return None
+
+
 def _need(holds: bool) -> None:
     if not holds:
         raise _UnsoundError
@@ -148,25 +159,20 @@ class _Reader:
 
     def view(self) -> View:
         """The whole of it."""
-        kind, machine, _, entry, ph, sh, _, _, ph_size, ph_count, sh_size, sh_count, names = next(
-            self.rows("HHIQQQIHHHHHH" if self.wide else "HHIIIIIHHHHHH", 16, 1)
-        )
+        kind, machine, _, entry, ph, sh, _, _, ph_size, ph_count, _, sh_count, _ = self.header()
         _need(kind in (PROGRAM, LIBRARY) and machine in _MACHINES and 0 < ph_count < 0xFFFF)
-        _need((ph_size, sh_size) == ((56, 64) if self.wide else (32, 40)) and names < sh_count < 0xFF00)
+        _need(ph_size == (56 if self.wide else 32))
         segments = [self.segment(row) for row in self.rows("IIQQQQQQ" if self.wide else "8I", ph, ph_count)]
-        headers = list(self.rows("IIQQQQIIQQ" if self.wide else "10I", sh, sh_count))
-        text = self.inside(headers[names][4], headers[names][5])
-        sections = [Section(_text(text, row[0]), *row[1:6]) for row in headers]
+        headers, sections = self.sections()
         for section in sections:
             _need(section.type in (0, NO_BITS) or section.offset + section.size <= len(self.content))
         _need(all(part.offset + part.file_size <= len(self.content) for part in segments))
         tags = self.tags(segments)
         symbols: dict[int, tuple[list[tuple[int, ...]], memoryview]] = {}
         for row in headers:
-            if row[1] in (_SYMBOLS, _DYNAMIC_SYMBOLS):
-                _need(row[1] not in symbols and row[9] == (24 if self.wide else 16) and row[6] < sh_count)
-                strings = headers[row[6]]
-                symbols[row[1]] = self.symbols(row[4], row[5] // row[9]), self.inside(strings[4], strings[5])
+            if row[1] in (SYMBOLS, _DYNAMIC_SYMBOLS):
+                _need(row[1] not in symbols)
+                symbols[row[1]] = self.table(row, headers)
         _need(_DYNAMIC_SYMBOLS in symbols)
         relocations = self.relocations(segments, sections, tags, symbols[_DYNAMIC_SYMBOLS], machine)
         return View(
@@ -175,13 +181,33 @@ class _Reader:
             self.order == ">",
             kind,
             entry,
-            sh + sh_count * sh_size,
+            sh + sh_count * (64 if self.wide else 40),
             segments,
             sections,
-            [found for table in (_SYMBOLS, _DYNAMIC_SYMBOLS) for found in _functions(symbols, table)],
+            [found for table in (SYMBOLS, _DYNAMIC_SYMBOLS) for found in _functions(symbols, table)],
             relocations,
             tags,
         )
+
+    def header(self) -> tuple[int, ...]:
+        """What stands behind the mark: type, machine, …, the number of the section that holds names."""
+        return next(self.rows("HHIQQQIHHHHHH" if self.wide else "HHIIIIIHHHHHH", 16, 1))
+
+    def sections(self) -> tuple[list[tuple[int, ...]], list[Section]]:
+        """The headers of the sections, as they are and as sections."""
+        *_, sh, _, _, _, _, size, count, names = self.header()
+        _need(size == (64 if self.wide else 40) and names < count < 0xFF00)
+        headers = list(self.rows("IIQQQQIIQQ" if self.wide else "10I", sh, count))
+        text = self.inside(headers[names][4], headers[names][5])
+        return headers, [Section(_text(text, row[0]), *row[1:6]) for row in headers]
+
+    def table(
+        self, row: tuple[int, ...], headers: list[tuple[int, ...]]
+    ) -> tuple[list[tuple[int, ...]], memoryview]:
+        """The symbols of a section, and their names."""
+        _need(row[9] == (24 if self.wide else 16) and row[6] < len(headers))
+        strings = headers[row[6]]
+        return self.symbols(row[4], row[5] // row[9]), self.inside(strings[4], strings[5])
 
     def inside(self, offset: int, size: int) -> memoryview:
         """A stretch of the file, all of which is there."""
