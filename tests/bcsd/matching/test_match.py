@@ -16,7 +16,7 @@ from weft.bcsd.matching import match as module
 from weft.bcsd.matching.match import HIGHEST_SCORE, match, see
 from weft.bcsd.matching.pairs.pairing import RELATED, _anchors, call_agreement, pair
 from weft.bcsd.matching.pairs.seen import Scores, score
-from weft.bcsd.matching.record import COLUMNS, matching_csv, matching_record
+from weft.bcsd.matching.record import COLUMNS, match_records, matching_csv, matching_record
 from weft.bcsd.matching.rule import DEFAULT_RULE, FEATURES
 from weft.bcsd.matching.side import SideRequest, read_side
 from weft.bcsd.use.embedder import Embedder
@@ -160,6 +160,10 @@ def test_csv_has_a_line_for_every_function(matching):
     assert alone > 0
     assert len(lines) == int(kept.sum()) + alone
     assert all(line.count(",") == len(COLUMNS) - 1 for line in lines)
+    # As those of `search --csv`.
+    flags = [";".join(record["flags"]) for record in match_records(fewer)]
+    assert any(";" in several for several in flags)
+    assert [line.rsplit(",", 1)[1] for line in lines[: len(flags)]] == flags
 
 
 def test_csv_has_the_same_columns_where_names_are_mangled(matching):

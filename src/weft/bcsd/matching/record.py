@@ -148,7 +148,7 @@ def matching_csv(matching: Matching) -> str:
     out = io.StringIO()
     write_rows(out, [COLUMNS])
     for record in match_records(matching):
-        measures = [record["score"], record["rank"], record["confidence"], " ".join(record["flags"])]
+        measures = [record["score"], record["rank"], record["confidence"], ";".join(record["flags"])]
         write_rows(out, [[*_cells(record["a"]), *_cells(record["b"]), *measures]])
     blank = [""] * 4
     for row in matching.unmatched_a():
