@@ -12,9 +12,11 @@ from weft.bcsd.read import open_image
 from weft.bcsd.read.image import Symbol
 from weft.bcsd.read.members import file_of, holds_code, list_members, members_of, split_member
 from weft.bcsd.select import parse_selector
+from weft.bcsd.show import Request, look
 from weft.bcsd.use.extract_files import build_table, find_binaries, hash_file, is_gone
 from weft.cli.main import main
 from weft.errors import InputError
+from weft.platform.processes import Limits
 
 
 def archive(*members, magic=b"!<arch>\n"):
@@ -154,6 +156,12 @@ def test_an_archive_within_an_archive_is_told_and_not_lost(library, tmp_path, ca
     with pytest.raises(InputError, match="an archive within another file") as caught:
         open_image(nested)
     assert "ar x" in str(caught.value)
+    content = library.read_bytes()
+    head = struct.pack(">2I", 0xCAFEBABE, 1) + struct.pack(">5I", 0x01000007, 3, 4096, len(content), 12)
+    universal = tmp_path / "universal.a"
+    universal.write_bytes(head.ljust(4096, b"\0") + content)
+    with pytest.raises(InputError, match=r"an archive within another file.*lipo -thin"):
+        open_image(universal)
     asked = [
         "bcsd",
         "extract",
@@ -307,6 +315,7 @@ def test_a_file_cut_short_says_so_when_nothing_is_found(name, share, files, tmp_
     for read in (
         lambda: build_table(str(place), lifter="none")[1].remarks,
         lambda: read_side(SideRequest(str(place), lifter="none")).remarks,
+        lambda: look(Request(str(place), None, "native"), Limits()).remarks,
     ):
         try:
             said = "; ".join(read())

@@ -10,7 +10,7 @@ from weft.bcsd.read import open_image
 from weft.bcsd.read.demangle import demangle
 from weft.bcsd.represent import Normaliser, load_vocabulary
 from weft.bcsd.select import find_function
-from weft.bcsd.use.remarks import file_remarks
+from weft.bcsd.use.remarks import file_remarks, nothing_found
 from weft.errors import InputError
 from weft.platform.processes import Limits, run_bounded
 
@@ -78,6 +78,8 @@ def _look(request: Request) -> Look:
     functions = sorted(
         choose_disassembler(request.disassembler).functions(image), key=lambda f: (f.address, f.size)
     )
+    if not functions:
+        raise nothing_found(image)
     spans = [(function.address, function.size) for function in functions]
     undecoded = {(f.address, f.size) for f in functions if Flag.UNDECODED in f.flags}
     remarks = file_remarks(image, spans, undecoded)

@@ -67,10 +67,7 @@ def open_image(path: str | os.PathLike[str]) -> Image:
         if holds_members(bytes(content[:8])):
             outer, inside = split_member(place)
             if inside is not None:
-                what = "an archive within another file, which is not read"
-                raise InputError(
-                    what, where=place, hint=f"take it out of {outer} (ar x, lipo -thin) and name that"
-                )
+                raise _archive_inside(place, outer)
             members = members_of(place)
             if not members:
                 raise InputError("an archive, no binary: it holds no members", where=place)
@@ -89,6 +86,8 @@ def open_image(path: str | os.PathLike[str]) -> Image:
     slices = list_slices(content) if kind == "macho" else []
     if slices:
         content = content[slices[0].start : slices[0].start + slices[0].size]
+        if holds_members(bytes(content[:8])):
+            raise _archive_inside(place, place)
     with warnings.catch_warnings():
         # lief warns of every number in a damaged header that is no member of its enumeration.
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -102,6 +101,11 @@ def open_image(path: str | os.PathLike[str]) -> Image:
         raise InputError("; ".join(["no code in the file", *image.remarks]), where=place)
     _refuse_packed(image, content)
     return image
+
+
+def _archive_inside(place: str, outer: str) -> InputError:
+    hint = f"take it out of {outer} (ar x, lipo -thin) and name that"
+    return InputError("an archive within another file, which is not read", where=place, hint=hint)
 
 
 def _reader(kind: str) -> Callable[[str, str | bytes, memoryview], Image]:
