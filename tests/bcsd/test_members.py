@@ -244,6 +244,19 @@ def test_mach_o_symbols_count_where_they_are_defined_and_objects_are_refused(fil
         open_image(odd)
 
 
+def test_an_encrypted_mach_o_file_is_refused(files, tmp_path):
+    content = bytearray((files / "clang-O2-x86_64.dylib").read_bytes())
+    count, size = struct.unpack_from("<2I", content, 16)
+    struct.pack_into("<2I", content, 16, count + 1, size + 24)
+    for key in (0, 1):
+        struct.pack_into("<6I", content, 32 + size, 0x2C, 24, 0x560, 0xB35, key, 0)
+        place = tmp_path / f"{key}.dylib"
+        place.write_bytes(content)
+    assert len(open_image(tmp_path / "0.dylib").symbols) > 0
+    with pytest.raises(InputError, match=r"code that is encrypted, as its headers say.*decrypt it first"):
+        open_image(place)
+
+
 def test_relocations_of_aarch64_code_are_little_endian_in_any_object():
     call = struct.pack("<I", 0x94000000)
     for big in (False, True):

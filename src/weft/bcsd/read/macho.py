@@ -21,7 +21,7 @@ def read_macho(path: str, source: str | bytes, content: memoryview) -> Image:
     """Turn a Mach-O file, or the first known slice of a fat one, into an image.
 
     Raises:
-        InputError: It holds no slice of a known architecture, or is an object: its relocations are not read.
+        InputError: It holds no slice of a known architecture, is encrypted, or an object: its relocations are not read.
     """
     fat = lief.MachO.parse(source)
     if fat is None or fat.size == 0:
@@ -34,6 +34,10 @@ def read_macho(path: str, source: str | bytes, content: memoryview) -> Image:
     if binary.header.file_type == lief.MachO.Header.FILE_TYPE.OBJECT:
         what = "an object of Mach-O, whose relocations cannot be read"
         raise InputError(what, where=path, hint="link it to a program or library, or compile it as ELF")
+    encryption = binary.encryption_info
+    if encryption is not None and encryption.crypt_id:
+        what = "code that is encrypted, as its headers say (LC_ENCRYPTION_INFO)"
+        raise InputError(what, where=path, hint="decrypt it first: a device decrypts it when it runs")
     content = content[binary.fat_offset :]
     data: list[Region] = []
     code: list[Region] = []
