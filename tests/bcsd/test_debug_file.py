@@ -8,7 +8,9 @@ import pytest
 from weft.bcsd.disassemble.native import NativeDisassembler
 from weft.bcsd.read import open_image
 from weft.bcsd.read.debug_file import VARIABLE, build_id
+from weft.bcsd.use.extract_files import find_binaries
 from weft.cli.main import main
+from weft.errors import InputError
 
 CODE = """
 static __attribute__((noinline)) int hidden(int *v, int n) {
@@ -109,6 +111,19 @@ def test_a_debug_file_of_another_build_or_a_damaged_one_is_not_believed(split, n
         assert remarks == [OTHER]
     assert main(["bcsd", "show", str(folder / "lib.so"), "--json"]) == 0
     assert OTHER in capsys.readouterr().err
+
+
+def test_debug_files_in_a_folder_are_no_binaries_of_their_own(split, tmp_path):
+    folder = split("-Wl,--build-id=sha1")
+    assert find_binaries([folder]) == [f"{folder}/lib.so", f"{folder}/whole.so"]
+    # One that is named is said to be one, and what only begins as a binary is listed as failed.
+    assert find_binaries([folder / "lib.debug"]) == [f"{folder}/lib.debug"]
+    (folder / "odd").write_bytes(b"\x7fELF")
+    assert f"{folder}/odd" in find_binaries([folder])
+    (tmp_path / "alone").mkdir()
+    (folder / "lib.debug").rename(tmp_path / "alone" / "lib.debug")
+    with pytest.raises(InputError, match="no binary among 1 files"):
+        find_binaries([tmp_path / "alone"])
 
 
 def test_nothing_is_looked_for_where_nobody_wants_it(split, monkeypatch):

@@ -145,6 +145,16 @@ def plain_symbols(content: memoryview) -> tuple[list[Section], list[FunctionSymb
         return None
 
 
+def holds_debug_alone(content: memoryview) -> bool:
+    """Whether a file has the headers of code whose bytes are in another file, as a debug file has."""
+    try:
+        _, sections = _Reader(content).sections()
+    except (_UnsoundError, struct.error, IndexError):
+        return False
+    code = [section for section in sections if section.flags & CODE and section.size]
+    return bool(code) and all(section.type == NO_BITS for section in code)
+
+
 def _need(holds: bool) -> None:
     if not holds:
         raise _UnsoundError

@@ -16,6 +16,7 @@ from weft.bcsd.disassemble.choose import choose_disassembler
 from weft.bcsd.disassemble.interface import Flag, Function
 from weft.bcsd.lift.choose import ImageLifter, lifter_named
 from weft.bcsd.read import open_image
+from weft.bcsd.read.elf_view import holds_debug_alone
 from weft.bcsd.read.members import binaries_of, content_of, holds_members, map_file, split_member
 from weft.bcsd.read.open import sniff_format
 from weft.bcsd.select import find_function
@@ -117,7 +118,7 @@ def find_binaries(paths: Iterable[str | Path]) -> list[str]:
 
 
 def sort_out(paths: Iterable[str | Path]) -> tuple[list[str], dict[str, InputError]]:
-    """The files to work on: each file named, and every ELF, PE or Mach-O file in each folder named.
+    """The files to work on: each file named, and every ELF, PE or Mach-O file in each folder named but debug files.
 
     Links inside a folder are not followed: they lead to the same file twice. A folder that cannot be listed is
     itself among the results, so that it is reported like a file that cannot be read.
@@ -200,8 +201,11 @@ def _is_binary(path: str) -> bool:
     try:
         with open_input(path) as file:
             head = file.read(8)
-            return sniff_format(head) is not None or holds_members(head)
-    except InputError:
+        kind = sniff_format(head)
+        if kind == "elf":
+            return not holds_debug_alone(map_file(path))
+        return kind is not None or holds_members(head)
+    except (OSError, InputError):
         # Listed as a binary, it will be reported as unreadable.
         return True
 
