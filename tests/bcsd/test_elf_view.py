@@ -72,6 +72,20 @@ def test_names_without_an_end_are_left_to_lief(files):
     assert plain_view(memoryview(bytes(whole))) is None
 
 
+def test_packed_relative_relocations_are_pointers(tmp_path):
+    code = "static int one(int x) { return x + 1; } int (*table[2])(int) = {one, one};"
+    (tmp_path / "code.c").write_text(f"{code} int *get(void) {{ return (int *)table; }}")
+    bare = ("-fno-asynchronous-unwind-tables", "-nostdlib", "-s")
+    pointers: dict[str, int] = {}
+    for name in ("norelro", "pack-relative-relocs"):
+        command = ["gcc", "-O2", "-shared", "-fPIC", *bare, f"-Wl,-z,{name}", "-o", f"{name}.so", "code.c"]
+        subprocess.run(command, cwd=tmp_path, check=True)
+        image = open_image(tmp_path / f"{name}.so")
+        pointers[name] = len(image.pointers)
+        assert len(image.entries) == 1
+    assert pointers["pack-relative-relocs"] == pointers["norelro"] >= 2
+
+
 def test_bytes_that_changed_raise_nothing(files):
     whole = (files / PLAIN[2]).read_bytes()
     draw = random.Random(5)

@@ -85,5 +85,5 @@ def _relocations(binary: lief.ELF.Binary) -> Iterator[Relocation]:
             symbol.name if symbol is not None and named else "",
             symbol.value if symbol is not None and named and symbol.shndx != 0 else 0,
             relocation.addend if relocation.is_rela else None,
-            enum_name(relocation.type) in _MOVED_IN_PLACE,
+            relocation.is_relatively_encoded or enum_name(relocation.type) in _MOVED_IN_PLACE,
         )
