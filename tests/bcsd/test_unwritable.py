@@ -44,6 +44,7 @@ WRITES = {
     "index update": [
         Writes(f"--index {{out}} --lifter none --workers 1 {MODEL}", "stale_index", LOCK, only_full=True)
     ],
+    "index merge": [Writes("{other_index} --index {out} --quiet", old="index", stays=LOCK)],
     "index rm": [Writes("{binary} --index {out} --quiet", "index", LOCK, only_full=True)],
     "calibrate": [Writes("{lexical_model} --work {lessons} -o {out} --device cpu --quiet")],
     "dataset build": [Writes("{packages} --work {work} -o {out} --quiet --only tested")],
@@ -73,6 +74,14 @@ def index(binary: Path, lexical_model: Path, tmp_path_factory: pytest.TempPathFa
     folder = tmp_path_factory.mktemp("index") / "index"
     options = ["--model", str(lexical_model), "--lifter", "none", "--workers", "1", "--quiet"]
     assert main(["bcsd", "index", "add", str(binary), "--index", str(folder), *options]) == 0
+    return folder
+
+
+@pytest.fixture(scope="session")
+def other_index(other: Path, lexical_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("other_index") / "index"
+    options = ["--model", str(lexical_model), "--lifter", "none", "--workers", "1", "--quiet"]
+    assert main(["bcsd", "index", "add", str(other), "--index", str(folder), *options]) == 0
     return folder
 
 

@@ -53,6 +53,9 @@ _INDEX = {
     "add": Command("put files in, or those that changed", "bcsd.index.files", ("add",)),
     "update": Command("embed what changed, take out what is gone", "bcsd.index.files", ("update",)),
     "build": Command("static libraries of Debian packages, by their names", "bcsd.index.packages"),
+    "merge": Command(
+        "put in the files of other indices, without reading them", "bcsd.index.files", ("merge",)
+    ),
     "rm": Command("take files out", "bcsd.index.files", ("rm",)),
     "ls": Command("list the files", "bcsd.index.files", ("ls",)),
 }

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
+from weft.bcsd.index.description import PACKAGES
 from weft.bcsd.index.store import FunctionStore
 from weft.bcsd.index.update import contents, remove
-from weft.bcsd.libraries.build import FILE_NAME, Sources, build
+from weft.bcsd.libraries.build import Sources, build
 from weft.bcsd.use.embed_files import Embedding
 from weft.cli.main import main
 from weft.errors import InputError, StoreError
@@ -40,7 +41,7 @@ def test_every_function_knows_its_library_and_version(deb, library, tmp_path, ca
     }
     assert len(rows) == sum(one.functions for one in done) == 6
     assert all(row["binary"].endswith("libtiny.a(a.o)") for row in rows)
-    assert set(json.loads((index / FILE_NAME).read_text())["packages"]) == {
+    assert set(json.loads((index / PACKAGES).read_text())["packages"]) == {
         "libtiny-dev_1.0-1_amd64",
         "libtiny-dev_2.0-1_amd64",
     }
@@ -52,7 +53,7 @@ def test_every_function_knows_its_library_and_version(deb, library, tmp_path, ca
     assert again == {asked[0]: "added", asked[1]: "unchanged"}
     assert len(FunctionStore.open(index)) == 6
     # A run that was killed between a commit and its record does the package again, and doubles nothing.
-    (index / FILE_NAME).unlink()
+    (index / PACKAGES).unlink()
     assert [one.status for one in build(asked[:1], index, Sources(work), OPTIONS)] == ["added"]
     assert len(FunctionStore.open(index)) == 6
     assert len(contents(index)) == 2

@@ -12,6 +12,8 @@ from weft.platform.reading import SETTINGS_BYTES, read_json
 
 INDEX_SCHEMA = 1
 FILE_NAME = "index.json"
+#: Beside it: the packages of libraries that are in an index, whole.
+PACKAGES = "packages.json"
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,15 @@ from weft.bcsd.use.embedded import embedded_schema
 
 #: Columns that say of which library a function is, and of which package; null where nobody said.
 ORIGIN = ("library", "version", "package")
+
+
+class IndexedFile(NamedTuple):
+    """One file of an index."""
+
+    binary: str
+    sha256: str
+    architecture: str
+    functions: int
 
 
 def row_schema(dimension: int, model: str) -> pa.Schema:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from weft.bcsd.index.engine import lancedb
 from weft.bcsd.index.failures import as_store_error
 from weft.bcsd.index.packed import PACKED, to_read, unpack
-from weft.bcsd.index.rows import ORIGIN, row_schema, to_store
+from weft.bcsd.index.rows import ORIGIN, IndexedFile, row_schema, to_store
 from weft.bcsd.represent.sketch import COLUMN as SKETCH
 from weft.errors import MissingExtraError, StoreError
 
@@ -48,15 +48,6 @@ _LISTS = "_lists_"
 _NEAR: dict[str, Literal["cosine", "dot"]] = {"embedding": "cosine", SKETCH: "dot"}
 #: Old versions stay this long for searches that began with them.
 _KEPT = timedelta(hours=1)
-
-
-class IndexedFile(NamedTuple):
-    """One file of an index."""
-
-    binary: str
-    sha256: str
-    architecture: str
-    functions: int
 
 
 class Near(NamedTuple):
@@ -178,6 +169,11 @@ class FunctionStore:
             what = "it does not say of which library a function is"
             raise StoreError(what, where=str(self.folder), hint="`weft bcsd index build` makes one that does")
         return self._scan([*ORIGIN, "binary"])
+
+    def rows_of(self, binaries: Iterable[str]) -> pa.Table:
+        """All rows of these files, file by file, to be put into another table; a StoreError if it is damaged."""
+        rows = self._scan(self._table.schema.names, where=_in("binary", binaries))
+        return rows.sort_by([("binary", "ascending"), ("ordinal", "ascending")])
 
     def remove(self, binaries: Iterable[str]) -> None:
         """Take out all rows of these files, in one commit.
@@ -367,9 +363,10 @@ class FunctionStore:
                 break
         return ids[some[first[:count]]].tolist()
 
-    def _scan(self, columns: list[str], row_id: bool = False) -> pa.Table:
+    def _scan(self, columns: list[str], row_id: bool = False, where: str = "") -> pa.Table:
         with as_store_error(self.folder, "read"):
             query = self._table.search().select(columns)
+            query = query.where(where) if where else query
             found = query.with_row_id(True) if row_id else query
             return found.to_batches(batch_size=_BATCH).read_all()
 

@@ -25,7 +25,8 @@ from weft.bcsd.index.description import (
 )
 from weft.bcsd.index.fresh import taken_back
 from weft.bcsd.index.lock import writer_lock
-from weft.bcsd.index.store import FunctionStore, IndexedFile
+from weft.bcsd.index.rows import IndexedFile
+from weft.bcsd.index.store import FunctionStore
 from weft.bcsd.lift.choose import lifter_named
 from weft.bcsd.read.members import lacks, split_member
 from weft.bcsd.read.names import place_of, spelled
@@ -216,7 +217,7 @@ def writing(
     embedder = embedder_of(options.model, options.precision)
     there = os.path.lexists(folder)
     if create is not None:
-        _make_folder(folder)
+        make_place(folder)
     with writer_lock(folder), taken_back(folder, create or (lambda: True), there=there):
         if not (folder / FILE_NAME).exists():
             described = Description(
@@ -300,7 +301,8 @@ def check_model(folder: Path, version: str) -> Description:
     return description
 
 
-def _make_folder(folder: Path) -> None:
+def make_place(folder: Path) -> None:
+    """The folder of an index; a StoreError where something else is in it."""
     if folder.is_dir() and not (folder / FILE_NAME).exists() and strangers(folder):
         raise StoreError("not an index, and not empty", where=str(folder), hint="name a new folder")
     make_folder(folder)

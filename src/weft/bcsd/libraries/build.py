@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from weft.bcsd.index.description import PACKAGES
 from weft.bcsd.index.store import FunctionStore
 from weft.bcsd.index.update import in_step, writing
 from weft.bcsd.libraries.apt import Apt, parse_request
@@ -20,8 +21,6 @@ from weft.errors import StoreError, WeftError
 from weft.platform.files import make_folder, write_json
 from weft.platform.reading import read_object
 
-#: In the folder of an index: the packages that are in it, whole.
-FILE_NAME = "packages.json"
 _SCRIPT = b"/* GNU ld script"
 
 
@@ -142,14 +141,14 @@ def build(
                     "members": one.members,
                     "functions": one.functions,
                 }
-                write_json(index / FILE_NAME, {"schema": 1, "packages": done})
+                write_json(index / PACKAGES, {"schema": 1, "packages": done})
             tell(one)
     return built
 
 
 def _recorded(index: Path) -> dict[str, Any]:
     """The packages that are in an index."""
-    place = index / FILE_NAME
+    place = index / PACKAGES
     return dict(read_object(place).get("packages", {})) if place.exists() else {}
 
 

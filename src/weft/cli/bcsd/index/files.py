@@ -13,26 +13,27 @@ from weft.cli.table import table
 from weft.errors import in_one_line
 
 if TYPE_CHECKING:
-    from weft.bcsd.index.store import IndexedFile
+    from weft.bcsd.index.rows import IndexedFile
     from weft.bcsd.index.update import Change
 
 
 _WHAT = {
     "add": "Embed the functions of files that are not in an index yet, or have changed, and put them in.",
     "update": "Embed what changed since; take out what is gone. Without paths, every file of the index.",
+    "merge": "Put the files of other indices into one; the files themselves need not be there.",
     "rm": "Take files out of an index.",
     "ls": "List the files of an index.",
 }
 
 
 def parser(action: str) -> Parser:
-    """The arguments of ``weft bcsd index add``, ``update``, ``rm`` or ``ls``."""
+    """The arguments of ``weft bcsd index add``, ``update``, ``merge``, ``rm`` or ``ls``."""
     result = Parser(f"bcsd index {action}", _WHAT[action])
     result.add_argument(
         "paths",
-        nargs="+" if action in ("add", "rm") else "*",
-        metavar="FILE|DIR",
-        help="binaries, or folders to search for them",
+        nargs="+" if action in ("add", "rm", "merge") else "*",
+        metavar="INDEX" if action == "merge" else "FILE|DIR",
+        help="other indices" if action == "merge" else "binaries, or folders to search for them",
     )
     add_index(result)
     if action in ("add", "update"):
@@ -62,13 +63,17 @@ def run(argv: list[str], action: str) -> int:
 
     if action == "rm":
         changes = update.remove(arguments.paths, arguments.index, tell)
+    elif action == "merge":
+        from weft.bcsd.index.merge import merge
+
+        changes = merge(arguments.paths, arguments.index, tell)
     else:
         work = update.add if action == "add" else update.update
         changes = work(arguments.paths, arguments.index, embedding_of(arguments), tell)
     if arguments.json:
         print(json.dumps(record(changes, arguments.index)))
     elif not arguments.quiet:
-        print(describe(changes, arguments.index))
+        print(describe(changes, arguments.index, "taken over" if action == "merge" else "embedded"))
     return finish(changes)
 
 
@@ -116,14 +121,14 @@ def record(changes: list[Change], index: Path) -> dict[str, Any]:
     }
 
 
-def describe(changes: list[Change], index: Path) -> str:
+def describe(changes: list[Change], index: Path, done: str = "embedded") -> str:
     """One line for a person."""
     counts: dict[str, int] = {}
     for change in changes:
         counts[change.status] = counts.get(change.status, 0) + 1
     total = sum(change.functions for change in changes if change.status in ("added", "updated"))
     parts = ", ".join(f"{count} {status}" for status, count in counts.items()) or "no files"
-    return f"{index}: {parts}; {total} functions embedded"
+    return f"{index}: {parts}; {total} functions {done}"
 
 
 def listing(files: list[IndexedFile]) -> str:
