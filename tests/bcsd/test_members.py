@@ -1,6 +1,7 @@
 """Objects read like linked files; archives and fat files are the files in them; a file cut short says so."""
 
 import struct
+import subprocess
 
 import lief
 import pytest
@@ -181,6 +182,33 @@ def open_members(library):
     """The bytes of the archive's first member."""
     first = list_members(memoryview(library.read_bytes()), str(library))[0]
     return library.read_bytes()[first.start : first.start + first.size]
+
+
+def test_members_whose_code_comes_with_linking_are_told_and_not_lost(files, tmp_path, capsys):
+    (tmp_path / "code.c").write_text("int one(int x) { return x + 1; }")
+    subprocess.run(["gcc", "-O2", "-flto", "-c", "code.c", "-o", "late.o"], cwd=tmp_path, check=True)
+    subprocess.run(["gcc", "-c", "-x", "c", "/dev/null", "-o", "none.o"], cwd=tmp_path, check=True)
+    late, none, bitcode = (
+        (tmp_path / "late.o").read_bytes(),
+        (tmp_path / "none.o").read_bytes(),
+        b"BC\xc0\xde" * 9,
+    )
+    mixed, all_late = tmp_path / "mixed.a", tmp_path / "late.a"
+    code = (files / "gcc-O2-x86_64.o").read_bytes()
+    mixed.write_bytes(archive(("late.o", late), ("code.o", code), ("bit.o", bitcode), ("none.o", none)))
+    all_late.write_bytes(archive(("late.o", late), ("bit.o", bitcode)))
+    names = [f"{mixed}({name}.o)" for name in ("late", "code", "bit")]
+    assert find_binaries([str(mixed)]) == names
+    assert find_binaries([str(all_late)]) == [str(all_late)]
+    output = str(tmp_path / "f.parquet")
+    assert main(["bcsd", "extract", str(mixed), "-o", output, "--lifter", "none", "--quiet"]) == 9
+    said = capsys.readouterr().err
+    assert (
+        f"failed: {names[0]}: no code in the file; code of link-time optimisation comes with linking" in said
+    )
+    assert f"failed: {names[2]}: not an ELF, PE or Mach-O file: bitcode of LLVM" in said
+    with pytest.raises(InputError, match=r"name a member, as in .*code\.o"):
+        open_image(mixed)
 
 
 def test_every_slice_of_a_fat_file_is_a_file(files, tmp_path):

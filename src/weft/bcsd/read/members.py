@@ -23,6 +23,8 @@ from weft.errors import InputError
 
 _ARCHIVE, _THIN = b"!<arch>\n", b"!<thin>\n"
 _HEADER = 60
+#: What code that comes with linking is known by: the first bytes of LLVM's, a section's name of GCC's.
+_BITCODE, _LTO = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b"), b".gnu.lto_"
 _INDEXES = ("/", "//", "/SYM64/", "__.SYMDEF", "__.SYMDEF SORTED", "__.SYMDEF_64")
 _FAT = {b"\xca\xfe\xba\xbe": (">5I", 20), b"\xca\xfe\xba\xbf": (">2I3Q", 32)}
 #: CPU types of ``mach/machine.h``.
@@ -77,7 +79,9 @@ def members_of(path: str) -> list[str]:
     return [f"{path}({member.name})" for member in list_members(content, path)]
 
 
-def binaries_of(content: memoryview, path: str, known: Callable[[bytes], bool]) -> list[str]:
+def binaries_of(
+    content: memoryview, path: str, known: Callable[[bytes], bool], *, unlinked: bool = False
+) -> list[str]:
     """The members that are binaries with code, as ``path(name)``: objects without any are common in archives.
 
     An archive among them is one of these, so that what reads it can say that it is not read.
@@ -86,16 +90,25 @@ def binaries_of(content: memoryview, path: str, known: Callable[[bytes], bool]) 
         content: Of the file.
         path: The file.
         known: Whether a file that begins so is a binary.
+        unlinked: Whether members whose code comes with linking are told of in the same way, where others have code.
 
     Raises:
         InputError: The archive is damaged, or a thin one.
     """
-    return [
-        f"{path}({member.name})"
-        for member in list_members(content, path)
-        if (known(head := bytes((inside := content[member.start :][: member.size])[:8])) or _is_archive(head))
-        and holds_code(inside)
-    ]
+    found: dict[str, bool] = {}
+    for member in list_members(content, path):
+        inside = content[member.start :][: member.size]
+        head = bytes(inside[:8])
+        code = (known(head) or _is_archive(head)) and holds_code(inside)
+        if code or (unlinked and awaits_linking(inside)):
+            found[f"{path}({member.name})"] = code
+    return list(found) if any(found.values()) else []
+
+
+def awaits_linking(content: memoryview) -> bool:
+    """Whether a member without code is of link-time optimisation, by GCC or by LLVM."""
+    head = bytes(content[:4])
+    return head in _BITCODE or (head == b"\x7fELF" and _LTO in bytes(content))
 
 
 def holds_members(head: bytes) -> bool:

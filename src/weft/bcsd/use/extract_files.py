@@ -190,7 +190,7 @@ def code_members(path: str) -> list[str] | None:
         with open_input(path) as file:
             if not holds_members(file.read(8)):
                 return None
-        return binaries_of(map_file(path), path, lambda head: sniff_format(head) is not None)
+        return binaries_of(map_file(path), path, lambda head: bool(sniff_format(head)), unlinked=True)
     except (OSError, WeftError):
         return None  # as it is, it will be reported
 
