@@ -105,6 +105,10 @@ def test_every_command_says_so(headless, lexical_model, tmp_path, capsys):
     index = ("--index", str(tmp_path / "index"))
     mips = str(headless.with_name("mips"))
     page = tmp_path / "page.html"
+    (place,) = {
+        function.address for function in list(NativeDisassembler().functions(open_image(headless)))[:1]
+    }
+    one, other = f"{headless}@{place:#x}", f"{mips}:factorial"
     for arguments in (
         ["extract", str(headless), mips, "-o", str(tmp_path / "f.parquet")],
         ["embed", str(headless), mips, "-o", str(tmp_path / "e.parquet"), *model],
@@ -112,13 +116,16 @@ def test_every_command_says_so(headless, lexical_model, tmp_path, capsys):
         ["search", str(headless), "--min-blocks", "0", *index, *model],
         ["match", str(headless), mips, "--html", str(page), *model[:2]],
         ["show", str(headless)],
+        ["show", one],
+        ["explain", one, other, *model[:2]],
     ):
         assert main(["bcsd", *arguments, "--json"]) == 0
         out, err = capsys.readouterr()
+        assert json.loads(out)["schema"] == 1
         remark = "of its code belongs to functions that were found: others are missing"
         assert any(line.startswith(f"{headless}: only ") and remark in line for line in err.splitlines())
         assert remark in json.dumps(json.loads(out))
-        if arguments[0] in ("embed", "index", "match"):
+        if arguments[0] in ("embed", "index", "match", "explain"):
             assert f"{mips}: the model was not trained on mips" in err
             assert "the model was not trained on mips" in out
     assert "others are missing" in page.read_text()

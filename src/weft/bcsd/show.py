@@ -109,7 +109,7 @@ def _line(function: Function) -> Line:
 def look_record(look: Look) -> dict[str, Any]:
     """What was asked for as JSON values: see ``docs/bcsd.md``."""
     if isinstance(look.found, Detail):
-        return detail_record(look.found)
+        return {"schema": 1, **detail_record(look.found), "remarks": list(look.remarks)}
     listed = [line_record(line) for line in look.found]
     return {"schema": 1, "functions": listed, "remarks": list(look.remarks)}
 

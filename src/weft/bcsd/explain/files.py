@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from weft.bcsd.explain.occlusion import Explanation, explain
-from weft.bcsd.matching.side import SideRequest, read_sides
+from weft.bcsd.matching.side import SideRequest, read_sides, with_processor
 from weft.bcsd.select import find_function
 from weft.bcsd.use.embedder import Embedder
 from weft.bcsd.use.store import find
@@ -44,4 +44,6 @@ def explain_files(
         find_function(side.functions, function, path, side.readable)
         for side, (path, function) in zip(sides, chosen, strict=True)
     ]
-    return explain(sides[0], rows[0], sides[1], rows[1], Embedder.load(folder, device=device))
+    embedder = Embedder.load(folder, device=device)
+    one, other = (with_processor(side, embedder.trained) for side in sides)
+    return explain(one, rows[0], other, rows[1], embedder)

@@ -39,6 +39,7 @@ class Half:
         blocks: How far the learned similarity falls when a block is hidden, ``(blocks,)``; below 0 where it rises.
         instructions: The same for single instructions, ``(instructions,)``; NaN where none was hidden.
         prefix: Mean attention weight on the graph's prefix, ``(layers, heads)``; None where the model has none.
+        remarks: What to know about the file.
     """
 
     path: str
@@ -46,6 +47,7 @@ class Half:
     blocks: NDArray[np.float64]
     instructions: NDArray[np.float64]
     prefix: NDArray[np.float64] | None
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def explain(a: Side, row_a: int, b: Side, row_b: int, embedder: Embedder) -> Exp
     vectors = [embedder.embed(one)[0].astype(np.float64) for one in arrays]
     words = [embedder.lexical.vectors(one) for one in arrays]
     halves = [
-        _half(side.path, side.functions[row], arrays[this], vectors[this], vectors[1 - this], embedder)
+        _half(side, side.functions[row], arrays[this], vectors[this], vectors[1 - this], embedder)
         for this, (side, row) in enumerate(((a, row_a), (b, row_b)))
     ]
     shared: Any = words[0].multiply(words[1]).tocoo()
@@ -114,7 +116,7 @@ def _strongest_tokens(
 
 
 def _half(
-    path: str,
+    side: Side,
     function: Function,
     arrays: FunctionArrays,
     own: NDArray[np.float64],
@@ -129,7 +131,8 @@ def _half(
     instructions = np.full(len(function.instructions), np.nan)
     singles = hidden(arrays, [(index, index + 1) for index in probed])
     instructions[probed] = base - embedder.embed(singles).astype(np.float64) @ other
-    return Half(path, function, blocks, instructions, prefix_attention(arrays, embedder))
+    prefix = prefix_attention(arrays, embedder)
+    return Half(side.path, function, blocks, instructions, prefix, tuple(side.remarks))
 
 
 def hidden(arrays: FunctionArrays, spans: Sequence[tuple[int, int]]) -> FunctionArrays:

@@ -47,6 +47,7 @@ def _half_record(half: Half) -> dict[str, Any]:
             if not math.isnan(drop)
         ],
         "prefix": None if half.prefix is None else np.round(half.prefix, 4).tolist(),
+        **({"remarks": list(half.remarks)} if half.remarks else {}),
     }
 
 

@@ -52,6 +52,7 @@ def run(argv: list[str]) -> int:
     spare_binaries([arguments.html], [selector.path for selector in chosen])
     from weft.bcsd.explain.files import explain_files
     from weft.bcsd.explain.record import describe, explanation_record
+    from weft.cli.bcsd.remarks import say
 
     found = explain_files(
         [(selector.path, selector.function or "") for selector in chosen],
@@ -60,6 +61,8 @@ def run(argv: list[str]) -> int:
         limits=limits,
         device=device_of(arguments),
     )
+    for half in (found.a, found.b):
+        say(half.path, half.remarks)
     if arguments.html is not None:
         from weft.bcsd.explain.page import explanation_page
 

@@ -122,6 +122,7 @@ class Instruction(Told):
 class Detail(Told):
     """As `weft bcsd show FILE:FUNCTION --json`."""
 
+    schema_: Literal[1] = Field(alias="schema")
     name: str
     demangled: str | None = None
     address: int
@@ -134,6 +135,7 @@ class Detail(Told):
     blocks: list[Block]
     edges: list[Edge]
     instructions: list[Instruction]
+    remarks: list[str]
 
 
 class Hit(Told):
@@ -319,6 +321,7 @@ class Half(Told):
     blocks: list[BlockDrop]
     instructions: list[InstructionDrop]
     prefix: list[list[float]] | None
+    remarks: list[str] | None = None
 
 
 class Explanation(Told):
