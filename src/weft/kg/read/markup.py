@@ -8,6 +8,7 @@ import email.policy
 import io
 import logging
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -74,6 +75,20 @@ _LIGATURES = str.maketrans(
 _PDF_PAGES = 10_000
 _WORD_BYTES = 256 << 20
 """Most bytes of a Word document's parts, unpacked."""
+_DAMAGE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    struct.error,
+    zlib.error,
+)
+"""What a damaged file makes its parser raise beside the errors of its own format."""
 _SAID = 200
 """Most characters of a parser's own error that are repeated."""
 _WIKI_LINK = re.compile(r"\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]")
@@ -173,10 +188,8 @@ def pdf_text(data: bytes) -> str:
         InputError: No PDF, a locked one, a damaged one, or one without text, such as a scan.
     """
     from pypdf import PdfReader
-    from pypdf.errors import PyPdfError
+    from pypdf.errors import DependencyError, PyPdfError
 
-    # What a damaged file makes its parser raise beside its own errors.
-    damage = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, OSError)
     with _remarks("pypdf") as remarks:
         try:
             reader = PdfReader(io.BytesIO(data))
@@ -185,7 +198,12 @@ def pdf_text(data: bytes) -> str:
             if len(reader.pages) > _PDF_PAGES:
                 raise InputError(f"a PDF of {len(reader.pages):,} pages; {_PDF_PAGES:,} may be read")
             pages = [page.extract_text().translate(_LIGATURES) for page in reader.pages]
-        except (PyPdfError, *damage) as error:
+        except InputError:
+            raise
+        except DependencyError as error:
+            way = "`pip install cryptography`, or `qpdf --decrypt IN OUT`"
+            raise InputError("a PDF encrypted with AES", hint=way) from error
+        except (PyPdfError, *_DAMAGE) as error:
             said = "; ".join([type(error).__name__, *dict.fromkeys(remarks)][: 1 + _REMARKS])
             raise InputError(f"no PDF that can be read: {said}") from error
     text = "\n\n".join(found for found in map(_paragraphs, pages) if found)
@@ -202,16 +220,6 @@ def word_text(data: bytes) -> str:
     """
     import mammoth
 
-    # What a damaged file makes its parser raise beside its archive's and its XML's errors.
-    damage = (
-        ValueError,
-        TypeError,
-        LookupError,
-        AttributeError,
-        RecursionError,
-        OSError,
-        NotImplementedError,
-    )
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             size = sum(part.file_size for part in archive.infolist())
@@ -221,9 +229,10 @@ def word_text(data: bytes) -> str:
         html = mammoth.convert_to_html(
             io.BytesIO(data), convert_image=pictures, include_embedded_style_map=False
         ).value
-    except (zipfile.BadZipFile, zlib.error, EOFError, ExpatError, *damage) as error:
-        said = " ".join(f"{type(error).__name__} {error}".split())[:_SAID]
-        raise InputError(f"no Word document that can be read: {said}") from error
+    except InputError:
+        raise
+    except (zipfile.BadZipFile, ExpatError, *_DAMAGE) as error:
+        raise InputError(f"no Word document that can be read: {_of_parser(error)}") from error
     return html_text(html)
 
 
@@ -233,17 +242,23 @@ def mail_text(data: bytes) -> str:
     Attachments and the marks of quoted lines are left out. A plain body that is empty stands for nothing.
 
     Raises:
-        InputError: It has no body of text, or one that is not in the encoding that it declares.
+        InputError: It has no body of text, one that is not in the encoding that it declares, or a damaged header.
     """
-    message = email.message_from_bytes(data, policy=email.policy.default)
-    body = message.get_body(("plain", "html"))
-    if body is None:
-        raise InputError("a mail without a text")
-    text = _mail_part(body)
-    if not text.strip() and (other := message.get_body(("html",))) is not None:
-        text = _mail_part(other)
+    try:
+        message = email.message_from_bytes(data, policy=email.policy.default)
+        body = message.get_body(("plain", "html"))
+        if body is None:
+            raise InputError("a mail without a text")
+        text = _mail_part(body)
+        if not text.strip() and (other := message.get_body(("html",))) is not None:
+            text = _mail_part(other)
+        subject = str(message["subject"] or "").strip()
+    except InputError:
+        raise
+    except _DAMAGE as error:
+        raise InputError(f"no mail that can be read: {_of_parser(error)}") from error
     text = _QUOTED.sub("", "\n".join(text.splitlines()))
-    return "\n\n".join(part for part in (str(message["subject"] or "").strip(), text.strip()) if part)
+    return "\n\n".join(part for part in (subject, text.strip()) if part)
 
 
 def _mail_part(part: MIMEPart) -> str:
@@ -274,6 +289,11 @@ def decode_declared(data: bytes, name: str) -> str:
     """
     known = codecs.lookup(name).name
     return data.decode("cp1252" if known in ("iso8859-1", "ascii") else known)
+
+
+def _of_parser(error: Exception) -> str:
+    """A parser's own error in a line."""
+    return " ".join(f"{type(error).__name__} {error}".split())[:_SAID]
 
 
 @contextmanager

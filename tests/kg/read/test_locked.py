@@ -1,0 +1,69 @@
+"""Files that a password or a cipher locks, and headers that break a parser: one listed line each, the rest is read."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pypdf
+import pytest
+from pypdf.errors import DependencyError
+from tests.kg.read.pdf import make_pdf
+from tests.kg.read.word import make_word
+
+from weft.errors import InputError
+from weft.kg.read.corpus import UNREAD_FILES, read_corpus
+from weft.kg.read.funnel import Funnel
+from weft.kg.read.markup import mail_text, pdf_text, word_text
+
+PAGE = make_pdf([["Ida Holm was born in Lund."]])
+
+
+def locked(password: str) -> bytes:
+    """A PDF that its owner locked, and that this password opens."""
+    writer, data = pypdf.PdfWriter(clone_from=io.BytesIO(PAGE)), io.BytesIO()
+    writer.encrypt(password, "owner", algorithm="RC4-128")
+    writer.write(data)
+    return data.getvalue()
+
+
+def test_a_password_is_told_and_one_that_is_empty_opens() -> None:
+    assert pdf_text(locked("")) == "Ida Holm was born in Lund."
+    with pytest.raises(InputError, match="a PDF that a password locks"):
+        pdf_text(locked("secret"))
+
+
+@pytest.mark.parametrize(
+    "error", [DependencyError("cryptography>=3.1 is required"), NotImplementedError("filter")]
+)
+def test_what_the_parser_of_pdfs_does_not_know_leaves_the_other_documents(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(pypdf.PageObject, "extract_text", refuse)
+    (tmp_path / "a.pdf").write_bytes(PAGE)
+    (tmp_path / "b.txt").write_text("Bo lives.")
+    funnel = Funnel()
+    assert [document.id for document in read_corpus([tmp_path], funnel)] == ["b.txt"]
+    ((name, why),) = (funnel.reasons[item] for item in funnel.listed[UNREAD_FILES])
+    assert name == "a.pdf"
+    if isinstance(error, DependencyError):
+        assert why == "a PDF encrypted with AES (`pip install cryptography`, or `qpdf --decrypt IN OUT`)"
+
+
+def test_a_word_document_whose_parts_are_locked() -> None:
+    data = make_word(["Ida Holm was born in Lund."])
+    flagged = re.sub(rb"(?s)(PK\x03\x04..|PK\x01\x02....)\x00", lambda found: found[1] + b"\x01", data)
+    with pytest.raises(InputError, match=r"no Word document that can be read: .* is encrypted"):
+        word_text(flagged)
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain; charset=u\0f", "text/plain; charset*0*=u\0'en'x; charset*1*=%ff"]
+)
+def test_a_mail_with_a_damaged_header_is_one_error(kind: str) -> None:
+    with pytest.raises(InputError, match="no mail that can be read"):
+        mail_text(f"Subject: S\nContent-Type: {kind}\n\nBorn in Lund.".encode())
