@@ -67,6 +67,8 @@ def test_what_is_no_plain_date_has_no_value(name: str) -> None:
         ("15%", "15", "%"),
         ("340 employees", "340", "employees"),
         ("12 km", "12", "km"),
+        ("٣٥ km", "35", "km"),
+        ("$１２", "12", "USD"),
     ],
 )
 def test_an_amount_is_a_number_and_a_unit(name: str, text: str, unit: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from calendar import isleap
 from typing import NamedTuple
 
@@ -84,6 +85,8 @@ def value_of(name: str, kind: str = "") -> Value | None:
         kind: Its type; without one, only what can be nothing but a date is read.
     """
     said = " ".join(name.casefold().split())
+    if not said.isascii():  # digits of other scripts are digits: RDF knows those of ASCII alone
+        said = "".join(str(unicodedata.decimal(mark, mark)) for mark in said)
     if kind == NUMBER:
         return _amount(said)
     if kind not in (DATE, ""):
