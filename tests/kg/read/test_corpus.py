@@ -37,6 +37,18 @@ def test_a_folder_of_text(tmp_path: Path) -> None:
     assert funnel.failures == 0
 
 
+def test_a_notebook_is_told_and_what_makes_a_text_or_python_of_it(tmp_path: Path) -> None:
+    notebook = tmp_path / "load.ipynb"
+    notebook.write_text('{\n "cells": [],\n "metadata": {},\n "nbformat": 4,\n "nbformat_minor": 5\n}\n')
+    with pytest.raises(InputError, match=r"a Jupyter notebook .*--to markdown.*--to script"):
+        model_for(notebook)
+    funnel = Funnel()
+    assert list(read_corpus([notebook], funnel)) == []
+    assert funnel.failures == 1
+    (source,) = CodeCorpus(notebook, "load.ipynb", find_language("python"))
+    assert source.failure == "a Jupyter notebook: `jupyter nbconvert --to script` makes Python of it"
+
+
 def test_links_hidden_folders_and_other_peoples(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus"
     for below in (".git/a.txt", "node_modules/b/README.md", "lib/site-packages/c.txt", ".d.txt", "e.txt"):

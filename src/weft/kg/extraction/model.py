@@ -14,7 +14,7 @@ from weft.kg.config import TEXT
 from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.languages import LANGUAGES, find_language
 from weft.kg.languages.language import Language
-from weft.kg.read.corpus import SUFFIXES, left_out, paths_below
+from weft.kg.read.corpus import NOTEBOOK, SUFFIXES, left_out, paths_below
 from weft.kg.schema import Schema
 from weft.kg.storage.manifest import is_store
 from weft.platform.models import find_model
@@ -107,6 +107,9 @@ def model_for(corpus: Path) -> str:
             return CODE_MODEL
         if corpus.suffix.lower() in (*SUFFIXES, ".json", "") or not corpus.exists():
             return TEXT_MODEL
+        if corpus.suffix.lower() == NOTEBOOK:
+            way = "`jupyter nbconvert --to markdown` makes a text of it, `--to script` Python"
+            raise InputError("a Jupyter notebook", where=str(corpus), hint=way)
         raise InputError(
             f"cannot tell by {corpus.suffix} what it holds",
             where=str(corpus),

@@ -18,6 +18,7 @@ from weft.kg.read.markup import decode_declared, html_text, mail_text, markdown_
 from weft.kg.storage.manifest import is_store
 from weft.platform.reading import WORD_CHARACTERS, cannot_read, parse_json, read_bytes
 
+NOTEBOOK = ".ipynb"
 MARKDOWN, HTML, PDF, WORD, MAIL = (".md", ".markdown"), (".html", ".htm", ".xhtml"), ".pdf", ".docx", ".eml"
 SUFFIXES = (".txt", ".text", ".rst", ".jsonl", *MARKDOWN, *HTML, PDF, WORD, MAIL)
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -266,6 +267,8 @@ def _prose(data: bytes, suffix: str) -> str:
     for start, kind in _NO_TEXT.items():
         if data.startswith(start):
             raise InputError(f"{kind}: save it as text, HTML, PDF or .docx")
+    if suffix == NOTEBOOK:
+        raise InputError("a Jupyter notebook", hint="`jupyter nbconvert --to markdown` makes a text of it")
     if suffix in HTML:
         return html_text(decode_page(data))
     text = decode_text(data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -176,10 +177,17 @@ def test_what_is_no_python_is_refused_with_its_name(source: str) -> None:
         SourceFile(source, "broken.py")
 
 
+def test_a_refusal_names_the_version_that_parses_and_the_line() -> None:
+    with pytest.raises(
+        InputError, match=rf"not Python 3\.{sys.version_info[1]} that .*: invalid syntax in line 2$"
+    ):
+        SourceFile("x = 1\ntype = = 2\n", "broken.py")
+
+
 def test_a_refusal_without_words_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(text: str) -> None:
         raise MemoryError
 
     monkeypatch.setattr("ast.parse", full)
-    with pytest.raises(InputError, match=r"not Python that can be parsed: MemoryError$"):
+    with pytest.raises(InputError, match=r"not Python 3\.\d+ that can be parsed: MemoryError$"):
         SourceFile("x = 1\n", "broken.py")

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 import warnings
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -27,6 +28,8 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 _LONGEST_WORD = 100_000
 _LONG_WORD = re.compile(rf"\w{{{_LONGEST_WORD + 1}}}")
 
+_PARSED = ".".join(map(str, sys.version_info[:2]))
+_NOTEBOOK = '"nbformat"'
 _DEFINED = re.compile(r"(?:async[\s\\]+)?(?:def|class)[\s\\]+(?P<name>\w+)")
 
 
@@ -65,6 +68,10 @@ class SourceFile:
             raise InputError(f"{len(text):,} characters; {largest:,} are read at most", where=name)
         if _LONG_WORD.search(text) is not None:
             raise InputError(f"a word of more than {_LONGEST_WORD:,} characters", where=name)
+        if text.startswith("{") and _NOTEBOOK in text:  # its JSON would be parsed as a set of names and texts
+            raise InputError(
+                "a Jupyter notebook: `jupyter nbconvert --to script` makes Python of it", where=name
+            )
         try:
             with warnings.catch_warnings():
                 # Old code holds invalid escapes; they say nothing about the facts.
@@ -72,7 +79,9 @@ class SourceFile:
                 self.tree = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             why = str(error) or type(error).__name__
-            raise InputError(f"not Python that can be parsed: {why}", where=name) from error
+            if isinstance(error, SyntaxError) and error.lineno is not None:
+                why = f"{error.msg} in line {error.lineno}"
+            raise InputError(f"not Python {_PARSED} that can be parsed: {why}", where=name) from error
         # Not str.splitlines: Python's own lines end at three marks only.
         self._lines = Lines(text).starts
         self._ascii = text.isascii()
