@@ -186,7 +186,7 @@ def check_words(text: str) -> None:
     Raises:
         InputError: There is one.
     """
-    found = re.search(rf"\S{{{WORD_CHARACTERS}}}", text)
+    found = re.search(rf"(?<!\S)\S{{{WORD_CHARACTERS}}}", text)
     if found is not None:
         raise InputError(f"a word of more than {WORD_CHARACTERS:,} characters at {found.start()}")
 

@@ -120,13 +120,6 @@ def html_text(text: str) -> str:
     """The prose of HTML: no menus, scripts, forms, code, hidden text and marks of notes; a row of a table is a line."""
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-    def fills_a_cell(node: LexborNode) -> bool:
-        """Whether a block is all that a cell of a table holds, as editors write cells."""
-        if node.parent is None or node.parent.tag not in _CELLS:
-            return False
-        others = [other for other in node.parent.iter(include_text=True) if other != node]
-        return all(other.tag == "-text" and not (other.text_content or "").strip() for other in others)
-
     def is_mark(node: LexborNode) -> bool:
         """Whether a node says where a note belongs, or leads back from it."""
         if node.tag == "sup":
@@ -151,6 +144,8 @@ def html_text(text: str) -> str:
 
     def walk(node: LexborNode | None) -> Iterator[str]:
         stack: list[LexborNode | str] = [] if node is None else [node]
+        # What is all that a cell of a table holds, as editors write cells, is no paragraph of its own.
+        alone = set[int]()
         while stack:
             item = stack.pop()
             if isinstance(item, str):
@@ -164,13 +159,16 @@ def html_text(text: str) -> str:
             edge = (
                 _PARAGRAPH if tag in _BLOCKS else _LINE if tag in _LINES else _CELL if tag in _CELLS else ""
             )
-            if edge == _PARAGRAPH and fills_a_cell(item):
+            if item.mem_id in alone:
                 edge = ""
-            children: list[LexborNode | str] = []
+            children: list[LexborNode] = []
             child = item.child
             while child is not None:
                 children.append(child)
                 child = child.next
+            if tag in _CELLS:
+                said = [one for one in children if one.tag != "-text" or (one.text_content or "").strip()]
+                alone.update(one.mem_id for one in said if len(said) == 1 and one.tag in _BLOCKS)
             stack += [edge, *reversed(children), edge]
 
     if _XHTML in text[:_DECLARED_BY]:

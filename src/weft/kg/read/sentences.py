@@ -14,7 +14,7 @@ EMPTY_LINE = r"(?:\r\n|\n|\r(?!\n))[ \t]*(?:\r\n|\n|\r)"
 # After an end mark (and what closes with it) comes white space, unless the script is written without.
 _END = re.compile(
     # A mark, closing quotes and brackets, marks of notes ("[1]", "[citation needed]"), then white space.
-    r"[.!?…؟۔।॥]+[\"'”’»)\]]*(?:\[[^\[\]\n]{1,30}\])*(?=\s)"
+    r"(?<![.!?…؟۔।॥])[.!?…؟۔।॥]+[\"'”’»)\]]*(?:\[[^\[\]\n]{1,30}\])*(?=\s)"
     r"|[。！？｡]+[”’」』）]*"  # scripts without spaces
     rf"|{EMPTY_LINE}"
 )

@@ -26,7 +26,7 @@ from weft.kg.languages.unit import Span, Unit, starts_of, to_text
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _LONGEST_WORD = 100_000
-_LONG_WORD = re.compile(rf"\w{{{_LONGEST_WORD + 1}}}")
+_LONG_WORD = re.compile(rf"(?<!\w)\w{{{_LONGEST_WORD + 1}}}")
 
 _PARSED = ".".join(map(str, sys.version_info[:2]))
 _NOTEBOOK = '"nbformat"'
