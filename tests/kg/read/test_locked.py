@@ -9,11 +9,12 @@ from pathlib import Path
 import pypdf
 import pytest
 from pypdf.errors import DependencyError
+from pypdf.generic import DictionaryObject, NameObject, StreamObject
 from tests.kg.read.pdf import make_pdf
 from tests.kg.read.word import make_word
 
 from weft.errors import InputError
-from weft.kg.read.corpus import UNREAD_FILES, read_corpus
+from weft.kg.read.corpus import SCANNED, UNREAD_FILES, read_corpus
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.markup import mail_text, pdf_text, word_text
 
@@ -32,6 +33,23 @@ def test_a_password_is_told_and_one_that_is_empty_opens() -> None:
     assert pdf_text(locked("")) == "Ida Holm was born in Lund."
     with pytest.raises(InputError, match="a PDF that a password locks"):
         pdf_text(locked("secret"))
+
+
+def test_pages_that_are_scans_are_told(tmp_path: Path) -> None:
+    writer = pypdf.PdfWriter(clone_from=io.BytesIO(PAGE))
+    for resources in (None, "/Im0", "/Im1"):
+        page = writer.add_blank_page(100, 100)
+        if resources is not None:
+            picture = writer._add_object(StreamObject())
+            names = DictionaryObject({NameObject(resources): picture})
+            page[NameObject("/Resources")] = DictionaryObject({NameObject("/XObject"): names})
+    del writer.add_blank_page(100, 100)["/Resources"]
+    writer.write(tmp_path / "report.pdf")
+    funnel = Funnel()
+    (document,) = read_corpus([tmp_path], funnel)
+    assert document.text == "Ida Holm was born in Lund."
+    # The second and the last page are empty, no scans.
+    assert funnel.listed == {SCANNED: ["report.pdf: 2 pages: 3, 4"]}
 
 
 @pytest.mark.parametrize(

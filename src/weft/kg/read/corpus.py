@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from weft.errors import InputError
+from weft.errors import InputError, counted
 from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.markup import decode_declared, html_text, mail_text, markdown_text, pdf_text, word_text
@@ -36,6 +36,9 @@ _NO_TEXT = {
 UNREAD_FILES, UNREAD_LINES = "files that cannot be read", "lines that cannot be read"
 UNREAD_FOLDERS = "folders that cannot be opened"
 """Reasons of a funnel."""
+SCANNED = "PDFs with pages of pictures alone, perhaps scans"
+_PAGES = 10
+"""Most pages that are named."""
 Closed = Callable[[Path, str], None]
 _INSTALLED = frozenset(("__pycache__", "site-packages", "node_modules"))
 OTHERS = "files of other kinds"
@@ -237,7 +240,11 @@ def _read_file(path: Path, name: str, funnel: Funnel) -> Iterator[TextDocument]:
     try:
         data = read_bytes(path)
         if path.suffix.lower() != ".jsonl":
-            text = _prose(data, path.suffix.lower())
+            scanned = list[int]()
+            text = _prose(data, path.suffix.lower(), scanned)
+            if scanned:
+                shown = ", ".join(map(str, scanned[:_PAGES])) + ", …" * (len(scanned) > _PAGES)
+                funnel.leave_out(SCANNED, f"{name}: {counted(len(scanned), 'page')}: {shown}")
             check_words(text)
             yield TextDocument(name, text)
             return
@@ -256,13 +263,15 @@ def _read_file(path: Path, name: str, funnel: Funnel) -> Iterator[TextDocument]:
             funnel.fail(UNREAD_LINES, where, error.what)
 
 
-def _prose(data: bytes, suffix: str) -> str:
-    """What a file says, by its kind.
+def _prose(data: bytes, suffix: str, scanned: list[int]) -> str:
+    """What a file says, by its kind; ``scanned`` takes the pages of a PDF that hold pictures and no text.
 
     Raises:
         InputError: It holds no prose that can be read.
     """
-    if (reader := {PDF: pdf_text, WORD: word_text, MAIL: mail_text}.get(suffix)) is not None:
+    if suffix == PDF:
+        return pdf_text(data, scanned)
+    if (reader := {WORD: word_text, MAIL: mail_text}.get(suffix)) is not None:
         return reader(data)
     for start, kind in _NO_TEXT.items():
         if data.startswith(start):

@@ -12,12 +12,16 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from email.message import MIMEPart
 from itertools import pairwise
+from typing import TYPE_CHECKING
 from xml.parsers.expat import ExpatError
 
 from weft.errors import InputError
+
+if TYPE_CHECKING:
+    from pypdf import PageObject
 
 
 def _tags(text: str) -> frozenset[str]:
@@ -177,10 +181,14 @@ def html_text(text: str) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def pdf_text(data: bytes) -> str:
+def pdf_text(data: bytes, scanned: list[int] | None = None) -> str:
     """The text of a PDF that holds text: hyphens at line ends mended, lines of a paragraph joined.
 
     What the parser remarks on the way is part of the error, where there is one; what it mends is not told.
+
+    Args:
+        data: The file.
+        scanned: Takes the numbers, from 1, of pages that hold pictures and no text.
 
     Raises:
         InputError: No PDF, a locked one, a damaged one, or one without text, such as a scan.
@@ -196,6 +204,9 @@ def pdf_text(data: bytes) -> str:
             if len(reader.pages) > _PDF_PAGES:
                 raise InputError(f"a PDF of {len(reader.pages):,} pages; {_PDF_PAGES:,} may be read")
             pages = [page.extract_text().translate(_LIGATURES) for page in reader.pages]
+            if scanned is not None:
+                silent = (number for number, text in enumerate(pages, 1) if not text.strip())
+                scanned += [number for number in silent if _has_pictures(reader.pages[number - 1])]
         except InputError:
             raise
         except DependencyError as error:
@@ -208,6 +219,16 @@ def pdf_text(data: bytes) -> str:
     if not text:
         raise InputError("a PDF without text, perhaps a scan")
     return text
+
+
+def _has_pictures(page: PageObject) -> bool:
+    """Whether a page shows pictures or forms; one whose resources are damaged or missing shows none."""
+    from pypdf.generic import DictionaryObject
+
+    with suppress(*_DAMAGE):
+        held = page["/Resources"].get_object()
+        return isinstance(held, DictionaryObject) and bool(held["/XObject"].get_object())
+    return False
 
 
 def word_text(data: bytes) -> str:
