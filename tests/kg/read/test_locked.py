@@ -21,18 +21,19 @@ from weft.kg.read.markup import mail_text, pdf_text, word_text
 PAGE = make_pdf([["Ida Holm was born in Lund."]])
 
 
-def locked(password: str) -> bytes:
+def locked(password: str, cipher: str = "RC4-128") -> bytes:
     """A PDF that its owner locked, and that this password opens."""
     writer, data = pypdf.PdfWriter(clone_from=io.BytesIO(PAGE)), io.BytesIO()
-    writer.encrypt(password, "owner", algorithm="RC4-128")
+    writer.encrypt(password, "owner", algorithm=cipher)
     writer.write(data)
     return data.getvalue()
 
 
-def test_a_password_is_told_and_one_that_is_empty_opens() -> None:
-    assert pdf_text(locked("")) == "Ida Holm was born in Lund."
+@pytest.mark.parametrize("cipher", ["RC4-128", "AES-128", "AES-256"])
+def test_a_password_is_told_and_one_that_is_empty_opens(cipher: str) -> None:
+    assert pdf_text(locked("", cipher)) == "Ida Holm was born in Lund."
     with pytest.raises(InputError, match="a PDF that a password locks"):
-        pdf_text(locked("secret"))
+        pdf_text(locked("secret", cipher))
 
 
 def test_pages_that_are_scans_are_told(tmp_path: Path) -> None:
