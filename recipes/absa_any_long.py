@@ -28,7 +28,7 @@ SHORT_TEXTS = "short.jsonl"
 VOICES = "voices.jsonl"
 TURNS = "turns.jsonl"
 EVERY = (*FILES, SHORT_TEXTS, VOICES, TURNS)
-NEW = ("voices", "turns")
+NEW = tuple(name.removesuffix(".jsonl") for name in (VOICES, TURNS))
 """The lists that no teacher knows."""
 _ASKED = 10
 """Questions of a text that are asked at once."""

@@ -69,20 +69,21 @@ def other(files: Path) -> Path:
     return files / "clang-O2-x86_64.so"
 
 
-@pytest.fixture(scope="session")
-def index(binary: Path, lexical_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("index") / "index"
-    options = ["--model", str(lexical_model), "--lifter", "none", "--workers", "1", "--quiet"]
+def indexed(binary: Path, model: Path, folder: Path) -> Path:
+    """An index of one file."""
+    options = ["--model", str(model), "--lifter", "none", "--workers", "1", "--quiet"]
     assert main(["bcsd", "index", "add", str(binary), "--index", str(folder), *options]) == 0
     return folder
 
 
 @pytest.fixture(scope="session")
+def index(binary: Path, lexical_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return indexed(binary, lexical_model, tmp_path_factory.mktemp("index") / "index")
+
+
+@pytest.fixture(scope="session")
 def other_index(other: Path, lexical_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("other_index") / "index"
-    options = ["--model", str(lexical_model), "--lifter", "none", "--workers", "1", "--quiet"]
-    assert main(["bcsd", "index", "add", str(other), "--index", str(folder), *options]) == 0
-    return folder
+    return indexed(other, lexical_model, tmp_path_factory.mktemp("other_index") / "index")
 
 
 @pytest.fixture
