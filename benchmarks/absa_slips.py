@@ -32,7 +32,7 @@ from weft.absa.evaluate.opinions import opinions_report, under
 from weft.absa.find.finder import Finder
 from weft.absa.read.labelled import Columns, read_labelled
 from weft.absa.read.reviews import POLARITIES
-from weft.absa.records import Corpus
+from weft.absa.records import NONE, Corpus
 from weft.absa.use.asker import Asker
 from weft.absa.use.decide import decide
 from weft.absa.use.store import load
@@ -146,18 +146,31 @@ def by_hand(path: Path) -> tuple[Corpus, Corpus]:
 
 
 def found_named(asker: Asker, corpus: Corpus) -> dict[str, float]:
-    """Of praised and blamed aspects that texts name: which ``weft absa find`` has among its terms, and rightly."""
+    """Of praised and blamed aspects that texts name: which ``weft absa find`` has among its terms, and rightly.
+
+    Beside them those that are named and not judged, and how many of these it reports all the same.
+    """
     sentences = corpus.sentences
     found = Finder(asker).find([sentence.text for sentence in sentences])
-    asked, named, right = 0, 0, 0
+    asked, named, right, others, reported = 0, 0, 0, 0, 0
     for sentence, findings in zip(sentences, found, strict=True):
         for context, polarity in zip(sentence.contexts, sentence.polarities, strict=True):
             words = context.aspect.lower()
-            if polarity in ("positive", "negative") and words in sentence.text.lower():
-                own = [finding for finding in findings if words in (finding.term or "").lower()]
+            if words not in sentence.text.lower():
+                continue
+            own = [finding for finding in findings if words in (finding.term or "").lower()]
+            if polarity in ("positive", "negative"):
                 asked, named = asked + 1, named + bool(own)
                 right += any(finding.polarity == polarity for finding in own)
-    return {"asked": asked, "found": round(named / asked, 4), "rightly": round(right / asked, 4)}
+            elif polarity == NONE:
+                others, reported = others + 1, reported + bool(own)
+    return {
+        "asked": asked,
+        "found": round(named / asked, 4),
+        "rightly": round(right / asked, 4),
+        "not judged": others,
+        "reported": round(reported / max(others, 1), 4),
+    }
 
 
 def main() -> None:
@@ -196,6 +209,8 @@ def main() -> None:
         lists = by_hand(FOLDER / BY_HAND["lists and signs (thirteenth set)"])[0]
         for way, asker in {"as written": stored.as_written(), "as meant": stored}.items():
             results[f"find in lists and signs, {way}"] = found_named(asker, lists)
+        said = by_hand(FOLDER / "questions-fifteenth.csv")[0]
+        results["find where it matters who says it (fifteenth set)"] = found_named(stored, said)
     print(json.dumps(results, indent=1))
 
 

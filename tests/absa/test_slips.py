@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 
 import numpy as np
 import pytest
@@ -62,7 +61,7 @@ def test_names_addresses_compounds_and_other_languages_stay(text: str) -> None:
 def test_no_known_word_is_read_as_another() -> None:
     words = english()
     assert len(words.rank) > 50_000
-    assert all(words.meant(word) == word for word in itertools.islice(words.known, 0, None, 97))
+    assert {word for word in words.known if words.meant(word) != word} == {"incase", "aswell"}
     assert words.rank["the"] < words.rank["battery"] < 40_000 == words.rank["overpriced"]
 
 
@@ -123,7 +122,7 @@ def test_as_written_reads_words_as_they_stand(shipped: Asker, capsys: pytest.Cap
     text = "The batery is terrrible"
     stands = shipped.as_written()
     assert stands.config.threshold == shipped.config.threshold
-    assert records(stands, [Sentence(text, (Context("battery"),))])[0]["note"] is None
+    assert "read as meant" not in (records(stands, [Sentence(text, (Context("battery"),))])[0]["note"] or "")
     assert stands.representation.pieces(text) != shipped.representation.pieces(text)
     assert stands.calibrated(2.0).representation.mended(text) == []
     command = ["absa", "predict", text, "--aspect", "battery", "--json"]

@@ -34,7 +34,7 @@ def shown(name: str, **environment: str) -> str:
 @pytest.mark.parametrize("colours", [True, False])
 def test_numbers_are_whole_and_what_colours_tell_is_told_without(colours: bool) -> None:
     said = shown("absa", COLUMNS="40", **({} if colours else {"NO_COLOR": "1"}))
-    assert " 0.96 │" in said
+    assert " 0.97 │" in said
     assert "0…" not in said
     assert ("green speaks for it, red against" in said) == colours
     assert ("+ speaks for it, - against" in said) != colours

@@ -123,9 +123,10 @@ class Finder:
 
     A term is asked about the whole text; one that several sentences name, at each place about that
     :func:`passage <passages>` alone, where that judges it: praise and blame of one thing in two sentences are two
-    judgements. Where lists are read as words, an item of a list, or what a face stands behind, is a term where the
-    tagger finds none in it; one that judges by itself ("+ cheap") names nothing, and is of its category. Of a text that
-    is longer than the tagger reads at once, each term is asked about its sentence first.
+    judgements. One that is answered ``none``, as in a question or a plain fact, is no finding. Where lists are read as
+    words, an item of a list, or what a face stands behind, is a term where the tagger finds none in it; one that judges
+    by itself ("+ cheap") names nothing, and is of its category. Of a text that is longer than the tagger reads at once,
+    each term is asked about its sentence first.
 
     Args:
         asker: A model with a tagger.
@@ -176,15 +177,14 @@ class Finder:
             passages(text, found, len(windows) > 1)
             for text, found, windows in zip(texts, terms, tagged, strict=True)
         ]
-        asked = [sentence for sentence in sentences if sentence.contexts]
-        asked += [
+        asked = sentences + [
             Sentence(text[start:stop], (Context(GENERAL, text[found[place].start : found[place].stop]),))
             for text, found, own in zip(texts, terms, again, strict=True)
             for place, (start, stop) in own.items()
         ]
         answers, limit = self.asker.answer(asked) if asked else [], self.asker.config.threshold
         whole = iter(answers)
-        rows = [next(whole) if s.contexts else np.zeros((0, len(self.asker.classes_))) for s in sentences]
+        rows = [next(whole) for _ in sentences]
         results: list[list[Finding]] = []
         for sentence, found, all_spans, own, answer in zip(sentences, terms, spans, again, rows, strict=True):
             alone = {place: next(whole)[0] for place in own}
@@ -235,8 +235,7 @@ class Finder:
     def _questions(self, text: str, terms: Sequence[Span]) -> Sentence:
         contexts = [Context(GENERAL, text[term.start : term.stop]) for term in terms]
         contexts += [Context(category.question) for category in self._asked]
-        if not terms:
-            contexts.append(Context(GENERAL))
+        contexts.append(Context(GENERAL))
         return Sentence(text, tuple(dict.fromkeys(contexts)))
 
     def _findings(
@@ -255,12 +254,15 @@ class Finder:
         for span in spans:
             if span.kind == "opinion":
                 judging.setdefault(nearest(shown, span, terms), []).append(span)
-        covered: set[str] = set()
-        classes = self.asker.classes_
+        covered, told_of = set[str](), set[int]()
+        classes, limit = self.asker.classes_, self.asker.config.threshold
         meant = self._meant(text, terms)
         for place, term in enumerate(terms):
             words = text[term.start : term.stop]
             said = alone[place] if place in alone else rows[number[Context(GENERAL, words)]]
+            if not decide(said[None], limit)[0]:
+                continue
+            told_of.add(place)
             opinions = said[1:]
             best = int(opinions.argmax())
             category = groups.get(meant[term].lower())
@@ -282,10 +284,10 @@ class Finder:
                 tuple((s.start, s.stop) for s in own),
                 None if meant[term] == words else meant[term],
             )
-        loose = judging.get(None, [])
+        loose = sorted(span for place, own in judging.items() if place not in told_of for span in own)
         asked = [(Context(c.question), c.name) for c in self._asked if c.name not in covered]
         told = [self._unnamed(text, rows[number[context]], name, loose) for context, name in asked]
-        if not terms and not any(told):
+        if not told_of and not any(told):
             told = [self._unnamed(text, rows[number[Context(GENERAL)]], GENERAL, loose)]
         yield from filter(None, told)
 
