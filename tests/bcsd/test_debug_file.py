@@ -7,7 +7,8 @@ import pytest
 
 from weft.bcsd.disassemble.native import NativeDisassembler
 from weft.bcsd.read import open_image
-from weft.bcsd.read.debug_file import VARIABLE, build_id
+from weft.bcsd.read.debug.elf import build_id
+from weft.bcsd.read.debug.look import VARIABLE
 from weft.bcsd.use.extract_files import find_binaries
 from weft.cli.main import main
 from weft.errors import InputError

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Make the files in ../files again. Needs gcc, clang, lld and gcc-aarch64-linux-gnu; the tests do not.
+# Make the files in ../files and ../debug_files again. Needs gcc, clang, lld, llvm and gcc-aarch64-linux-gnu; the tests do not.
 set -euo pipefail
 cd "$(dirname "$0")"
 out=../files
@@ -53,3 +53,22 @@ for version in old new; do
 done
 # The old version with other registers, in another order.
 patch registers-x86_64.so gcc -O2 -fPIC -DOLD -ffixed-rbx -ffixed-r12 -fno-schedule-insns2 -fno-reorder-blocks
+# Programs whose names are beside them.
+out="$(realpath ../debug_files)"
+lld="$(dirname "$(readlink -f "$(command -v ld.lld)")")/ld64.lld"
+cp named.cpp "$work"
+cd "$work"
+named=(-O1 -g -fno-rtti -fno-exceptions -w -fdebug-compilation-dir=. -c named.cpp)
+for target in x86_64 aarch64 i686; do
+  clang --target=$target-pc-windows-msvc "${named[@]}" -gcodeview -o named.obj
+  lld-link /debug /nodefaultlib /dll /noentry /export:shown /brepro /pdbaltpath:%_PDB% named.obj \
+    "/out:named-$target.dll" "/pdb:named-$target.pdb"
+  xz -c "named-$target.dll" > "$out/named-$target.dll.xz"
+  xz -c "named-$target.pdb" > "$out/named-$target.pdb.xz"
+done
+clang --target=arm64-apple-macos11 "${named[@]}" -o named.o
+"$lld" -arch arm64 -platform_version macos 11 11 -dylib -install_name named.dylib -o named.dylib named.o
+dsymutil named.dylib
+llvm-strip named.dylib
+xz -c named.dylib > "$out/named.dylib.xz"
+xz -c named.dylib.dSYM/Contents/Resources/DWARF/named.dylib > "$out/named.dylib.dSYM.xz"

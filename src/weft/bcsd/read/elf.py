@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from weft.bcsd.architectures import architecture_named, for_machine, machines_known
-from weft.bcsd.read.debug_file import taken_out
+from weft.bcsd.read.debug.elf import taken_out
 from weft.bcsd.read.elf_bare import find_stubs, without_stubs, without_tables
 from weft.bcsd.read.elf_view import (
     ALLOCATED,

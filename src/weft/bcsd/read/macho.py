@@ -1,11 +1,13 @@
-"""Mach-O: x86-64 and ARM64; functions from symbols and ``LC_FUNCTION_STARTS``. Objects are refused."""
+"""Mach-O: x86-64 and ARM64; functions from symbols, a ``.dSYM`` and ``LC_FUNCTION_STARTS``. Objects are refused."""
 
 from __future__ import annotations
 
 import lief
 
 from weft.bcsd.architectures import for_machine, machines_known
+from weft.bcsd.read.debug.dsym import names_from_dsym
 from weft.bcsd.read.image import Image, Region, Symbol, UnwindRange, remark_cut
+from weft.bcsd.read.members import split_member
 from weft.bcsd.read.names import enum_name, printable
 from weft.errors import InputError
 
@@ -34,6 +36,9 @@ def read_macho(path: str, source: str | bytes, content: memoryview) -> Image:
     if binary.header.file_type == lief.MachO.Header.FILE_TYPE.OBJECT:
         what = "an object of Mach-O, whose relocations cannot be read"
         raise InputError(what, where=path, hint="link it to a program or library, or compile it as ELF")
+    if binary.header.file_type == lief.MachO.Header.FILE_TYPE.DSYM:
+        what = "debug information of a Mach-O file (dSYM), without its code"
+        raise InputError(what, where=path, hint="name the program that it belongs to")
     encryption = binary.encryption_info
     if encryption is not None and encryption.crypt_id:
         what = "code that is encrypted, as its headers say (LC_ENCRYPTION_INFO)"
@@ -71,6 +76,7 @@ def read_macho(path: str, source: str | bytes, content: memoryview) -> Image:
     commands = (32 if architecture.pointer_size == 8 else 28) + binary.header.sizeof_cmds
     remark_cut(image, max([*ends, commands]), len(content))
     _read_functions(binary, image)
+    _read_what_was_taken_out(path, binary, image)
     _read_stubs(binary, image)
     return image
 
@@ -89,6 +95,24 @@ def _read_functions(binary: lief.MachO.Binary, image: Image) -> None:
     image.unwind = [UnwindRange(s, s) for s in sorted(starts) if image.code_map.at(s) is not None]
     if binary.has_entrypoint and image.code_map.at(binary.entrypoint) is not None:
         image.entries.append(binary.entrypoint)
+
+
+def _read_what_was_taken_out(path: str, binary: lief.MachO.Binary, image: Image) -> None:
+    if binary.uuid is None:
+        return
+    symbols, remark = names_from_dsym(split_member(path)[0], bytes(binary.uuid.uuid))
+    have = {(symbol.address, symbol.name) for symbol in image.symbols}
+    more = [
+        symbol
+        for symbol in dict.fromkeys(symbols or ())
+        if (symbol.address, symbol.name) not in have
+        and image.code_map.at(symbol.address) is not None
+        and not image.in_stubs(symbol.address)
+    ]
+    image.symbols += more
+    # A file that kept all its names has no use for a debug file.
+    if remark is not None and (more or symbols is None):
+        image.remarks.append(remark)
 
 
 def _read_stubs(binary: lief.MachO.Binary, image: Image) -> None:

@@ -1,11 +1,16 @@
-"""PE (Windows): x86-64, i386 and ARM64; functions from exports, the COFF table and the exception directory."""
+"""PE (Windows): x86-64, i386, ARM64; functions from exports, COFF table or PDB file, and the exception directory."""
 
 from __future__ import annotations
+
+import os
+from dataclasses import replace
 
 import lief
 
 from weft.bcsd.architectures import architecture_named, for_machine, machines_known
+from weft.bcsd.read.debug.pdb import Link, names_from_pdb
 from weft.bcsd.read.image import Image, Region, Symbol, remark_cut
+from weft.bcsd.read.members import split_member
 from weft.bcsd.read.names import enum_name, printable
 from weft.errors import InputError
 
@@ -51,6 +56,8 @@ def read_pe(path: str, source: str | bytes, content: memoryview) -> Image:
     ends = [section.offset + section.sizeof_raw_data for section in binary.sections]
     remark_cut(image, max([*ends, headers]), len(content))
     _read_names(binary, image, base)
+    if not len(binary.symbols):
+        _read_what_a_pdb_names(path, binary, image, base)
     _read_imports(binary, image, base)
     _read_exceptions(binary, image, base)
     entry = binary.optional_header.addressof_entrypoint
@@ -100,8 +107,7 @@ def _read_names(binary: lief.PE.Binary, image: Image, base: int) -> None:
         if not entry.name and not entry.is_forwarded:
             image.entries.append(base + entry.address)
     starts = [base + section.virtual_address for section in binary.sections]
-    # C names of i386 have an underscore in front.
-    front = "_" if image.pointer_size == 4 else ""
+    front = _front(image)
     for symbol in binary.symbols:
         of_code = symbol.complex_type == lief.COFF.Symbol.COMPLEX_TYPE.FUNCTION
         if not of_code or not 0 < symbol.section_idx <= len(starts):
@@ -109,6 +115,25 @@ def _read_names(binary: lief.PE.Binary, image: Image, base: int) -> None:
         address = starts[symbol.section_idx - 1] + symbol.value
         if image.code_map.at(address) is not None:
             image.symbols.append(Symbol(printable(symbol.name).removeprefix(front), address, 0))
+
+
+def _front(image: Image) -> str:
+    """What stands in front of names in C: an underscore on i386."""
+    return "_" if image.pointer_size == 4 else ""
+
+
+def _read_what_a_pdb_names(path: str, binary: lief.PE.Binary, image: Image, base: int) -> None:
+    debug = binary.codeview_pdb
+    if debug is None or split_member(path)[1] is not None:
+        return
+    link = Link(os.fsdecode(debug.filename), bytes(debug.signature), debug.age, _front(image).encode())
+    symbols, remark = names_from_pdb(path, link)
+    for symbol in symbols or ():
+        address = base + symbol.address
+        if image.code_map.at(address) is not None:
+            image.symbols.append(replace(symbol, address=address))
+    if remark is not None:
+        image.remarks.append(remark)
 
 
 def _read_imports(binary: lief.PE.Binary, image: Image, base: int) -> None:

@@ -16,6 +16,7 @@ from weft.bcsd.disassemble.choose import choose_disassembler
 from weft.bcsd.disassemble.interface import Flag, Function
 from weft.bcsd.lift.choose import ImageLifter, lifter_named
 from weft.bcsd.read import open_image
+from weft.bcsd.read.debug.dsym import holds_dwarf_alone
 from weft.bcsd.read.elf_view import holds_debug_alone
 from weft.bcsd.read.members import binaries_of, content_of, holds_members, map_file, split_member
 from weft.bcsd.read.open import sniff_format
@@ -202,8 +203,9 @@ def _is_binary(path: str) -> bool:
         with open_input(path) as file:
             head = file.read(8)
         kind = sniff_format(head)
-        if kind == "elf":
-            return not holds_debug_alone(map_file(path))
+        if kind in ("elf", "macho"):
+            alone = holds_debug_alone if kind == "elf" else holds_dwarf_alone
+            return not alone(map_file(path))
         return kind is not None or holds_members(head)
     except (OSError, InputError):
         # Listed as a binary, it will be reported as unreadable.

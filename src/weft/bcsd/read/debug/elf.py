@@ -5,8 +5,7 @@
                            (where one of both has no build ID, its bytes have to have the CRC-32 of the link)
     packed into the file   ``.gnu_debugdata``: an ELF file with a table of symbols, compressed by xz
 
-``DIR`` is ``/usr/lib/debug``, or what ``WEFT_DEBUG_FILES`` names (several with ``:`` between them); no other file is
-looked for where that is empty.
+``DIR`` is one of :func:`weft.bcsd.read.debug.look.debug_folders`.
 
 Source: GDB manual, "Debugging Information in Separate Files" and "MiniDebugInfo".
 """
@@ -20,13 +19,11 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from weft.bcsd.read.debug.look import Place, UnfitError, debug_folders, first_fitting
 from weft.bcsd.read.elf_view import NO_BITS, FunctionSymbol, Section, View, plain_symbols
-from weft.bcsd.read.members import map_file, split_member
+from weft.bcsd.read.members import split_member
 from weft.bcsd.read.names import printable
-from weft.errors import WeftError
 
-VARIABLE = "WEFT_DEBUG_FILES"
-_FOLDER = "/usr/lib/debug"
 _NOTE_SEGMENT, _NOTE_SECTION, _BUILD_ID = 4, 7, 3
 #: Bytes of a packed table of symbols, unpacked: that of a large program has 5 MiB.
 _UNPACKED = 1 << 26
@@ -58,30 +55,26 @@ def taken_out(path: str, view: View, content: memoryview) -> tuple[Stripped | No
     """
     notes = ((part.offset, part.file_size) for part in view.segments if part.type == _NOTE_SEGMENT)
     own = build_id(notes, content, view.big_endian)
-    places = _places(path, view, content, own) if split_member(path)[1] is None else ()
-    refused: str | None = None
-    for place, checksum in places:
-        try:
-            if not os.path.isfile(place) or os.path.samefile(place, path):
-                continue
-            found = map_file(place)
-        except (OSError, WeftError):
-            continue
-        name = printable(os.fsencode(place[place.rfind("/.build-id/" if checksum is None else "/") + 1 :]))
+    places = dict(_places(path, view, content, own)) if split_member(path)[1] is None else {}
+
+    def read(found: memoryview, place: Place) -> Stripped | None:
         stripped = _symbols(found)
-        if stripped is None or not _belongs(stripped, found, own, checksum, big_endian=view.big_endian):
-            refused = f"its debug file {name} is damaged or of another build: names in it are not read"
-        elif stripped.symbols:
-            return stripped, f"names of functions are from its debug file {name}"
+        if stripped is None or not _belongs(stripped, found, own, places[place], big_endian=view.big_endian):
+            raise UnfitError("is damaged or of another build")
+        return stripped if stripped.symbols else None
+
+    stripped, remark = first_fitting(path, places, read)
+    if stripped is not None:
+        return stripped, remark
     packed = _section(view, content, ".gnu_debugdata")
     if not packed:
-        return None, refused
+        return None, remark
     stripped = _unpacked(packed)
     if stripped is None:
-        refused = (
-            refused or "the names packed into it (.gnu_debugdata) are damaged or too many: they are not read"
+        remark = (
+            remark or "the names packed into it (.gnu_debugdata) are damaged or too many: they are not read"
         )
-    return stripped, refused
+    return stripped, remark
 
 
 def _belongs(
@@ -108,15 +101,14 @@ def build_id(places: Iterable[tuple[int, int]], content: memoryview, big_endian:
     return b""
 
 
-def _places(path: str, view: View, content: memoryview, own: bytes) -> Iterator[tuple[str, int | None]]:
+def _places(path: str, view: View, content: memoryview, own: bytes) -> Iterator[tuple[Place, int | None]]:
     """Where a debug file may be, the likeliest first, each with its checksum where a link tells it."""
-    named = os.environ.get(VARIABLE, _FOLDER)
-    folders = [folder for folder in named.split(os.pathsep) if folder]
+    folders = debug_folders()
     if not folders:
         return
     if len(own) > 1:
-        text = own.hex()
-        yield from ((f"{folder}/.build-id/{text[:2]}/{text[2:]}.debug", None) for folder in folders)
+        shown = f".build-id/{own.hex()[:2]}/{own.hex()[2:]}.debug"
+        yield from ((Place(f"{folder}/{shown}", shown), None) for folder in folders)
     link = _section(view, content, ".gnu_debuglink")
     name, zero, _ = link[:_LONGEST].partition(b"\0")
     rest = link[len(name) + 4 & ~3 :][:4]
@@ -125,7 +117,8 @@ def _places(path: str, view: View, content: memoryview, own: bytes) -> Iterator[
     checksum = int.from_bytes(rest, "big" if view.big_endian else "little")
     here = os.path.dirname(os.path.realpath(path))
     around = (here, f"{here}/.debug", *(folder + here for folder in folders))
-    yield from ((os.path.join(folder, os.fsdecode(name)), checksum) for folder in around)
+    shown = os.fsdecode(name)
+    yield from ((Place(os.path.join(folder, shown), shown), checksum) for folder in around)
 
 
 def _symbols(content: memoryview) -> Stripped | None:
