@@ -39,4 +39,4 @@ def test_numbers_are_whole_and_what_colours_tell_is_told_without(colours: bool) 
     assert ("green speaks for it, red against" in said) == colours
     assert ("+ speaks for it, - against" in said) != colours
     if not colours:
-        assert "-Lovely screen, +but the +battery is +empty by +noon" in said
+        assert "-Lovely screen, +but the +battery is +empty +by +noon" in said
