@@ -14,9 +14,11 @@ from tests.kg.read.pdf import make_pdf
 from tests.kg.read.word import make_word
 
 from weft.errors import InputError
+from weft.kg.read import corpus
 from weft.kg.read.corpus import SCANNED, UNREAD_FILES, read_corpus
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.markup import mail_text, pdf_text, word_text
+from weft.platform.processes import run_here
 
 PAGE = make_pdf([["Ida Holm was born in Lund."]])
 
@@ -63,6 +65,7 @@ def test_what_the_parser_of_pdfs_does_not_know_leaves_the_other_documents(
         raise error
 
     monkeypatch.setattr(pypdf.PageObject, "extract_text", refuse)
+    monkeypatch.setattr(corpus, "run_bounded", lambda work, files, **_: run_here(work, files))
     (tmp_path / "a.pdf").write_bytes(PAGE)
     (tmp_path / "b.txt").write_text("Bo lives.")
     funnel = Funnel()

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from weft.kg.languages.python.units import SourceFile
-from weft.kg.read.corpus import check_words
 from weft.kg.read.markup import html_text
+from weft.kg.read.prose import check_words
 from weft.kg.read.sentences import sentence_starts
 
 SECONDS = 4.0

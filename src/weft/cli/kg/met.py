@@ -28,7 +28,7 @@ def say_met(others: Mapping[str, int], foreign: Sequence[tuple[str, str]]) -> No
         foreign: Documents, and the code of the language of each.
     """
     from weft.kg.extraction.model import TEXT_MODEL, listed
-    from weft.kg.read.corpus import SUFFIXES
+    from weft.kg.read.prose import SUFFIXES
 
     if others:
         texts = sum(others.get(suffix, 0) for suffix in SUFFIXES)

@@ -15,7 +15,7 @@ from weft.kg.languages.unit import Open
 from weft.kg.schema import Relation, Schema
 from weft.kg.storage.layout import Evidence, Spelling, Status
 from weft.kg.storage.writer import Writer, create_store, open_writer
-from weft.platform.processes import Limits, Outcome, run_here, run_loaded
+from weft.platform.processes import Limits, Outcome, get_ready, run_here, run_loaded
 from weft.platform.ranges import at_least, share
 
 
@@ -325,6 +325,8 @@ class Processes:
 
     def __call__(self, sources: Iterator[Source], reader: Reader) -> Iterator[Outcome[Source, Reading]]:
         """Read documents, each given back as soon as it is finished."""
+        if self.workers > 1:  # before files are parsed, which is done in a process as well
+            get_ready(type(self.loader).__module__)
         first = list(islice(sources, 2))
         found = chain(first, sources)
         if self.workers == 1 or len(first) == 1:

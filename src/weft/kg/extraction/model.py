@@ -14,7 +14,8 @@ from weft.kg.config import TEXT
 from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.languages import LANGUAGES, find_language
 from weft.kg.languages.language import Language
-from weft.kg.read.corpus import NOTEBOOK, SUFFIXES, left_out, paths_below
+from weft.kg.read.corpus import left_out, paths_below
+from weft.kg.read.prose import NOTEBOOK, SUFFIXES
 from weft.kg.schema import Schema
 from weft.kg.storage.manifest import is_store
 from weft.platform.models import find_model

@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 import codecs
+import multiprocessing
 import os
-import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from weft.errors import InputError, counted
+from weft.errors import InputError, LimitError, counted
 from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.read.funnel import Funnel
-from weft.kg.read.markup import decode_declared, html_text, mail_text, markdown_text, pdf_text, word_text
+from weft.kg.read.prose import PARSED, SUFFIXES, check_words, decode_text, kind_of, read_prose
 from weft.kg.storage.manifest import is_store
-from weft.platform.reading import WORD_CHARACTERS, cannot_read, parse_json, read_bytes
+from weft.platform.processes import Limits, run_bounded, run_here
+from weft.platform.reading import cannot_read, parse_json, read_bytes
 
-NOTEBOOK = ".ipynb"
-MARKDOWN, HTML, PDF, WORD, MAIL = (".md", ".markdown"), (".html", ".htm", ".xhtml"), ".pdf", ".docx", ".eml"
-SUFFIXES = (".txt", ".text", ".rst", ".jsonl", *MARKDOWN, *HTML, PDF, WORD, MAIL)
-_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_ZEROS = 3
-"""One of so many characters may be zero; of English in UTF-16 that is taken for UTF-8 half of them are."""
-_HEAD = 1024
-"""Bytes of a page that declare its encoding, as the standard of HTML has it."""
-_DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
-_NO_TEXT = {
-    b"PK\x03\x04": "a zip archive, as .odt and .epub are",
-    b"\xd0\xcf\x11\xe0": "an older Office document",
-    b"{\\rtf": "rich text",
-}
-"""How files begin that hold prose in a form that is not read."""
+LIMITS = Limits(seconds=300, mebibytes=4096)
+"""Of a file whose prose a parser has to find: of real ones the largest take a minute or two, a hostile one for ever."""
+_SPLIT = "split it, or save its text as .txt"
 UNREAD_FILES, UNREAD_LINES = "files that cannot be read", "lines that cannot be read"
 UNREAD_FOLDERS = "folders that cannot be opened"
 """Reasons of a funnel."""
@@ -45,22 +34,46 @@ OTHERS = "files of other kinds"
 """The note of a funnel on files of a folder that are none of :data:`SUFFIXES`, by suffix."""
 
 
-def read_corpus(places: Iterable[Path], funnel: Funnel) -> Iterator[TextDocument]:
+def read_corpus(places: Iterable[Path], funnel: Funnel, limits: Limits = LIMITS) -> Iterator[TextDocument]:
     """The documents of files and folders, in order of their names.
 
     A folder stands for all files below it with one of :data:`SUFFIXES`, but for what :func:`left_out` names; a
     document's id is then its path below the folder, and files of other kinds and linked folders are noted, but for
     those of stores. A file named itself
     may have any suffix; ``.jsonl`` holds a document in each line. Of Markdown, HTML, PDF, Word documents and mails
-    the prose is the document, and its places are counted there.
+    the prose is the document, and its places are counted there. Where there are such, files are read in another
+    process, within ``limits``, for what a hostile one makes its parser do, nobody knows.
 
     Args:
         places: Files and folders.
         funnel: Counts and lists folders, files and lines that cannot be read, notes files of other kinds.
+        limits: Of time and memory for a file.
 
     Raises:
         InputError: There is no such place.
     """
+    files = list(_files(places, funnel))
+    # A process of a pool (of whoever calls this) may start none of its own.
+    apart = not multiprocessing.current_process().daemon and any(kind_of(path) in PARSED for path, _ in files)
+    paths = [path for path, _ in files]
+    found = run_bounded(read_prose, paths, workers=1, limits=limits) if apart else run_here(read_prose, paths)
+    for (path, name), outcome in zip(files, found, strict=True):
+        funnel.counts["files"] += 1
+        if outcome.error is not None:
+            way_out = outcome.error.hint or (_SPLIT if isinstance(outcome.error, LimitError) else "")
+            funnel.fail(UNREAD_FILES, name, outcome.error.what + (f" ({way_out})" if way_out else ""))
+        elif outcome.value is None:
+            yield from _lines(path, name, funnel)
+        else:
+            text, scanned = outcome.value
+            if scanned:
+                shown = ", ".join(map(str, scanned[:_PAGES])) + ", …" * (len(scanned) > _PAGES)
+                funnel.leave_out(SCANNED, f"{name}: {counted(len(scanned), 'page')}: {shown}")
+            yield TextDocument(name, text)
+
+
+def _files(places: Iterable[Path], funnel: Funnel) -> Iterator[tuple[Path, str]]:
+    """The files of a corpus, and what they are called in it."""
     for place in places:
         if place.is_dir():
             closed = partial(_note_folder, place, funnel)
@@ -68,19 +81,19 @@ def read_corpus(places: Iterable[Path], funnel: Funnel) -> Iterator[TextDocument
                 below = path.relative_to(place)
                 if left_out(below):
                     continue
-                text = path.suffix.lower() in SUFFIXES
+                text = kind_of(path) in SUFFIXES
                 if os.path.isfile(path):
                     if text:
-                        yield from _read_file(path, plain_name(below), funnel)
+                        yield path, plain_name(below)
                     else:
-                        funnel.note(OTHERS, plain_name(path.suffix.lower()) or "no suffix")
+                        funnel.note(OTHERS, plain_name(kind_of(path)) or "no suffix")
                 elif os.path.isdir(path):
                     if os.path.islink(path):
                         funnel.note(OTHERS, "linked folder")
                 elif text:
                     funnel.fail(UNREAD_FILES, plain_name(below), no_file(path))
         elif place.exists():
-            yield from _read_file(place, plain_name(place.name), funnel)
+            yield place, plain_name(place.name)
         else:
             raise InputError("no such file or folder", where=str(place))
 
@@ -147,53 +160,6 @@ def left_out(path: Path) -> bool:
     return any(part.startswith(".") or part in _INSTALLED for part in path.parts)
 
 
-def decode_text(data: bytes) -> str:
-    """UTF-8, or UTF-16 where the file opens with its mark; every character stays, marks and line ends too.
-
-    Raises:
-        InputError: Bytes that are neither, or of which so many are zero that they are of another encoding.
-    """
-    try:
-        text = data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8")
-    except UnicodeDecodeError as error:
-        way = "convert it, as `iconv -f windows-1252 -t utf-8` does"
-        raise InputError(f"not UTF-8: {error.reason} at byte {error.start}", hint=way) from error
-    if _ZEROS * text.count("\0") > len(text):
-        way = "convert it, as `iconv -f utf-16le -t utf-8` does"
-        raise InputError("no text: full of zero bytes, as UTF-16 without its mark and UTF-32 are", hint=way)
-    return text
-
-
-def decode_page(data: bytes) -> str:
-    """HTML: as :func:`decode_text` does, else in the encoding that the page itself declares.
-
-    Raises:
-        InputError: Bytes that are neither.
-    """
-    try:
-        return decode_text(data)
-    except InputError:
-        declared = _DECLARED.search(data[:_HEAD])
-        if declared is None:
-            raise
-    name = declared[1].decode("ascii")
-    try:
-        return decode_declared(data, name)
-    except (LookupError, UnicodeError) as error:
-        raise InputError(f"neither UTF-8 nor {name}, as it says: {error}") from error
-
-
-def check_words(text: str) -> None:
-    """Refuse a text with a word that no language has: cutting it up would take for ever.
-
-    Raises:
-        InputError: There is one.
-    """
-    found = re.search(rf"(?<!\S)\S{{{WORD_CHARACTERS}}}", text)
-    if found is not None:
-        raise InputError(f"a word of more than {WORD_CHARACTERS:,} characters at {found.start()}")
-
-
 def parse_line(line: str, default_id: str, funnel: Funnel) -> TextDocument:
     """One line of a JSONL file: ``text``, and where they are known ``id`` and ``mentions``.
 
@@ -235,22 +201,12 @@ def _mentions(text: str, name: str, given: list[Any], funnel: Funnel) -> Iterato
         yield Mention(start, end, numbers.setdefault(entity, len(numbers)), entity, kind)
 
 
-def _read_file(path: Path, name: str, funnel: Funnel) -> Iterator[TextDocument]:
-    funnel.counts["files"] += 1
+def _lines(path: Path, name: str, funnel: Funnel) -> Iterator[TextDocument]:
+    """The documents of JSON lines; what cannot be read is listed."""
     try:
         data = read_bytes(path)
-        if path.suffix.lower() != ".jsonl":
-            scanned = list[int]()
-            text = _prose(data, path.suffix.lower(), scanned)
-            if scanned:
-                shown = ", ".join(map(str, scanned[:_PAGES])) + ", …" * (len(scanned) > _PAGES)
-                funnel.leave_out(SCANNED, f"{name}: {counted(len(scanned), 'page')}: {shown}")
-            check_words(text)
-            yield TextDocument(name, text)
-            return
     except InputError as error:
-        way_out = f" ({error.hint})" if error.hint else ""
-        funnel.fail(UNREAD_FILES, name, f"{error.what}{way_out}")
+        funnel.fail(UNREAD_FILES, name, error.what)
         return
     for number, line in enumerate(data.removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
         if not line.strip():
@@ -261,24 +217,3 @@ def _read_file(path: Path, name: str, funnel: Funnel) -> Iterator[TextDocument]:
             yield parse_line(decode_text(line), where, funnel)
         except InputError as error:
             funnel.fail(UNREAD_LINES, where, error.what)
-
-
-def _prose(data: bytes, suffix: str, scanned: list[int]) -> str:
-    """What a file says, by its kind; ``scanned`` takes the pages of a PDF that hold pictures and no text.
-
-    Raises:
-        InputError: It holds no prose that can be read.
-    """
-    if suffix == PDF:
-        return pdf_text(data, scanned)
-    if (reader := {WORD: word_text, MAIL: mail_text}.get(suffix)) is not None:
-        return reader(data)
-    for start, kind in _NO_TEXT.items():
-        if data.startswith(start):
-            raise InputError(f"{kind}: save it as text, HTML, PDF or .docx")
-    if suffix == NOTEBOOK:
-        raise InputError("a Jupyter notebook", hint="`jupyter nbconvert --to markdown` makes a text of it")
-    if suffix in HTML:
-        return html_text(decode_page(data))
-    text = decode_text(data)
-    return markdown_text(text) if suffix in MARKDOWN else text

@@ -213,7 +213,7 @@ def pdf_text(data: bytes, scanned: list[int] | None = None) -> str:
             way = "`pip install cryptography`, or `qpdf --decrypt IN OUT`"
             raise InputError("a PDF encrypted with AES", hint=way) from error
         except (PyPdfError, *_DAMAGE) as error:
-            said = "; ".join([type(error).__name__, *dict.fromkeys(remarks)][: 1 + _REMARKS])
+            said = "; ".join([_of_parser(error), *dict.fromkeys(remarks)][: 1 + _REMARKS])
             raise InputError(f"no PDF that can be read: {said}") from error
     text = "\n\n".join(found for found in map(_paragraphs, pages) if found)
     if not text:
@@ -312,6 +312,8 @@ def decode_declared(data: bytes, name: str) -> str:
 
 def _of_parser(error: Exception) -> str:
     """A parser's own error in a line."""
+    if isinstance(error, RecursionError):
+        return "its parts are nested too deeply"
     return " ".join(f"{type(error).__name__} {error}".split())[:_SAID]
 
 

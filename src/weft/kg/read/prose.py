@@ -1,0 +1,120 @@
+"""What one file says: plain text, or the prose of Markdown, HTML, PDF, Word documents and mails.
+
+Imports little, for it is what a process begins with that reads files within limits.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from pathlib import Path
+
+from weft.errors import InputError
+from weft.kg.read.markup import decode_declared, html_text, mail_text, markdown_text, pdf_text, word_text
+from weft.platform.reading import WORD_CHARACTERS, read_bytes
+
+NOTEBOOK = ".ipynb"
+MARKDOWN, HTML, PDF, WORD, MAIL = (".md", ".markdown"), (".html", ".htm", ".xhtml"), ".pdf", ".docx", ".eml"
+JSON_LINES = ".jsonl"
+PARSED = (*MARKDOWN, *HTML, PDF, WORD, MAIL)
+"""Suffixes of files whose prose a parser has to find."""
+SUFFIXES = (".txt", ".text", ".rst", JSON_LINES, *PARSED)
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_ZEROS = 3
+"""One of so many characters may be zero; of English in UTF-16 that is taken for UTF-8 half of them are."""
+_HEAD = 1024
+"""Bytes of a page that declare its encoding, as the standard of HTML has it."""
+_DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+_NO_TEXT = {
+    b"PK\x03\x04": "a zip archive, as .odt and .epub are",
+    b"\xd0\xcf\x11\xe0": "an older Office document",
+    b"{\\rtf": "rich text",
+}
+"""How files begin that hold prose in a form that is not read."""
+
+
+def kind_of(path: Path) -> str:
+    """A file's suffix, in small letters."""
+    return path.suffix.lower()
+
+
+def read_prose(path: Path) -> tuple[str, list[int]] | None:
+    """What a file says, and which pages of it are pictures alone; None of JSON lines, which are documents each.
+
+    Raises:
+        InputError: It holds no prose that can be read.
+    """
+    if kind_of(path) == JSON_LINES:
+        return None
+    scanned = list[int]()
+    text = _prose(read_bytes(path), kind_of(path), scanned)
+    check_words(text)
+    return text, scanned
+
+
+def decode_text(data: bytes) -> str:
+    """UTF-8, or UTF-16 where the file opens with its mark; every character stays, marks and line ends too.
+
+    Raises:
+        InputError: Bytes that are neither, or of which so many are zero that they are of another encoding.
+    """
+    try:
+        text = data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8")
+    except UnicodeDecodeError as error:
+        way = "convert it, as `iconv -f windows-1252 -t utf-8` does"
+        raise InputError(f"not UTF-8: {error.reason} at byte {error.start}", hint=way) from error
+    if _ZEROS * text.count("\0") > len(text):
+        way = "convert it, as `iconv -f utf-16le -t utf-8` does"
+        raise InputError("no text: full of zero bytes, as UTF-16 without its mark and UTF-32 are", hint=way)
+    return text
+
+
+def decode_page(data: bytes) -> str:
+    """HTML: as :func:`decode_text` does, else in the encoding that the page itself declares.
+
+    Raises:
+        InputError: Bytes that are neither.
+    """
+    try:
+        return decode_text(data)
+    except InputError:
+        declared = _DECLARED.search(data[:_HEAD])
+        if declared is None:
+            raise
+    name = declared[1].decode("ascii")
+    try:
+        return decode_declared(data, name)
+    except (LookupError, UnicodeError) as error:
+        raise InputError(f"neither UTF-8 nor {name}, as it says: {error}") from error
+
+
+def check_words(text: str) -> None:
+    """Refuse a text with a word that no language has: cutting it up would take for ever.
+
+    Raises:
+        InputError: There is one.
+    """
+    found = re.search(rf"(?<!\S)\S{{{WORD_CHARACTERS}}}", text)
+    if found is not None:
+        raise InputError(f"a word of more than {WORD_CHARACTERS:,} characters at {found.start()}")
+
+
+def _prose(data: bytes, suffix: str, scanned: list[int]) -> str:
+    """What a file says, by its kind; ``scanned`` takes the pages of a PDF that hold pictures and no text.
+
+    Raises:
+        InputError: It holds no prose that can be read.
+    """
+    if suffix == PDF:
+        return pdf_text(data, scanned)
+    if (reader := {WORD: word_text, MAIL: mail_text}.get(suffix)) is not None:
+        return reader(data)
+    for start, kind in _NO_TEXT.items():
+        if data.startswith(start):
+            raise InputError(f"{kind}: save it as text, HTML, PDF or .docx")
+    if suffix == NOTEBOOK:
+        raise InputError("a Jupyter notebook", hint="`jupyter nbconvert --to markdown` makes a text of it")
+    if suffix in HTML:
+        return html_text(decode_page(data))
+    text = decode_text(data)
+    return markdown_text(text) if suffix in MARKDOWN else text
