@@ -170,7 +170,7 @@ class Modules:
         if not isinstance(node, ast.ClassDef) or scope.parent is None:
             return []
         named = [base.value if isinstance(base, ast.Subscript) else base for base in node.bases]
-        found = [self.resolve(base, scope.before or scope.parent) for base in named]
+        found = [self.resolve(base, scope.typed or scope.before or scope.parent) for base in named]
         return [base for base in found if base is not None and base.name != scope.name]
 
     def _bound(self, scope: Scope, binding: Binding, name: str, depth: int) -> Entity:
@@ -249,7 +249,8 @@ class Modules:
         inside, binding = found
         if gathered := _gathered(inside, node.id):
             return Entity(f"builtins.{gathered}", EXTERNAL) if not binding.values else None
-        outside = inside.parent if binding.kind == "parameter" and inside.parent is not None else inside
+        around = inside.typed or inside.parent
+        outside = around if binding.kind == "parameter" and around is not None else inside
         # Of a bare Final the value says the type.
         if written := [item for item in binding.annotations if self.types(item, outside)]:
             kinds = {self.annotated(item, outside) for item in written}

@@ -57,6 +57,7 @@ class Scope:
         inner: Scopes in it by the identity of their node.
         before: The scope around it as it was before its own name took the place of an import: its decorators and
             bases stand there. None where it took no such place.
+        typed: The scope of its type parameters (``def f[T]``), between it and its parent; None where it has none.
         numbered: Lambdas and comprehensions so far.
     """
 
@@ -71,6 +72,7 @@ class Scope:
     receiver: str | None = None
     inner: dict[int, Scope] = field(default_factory=dict)
     before: Scope | None = None
+    typed: Scope | None = None
     numbered: int = 0
 
     def bind(self, name: str, kind: Kind, node: ast.AST) -> Binding:
@@ -92,6 +94,8 @@ class Scope:
                 scope = scope.elsewhere[name]
             if name in scope.names and (scope is self or scope.kind != "class") and scope.names[name].bare:
                 return scope, scope.names[name]
+            if scope.typed is not None and name in scope.typed.names:
+                return scope.typed, scope.typed.names[name]
             scope = scope.parent
         return None
 
@@ -227,26 +231,35 @@ class _Builder:
         static = any(isinstance(item, ast.Name) and item.id == "staticmethod" for item in node.decorator_list)
         if scope.kind == "class" and every and not static and (node.args.posonlyargs or node.args.args):
             inner.receiver = every[0].arg
-        for item in getattr(node, "type_params", ()):
-            inner.bind(item.name, "variable", item)
+        outside = self._typed(node, inner, scope)
         for argument in every:
             binding = inner.bind(argument.arg, "parameter", argument)
             if argument.annotation is not None:
                 binding.annotations.append(argument.annotation)
-                self.visit(argument.annotation, scope)
+                self.visit(argument.annotation, outside)
         if node.returns is not None:
-            self.visit(node.returns, scope)
+            self.visit(node.returns, outside)
         self.block(node.body, inner)
 
     def _class(self, node: ast.ClassDef, scope: Scope) -> None:
         before = self._define(node, "class", scope)
-        for outside in (*node.decorator_list, *node.bases, *node.keywords):
-            self.visit(outside, scope)
+        for decorator in node.decorator_list:
+            self.visit(decorator, scope)
         inner = self._open("class", f"{_place(scope, node.name).name}.{node.name}", node, scope)
         inner.before = before
-        for item in getattr(node, "type_params", ()):
-            inner.bind(item.name, "variable", item)
+        outside = self._typed(node, inner, scope)
+        for base in (*node.bases, *node.keywords):
+            self.visit(base, outside)
         self.block(node.body, inner)
+
+    def _typed(self, node: Function | ast.ClassDef, inner: Scope, scope: Scope) -> Scope:
+        """Bind type parameters (Python 3.12 and later); where annotations and bases are looked up is given."""
+        if not (found := getattr(node, "type_params", ())):
+            return scope
+        inner.typed = Scope("function", inner.name, inner.before or scope, node)
+        for item in found:
+            inner.typed.bind(item.name, "variable", item)
+        return inner.typed
 
     def _define(self, node: Function | ast.ClassDef, kind: Kind, scope: Scope) -> Scope | None:
         """Bind a definition; what is certainly defined takes the place of an import, and the scope before is given."""

@@ -96,18 +96,19 @@ class _Walker:
     def _function(self, node: Function, scope: Scope, inner: Scope) -> Iterator[_Found]:
         mine = Entity(inner.name, "method" if scope.kind == "class" else "function")
         yield from self._decorators(mine, node, inner.before or scope)
+        outside = inner.typed or scope
         for argument in parameters(node):
             parameter = Entity(f"{inner.name}.{argument.arg}", "parameter")
             if argument.arg != inner.receiver:
                 yield mine, "has_parameter", parameter, argument
             if argument.annotation is not None:
-                yield from self._types(parameter, "has_type", argument.annotation, scope)
-                yield from self.visit(argument.annotation, scope)
+                yield from self._types(parameter, "has_type", argument.annotation, outside)
+                yield from self.visit(argument.annotation, outside)
         for argument, default in defaults(node):
             yield from self._default(argument, default, scope, inner)
         if node.returns is not None:
-            yield from self._types(mine, "returns", node.returns, scope)
-            yield from self.visit(node.returns, scope)
+            yield from self._types(mine, "returns", node.returns, outside)
+            yield from self.visit(node.returns, outside)
         else:
             kind, optional = returned(inner, self.modules)
             yield mine, "returns", kind, node
@@ -122,10 +123,10 @@ class _Walker:
         yield from self._decorators(mine, node, before)
         for base in node.bases:
             named = base.value if isinstance(base, ast.Subscript) else base
-            yield mine, "inherits_from", self._resolve(named, before), named
-            yield from self.visit(base, before)
+            yield mine, "inherits_from", self._resolve(named, inner.typed or before), named
+            yield from self.visit(base, inner.typed or before)
         for keyword in node.keywords:
-            yield from self.visit(keyword, scope)
+            yield from self.visit(keyword, inner.typed or scope)
         for name, binding in inner.names.items():
             for item in binding.nodes:
                 if isinstance(item, Function):
