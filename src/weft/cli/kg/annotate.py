@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,9 @@ from weft.errors import ConfigError, PartialFailure, counted
 
 if TYPE_CHECKING:
     from weft.kg.annotate.tree import Annotated
+
+_PROGRESS = 10.0
+"""Seconds between two lines of progress."""
 
 
 def parser() -> Parser:
@@ -62,6 +66,7 @@ def run(argv: list[str]) -> int:
         workers=workers_of(arguments),
         beams=arguments.beams,
         every=arguments.json or arguments.check is not None,
+        say=_Progress(arguments.quiet),
     )
     if arguments.check is not None:
         from weft.kg.annotate.check import checked
@@ -96,6 +101,19 @@ def run(argv: list[str]) -> int:
         left = counted(len(failed), "file was left as it is", "files were left as they are")
         raise PartialFailure(left)
     return 0
+
+
+class _Progress:
+    """A line of progress now and then: a large package takes minutes."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._next = time.monotonic() + _PROGRESS
+
+    def __call__(self, done: int, files: int) -> None:
+        if not self._quiet and time.monotonic() >= self._next:
+            self._next = time.monotonic() + _PROGRESS
+            print(f"{done} of {counted(files, 'file')}", file=sys.stderr)
 
 
 def _print_patch(file: Annotated, text: str) -> None:

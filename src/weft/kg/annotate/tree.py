@@ -73,6 +73,7 @@ def find_missing(
     workers: int = 1,
     beams: int = 4,
     every: bool = True,
+    say: Callable[[int, int], None] = lambda done, files: None,
 ) -> Findings:
     """The missing annotations of a Python tree, or of one file, with candidates.
 
@@ -82,6 +83,7 @@ def find_missing(
         workers: Processes.
         beams: Hypotheses of each answer.
         every: Whether the model is asked also where a type is plain, for what comes behind that.
+        say: Called after each file with how many are done, and how many there are.
 
     Raises:
         InputError: There is no such place, or no Python in it.
@@ -108,6 +110,7 @@ def find_missing(
             )
             shown = file.path.name if place.is_file() else file.below
             found.files.append(Annotated(file.path, shown, outcome.item.text, lacking, file.encoding))
+        say(len(found.files) + len(found.failed), len(corpus.paths))
     # In the order of the files, whatever was found out first.
     order = {str(path): number for number, path in enumerate(corpus.paths.values())}
     found.failed.sort(key=lambda pair: order[pair[0]])

@@ -7,6 +7,7 @@ A data set is a folder: ``chunks.parquet``, ``triples.parquet``, ``documents.par
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -204,9 +205,28 @@ def unit_chunks(
     config: BuildConfig,
     counts: Counter[str],
     kinds: Sequence[str] = ("function", "class", "module"),
+    about: Sequence[int] | None = None,
 ) -> list[Chunk]:
-    """Chunks with facts of the units of one file, of some kinds."""
-    units = [unit for unit in file.units() if unit.kind in kinds]
+    """Chunks with facts of the units of one file, of some kinds.
+
+    Args:
+        file: The file.
+        spoken: Its language.
+        tokenizer: Cuts it up.
+        config: Sizes.
+        counts: Counts what is cut.
+        kinds: Of the units.
+        about: Offsets in the file, ascending: only units that hold one; all where None.
+    """
+
+    def wanted(unit: Unit) -> bool:
+        held = (
+            about is None or bisect_left(about, start) < bisect_left(about, end)
+            for start, end in unit.segments
+        )
+        return unit.kind in kinds and any(held)
+
+    units = [unit for unit in file.units() if wanted(unit)]
     result = []
     for unit, tokens in zip(units, tokenizer.encode_many([unit.text for unit in units]), strict=True):
         facts = [(fact, 0) for fact in spoken.facts(file, unit)]

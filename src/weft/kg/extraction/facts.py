@@ -205,10 +205,7 @@ class Extractor:
             InputError: It cannot be parsed.
         """
         file = self.language.parse(text, where)
-        limits = BuildConfig(
-            roots=self.model.config.encoder.max_position_embeddings, longest_tail=self.model.config.leaves
-        )
-        chunks = unit_chunks(file, self.language, self.tokenizer, limits, Counter())
+        chunks = unit_chunks(file, self.language, self.tokenizer, self._limits(), Counter())
         asked = [(chunk, questions(chunk, self.language, self.tokenizer)) for chunk in chunks]
         return [(chunk, found) for chunk, found in asked if found]
 
@@ -232,14 +229,12 @@ class Extractor:
         if not asked:
             return []
         file = self.language.parse(text, where)
-        limits = BuildConfig(
-            roots=self.model.config.encoder.max_position_embeddings, longest_tail=self.model.config.leaves
-        )
-        chunks = unit_chunks(file, self.language, self.tokenizer, limits, Counter(), kinds=("function",))
         schema, names = self.language.schema, self.language.known(file)
         by_start: dict[int, list[Open]] = {}
         for item in asked:
             by_start.setdefault(item.start, []).append(item)
+        kinds, about = ("function",), sorted(by_start)
+        chunks = unit_chunks(file, self.language, self.tokenizer, self._limits(), Counter(), kinds, about)
         part: list[tuple[Chunk, list[tuple[Open, Question]]]] = []
         for chunk in chunks:
             here = [item for start in sorted(set(chunk.starts.tolist())) for item in by_start.get(start, ())]
@@ -265,6 +260,10 @@ class Extractor:
                         by = self.combiner.name if together is not None and self.combiner is not None else ""
                         best[item] = Inferred(item, found, _span(chunk), by)
         return [best[item] for item in asked if item in best]
+
+    def _limits(self) -> BuildConfig:
+        config = self.model.config
+        return BuildConfig(roots=config.encoder.max_position_embeddings, longest_tail=config.leaves)
 
     def _candidates(
         self,
