@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from xml.parsers.expat import ExpatError
 
 from weft.errors import InputError
+from weft.kg.read.notes import is_mark, raised
 
 if TYPE_CHECKING:
     from pypdf import PageObject
@@ -30,7 +31,7 @@ def _tags(text: str) -> frozenset[str]:
 
 _SILENT = _tags(
     "script style noscript template head nav footer aside form button select svg math iframe object canvas "
-    "pre audio video textarea del s strike rt rp -comment"
+    "pre audio video textarea del s strike rt rp menu -comment"
 )
 """What is no prose of a page: of what was struck out the text says no more, of ruby the words alone are read."""
 _BLOCKS = _tags(
@@ -39,21 +40,14 @@ _BLOCKS = _tags(
 )
 _LINES = _tags("li tr br dt dd option")
 _CELLS = frozenset(("td", "th"))
-_PARAGRAPH, _LINE, _CELL = "\f", "\n", "\v"
+_PARAGRAPH, _LINE, _CELL, _QUOTE = "\f", "\n", "\v", '"'
 _GAP = re.compile(r" *\n[ \n]*")
 _ROW = re.compile(r" *\v[ \v]*")
 _HYPHEN = re.compile(r"(?<=[a-z])[-\u00ad]\n(?=[a-z])")
 _ENDS = re.compile(r"[.!?:;…][\"'”’)\]]*$")
 _NO_WIDTH = re.compile("[\u00ad\u200b\u2060\ufeff]")
 """Where a word may be broken, and marks without width: they are no letters of it."""
-_NOTED = re.compile(r"\s*(?:\[[^\[\]]{1,30}\]\s*)+")
-"""What stands raised where a note belongs: "[1]", "[citation needed]"."""
-_NUMBERED = re.compile(r"\s*(?:\d{1,3}(?:\s*[,–-]\s*\d{1,3})*|[*†‡§])\s*")
-"""The same without brackets, where it leads to the note or follows a mark: "left.²", but not "10³"."""
-_MARKED = re.compile(r"[.!?…,;:\"'”’)\]]\s*\Z")
 _HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
-_BACK = frozenset(("↑", "^", "↩", "↩︎"))
-"""What leads from a note back to its place."""
 _DECLARED_BY = 2_000
 """Characters of a page that declare that it is one of XHTML."""
 _XHTML = "http://www.w3.org/1999/xhtml"
@@ -124,25 +118,13 @@ def html_text(text: str) -> str:
     """The prose of HTML: no menus, scripts, forms, code, hidden text and marks of notes; a row of a table is a line."""
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-    def is_mark(node: LexborNode) -> bool:
-        """Whether a node says where a note belongs, or leads back from it."""
-        if node.tag == "sup":
-            said, before = node.text(), node.prev
-            if _NUMBERED.fullmatch(said) is None:
-                return _NOTED.fullmatch(said) is not None
-            ended = before is not None and _MARKED.search(before.text() or "") is not None
-            return ended or node.css_first('a[href^="#"]') is not None
-        return (
-            node.tag == "a"
-            and node.text().strip() in _BACK
-            and (node.attributes.get("href") or "")[:1] == "#"
-        )
-
     def is_hidden(node: LexborNode) -> bool:
         """Whether the page itself says that nobody sees it."""
         said = node.attributes
         return (
             said.get("hidden", "until-found") != "until-found"
+            or (node.tag == "dialog" and "open" not in said)
+            or "mw-editsection" in (said.get("class") or "")
             or _HIDDEN.search(said.get("style") or "") is not None
         )
 
@@ -158,11 +140,15 @@ def html_text(text: str) -> str:
             tag = item.tag or ""
             if tag == "-text":
                 yield re.sub(r"\s+", " ", _NO_WIDTH.sub("", item.text_content or ""))
+            if tag == "sup" and (power := raised(item)) is not None and not is_mark(item):
+                yield power
+                continue
             if tag == "-text" or tag in _SILENT or is_mark(item) or is_hidden(item):
                 continue
             edge = (
                 _PARAGRAPH if tag in _BLOCKS else _LINE if tag in _LINES else _CELL if tag in _CELLS else ""
             )
+            edge = _QUOTE if tag == "q" else edge
             if item.mem_id in alone:
                 edge = ""
             children: list[LexborNode] = []
