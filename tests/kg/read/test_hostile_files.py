@@ -12,7 +12,7 @@ import pytest
 from tests.kg.read.pdf import make_pdf
 from tests.kg.read.word import make_word
 
-from weft.kg.read.corpus import UNREAD_FILES, read_corpus
+from weft.kg.read.corpus import BROKEN, UNREAD_FILES, read_corpus
 from weft.kg.read.funnel import Funnel
 from weft.kg.read.markup import mail_text
 from weft.platform.processes import Limits
@@ -63,6 +63,21 @@ def test_a_file_that_takes_too_much_memory_is_named_and_the_rest_is_read(tmp_pat
     assert name == "b.html"
     # Lexbor tells what malloc refuses.
     assert why.startswith(("needs more than 512 MiB (split it", "cannot be analysed (SelectolaxError"))
+
+
+def test_a_damaged_page_leaves_the_others(tmp_path: Path) -> None:
+    bad = [") Tj " + 20_000 * "[" + " ("]
+    (tmp_path / "a.pdf").write_bytes(
+        make_pdf([["Ida Holm was born in Lund."], bad, ["Bo Ek was born in Oslo."]])
+    )
+    (tmp_path / "b.pdf").write_bytes(make_pdf([bad, bad]))
+    funnel = Funnel()
+    (document,) = read_corpus([tmp_path], funnel)
+    assert document.text == "Ida Holm was born in Lund.\n\nBo Ek was born in Oslo."
+    assert funnel.listed == {
+        BROKEN: ["a.pdf: 1 page: 2"],
+        UNREAD_FILES: ["b.pdf: no PDF that can be read: its parts are nested too deeply"],
+    }
 
 
 def test_plain_texts_alone_need_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ UNREAD_FILES, UNREAD_LINES = "files that cannot be read", "lines that cannot be 
 UNREAD_FOLDERS = "folders that cannot be opened"
 """Reasons of a funnel."""
 SCANNED = "PDFs with pages of pictures alone, perhaps scans"
+BROKEN = "PDFs with damaged pages, read without them"
 _PAGES = 10
 """Most pages that are named."""
 Closed = Callable[[Path, str], None]
@@ -65,10 +66,11 @@ def read_corpus(places: Iterable[Path], funnel: Funnel, limits: Limits = LIMITS)
         elif outcome.value is None:
             yield from _lines(path, name, funnel)
         else:
-            text, scanned = outcome.value
-            if scanned:
-                shown = ", ".join(map(str, scanned[:_PAGES])) + ", …" * (len(scanned) > _PAGES)
-                funnel.leave_out(SCANNED, f"{name}: {counted(len(scanned), 'page')}: {shown}")
+            text, scanned, broken = outcome.value
+            for reason, pages in ((SCANNED, scanned), (BROKEN, broken)):
+                if pages:
+                    shown = ", ".join(map(str, pages[:_PAGES])) + ", …" * (len(pages) > _PAGES)
+                    funnel.leave_out(reason, f"{name}: {counted(len(pages), 'page')}: {shown}")
             yield TextDocument(name, text)
 
 

@@ -167,7 +167,7 @@ def html_text(text: str) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def pdf_text(data: bytes, scanned: list[int] | None = None) -> str:
+def pdf_text(data: bytes, scanned: list[int] | None = None, broken: list[int] | None = None) -> str:
     """The text of a PDF that holds text: hyphens at line ends mended, lines of a paragraph joined.
 
     What the parser remarks on the way is part of the error, where there is one; what it mends is not told.
@@ -175,6 +175,7 @@ def pdf_text(data: bytes, scanned: list[int] | None = None) -> str:
     Args:
         data: The file.
         scanned: Takes the numbers, from 1, of pages that hold pictures and no text.
+        broken: Takes those of damaged pages, where others can be read; a damaged page is an error where None.
 
     Raises:
         InputError: No PDF, a locked one, a damaged one, or one without text, such as a scan.
@@ -189,10 +190,26 @@ def pdf_text(data: bytes, scanned: list[int] | None = None) -> str:
                 raise InputError("a PDF that a password locks")
             if len(reader.pages) > _PDF_PAGES:
                 raise InputError(f"a PDF of {len(reader.pages):,} pages; {_PDF_PAGES:,} may be read")
-            pages = [page.extract_text().translate(_LIGATURES) for page in reader.pages]
+            pages, failed = list[str](), dict[int, Exception]()
+            for number in range(len(reader.pages)):
+                try:
+                    pages.append(reader.pages[number].extract_text().translate(_LIGATURES))
+                except DependencyError:
+                    raise
+                except (PyPdfError, *_DAMAGE) as error:
+                    failed[number + 1] = error
+                    pages.append("")
+            if failed and (broken is None or not any(text.strip() for text in pages)):
+                raise next(iter(failed.values()))
+            if broken is not None:
+                broken += failed
             if scanned is not None:
                 silent = (number for number, text in enumerate(pages, 1) if not text.strip())
-                scanned += [number for number in silent if _has_pictures(reader.pages[number - 1])]
+                scanned += [
+                    number
+                    for number in silent
+                    if number not in failed and _has_pictures(reader.pages[number - 1])
+                ]
         except InputError:
             raise
         except DependencyError as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 from weft.errors import InputError
 from weft.kg.read.markup import decode_declared, html_text, mail_text, markdown_text, pdf_text, word_text
@@ -38,18 +39,31 @@ def kind_of(path: Path) -> str:
     return path.suffix.lower()
 
 
-def read_prose(path: Path) -> tuple[str, list[int]] | None:
-    """What a file says, and which pages of it are pictures alone; None of JSON lines, which are documents each.
+class Prose(NamedTuple):
+    """What a file says.
+
+    Args:
+        text: Its prose.
+        scanned: Pages of a PDF, from 1, that hold pictures and no text.
+        broken: Pages of a PDF that are damaged.
+    """
+
+    text: str
+    scanned: list[int]
+    broken: list[int]
+
+
+def read_prose(path: Path) -> Prose | None:
+    """What a file says; None of JSON lines, which are documents each.
 
     Raises:
         InputError: It holds no prose that can be read.
     """
     if kind_of(path) == JSON_LINES:
         return None
-    scanned = list[int]()
-    text = _prose(read_bytes(path), kind_of(path), scanned)
-    check_words(text)
-    return text, scanned
+    found = _prose(read_bytes(path), kind_of(path))
+    check_words(found.text)
+    return found
 
 
 def decode_text(data: bytes) -> str:
@@ -99,14 +113,19 @@ def check_words(text: str) -> None:
         raise InputError(f"a word of more than {WORD_CHARACTERS:,} characters at {found.start()}")
 
 
-def _prose(data: bytes, suffix: str, scanned: list[int]) -> str:
-    """What a file says, by its kind; ``scanned`` takes the pages of a PDF that hold pictures and no text.
+def _prose(data: bytes, suffix: str) -> Prose:
+    """What a file says, by its kind.
 
     Raises:
         InputError: It holds no prose that can be read.
     """
+    scanned, broken = list[int](), list[int]()
     if suffix == PDF:
-        return pdf_text(data, scanned)
+        return Prose(pdf_text(data, scanned, broken), scanned, broken)
+    return Prose(_other_prose(data, suffix), scanned, broken)
+
+
+def _other_prose(data: bytes, suffix: str) -> str:
     if (reader := {WORD: word_text, MAIL: mail_text}.get(suffix)) is not None:
         return reader(data)
     for start, kind in _NO_TEXT.items():
