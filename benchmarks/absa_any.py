@@ -43,8 +43,8 @@ QUESTIONS = {
 }
 """Own questions, and what is written behind their kinds: all sets but the newest were asked of models before.
 
-Those of the fifteenth (who says it, when, and whether at all) and the sixteenth (compared, hedged, with exceptions, about
-money, told by what happened, mixed) stand by group, too.
+Those of the fifteenth (who says it, when, and whether at all) and the sixteenth (compared, hedged, with exceptions,
+about money, told by what happened, mixed) stand by group, too.
 """
 MAIN = ("restaurant", "hotel", "phone", "laptop", "app", "shop", "course", "clinic")
 HALVES = {"": "", " (eighth)": "", " (seventh)": "", " (sixth)": "car wash"}
