@@ -121,6 +121,19 @@ def test_a_limit_below_the_one_asked_for_stays():
     assert done.stdout == "[-1]\n"
 
 
+def test_what_was_loaded_before_is_not_the_memory_of_an_item():
+    """Where others have begun to import a large library for processes to come, it lies in each of them."""
+    code = (
+        "from weft.platform.processes import Limits, get_ready, run_bounded\n"
+        "if __name__ == '__main__':\n"
+        "    get_ready('torch')\n"
+        "    outcomes = run_bounded(bytes, [1 << 26, 1 << 29], workers=1, limits=Limits(mebibytes=256))\n"
+        "    print([str(o.error) if o.value is None else len(o.value) for o in outcomes])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[67108864, '536870912: needs more than 256 MiB']\n"
+
+
 def test_a_script_without_a_guard_is_not_run_again(tmp_path):
     script = tmp_path / "plain.py"
     script.write_text(

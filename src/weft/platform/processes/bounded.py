@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from threading import Lock
 from types import ModuleType
 from typing import Any, Generic, TypeVar
@@ -46,7 +47,8 @@ class Limits:
 
     Args:
         seconds: Wall-clock time.
-        mebibytes: Address space of the worker process; unbounded where None, as drivers of accelerators want it.
+        mebibytes: Address space of the worker process, beyond what it begins with; unbounded where None, as drivers
+            of accelerators want it.
 
     Raises:
         ConfigError: Negative, or no number.
@@ -305,7 +307,9 @@ def _serve(
     _end_with_the_run(lifeline)
     if mebibytes is not None:
         _, most = resource.getrlimit(resource.RLIMIT_AS)
-        space = mebibytes * _MIB if most == resource.RLIM_INFINITY else min(mebibytes * _MIB, most)
+        space = _held() + mebibytes * _MIB
+        if most != resource.RLIM_INFINITY:
+            space = min(space, most)
         resource.setrlimit(resource.RLIMIT_AS, (space, space))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     memory = "the memory of this machine" if mebibytes is None else f"{mebibytes} MiB"
@@ -320,6 +324,15 @@ def _serve(
         except BrokenPipeError:
             # Whoever asked is gone.
             return
+
+
+def _held() -> int:
+    """Bytes of address space that this process has: what others have loaded for it is not the work's."""
+    try:
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+    except OSError:  # not Linux
+        return 0
+    return int(pages) * resource.getpagesize()
 
 
 def told(item: object) -> str:
