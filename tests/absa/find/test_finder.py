@@ -129,6 +129,70 @@ def test_a_term_of_two_sentences_is_asked_where_it_stands(tagging):
         assert np.isclose(finding.confidence, shares.max() / shares.sum())
 
 
+def test_what_is_said_of_a_term_in_one_way_counts_once_in_a_sentence(tagging):
+    text = "the rent is dear , the rent is bad , the location is good"
+    found, alone = Finder(tagging, CATEGORIES).find([text, "the rent is dear , the rent is bad"])
+    assert [(f.term, f.span, f.words) for f in found] == [
+        ("rent", (4, 8), ("dear", "bad")),
+        ("location", (41, 49), ("good",)),
+    ]
+    assert [text[a:b] for a, b in found[0].places] == ["dear", "bad"]
+    assert [f.term for f in alone] == ["rent"]
+
+
+def test_what_is_said_in_two_ways_counts_twice(tagging, monkeypatch):
+    """Letter case tells mentions apart, so that each has an answer of its own."""
+    answer = type(tagging).answer
+
+    def torn(self, asked):
+        rows = answer(self, asked)
+        for sentence, row in zip(asked, rows, strict=True):
+            for context, shares in zip(sentence.contexts, row, strict=True):
+                shares[1:3] = (0.9, 0.1) if context.target == "Rent" else (0.1, 0.9)
+        return rows
+
+    monkeypatch.setattr(type(tagging), "answer", torn)
+    (found,) = Finder(tagging).find(["the Rent is good , the rent is bad , the rent is dear"])
+    assert [(f.term, f.polarity, f.words) for f in found] == [
+        ("Rent", "positive", ("good",)),
+        ("rent", "negative", ("bad", "dear")),
+    ]
+
+
+def test_a_place_that_only_names_what_another_judges_is_no_finding(tagging):
+    """The limit is between what the two sentences have; below it both count, above it the whole text answers once."""
+    sentences = ["the rent is cheap . ", "the rent is dear"]
+    text = "".join(sentences)
+
+    def share(asked):
+        row = tagging.predict([asked], [("rent", "general")])[0, 0]
+        return row[1:].max() / (row[1:].max() + row[0])
+
+    low, high = sorted(sentences, key=share)
+    (found,) = Finder(tagging.calibrated(1.0, (share(low) + share(high)) / 2)).find([text])
+    assert [text[slice(*f.span)] for f in found] == ["rent"]
+    assert found[0].span[0] // len(sentences[0]) == sentences.index(high)
+    assert share(high) < share(text)
+    (found,) = Finder(tagging.calibrated(1.0, (share(high) + share(text)) / 2)).find([text])
+    assert [(f.span, f.words) for f in found] == [((4, 8), ("cheap", "dear"))]
+    (found,) = Finder(tagging).find([text])
+    assert len(found) == 2
+
+
+def test_shipped_a_term_is_told_of_once_where_it_is_judged():
+    texts = [
+        "Ferry late, ferry dirty, ferry expensive.",
+        "The assistant was rude to my mother, and the assistant was rude to me.",
+        "I parked on the car deck and locked the car. The car deck was badly lit.",
+    ]
+    found = Finder(load(find_model("absa", "absa-any"))).find(texts)
+    assert [[(f.term, f.polarity) for f in some] for some in found[:2]] == [
+        [("Ferry", "negative")],
+        [("assistant", "negative")],
+    ]
+    assert [f.span for f in found[2] if f.term == "car deck"] == [(49, 57)]
+
+
 def test_a_term_of_a_long_text_is_asked_about_its_sentence(tagging):
     """Longer than the tagger reads at once: the other sentences are about other things."""
     sentence = "the rent is cheap . "
@@ -201,7 +265,7 @@ def test_what_windows_share_counts_once_and_the_longer():
 
 
 def test_a_long_text_is_read_in_windows_and_its_places_are_its_own(tagging):
-    text = " , ".join(["the rent is dear"] * 12)
+    text = " . ".join(["the rent is dear"] * 12)
     windows = tagging.tags([text])[0]
     assert len(windows) > 1
     for offsets, tags in windows:
@@ -210,7 +274,7 @@ def test_a_long_text_is_read_in_windows_and_its_places_are_its_own(tagging):
             "rent",
             "is",
             "dear",
-            ",",
+            ".",
         }
         assert len(tags) == len(offsets)
     (found,) = Finder(tagging).find([text])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ class Finding:
 
     Args:
         term: The words that name it; None where it is judged without being named.
-        span: Where they stand; None without a term.
+        span: Where they stand, at first where a sentence says the same of them twice; None without a term.
         category: What it belongs to; None where nothing fits.
         polarity: One of the model's opinions.
         confidence: Its probability among the opinions for a term, among all answers for what is not named.
@@ -123,10 +123,12 @@ class Finder:
 
     A term is asked about the whole text; one that several sentences name, at each place about that
     :func:`passage <passages>` alone, where that judges it: praise and blame of one thing in two sentences are two
-    judgements. One that is answered ``none``, as in a question or a plain fact, is no finding. Where lists are read as
-    words, an item of a list, or what a face stands behind, is a term where the tagger finds none in it; one that judges
-    by itself ("+ cheap") names nothing, and is of its category. Of a text that is longer than the tagger reads at once,
-    each term is asked about its sentence first.
+    judgements, and a place that only names what another judges is none. Where no passage judges it, the whole text
+    does. What is said of a term in one way counts once in a passage, however often that names it. One that is answered
+    ``none``, as in a question or a plain fact, is no finding. Where lists are read as words, an item of a list, or what
+    a face stands behind, is a term where the tagger finds none in it; one that judges by itself ("+ cheap") names
+    nothing, and is of its category. Of a text that is longer than the tagger reads at once, each term is asked about
+    its sentence first.
 
     Args:
         asker: A model with a tagger.
@@ -188,9 +190,9 @@ class Finder:
         results: list[list[Finding]] = []
         for sentence, found, all_spans, own, answer in zip(sentences, terms, spans, again, rows, strict=True):
             alone = {place: next(whole)[0] for place in own}
-            # Where a passage judges nothing, as "I bought the phone in May", the whole text does.
-            alone = {place: row for place, row in alone.items() if decide(row[None], limit)[0]}
-            results.append(list(self._findings(sentence, found, all_spans, answer, alone, groups, judge)))
+            # Where no passage judges a term, as "I bought the phone in May. The phone is new", the whole text does.
+            judged = {place: (own[place], row) for place, row in alone.items() if decide(row[None], limit)[0]}
+            results.append(list(self._findings(sentence, found, all_spans, answer, judged, groups, judge)))
         return results
 
     def _judge(self, items: set[str]) -> frozenset[str]:
@@ -244,7 +246,7 @@ class Finder:
         terms: Sequence[Span],
         spans: Sequence[Span],
         rows: NDArray[np.float64],
-        alone: dict[int, NDArray[np.float64]],
+        alone: dict[int, tuple[tuple[int, int], NDArray[np.float64]]],
         groups: dict[str, str | None],
         judge: frozenset[str],
     ) -> Iterator[Finding]:
@@ -255,41 +257,63 @@ class Finder:
             if span.kind == "opinion":
                 judging.setdefault(nearest(shown, span, terms), []).append(span)
         covered, told_of = set[str](), set[int]()
-        classes, limit = self.asker.classes_, self.asker.config.threshold
+        limit = self.asker.config.threshold
         meant = self._meant(text, terms)
+        judged = {text[terms[place].start : terms[place].stop].casefold() for place in alone}
+        told: dict[tuple[str, tuple[int, int] | None, str], Finding] = {}
         for place, term in enumerate(terms):
             words = text[term.start : term.stop]
-            said = alone[place] if place in alone else rows[number[Context(GENERAL, words)]]
+            if place not in alone and words.casefold() in judged:
+                continue  # named here, judged at another place
+            passage, said = alone.get(place, (None, rows[number[Context(GENERAL, words)]]))
             if not decide(said[None], limit)[0]:
                 continue
             told_of.add(place)
-            opinions = said[1:]
-            best = int(opinions.argmax())
-            category = groups.get(meant[term].lower())
-            covered.add(category or "")
-            if term.kind == "item" and words in judge:
-                place_of, share = (term.start, term.stop), float(opinions[best])
-                yield Finding(
-                    None, None, category or GENERAL, classes[best + 1], share, (words,), (place_of,)
+            finding = self._named(text, term, said, judging.get(place, ()), meant[term], groups, judge)
+            covered.add(groups.get(meant[term].lower()) or "")
+            key = words.casefold(), passage, finding.polarity
+            if (first := told.get(key)) is not None:
+                finding = replace(
+                    first, words=first.words + finding.words, places=first.places + finding.places
                 )
-                continue
-            own = judging.get(place, [])
-            yield Finding(
-                words,
-                (term.start, term.stop),
-                category,
-                classes[best + 1],
-                float(opinions[best] / opinions.sum()),
-                tuple(text[s.start : s.stop] for s in own),
-                tuple((s.start, s.stop) for s in own),
-                None if meant[term] == words else meant[term],
-            )
+            told[key] = finding
+        yield from told.values()
         loose = sorted(span for place, own in judging.items() if place not in told_of for span in own)
         asked = [(Context(c.question), c.name) for c in self._asked if c.name not in covered]
-        told = [self._unnamed(text, rows[number[context]], name, loose) for context, name in asked]
-        if not told_of and not any(told):
-            told = [self._unnamed(text, rows[number[Context(GENERAL)]], GENERAL, loose)]
-        yield from filter(None, told)
+        unnamed = [self._unnamed(text, rows[number[context]], name, loose) for context, name in asked]
+        if not told_of and not any(unnamed):
+            unnamed = [self._unnamed(text, rows[number[Context(GENERAL)]], GENERAL, loose)]
+        yield from filter(None, unnamed)
+
+    def _named(
+        self,
+        text: str,
+        term: Span,
+        said: NDArray[np.float64],
+        own: Sequence[Span],
+        meant: str,
+        groups: dict[str, str | None],
+        judge: frozenset[str],
+    ) -> Finding:
+        """What is said of a term at one place, with the words that judge there."""
+        words, opinions = text[term.start : term.stop], said[1:]
+        best = int(opinions.argmax())
+        polarity, category = self.asker.classes_[best + 1], groups.get(meant.lower())
+        if term.kind == "item" and words in judge:
+            place = (term.start, term.stop)
+            return Finding(
+                None, None, category or GENERAL, polarity, float(opinions[best]), (words,), (place,)
+            )
+        return Finding(
+            words,
+            (term.start, term.stop),
+            category,
+            polarity,
+            float(opinions[best] / opinions.sum()),
+            tuple(text[s.start : s.stop] for s in own),
+            tuple((s.start, s.stop) for s in own),
+            None if meant == words else meant,
+        )
 
     def _unnamed(
         self, text: str, row: NDArray[np.float64], category: str, words: Sequence[Span]
