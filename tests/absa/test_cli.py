@@ -491,6 +491,15 @@ def test_explain(absa, tmp_path):
     assert [word["text"] for word in found["words"]] == TEXT.split()
 
 
+def test_a_rough_explanation_says_so_beside_what_programs_read(absa):
+    asked = ("explain", TEXT, "--aspect", "price", "--json", "--method")
+    code, out, err = absa(*asked, "gradient")
+    assert (code, json.loads(out)[0]["method"]) == (0, "gradient")
+    assert "its signs are often wrong" in err
+    assert "--method integrated was found best" in err
+    assert absa(*asked, "occlusion")[2] == ""
+
+
 def test_explain_says_which_part_of_a_long_text_answered(absa):
     text = "the transit is good . " * 8 + "LOCATION1 is cheap . " + "the rent is bad . " * 8
     question = (text, "--target", "LOCATION1", "--aspect", "price", "--method", "gradient")

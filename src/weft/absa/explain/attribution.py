@@ -36,6 +36,8 @@ from weft.errors import ConfigError, InputError, MissingExtraError
 Method: TypeAlias = Literal[
     "shapley", "occlusion", "search", "gradient", "integrated", "attention", "quasi", "random"
 ]
+ROUGH = "gradient × input is rough: its signs are often wrong, with the shipped models, too"
+"""What is said of the method ``gradient``, whose words take little more of an answer with them than random ones."""
 _STEPS = 32
 
 

@@ -53,7 +53,7 @@ def run(argv: list[str]) -> int:
         raise ConfigError("--maps are matrices for programs", hint="give --json as well")
     if arguments.html is not None:
         check_output(arguments.html)
-    from weft.absa.explain.attribution import Method, default_method, explain
+    from weft.absa.explain.attribution import ROUGH, Method, default_method, explain
     from weft.absa.explain.heatmap import heatmap
     from weft.absa.explain.maps import question_maps
     from weft.absa.records import Context
@@ -67,6 +67,11 @@ def run(argv: list[str]) -> int:
     found = [
         explain(asker, text, question, method=method, polarity=arguments.polarity) for question in questions
     ]
+    notes = notes_on(text, asker)
+    if method == "gradient":
+        notes.append(f"{ROUGH}; --method {default_method(asker.config)} was found best")
+    for note in notes:
+        print(f"weft absa explain: {note}", file=sys.stderr)
     if arguments.html is not None:
         write_text(arguments.html, heatmap(found))
     if arguments.json:
@@ -88,8 +93,6 @@ def run(argv: list[str]) -> int:
         told = [word for word in explanation.words if word.score]
         strongest = sorted(told, key=lambda word: -abs(word.score))[:8]
         print(table(("word", ">weight"), [(word.text, f"{word.score:+.3f}") for word in strongest]))
-    for note in notes_on(text, asker):
-        print(f"weft absa explain: {note}", file=sys.stderr)
     return 0
 
 

@@ -166,8 +166,13 @@ class AskWords(Asked):
     targets: list[Aspect] = Field([], max_length=16)
     method: (
         Literal["shapley", "occlusion", "search", "gradient", "integrated", "attention", "quasi"] | None
-    ) = Field(None, description="The one that the deletion test found best where null.")
-    polarity: str | None = Field(None, max_length=40, description="Explain this answer; the most probable.")
+    ) = Field(
+        None,
+        description="The one that the deletion test found best where null. Signs of `gradient` are often wrong.",
+    )
+    polarity: str | None = Field(
+        None, max_length=40, description="Explain this answer; the model's where null."
+    )
     model: Literal["absa-small", "absa-any"] | None = Field(
         None, description="The one that answers `/v1/absa/predict` where null."
     )
