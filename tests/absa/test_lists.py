@@ -48,6 +48,8 @@ from weft.absa.use.store import load
         # Facts by their layout.
         ("Changelog\n+ dark mode\n- login screen", None),
         ("Please bring:\n- passport\n+ sunscreen", None),
+        ("Please bring the following:\n- passport\n+ sunscreen", None),
+        ("Packing list for two nights\n+ bowl\n- toys", None),
         ("@@ -1,3 +1,3 @@\n-import os\n+import sys", None),
         ("ROS: + nausea - vomiting", None),
         ("+ve culture, -ve smear", None),
@@ -72,6 +74,12 @@ def test_lists_are_words(text: str, read: str | None) -> None:
     ("text", "read"),
     [
         ("Pros:\nbattery\ndisplay\nCons:\nprice", "good battery, good display\nbad price"),
+        # The last line may look back on the list.
+        ("Pros:\nBar\nCons:\nLift\nLoved it anyway", "good Bar\nbad Lift\nLoved it anyway"),
+        ("Cons:\nLift\nPros:\nBar\nPool\nIt was fine.\n", "bad Lift\ngood Bar, good Pool\nIt was fine.\n"),
+        ("Pros:\nBar\nCons:\nLift\nSmall trip overall", "good Bar\nbad Lift\nSmall trip overall"),
+        ("Pros:\nBar\nCons:\nStill wet\nLift", "good Bar\nbad Still wet, bad Lift"),
+        ("Pros:\nBar\nCons:\nLift\nIt crashes\nPrice", "good Bar\nbad Lift, bad It crashes, bad Price"),
         ("Pros\nroof bar\npool\n\nCons\nlift\n\nSee you", "good roof bar, good pool\n\nbad lift\n\nSee you"),
         ("Good:\nhose\nBad:\nfilter\nWe keep it", "good hose\nbad filter\nWe keep it"),
         ("Good:\nhose\nBad:\nfilter\nGreat value", "good hose\nbad filter\nGreat value"),

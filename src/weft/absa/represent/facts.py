@@ -10,7 +10,9 @@ _OF_BILLS = r"(?:vat|tax(?:es)?|tips?|deposit|discount|shipping|postage|fees?|vo
 _ABOVE = re.compile(
     r"(?m)^[ \t*_#]*+(?:change ?log|changes|release notes|what['’]s (?:new|included)|recipe change|"
     r"ingredients|groceries|"
-    r"(?:shopping|packing|check|guest)[ -]?list|to[ -]?do(?: list)?|tasks?|still to do|(?:please )?(?:bring|pack)|"
+    r"(?:shopping|packing|check|guest)[ -]?list|to[ -]?do(?: list)?|tasks?|still to do|"
+    r"(?:shopping|packing|check|guest)[ -]?list (?:for|of|to)\b[^\n:.✅✔✓❌✖✘✗]{1,60}+(?=[:\n])|"
+    r"(?:what|things|items) to (?:bring|pack|buy|take)|(?:please )?(?:bring|pack)(?: along)?(?: the following)?|"
     r"included?|includes|contains|allergens|attendance|attending|attendees|available|legend|key|"
     r"ros|hpi|pmh|fh|pe|urine|urinalysis|labs|neuro|meds|medications|symptoms|allergies|family history|"
     r"review of systems|"

@@ -68,6 +68,14 @@ _CLOSES = re.compile(
     re.IGNORECASE,
 )
 """What ends a list of such lines: an empty line, another head, a conclusion, that there is nothing."""
+_CONCLUDES = re.compile(
+    r"(?:but|still|anyway|anyhow|otherwise|however|nevertheless|nonetheless|even so|despite|worth|definitely|"
+    r"five stars|(?:loved?|hated?|liked?) (?:it|them|this)|(?:it|they|you|he|she)(?=['’ ]))\b|"
+    r"[^\n]*\b(?:anyway|anyhow|though|overall|nonetheless|regardless|all the same|even so|(?:come|be|go) back|again)"
+    r"[ \t]*\.?[ \t]*$",
+    re.IGNORECASE,
+)
+"""What the last line of a text is, and no item: a sentence that looks back on the list, or on all of it."""
 _SENTENCE = re.compile(r"[^\n]*[.!?][*_)\"'”’]*\s*$")
 _COUNTED = re.compile(r"\d")
 """What has a number is counted, not judged."""
@@ -181,9 +189,11 @@ def _lines_below(text: str, start: int, stop: int, apart: bool) -> list[re.Match
     opens = _OPENS.match(text, start, stop)
     if opens is None or (opens["gap"] is not None and not apart):
         return []
-    at, found = opens.end(), list[re.Match[str]]()
+    at, found, end = opens.end(), list[re.Match[str]](), len(text.rstrip())
     while (line := _LINE.match(text, at, stop)) is not None:
         if line["bullet"] or _CLOSES.match(line["line"]):
+            break
+        if found and line.end() >= end and _CONCLUDES.match(line["line"]):
             break
         if _SENTENCE.match(line["line"]) and not _BARE.fullmatch(line["line"]):
             break
