@@ -55,6 +55,25 @@ def test_a_term_that_is_answered_none_is_no_finding(tagging):
     assert Finder(tagging.calibrated(1.0, 1.0), CATEGORIES, ask=True).find([text]) == [[]]
 
 
+def test_words_beside_a_term_that_is_left_out_are_of_its_category(tagging, monkeypatch):
+    answer = type(tagging).answer
+
+    def of_categories(self, asked):
+        rows = answer(self, asked)
+        for sentence, row in zip(asked, rows, strict=True):
+            for context, shares in zip(sentence.contexts, row, strict=True):
+                shares[:] = (0.9, 0.05, 0.05) if context.target else (0.1, 0.8, 0.1)
+        return rows
+
+    monkeypatch.setattr(type(tagging), "answer", of_categories)
+    finder = Finder(tagging.calibrated(1.0, 0.5), CATEGORIES, ask=True)
+    (found,) = finder.find(["the rent is dear , the location is good"])
+    assert [(f.term, f.category, f.words) for f in found] == [
+        (None, "price", ("dear",)),
+        (None, "place", ("good",)),
+    ]
+
+
 def test_shipped_what_is_asked_and_stated_is_not_judged():
     finder = Finder(load(find_model("absa", "absa-any")))
     asked, stated, judged = finder.find(

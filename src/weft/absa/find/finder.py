@@ -278,11 +278,22 @@ class Finder:
                 )
             told[key] = finding
         yield from told.values()
-        loose = sorted(span for place, own in judging.items() if place not in told_of for span in own)
+        loose = [(place, span) for place, own in judging.items() if place not in told_of for span in own]
+        # What stands beside a term that nobody judges is about the category of that term, or about the whole.
+        of = {place: None if place is None else groups.get(meant[terms[place]].lower()) for place, _ in loose}
         asked = [(Context(c.question), c.name) for c in self._asked if c.name not in covered]
-        unnamed = [self._unnamed(text, rows[number[context]], name, loose) for context, name in asked]
+        unnamed = [
+            self._unnamed(
+                text,
+                rows[number[context]],
+                name,
+                sorted(span for place, span in loose if place is None or of[place] == name),
+            )
+            for context, name in asked
+        ]
         if not told_of and not any(unnamed):
-            unnamed = [self._unnamed(text, rows[number[Context(GENERAL)]], GENERAL, loose)]
+            every = sorted(span for _, span in loose)
+            unnamed = [self._unnamed(text, rows[number[Context(GENERAL)]], GENERAL, every)]
         yield from filter(None, unnamed)
 
     def _named(
