@@ -6,7 +6,7 @@ import shutil
 import pytest
 from tests.bcsd.test_members import archive
 
-from weft.bcsd.index import update
+from weft.bcsd.index import into, update
 from weft.bcsd.index.update import Change, add, contents, remove
 from weft.cli.bcsd.index.files import record
 from weft.cli.main import main
@@ -17,13 +17,13 @@ from weft.errors import InputError
 def worked(monkeypatch):
     """The files that were really extracted and embedded."""
     seen = []
-    real = update.embed_each
+    real = into.embed_each
 
     def watched(paths, *rest):
         seen.extend(paths)
         return real(paths, *rest)
 
-    monkeypatch.setattr(update, "embed_each", watched)
+    monkeypatch.setattr(into, "embed_each", watched)
     return seen
 
 
@@ -209,9 +209,9 @@ def test_a_run_that_ends_early_keeps_what_was_committed_and_leaves_no_empty_inde
         yield from real(paths[:commits], how, scratch)
         raise KeyboardInterrupt
 
-    real = update.embed_each
-    monkeypatch.setattr(update, "embed_each", stopped)
-    monkeypatch.setattr(update, "_ROWS_PER_COMMIT", 1)
+    real = into.embed_each
+    monkeypatch.setattr(into, "embed_each", stopped)
+    monkeypatch.setattr(into, "_ROWS_PER_COMMIT", 1)
     for commits in (0, 1):
         with pytest.raises(KeyboardInterrupt):
             add([str(built / "in")], tmp_path / "index", options)

@@ -10,7 +10,7 @@ from pathlib import Path
 from weft.bcsd.index.description import FILE_NAME, PACKAGES, Description, read_description, write_description
 from weft.bcsd.index.fresh import taken_back
 from weft.bcsd.index.lock import writer_lock
-from weft.bcsd.index.rows import ORIGIN, IndexedFile
+from weft.bcsd.index.rows import DEBUG_FILES, ORIGIN, IndexedFile
 from weft.bcsd.index.store import FunctionStore
 from weft.bcsd.index.update import Change, Progress, make_place, silent
 from weft.bcsd.use.embedded import embedded_schema
@@ -61,6 +61,7 @@ def merge(sources: Iterable[str | Path], folder: str | Path, progress: Progress 
         store = FunctionStore.open_or_create(folder, own.dimension, own.model_version)
         if not store.names_libraries:
             raise StoreError(_OLDER, where=str(folder), hint="name a new folder")
+        store.know_debug_files()
         for place, source in zip(places, stores, strict=True):
             changes += _bring(source, store, progress)
             _note_packages(place, folder)
@@ -106,7 +107,7 @@ def _bring(source: FunctionStore, store: FunctionStore, progress: Progress) -> l
         wanted = [*embedded_schema(1, "").names, *ORIGIN]
         if not set(wanted) <= set(rows.column_names):
             raise StoreError(_OLDER, where=str(source.folder), hint="make it anew")
-        store.replace(rows.select(wanted))
+        store.replace(rows.select([*wanted, *({DEBUG_FILES} & {*rows.column_names})]))
         for file in part:
             changes.append(Change(file.binary, "added", file.functions))
             progress(changes[-1])

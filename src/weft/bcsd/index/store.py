@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ import pyarrow as pa
 from weft.bcsd.index.engine import lancedb
 from weft.bcsd.index.failures import as_store_error
 from weft.bcsd.index.packed import PACKED, to_read, unpack
-from weft.bcsd.index.rows import ORIGIN, IndexedFile, row_schema, to_store
+from weft.bcsd.index.rows import DEBUG_FILES, ORIGIN, IndexedFile, Near, row_schema, to_store
 from weft.bcsd.represent.sketch import COLUMN as SKETCH
 from weft.errors import MissingExtraError, StoreError
 
@@ -48,22 +48,6 @@ _LISTS = "_lists_"
 _NEAR: dict[str, Literal["cosine", "dot"]] = {"embedding": "cosine", SKETCH: "dot"}
 #: Old versions stay this long for searches that began with them.
 _KEPT = timedelta(hours=1)
-
-
-class Near(NamedTuple):
-    """Rows for an exact search.
-
-    Args:
-        ids: Row ids.
-        embeddings: ``(rows, dimension)``.
-        blocks: Numbers of blocks.
-        sketches: ``(rows, DIMENSION)``; None in an index made before there were any.
-    """
-
-    ids: NDArray[np.uint64]
-    embeddings: NDArray[np.float32]
-    blocks: NDArray[np.int32]
-    sketches: NDArray[np.float32] | None
 
 
 class FunctionStore:
@@ -153,6 +137,19 @@ class FunctionStore:
                 .when_not_matched_by_source_delete(replaced)
                 .execute(stored)
             )
+
+    def know_debug_files(self) -> None:
+        """Give an index that was made without it the column :data:`DEBUG_FILES`; an OutputError if it cannot."""
+        if DEBUG_FILES not in self._table.schema.names:
+            with as_store_error(self.folder, "written"):
+                self._table.add_columns(pa.field(DEBUG_FILES, pa.string()))
+
+    def debug_files(self) -> dict[str, str]:
+        """What :data:`DEBUG_FILES` says of each file, where it says anything; a StoreError if the table is damaged."""
+        if DEBUG_FILES not in self._table.schema.names:
+            return {}
+        rows = self._scan(["binary", DEBUG_FILES], where=f"{DEBUG_FILES} IS NOT NULL")
+        return dict(zip(*(rows[name].to_pylist() for name in ("binary", DEBUG_FILES)), strict=True))
 
     @property
     def names_libraries(self) -> bool:
@@ -252,7 +249,7 @@ class FunctionStore:
         Raises:
             StoreError: As :meth:`vectors`.
         """
-        names = [name for name in self._table.schema.names if name != PACKED]
+        names = [name for name in self._table.schema.names if name not in (PACKED, DEBUG_FILES)]
         table = self._scan(names, row_id=True).combine_chunks()
         self._checked(table)
         return table

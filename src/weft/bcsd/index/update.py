@@ -1,18 +1,13 @@
-"""Keeping an index in step with files: only files whose content changed are worked on."""
+"""Keeping an index in step with files: only files whose content or whose debug file changed are worked on."""
 
 from __future__ import annotations
 
 import os
 import re
-import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal, NamedTuple
-
-import pyarrow as pa
 
 from weft.bcsd.disassemble.choose import extractor_version
 from weft.bcsd.index.description import (
@@ -24,6 +19,7 @@ from weft.bcsd.index.description import (
     write_description,
 )
 from weft.bcsd.index.fresh import taken_back
+from weft.bcsd.index.into import Change, Progress, embed_into, silent
 from weft.bcsd.index.lock import writer_lock
 from weft.bcsd.index.rows import IndexedFile
 from weft.bcsd.index.store import FunctionStore
@@ -32,56 +28,20 @@ from weft.bcsd.read.members import lacks, split_member
 from weft.bcsd.read.names import place_of, spelled
 from weft.bcsd.represent.calls import CALLS_VERSION
 from weft.bcsd.represent.inlined import INLINED_VERSION
-from weft.bcsd.use.embed_files import Embedding, embed_each, embedder_of
+from weft.bcsd.use.embed_files import Embedding, embedder_of
 from weft.bcsd.use.extract_files import (
     code_members,
     find_binaries,
-    hash_file,
     is_gone,
     listed,
     sort_out,
     with_members,
 )
 from weft.bcsd.use.remarks import NOT_LIFTED, OTHER_EXTRACTOR, OTHER_VERSION
-from weft.errors import InputError, StoreError, WeftError
+from weft.errors import InputError, StoreError
 from weft.platform.files import make_folder
 
-Status = Literal["added", "updated", "unchanged", "removed", "failed"]
-# A commit holds whole files: it is made when it has so many rows, or when so much time has gone by.
-_ROWS_PER_COMMIT = 2000
-_SECONDS_PER_COMMIT = 2.0
 _MEMBER = re.compile(r"\((?!\d+\)).+\)$")
-
-
-class Change(NamedTuple):
-    """What became of one file."""
-
-    binary: str
-    status: Status
-    functions: int
-    error: WeftError | None = None
-    remarks: tuple[str, ...] = ()
-
-
-Progress = Callable[[Change], None]
-
-
-@dataclass
-class _Pending:
-    """Files that are embedded and not yet committed."""
-
-    rows: list[pa.Table]
-    changes: list[Change]
-    since: float
-
-    @property
-    def due(self) -> bool:
-        large = sum(table.num_rows for table in self.rows) >= _ROWS_PER_COMMIT
-        return large or time.monotonic() - self.since > _SECONDS_PER_COMMIT
-
-
-def silent(change: Change) -> None:
-    """Say nothing."""
 
 
 def add(
@@ -89,7 +49,8 @@ def add(
 ) -> list[Change]:
     """Put files into an index, which is made where there is none, unless every file fails.
 
-    A file that is in it with the same content is left alone, so a stopped run goes on when it is started again.
+    A file that is in it with the same content and debug file is left alone, so a stopped run goes on when it is started
+    again.
 
     Args:
         paths: Files and folders.
@@ -113,7 +74,7 @@ def add(
         for change in changes:
             progress(change)
         places = [os.path.abspath(path) for path in files]
-        changes += _embed_into(store, places, in_step(folder, options), progress)
+        changes += embed_into(store, places, in_step(folder, options), progress)
     return changes
 
 
@@ -156,7 +117,7 @@ def update(
                 found += with_members(os.path.abspath(path))
             elif not _below(known, [path]):
                 raise InputError("no such file, neither on the disk nor in the index", where=path)
-        return _take_out(store, [known[path] for path in gone], progress) + _embed_into(
+        return _take_out(store, [known[path] for path in gone], progress) + embed_into(
             store, list(dict.fromkeys(found)), in_step(folder, options), progress
         )
 
@@ -239,6 +200,7 @@ def writing(
             if create is None
             else FunctionStore.open_or_create(folder, embedder.dimension, embedder.version)
         )
+        store.know_debug_files()
         yield store
         store.tidy()
 
@@ -306,48 +268,6 @@ def make_place(folder: Path) -> None:
     if folder.is_dir() and not (folder / FILE_NAME).exists() and strangers(folder):
         raise StoreError("not an index, and not empty", where=str(folder), hint="name a new folder")
     make_folder(folder)
-
-
-def _embed_into(
-    store: FunctionStore, files: Sequence[str], options: Embedding, progress: Progress
-) -> list[Change]:
-    """Embed the files that the index does not hold as they are, and commit them as they come."""
-    known = store.files()
-    changes: list[Change] = []
-    work: list[str] = []
-    for path in files:
-        try:
-            same = spelled(path) in known and known[spelled(path)].sha256 == hash_file(path)
-        except (OSError, InputError):
-            same = False  # its worker will say why it cannot be read
-        if same:
-            changes.append(Change(path, "unchanged", known[spelled(path)].functions))
-            progress(changes[-1])
-        else:
-            work.append(path)
-    pending = _Pending([], [], time.monotonic())
-
-    def commit() -> None:
-        if pending.rows:
-            gone = [spelled(change.binary) for change in pending.changes if change.status == "updated"]
-            store.replace(pa.concat_tables(pending.rows), gone)
-        for change in pending.changes:
-            progress(change)
-        changes.extend(pending.changes)
-        pending.rows, pending.changes, pending.since = [], [], time.monotonic()
-
-    with tempfile.TemporaryDirectory(prefix="weft-index-") as scratch:
-        for report, rows in embed_each(work, options, Path(scratch)):
-            if rows is None:
-                pending.changes.append(Change(report.path, "failed", 0, report.error))
-            else:
-                status = "updated" if spelled(report.path) in known else "added"
-                pending.rows.append(rows)
-                pending.changes.append(Change(report.path, status, report.functions, None, report.remarks))
-            if pending.due:
-                commit()
-        commit()
-    return changes
 
 
 def _take_out(store: FunctionStore, files: Sequence[IndexedFile], progress: Progress) -> list[Change]:

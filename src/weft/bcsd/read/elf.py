@@ -252,7 +252,7 @@ def _read_symbols(view: View, image: Image, layout: Layout | None = None) -> Non
 
 
 def _read_what_was_taken_out(path: str, view: View, content: memoryview, image: Image) -> None:
-    stripped, remark = taken_out(path, view, content)
+    stripped, remark, image.looked = taken_out(path, view, content)
     if stripped is not None:
         _read_symbols(replace(view, sections=stripped.sections, symbols=stripped.symbols), image)
     if remark is not None:

@@ -6,9 +6,12 @@ import struct
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from weft.bcsd.architectures import architecture_named
+
+if TYPE_CHECKING:
+    from weft.bcsd.read.debug.look import Looked
 
 Format = Literal["elf", "pe", "macho"]
 
@@ -114,6 +117,7 @@ class Image:
         remarks: What a person should know who relies on what was found here.
         relocatable: Whether it is an object, which need not hold what its functions call.
         global_pointer: What code on MIPS counts the places of pointers from; None where there is no such thing.
+        looked: Where its debug file was looked for; None where it needs none.
     """
 
     path: str
@@ -135,6 +139,7 @@ class Image:
     remarks: list[str] = field(default_factory=list)
     relocatable: bool = False
     global_pointer: int | None = None
+    looked: Looked | None = None
 
     @cached_property
     def code_map(self) -> RegionMap:
@@ -150,6 +155,11 @@ class Image:
     def pointer_size(self) -> int:
         """Bytes of an address."""
         return architecture_named(self.architecture).pointer_size
+
+    @property
+    def looked_text(self) -> str:
+        """``looked`` in one line; empty where it needs no debug file."""
+        return "" if self.looked is None else self.looked.to_text()
 
     @property
     def code_size(self) -> int:

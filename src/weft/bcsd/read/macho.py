@@ -100,7 +100,7 @@ def _read_functions(binary: lief.MachO.Binary, image: Image) -> None:
 def _read_what_was_taken_out(path: str, binary: lief.MachO.Binary, image: Image) -> None:
     if binary.uuid is None:
         return
-    symbols, remark = names_from_dsym(split_member(path)[0], bytes(binary.uuid.uuid))
+    symbols, remark, looked = names_from_dsym(split_member(path)[0], bytes(binary.uuid.uuid))
     have = {(symbol.address, symbol.name) for symbol in image.symbols}
     more = [
         symbol
@@ -111,6 +111,7 @@ def _read_what_was_taken_out(path: str, binary: lief.MachO.Binary, image: Image)
     ]
     image.symbols += more
     # A file that kept all its names has no use for a debug file.
+    image.looked = looked if more else looked._replace(used="")
     if remark is not None and (more or symbols is None):
         image.remarks.append(remark)
 

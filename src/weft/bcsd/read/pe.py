@@ -127,7 +127,7 @@ def _read_what_a_pdb_names(path: str, binary: lief.PE.Binary, image: Image, base
     if debug is None or split_member(path)[1] is not None:
         return
     link = Link(os.fsdecode(debug.filename), bytes(debug.signature), debug.age, _front(image).encode())
-    symbols, remark = names_from_pdb(path, link)
+    symbols, remark, image.looked = names_from_pdb(path, link)
     for symbol in symbols or ():
         address = base + symbol.address
         if image.code_map.at(address) is not None:

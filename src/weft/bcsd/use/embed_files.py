@@ -103,16 +103,21 @@ class _Done(NamedTuple):
     remarks: tuple[str, ...]
     error: WeftError | None
     seconds: float
+    looked: str
 
 
 class EmbedReport(NamedTuple):
-    """What became of one file: the number of its functions, or its error; what a reader of either should know."""
+    """What became of one file: the number of its functions, or its error; what a reader of either should know.
+
+    ``looked``: see :class:`weft.bcsd.use.extract_files.Counts`.
+    """
 
     path: str
     functions: int
     error: WeftError | None
     seconds: float
     remarks: tuple[str, ...] = ()
+    looked: str = ""
 
 
 class _Listed(NamedTuple):
@@ -146,6 +151,8 @@ class EmbedFile:
         self._embedder = embedder or embedder_of(options.model, options.precision)
         #: On the file that was embedded last.
         self.remarks: tuple[str, ...] = ()
+        #: Where the debug file of that one was looked for.
+        self.looked = ""
 
     def __call__(self, path: str, function: str | None = None) -> pa.Table:
         """Extract and embed one file.
@@ -164,6 +171,7 @@ class EmbedFile:
         least = options.least(function)
         how = (options.disassembler, least, options.lifter)
         builder, counts = build_table(path, *how, cache=options.cache, function=function)
+        self.looked = counts.looked
         self.remarks = counts.remarks + processor_remarks(builder.architecture, self._embedder.trained)
         return self._joined(builder.tables(), function, path)
 
@@ -217,12 +225,12 @@ def _work_on(batch: tuple[Job, ...]) -> list[_Done]:
     embed = EmbedFile(batch[0].options)
     done: list[_Done] = []
     rows: list[pa.Table] = []
-    for outcome in each_of(lambda job: (embed(job.path, job.function), embed.remarks), batch):
-        table, remarks = outcome.value or (None, ())
+    for outcome in each_of(lambda job: (embed(job.path, job.function), embed.remarks, embed.looked), batch):
+        table, remarks, looked = outcome.value or (None, (), "")
         if table is not None:
             rows.append(table)
         count = 0 if table is None else table.num_rows
-        done.append(_Done(count, remarks, outcome.error, outcome.seconds))
+        done.append(_Done(count, remarks, outcome.error, outcome.seconds, looked))
     if rows:
         write_tables(rows, Path(batch[0].part), rows[0].schema)
     return done
@@ -257,7 +265,9 @@ def embed_each(
         rows = pq.read_table(part) if any(done.error is None for done in outcome.value) else None
         first = 0
         for job, done in zip(outcome.item, outcome.value, strict=True):
-            report = EmbedReport(job.path, done.functions, done.error, done.seconds, done.remarks)
+            report = EmbedReport(
+                job.path, done.functions, done.error, done.seconds, done.remarks, done.looked
+            )
             yield (
                 report,
                 None if rows is None or done.error is not None else rows.slice(first, done.functions),

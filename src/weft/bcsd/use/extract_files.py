@@ -85,7 +85,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Counts:
-    """What one file gave; ``incomplete`` functions have a jump whose targets are not known, small ones are left out."""
+    """What a file gave: functions with a jump whose targets are unknown, those left out, where a debug file may be."""
 
     functions: int
     blocks: int
@@ -94,6 +94,7 @@ class Counts:
     incomplete: int
     left_out: int
     remarks: tuple[str, ...] = ()
+    looked: str = ""
 
 
 @dataclass(frozen=True)
@@ -276,8 +277,8 @@ def build_table(
         builder.follow_calls()
     if not len(builder) and not left_out:
         raise nothing_found(image)
-    remarks = file_remarks(image, spans, undecoded) + lifting.remarks
-    return builder, Counts(len(builder), blocks, edges, instructions, incomplete, left_out, remarks)
+    said = (file_remarks(image, spans, undecoded) + lifting.remarks, image.looked_text)
+    return builder, Counts(len(builder), blocks, edges, instructions, incomplete, left_out, *said)
 
 
 def _one_first(found: Iterator[Function], wanted: str | None, path: str) -> list[Function]:

@@ -14,7 +14,7 @@ import os
 import struct
 from collections.abc import Iterator
 
-from weft.bcsd.read.debug.look import Place, UnfitError, debug_folders, first_fitting
+from weft.bcsd.read.debug.look import Found, Place, UnfitError, first_fitting
 from weft.bcsd.read.image import Symbol
 from weft.bcsd.read.members import list_slices
 from weft.bcsd.read.names import printable
@@ -29,8 +29,8 @@ _BUNDLES = (".app", ".framework", ".bundle", ".appex", ".kext", ".plugin", ".xpc
 _LONGEST = 1 << 12
 
 
-def names_from_dsym(path: str, uuid: bytes) -> tuple[list[Symbol] | None, str | None]:
-    """What the debug file of a Mach-O file names, code or not, and a remark on it.
+def names_from_dsym(path: str, uuid: bytes) -> Found[list[Symbol]]:
+    """What the debug file of a Mach-O file names, code or not.
 
     Args:
         path: The file, or the fat file that it is a slice of.
@@ -64,9 +64,6 @@ def read_dsym(content: memoryview, uuid: bytes) -> list[Symbol]:
 
 
 def _places(path: str) -> Iterator[Place]:
-    folders = debug_folders()
-    if not folders:
-        return
     place = os.path.abspath(path)
     name = os.path.basename(place)
     owners = [place]
@@ -74,7 +71,7 @@ def _places(path: str) -> Iterator[Place]:
         place = above
         if place.endswith(_BUNDLES):
             owners.append(place)
-    owners += [os.path.join(folder, name) for folder in folders]
+    owners.append(name)
     for owner in owners:
         yield Place(f"{owner}.dSYM/Contents/Resources/DWARF/{name}", f"{os.path.basename(owner)}.dSYM")
 

@@ -19,7 +19,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from weft.bcsd.read.debug.look import Place, UnfitError, debug_folders, first_fitting
+from weft.bcsd.read.debug.look import Found, Place, UnfitError, first_fitting
 from weft.bcsd.read.elf_view import NO_BITS, FunctionSymbol, Section, View, plain_symbols
 from weft.bcsd.read.members import split_member
 from weft.bcsd.read.names import printable
@@ -45,8 +45,8 @@ class Stripped(NamedTuple):
     symbols: list[FunctionSymbol]
 
 
-def taken_out(path: str, view: View, content: memoryview) -> tuple[Stripped | None, str | None]:
-    """The symbols that a stripped file leads to, if there are any, and a remark on the file that they are from.
+def taken_out(path: str, view: View, content: memoryview) -> Found[Stripped]:
+    """The symbols that a stripped file leads to, if there are any.
 
     Args:
         path: The file, or a member of one, which leads nowhere.
@@ -63,18 +63,15 @@ def taken_out(path: str, view: View, content: memoryview) -> tuple[Stripped | No
             raise UnfitError("is damaged or of another build")
         return stripped if stripped.symbols else None
 
-    stripped, remark = first_fitting(path, places, read)
-    if stripped is not None:
-        return stripped, remark
-    packed = _section(view, content, ".gnu_debugdata")
+    found = first_fitting(path, places, read)
+    packed = _section(view, content, ".gnu_debugdata") if found.names is None else b""
     if not packed:
-        return None, remark
+        return found
     stripped = _unpacked(packed)
-    if stripped is None:
-        remark = (
-            remark or "the names packed into it (.gnu_debugdata) are damaged or too many: they are not read"
-        )
-    return stripped, remark
+    if stripped is None and found.remark is None:
+        what = "the names packed into it (.gnu_debugdata) are damaged or too many: they are not read"
+        found = found._replace(remark=what)
+    return found._replace(names=stripped)
 
 
 def _belongs(
@@ -103,22 +100,30 @@ def build_id(places: Iterable[tuple[int, int]], content: memoryview, big_endian:
 
 def _places(path: str, view: View, content: memoryview, own: bytes) -> Iterator[tuple[Place, int | None]]:
     """Where a debug file may be, the likeliest first, each with its checksum where a link tells it."""
-    folders = debug_folders()
-    if not folders:
-        return
     if len(own) > 1:
         shown = f".build-id/{own.hex()[:2]}/{own.hex()[2:]}.debug"
-        yield from ((Place(f"{folder}/{shown}", shown), None) for folder in folders)
-    link = _section(view, content, ".gnu_debuglink")
+        yield Place(shown, shown), None
+    yield from linked(path, _section(view, content, ".gnu_debuglink"), big_endian=view.big_endian)
+
+
+def linked(path: str, link: bytes, *, big_endian: bool = False) -> Iterator[tuple[Place, int]]:
+    """Where the debug file of a link may be, with the checksum that the link tells.
+
+    Args:
+        path: The file with the link.
+        link: Its section ``.gnu_debuglink``.
+        big_endian: Whether the checksum is.
+    """
     name, zero, _ = link[:_LONGEST].partition(b"\0")
     rest = link[len(name) + 4 & ~3 :][:4]
     if not zero or len(rest) < 4 or not name or b"/" in name:
         return
-    checksum = int.from_bytes(rest, "big" if view.big_endian else "little")
+    checksum = int.from_bytes(rest, "big" if big_endian else "little")
     here = os.path.dirname(os.path.realpath(path))
-    around = (here, f"{here}/.debug", *(folder + here for folder in folders))
     shown = os.fsdecode(name)
-    yield from ((Place(os.path.join(folder, shown), shown), checksum) for folder in around)
+    # The last one is below the folders of debug files.
+    for folder in (here, os.path.join(here, ".debug"), here.lstrip("/")):
+        yield Place(os.path.join(folder, shown), shown), checksum
 
 
 def _symbols(content: memoryview) -> Stripped | None:

@@ -6,9 +6,11 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterable
-from typing import NamedTuple, TypeVar
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, NamedTuple, TypeVar
 
 from weft.bcsd.read.members import map_file
 from weft.bcsd.read.names import printable
@@ -28,12 +30,61 @@ class Place(NamedTuple):
     """Where a debug file may be.
 
     Args:
-        path: The file.
+        path: The file: an absolute path, or one below each of the folders of debug files.
         shown: What of its path a remark says.
     """
 
     path: str
     shown: str
+
+
+class Looked(NamedTuple):
+    """Where the debug file of a binary was looked for, and what was there then.
+
+    Args:
+        places: As :class:`Place` has them. They depend on the binary alone.
+        used: What a remark calls the file that names are from; empty for none.
+        stamp: Of the files that were there; empty where there were none.
+    """
+
+    places: tuple[str, ...]
+    used: str
+    stamp: str
+
+    def stamp_now(self) -> str:
+        """The stamp of what is there now: by name, size, time of change, and whether it may be read."""
+        return _stamp(self.places)
+
+    def to_text(self) -> str:
+        """In one line."""
+        return json.dumps(self)
+
+    @staticmethod
+    def from_text(text: str) -> Looked:
+        """What :meth:`to_text` wrote.
+
+        Raises:
+            ValueError: It is something else.
+        """
+        match json.loads(text):
+            case [[*places], str(used), str(stamp)] if all(isinstance(place, str) for place in places):
+                return Looked(tuple(places), used, stamp)
+            case _:
+                raise ValueError("not where a debug file was looked for")
+
+
+class Found(NamedTuple, Generic[Names]):
+    """What came of looking for a debug file.
+
+    Args:
+        names: What it holds; None where there is none that fits.
+        remark: On that file, or on one that is there and does not fit.
+        looked: Where it was looked for.
+    """
+
+    names: Names | None
+    remark: str | None
+    looked: Looked
 
 
 def debug_folders() -> list[str]:
@@ -43,21 +94,24 @@ def debug_folders() -> list[str]:
 
 def first_fitting(
     path: str, places: Iterable[Place], read: Callable[[memoryview, Place], Names | None]
-) -> tuple[Names | None, str | None]:
-    """What the first debug file that fits holds, and a remark on it, or on one that is there and does not fit.
+) -> Found[Names]:
+    """What the first debug file that fits holds.
 
     Args:
         path: The binary, which is no debug file of its own.
         places: Where to look, the likeliest first.
         read: Reads a file there: None where it fits and names nothing. Raises :class:`UnfitError`.
     """
+    places = tuple(dict.fromkeys(places))
+    # What changes while it is read is noticed the next time.
+    looked = Looked(tuple(place.path for place in places), "", _stamp(place.path for place in places))
     refused: str | None = None
-    for place in places:
+    for place, file in ((one, file) for one in places for file in _files(one.path)):
         name = printable(os.fsencode(place.shown))
         try:
-            if not os.path.isfile(place.path) or os.path.samefile(place.path, path):
+            if not os.path.isfile(file) or os.path.samefile(file, path):
                 continue
-            found = read(map_file(place.path), place)
+            found = read(map_file(file), place)
         except OSError as error:
             refused = f"its debug file {name} cannot be read ({error.strerror}): names in it are not read"
         except WeftError:
@@ -66,5 +120,29 @@ def first_fitting(
             refused = f"its debug file {name} {error}: names in it are not read"
         else:
             if found is not None:
-                return found, f"names of functions are from its debug file {name}"
-    return None, refused
+                remark = f"names of functions are from its debug file {name}"
+                return Found(found, remark, looked._replace(used=name))
+    return Found(None, refused, looked)
+
+
+def _files(place: str) -> Iterator[str]:
+    """The files that a place may mean."""
+    folders = debug_folders()
+    if os.path.isabs(place):
+        yield from [place] if folders else []
+    else:
+        yield from (os.path.join(folder, place) for folder in folders)
+
+
+def _stamp(places: Iterable[str]) -> str:
+    found: set[str] = set()
+    for file in (file for place in places for file in _files(place)):
+        try:
+            there = os.stat(file)
+        except (OSError, ValueError):
+            continue  # nothing that could be read
+        if stat.S_ISREG(there.st_mode):
+            readable = int(os.access(file, os.R_OK))
+            name = printable(os.fsencode(os.path.basename(file)))
+            found.add(f"{name} {there.st_size} {there.st_mtime_ns} {readable}")
+    return "; ".join(sorted(found))

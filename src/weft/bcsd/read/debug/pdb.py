@@ -20,7 +20,7 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from weft.bcsd.read.debug.look import Place, UnfitError, debug_folders, first_fitting
+from weft.bcsd.read.debug.look import Found, Place, UnfitError, first_fitting
 from weft.bcsd.read.debug.msf import Streams, need
 from weft.bcsd.read.image import Symbol
 from weft.bcsd.read.names import printable
@@ -70,8 +70,8 @@ class _Public(NamedTuple):
     typed: bool
 
 
-def names_from_pdb(path: str, link: Link) -> tuple[list[Symbol] | None, str | None]:
-    """The functions that a program's PDB file names, and a remark on the file; addresses count from the image's base.
+def names_from_pdb(path: str, link: Link) -> Found[list[Symbol]]:
+    """The functions that a program's PDB file names; addresses count from the image's base.
 
     Args:
         path: The program.
@@ -86,17 +86,14 @@ def names_from_pdb(path: str, link: Link) -> tuple[list[Symbol] | None, str | No
 
 def _places(path: str, link: Link) -> Iterator[Place]:
     """Beside the program, then in stores of symbols: ``DIR/x.pdb/GUID and age/x.pdb``, as SymStore keeps them."""
-    folders = debug_folders()
     name = re.split(r"[\\/]", link.path)[-1]
-    if not folders:
-        return
-    here = os.path.dirname(path)
+    here = os.path.dirname(os.path.abspath(path))
     own = os.path.splitext(os.path.basename(path))[0] + ".pdb"
     yield from (Place(os.path.join(here, beside), beside) for beside in dict.fromkeys((name, own)) if beside)
     if name not in ("", ".", ".."):
         first, second, third = struct.unpack_from("<IHH", link.guid)
         key = f"{first:08X}{second:04X}{third:04X}{link.guid[8:].hex().upper()}{link.age:X}"
-        yield from (Place(os.path.join(folder, name, key, name), name) for folder in folders)
+        yield Place(os.path.join(name, key, name), name)
 
 
 def read_pdb(content: memoryview, link: Link) -> list[Symbol]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from weft.bcsd.index.rows import DEBUG_FILES
 from weft.bcsd.index.store import EXACT_ROWS, FunctionStore
 from weft.bcsd.index.update import check_model
 from weft.bcsd.presence.features import Asked, Lead, Pool, Terms, agreeing, crowded, lead
@@ -36,7 +37,7 @@ REFERENCE = 512
 #: The largest score of two functions whose bytes differ.
 HIGHEST = 0.9999
 #: Columns of an index that no answer needs.
-_UNREAD = ("binary_sha256", "aliases", "num_edges", "ordinal", "draw", SKETCH)
+_UNREAD = ("binary_sha256", "aliases", "num_edges", "ordinal", "draw", SKETCH, DEBUG_FILES)
 #: Those that its surroundings are not told by.
 _BESIDE = {*_UNREAD, *CALLED, *SHOWN} - {"token_digest"}
 _CHUNK = 64

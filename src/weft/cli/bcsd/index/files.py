@@ -128,7 +128,9 @@ def describe(changes: list[Change], index: Path, done: str = "embedded") -> str:
         counts[change.status] = counts.get(change.status, 0) + 1
     total = sum(change.functions for change in changes if change.status in ("added", "updated"))
     parts = ", ".join(f"{count} {status}" for status, count in counts.items()) or "no files"
-    return f"{index}: {parts}; {total} functions {done}"
+    named = sum(change.named for change in changes)
+    why = f" ({named} because a debug file came or changed)" if named else ""
+    return f"{index}: {parts}{why}; {total} functions {done}"
 
 
 def listing(files: list[IndexedFile]) -> str:
