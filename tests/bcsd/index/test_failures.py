@@ -11,7 +11,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from weft.bcsd.index import update
+from weft.bcsd.index import into, update
 from weft.bcsd.index.failures import as_store_error
 from weft.bcsd.index.lock import writer_lock
 from weft.bcsd.index.store import FunctionStore
@@ -175,7 +175,7 @@ def test_a_full_disk_keeps_what_was_committed(copied, built, options, files, mon
         real(self, rows, gone)
 
     monkeypatch.setattr(FunctionStore, "replace", full)
-    monkeypatch.setattr(update, "_ROWS_PER_COMMIT", 1)
+    monkeypatch.setattr(into, "_ROWS_PER_COMMIT", 1)
     wanted = [str(files / "gcc-O1-x86_64.so"), str(files / "gcc-O3-x86_64.so")]
     with pytest.raises(OutputError, match="the disk is full") as error:
         add(wanted, copied, options)
