@@ -271,13 +271,15 @@ def test_a_file_with_all_its_names_has_no_remark_on_its_debug_file(place):
 
 
 def test_debug_files_in_a_folder_are_no_binaries_of_their_own(place):
-    names = ["named-aarch64.dll", "named-i686.dll", "named-x86_64.dll", "named.dylib"]
+    names = ["linked.dll", "named-aarch64.dll", "named-i686.dll", "named-x86_64.dll", "named.dylib"]
     assert find_binaries([place]) == [f"{place}/{name}" for name in names]
     inside = place / "named.dylib.dSYM" / "Contents" / "Resources" / "DWARF" / "named.dylib"
     with pytest.raises(InputError, match=r"debug information of a Mach-O file \(dSYM\), without its code"):
         open_image(inside)
     with pytest.raises(InputError, match=r"debug information of Windows \(PDB\)"):
         open_image(place / "named-x86_64.pdb")
+    with pytest.raises(InputError, match="debug information of a PE file, without its code"):
+        open_image(place / "linked.debug")
 
 
 def test_what_is_shown_and_what_tables_hold_are_these_names(place, capsys):

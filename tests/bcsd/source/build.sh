@@ -55,6 +55,16 @@ done
 patch registers-x86_64.so gcc -O2 -fPIC -DOLD -ffixed-rbx -ffixed-r12 -fno-schedule-insns2 -fno-reorder-blocks
 # Programs whose names are beside them.
 out="$(realpath ../debug_files)"
+cp linked.c "$work"
+(
+  cd "$work"
+  windows=x86_64-w64-mingw32
+  $windows-gcc -g -O2 -shared -nostdlib -Wl,-e,shown -Wl,--no-insert-timestamp linked.c -o whole.dll
+  $windows-objcopy --only-keep-debug whole.dll linked.debug
+  $windows-strip whole.dll -o linked.dll
+  $windows-objcopy --add-gnu-debuglink=linked.debug linked.dll
+  for file in linked.dll linked.debug; do xz -9c "$file" > "$out/$file.xz"; done
+)
 lld="$(dirname "$(readlink -f "$(command -v ld.lld)")")/ld64.lld"
 cp named.cpp "$work"
 cd "$work"

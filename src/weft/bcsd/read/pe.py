@@ -1,4 +1,4 @@
-"""PE (Windows): x86-64, i386, ARM64; functions from exports, COFF table or PDB file, and the exception directory."""
+"""PE (Windows): x86-64, i386, ARM64; functions from exports, COFF table, debug file and exception directory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from dataclasses import replace
 import lief
 
 from weft.bcsd.architectures import architecture_named, for_machine, machines_known
-from weft.bcsd.read.debug.pdb import Link, names_from_pdb
+from weft.bcsd.read.debug.coff import debug_link, holds_debug_alone, read_debug_file
+from weft.bcsd.read.debug.elf import linked
+from weft.bcsd.read.debug.look import Place, first_fitting
+from weft.bcsd.read.debug.pdb import Link, pdb_places, read_pdb
 from weft.bcsd.read.image import Image, Region, Symbol, remark_cut
 from weft.bcsd.read.members import split_member
 from weft.bcsd.read.names import enum_name, printable
@@ -28,6 +31,9 @@ def read_pe(path: str, source: str | bytes, content: memoryview) -> Image:
     Raises:
         InputError: It is not a PE file of a known architecture.
     """
+    if holds_debug_alone(content):
+        what = "debug information of a PE file, without its code"
+        raise InputError(what, where=path, hint="name the program that it belongs to")
     binary = lief.PE.parse(source)
     if binary is None:
         raise InputError("a PE file whose header cannot be parsed", where=path)
@@ -56,8 +62,7 @@ def read_pe(path: str, source: str | bytes, content: memoryview) -> Image:
     ends = [section.offset + section.sizeof_raw_data for section in binary.sections]
     remark_cut(image, max([*ends, headers]), len(content))
     _read_names(binary, image, base)
-    if not len(binary.symbols):
-        _read_what_a_pdb_names(path, binary, image, base)
+    _read_what_was_taken_out(path, binary, content, image, base)
     _read_imports(binary, image, base)
     _read_exceptions(binary, image, base)
     entry = binary.optional_header.addressof_entrypoint
@@ -122,17 +127,35 @@ def _front(image: Image) -> str:
     return "_" if image.pointer_size == 4 else ""
 
 
-def _read_what_a_pdb_names(path: str, binary: lief.PE.Binary, image: Image, base: int) -> None:
-    debug = binary.codeview_pdb
-    if debug is None or split_member(path)[1] is not None:
+def _read_what_was_taken_out(
+    path: str, binary: lief.PE.Binary, content: memoryview, image: Image, base: int
+) -> None:
+    """What a PDB file names, and, where the COFF table is gone, the file of a GNU debug link."""
+    if split_member(path)[1] is not None:
         return
-    link = Link(os.fsdecode(debug.filename), bytes(debug.signature), debug.age, _front(image).encode())
-    symbols, remark, image.looked = names_from_pdb(path, link)
-    for symbol in symbols or ():
-        address = base + symbol.address
-        if image.code_map.at(address) is not None:
-            image.symbols.append(replace(symbol, address=address))
-    if remark is not None:
+    front, debug = _front(image).encode(), binary.codeview_pdb
+    link = None
+    if debug is not None:
+        link = Link(os.fsdecode(debug.filename), bytes(debug.signature), debug.age, front)
+    gnu = {} if len(binary.symbols) else dict(linked(path, debug_link(content)))
+    pdb = dict.fromkeys(pdb_places(path, link), link) if link is not None else {}
+
+    def read(found: memoryview, place: Place) -> list[Symbol] | None:
+        owner = pdb.get(place)
+        named = read_pdb(found, owner) if owner else read_debug_file(found, gnu[place], front)
+        return named or None
+
+    symbols, remark, looked = first_fitting(path, [*pdb, *gnu], read)
+    placed = (replace(symbol, address=base + symbol.address) for symbol in symbols or ())
+    taken = [symbol for symbol in placed if image.code_map.at(symbol.address) is not None]
+    have = {(symbol.address, symbol.name) for symbol in image.symbols}
+    more = any((symbol.address, symbol.name) not in have for symbol in taken)
+    # A PDB file tells sizes that the COFF table does not.
+    sized = {(symbol.address, symbol.name) for symbol in taken if symbol.typed and symbol.size}
+    image.symbols = [s for s in image.symbols if (s.address, s.name) not in sized] + taken
+    # A file that kept all its names has no use for a debug file.
+    image.looked = looked if more else looked._replace(used="")
+    if remark is not None and (more or symbols is None):
         image.remarks.append(remark)
 
 

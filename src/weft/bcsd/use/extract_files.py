@@ -16,6 +16,7 @@ from weft.bcsd.disassemble.choose import choose_disassembler
 from weft.bcsd.disassemble.interface import Flag, Function
 from weft.bcsd.lift.choose import ImageLifter, lifter_named
 from weft.bcsd.read import open_image
+from weft.bcsd.read.debug import coff
 from weft.bcsd.read.debug.dsym import holds_dwarf_alone
 from weft.bcsd.read.elf_view import holds_debug_alone
 from weft.bcsd.read.members import binaries_of, content_of, holds_members, map_file, split_member
@@ -34,6 +35,8 @@ from weft.platform.reading import open_input
 _HASH_STEP = 1 << 22
 #: Bytes of code up to which all functions are kept until one is chosen; as instructions they are much larger.
 _KEPT = 1 << 22
+#: Whether a file of a format is a debug file.
+_DEBUG_ALONE = {"elf": holds_debug_alone, "macho": holds_dwarf_alone, "pe": coff.holds_debug_alone}
 
 
 @dataclass(frozen=True)
@@ -204,10 +207,7 @@ def _is_binary(path: str) -> bool:
         with open_input(path) as file:
             head = file.read(8)
         kind = sniff_format(head)
-        if kind in ("elf", "macho"):
-            alone = holds_debug_alone if kind == "elf" else holds_dwarf_alone
-            return not alone(map_file(path))
-        return kind is not None or holds_members(head)
+        return holds_members(head) if kind is None else not _DEBUG_ALONE[kind](map_file(path))
     except (OSError, InputError):
         # Listed as a binary, it will be reported as unreadable.
         return True

@@ -20,7 +20,7 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from weft.bcsd.read.debug.look import Found, Place, UnfitError, first_fitting
+from weft.bcsd.read.debug.look import Place, UnfitError
 from weft.bcsd.read.debug.msf import Streams, need
 from weft.bcsd.read.image import Symbol
 from weft.bcsd.read.names import printable
@@ -70,21 +70,7 @@ class _Public(NamedTuple):
     typed: bool
 
 
-def names_from_pdb(path: str, link: Link) -> Found[list[Symbol]]:
-    """The functions that a program's PDB file names; addresses count from the image's base.
-
-    Args:
-        path: The program.
-        link: To its PDB file.
-    """
-
-    def read(content: memoryview, _: Place) -> list[Symbol] | None:
-        return read_pdb(content, link) or None
-
-    return first_fitting(path, _places(path, link), read)
-
-
-def _places(path: str, link: Link) -> Iterator[Place]:
+def pdb_places(path: str, link: Link) -> Iterator[Place]:
     """Beside the program, then in stores of symbols: ``DIR/x.pdb/GUID and age/x.pdb``, as SymStore keeps them."""
     name = re.split(r"[\\/]", link.path)[-1]
     here = os.path.dirname(os.path.abspath(path))
