@@ -182,3 +182,5 @@ def test_what_is_praised_and_blamed_has_a_colour_of_its_own():
 
 def test_an_empty_table_has_a_page():
     assert "0 texts" in page(Summary())
+    assert 'class="key"' not in page(Summary())
+    assert 'class="key"' in page(some())

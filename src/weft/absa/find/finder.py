@@ -270,7 +270,7 @@ class Finder:
                 continue
             told_of.add(place)
             finding = self._named(text, term, said, judging.get(place, ()), meant[term], groups, judge)
-            covered.add(groups.get(meant[term].lower()) or "")
+            covered.add(finding.category or "")
             key = words.casefold(), passage, finding.polarity
             if (first := told.get(key)) is not None:
                 finding = replace(

@@ -43,14 +43,15 @@ def page(summary: Summary, title: str = "What the texts judge") -> str:
         else ""
     )
     told = "".join(f"<p>{note}.</p>" for note in summary.notes())
+    key = " ".join(f'<span class="{_colour(name)}">{escape(name)}</span>' for name in order)
+    read = (
+        f'<p class="key">{key} <small>A bar is as long as its aspect is frequent. Open an aspect for the sentences '
+        "that the model is surest of: what is judged is coloured, the words that judge are underlined.</small></p>\n"
+    )
     body = (
         f"<main><h1>{escape(title)}</h1><p>{counted(summary.texts, 'text')}, {counted(found, 'judgement')}, "
         f"{counted(len(aspects), 'aspect')}; {summary.silent:,} without a judgement.</p>"
-        f"{told}"
-        f'<p class="key">{" ".join(f"""<span class="{_colour(name)}">{escape(name)}</span>""" for name in order)} '
-        "<small>A bar is as long as its aspect is frequent. Open an aspect for the sentences that the model is "
-        "surest of: what is judged is coloured, the words that judge are underlined.</small></p>\n"
-        f"{shown}{left}</main>"
+        f"{told}{read if aspects else ''}{shown}{left}</main>"
     )
     return render(title, body, style=_STYLE)
 
