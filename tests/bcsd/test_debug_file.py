@@ -1,9 +1,9 @@
 """Names of stripped files from where stripping put them."""
 
 import lzma
-import subprocess
 
 import pytest
+from tests.bcsd.stripped import compile_apart, run
 
 from weft.bcsd.disassemble.native import NativeDisassembler
 from weft.bcsd.read import open_image
@@ -13,21 +13,9 @@ from weft.bcsd.use.extract_files import find_binaries
 from weft.cli.main import main
 from weft.errors import InputError
 
-CODE = """
-static __attribute__((noinline)) int hidden(int *v, int n) {
-  int most = v[0];
-  for (int i = 1; i < n; i++) if (v[i] > most) most = v[i] + NUMBER;
-  return most;
-}
-int shown(int *v, int n) { return hidden(v, n) + hidden(v + 1, n - 1); }
-"""
 FROM = "names of functions are from its debug file lib.debug"
 OTHER = "its debug file lib.debug is damaged or of another build: names in it are not read"
 NAMES = {"hidden", "shown"}
-
-
-def run(folder, *command):
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)
 
 
 @pytest.fixture
@@ -37,25 +25,7 @@ def split(tmp_path, monkeypatch):
 
     def made(*options, number=1):
         folder = tmp_path / f"{number}{len(options)}"
-        folder.mkdir()
-        (folder / "code.c").write_text(CODE)
-        define = f"-DNUMBER={number}"
-        run(
-            folder,
-            "gcc",
-            "-O2",
-            "-shared",
-            "-fPIC",
-            "-nostdlib",
-            define,
-            *options,
-            "-o",
-            "whole.so",
-            "code.c",
-        )
-        run(folder, "objcopy", "--only-keep-debug", "whole.so", "lib.debug")
-        run(folder, "strip", "whole.so", "-o", "lib.so")
-        run(folder, "objcopy", "--add-gnu-debuglink=lib.debug", "lib.so")
+        compile_apart(folder, *options, number=number)
         return folder
 
     return made

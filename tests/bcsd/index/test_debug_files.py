@@ -1,9 +1,10 @@
 """An index and the debug files of what is in it: names come when they come, and stay when they go."""
 
 import os
-import subprocess
+import shutil
 
 import pytest
+from tests.bcsd.stripped import compile_apart
 
 from weft.bcsd.index import into
 from weft.bcsd.index.merge import merge
@@ -15,14 +16,6 @@ from weft.bcsd.use.embed_files import EmbedFile, EmbedReport, embed_each
 from weft.cli.main import main
 from weft.errors import StoreError
 
-CODE = """
-static __attribute__((noinline)) int hidden(int *v, int n) {
-  int most = v[0];
-  for (int i = 1; i < n; i++) if (v[i] > most) most = v[i] + NUMBER;
-  return most;
-}
-int shown(int *v, int n) { return hidden(v, n) + hidden(v + 1, n - 1); }
-"""
 FROM = "names of functions are from its debug file lib.debug"
 GONE = "its debug file lib.debug is not there any more: the index keeps the names from it"
 UNFIT = "the index keeps the names from its debug file lib.debug, which is not there any more as it was"
@@ -31,17 +24,10 @@ UNFIT = "the index keeps the names from its debug file lib.debug, which is not t
 def compile_into(folder, number=1):
     """``lib.so``, stripped, in a folder, and its ``lib.debug`` beside the folder."""
     folder.mkdir(exist_ok=True)
-    whole, debug, bare = folder.parent / "whole.so", folder.parent / "lib.debug", folder / "lib.so"
-    (folder.parent / "code.c").write_text(CODE)
-    source = str(folder.parent / "code.c")
-    flags = ["-O2", "-shared", "-fPIC", "-nostdlib", "-Wl,--build-id=sha1", f"-DNUMBER={number}"]
-    for command in (
-        ["gcc", *flags, "-o", str(whole), source],
-        ["objcopy", "--only-keep-debug", str(whole), str(debug)],
-        ["strip", str(whole), "-o", str(bare)],
-        ["objcopy", f"--add-gnu-debuglink={debug}", str(bare)],
-    ):
-        subprocess.run(command, check=True, capture_output=True)
+    apart = folder.parent / f"made-{folder.name}-{number}"
+    compile_apart(apart, "-Wl,--build-id=sha1", number=number)
+    shutil.copy(apart / "lib.so", folder / "lib.so")
+    shutil.copy(apart / "lib.debug", folder.parent / "lib.debug")
 
 
 def embed_here(paths, options, scratch):

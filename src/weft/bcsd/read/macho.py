@@ -6,6 +6,7 @@ import lief
 
 from weft.bcsd.architectures import for_machine, machines_known
 from weft.bcsd.read.debug.dsym import names_from_dsym
+from weft.bcsd.read.debug.look import take_up
 from weft.bcsd.read.image import Image, Region, Symbol, UnwindRange, remark_cut
 from weft.bcsd.read.members import split_member
 from weft.bcsd.read.names import enum_name, printable
@@ -100,20 +101,9 @@ def _read_functions(binary: lief.MachO.Binary, image: Image) -> None:
 def _read_what_was_taken_out(path: str, binary: lief.MachO.Binary, image: Image) -> None:
     if binary.uuid is None:
         return
-    symbols, remark, looked = names_from_dsym(split_member(path)[0], bytes(binary.uuid.uuid))
-    have = {(symbol.address, symbol.name) for symbol in image.symbols}
-    more = [
-        symbol
-        for symbol in dict.fromkeys(symbols or ())
-        if (symbol.address, symbol.name) not in have
-        and image.code_map.at(symbol.address) is not None
-        and not image.in_stubs(symbol.address)
-    ]
-    image.symbols += more
-    # A file that kept all its names has no use for a debug file.
-    image.looked = looked if more else looked._replace(used="")
-    if remark is not None and (more or symbols is None):
-        image.remarks.append(remark)
+    found = names_from_dsym(split_member(path)[0], bytes(binary.uuid.uuid))
+    named = [symbol for symbol in found.names or () if not image.in_stubs(symbol.address)]
+    take_up(image, found, named)
 
 
 def _read_stubs(binary: lief.MachO.Binary, image: Image) -> None:

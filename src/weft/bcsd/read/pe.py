@@ -9,8 +9,7 @@ import lief
 
 from weft.bcsd.architectures import architecture_named, for_machine, machines_known
 from weft.bcsd.read.debug.coff import debug_link, holds_debug_alone, read_debug_file
-from weft.bcsd.read.debug.elf import linked
-from weft.bcsd.read.debug.look import Place, first_fitting
+from weft.bcsd.read.debug.look import Place, first_fitting, linked, take_up
 from weft.bcsd.read.debug.pdb import Link, pdb_places, read_pdb
 from weft.bcsd.read.image import Image, Region, Symbol, remark_cut
 from weft.bcsd.read.members import split_member
@@ -145,18 +144,8 @@ def _read_what_was_taken_out(
         named = read_pdb(found, owner) if owner else read_debug_file(found, gnu[place], front)
         return named or None
 
-    symbols, remark, looked = first_fitting(path, [*pdb, *gnu], read)
-    placed = (replace(symbol, address=base + symbol.address) for symbol in symbols or ())
-    taken = [symbol for symbol in placed if image.code_map.at(symbol.address) is not None]
-    have = {(symbol.address, symbol.name) for symbol in image.symbols}
-    more = any((symbol.address, symbol.name) not in have for symbol in taken)
-    # A PDB file tells sizes that the COFF table does not.
-    sized = {(symbol.address, symbol.name) for symbol in taken if symbol.typed and symbol.size}
-    image.symbols = [s for s in image.symbols if (s.address, s.name) not in sized] + taken
-    # A file that kept all its names has no use for a debug file.
-    image.looked = looked if more else looked._replace(used="")
-    if remark is not None and (more or symbols is None):
-        image.remarks.append(remark)
+    found = first_fitting(path, [*pdb, *gnu], read)
+    take_up(image, found, [replace(symbol, address=base + symbol.address) for symbol in found.names or ()])
 
 
 def _read_imports(binary: lief.PE.Binary, image: Image, base: int) -> None:

@@ -277,8 +277,9 @@ def build_table(
         builder.follow_calls()
     if not len(builder) and not left_out:
         raise nothing_found(image)
-    said = (file_remarks(image, spans, undecoded) + lifting.remarks, image.looked_text)
-    return builder, Counts(len(builder), blocks, edges, instructions, incomplete, left_out, *said)
+    remarks = file_remarks(image, spans, undecoded) + lifting.remarks
+    sizes = len(builder), blocks, edges, instructions, incomplete, left_out
+    return builder, Counts(*sizes, remarks=remarks, looked=image.looked_text)
 
 
 def _one_first(found: Iterator[Function], wanted: str | None, path: str) -> list[Function]:

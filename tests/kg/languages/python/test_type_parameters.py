@@ -50,7 +50,7 @@ def test_type_parameters_as_every_python_holds_them() -> None:
     for node in ast.walk(file.tree):
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name in parameters:
             # Before 3.12 no syntax makes them; what has a name will do.
-            node.type_params = [ast.alias(parameters[node.name])]  # type: ignore
+            node.type_params = [ast.alias(parameters[node.name])]  # pyright: ignore[reportAttributeAccessIssue]
     assert stated(file) == STATED
 
 

@@ -13,13 +13,12 @@ Source: GDB manual, "Debugging Information in Separate Files" and "MiniDebugInfo
 from __future__ import annotations
 
 import lzma
-import os
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from weft.bcsd.read.debug.look import Found, Place, UnfitError, first_fitting
+from weft.bcsd.read.debug.look import Found, Place, UnfitError, first_fitting, linked
 from weft.bcsd.read.elf_view import NO_BITS, FunctionSymbol, Section, View, plain_symbols
 from weft.bcsd.read.members import split_member
 from weft.bcsd.read.names import printable
@@ -29,8 +28,8 @@ _NOTE_SEGMENT, _NOTE_SECTION, _BUILD_ID = 4, 7, 3
 _UNPACKED = 1 << 26
 #: Bytes that unpacking may take: xz at its best takes 65 MiB.
 _MEMORY = 1 << 27
-#: Bytes of notes, of a name in a link.
-_NOTES, _LONGEST = 1 << 16, 1 << 12
+#: Bytes of notes.
+_NOTES = 1 << 16
 
 
 class Stripped(NamedTuple):
@@ -104,26 +103,6 @@ def _places(path: str, view: View, content: memoryview, own: bytes) -> Iterator[
         shown = f".build-id/{own.hex()[:2]}/{own.hex()[2:]}.debug"
         yield Place(shown, shown), None
     yield from linked(path, _section(view, content, ".gnu_debuglink"), big_endian=view.big_endian)
-
-
-def linked(path: str, link: bytes, *, big_endian: bool = False) -> Iterator[tuple[Place, int]]:
-    """Where the debug file of a link may be, with the checksum that the link tells.
-
-    Args:
-        path: The file with the link.
-        link: Its section ``.gnu_debuglink``.
-        big_endian: Whether the checksum is.
-    """
-    name, zero, _ = link[:_LONGEST].partition(b"\0")
-    rest = link[len(name) + 4 & ~3 :][:4]
-    if not zero or len(rest) < 4 or not name or b"/" in name:
-        return
-    checksum = int.from_bytes(rest, "big" if big_endian else "little")
-    here = os.path.dirname(os.path.realpath(path))
-    shown = os.fsdecode(name)
-    # The last one is below the folders of debug files.
-    for folder in (here, os.path.join(here, ".debug"), here.lstrip("/")):
-        yield Place(os.path.join(folder, shown), shown), checksum
 
 
 def _symbols(content: memoryview) -> Stripped | None:

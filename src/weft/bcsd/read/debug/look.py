@@ -10,14 +10,19 @@ import json
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from typing import Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from weft.bcsd.read.members import map_file
 from weft.bcsd.read.names import printable
 from weft.errors import WeftError
 
+if TYPE_CHECKING:
+    from weft.bcsd.read.image import Image, Symbol
+
 VARIABLE = "WEFT_DEBUG_FILES"
 _FOLDER = "/usr/lib/debug"
+#: Bytes of a name in a link.
+_LONGEST = 1 << 12
 
 Names = TypeVar("Names")
 
@@ -123,6 +128,47 @@ def first_fitting(
                 remark = f"names of functions are from its debug file {name}"
                 return Found(found, remark, looked._replace(used=name))
     return Found(None, refused, looked)
+
+
+def linked(path: str, link: bytes, *, big_endian: bool = False) -> Iterator[tuple[Place, int]]:
+    """Where the debug file of a GNU debug link may be, with the checksum that the link tells.
+
+    Args:
+        path: The file with the link.
+        link: Its section ``.gnu_debuglink``.
+        big_endian: Whether the checksum is.
+    """
+    name, zero, _ = link[:_LONGEST].partition(b"\0")
+    rest = link[len(name) + 4 & ~3 :][:4]
+    if not zero or len(rest) < 4 or not name or b"/" in name:
+        return
+    checksum = int.from_bytes(rest, "big" if big_endian else "little")
+    here = os.path.dirname(os.path.realpath(path))
+    shown = os.fsdecode(name)
+    # The last one is below the folders of debug files.
+    for folder in (here, os.path.join(here, ".debug"), here.lstrip("/")):
+        yield Place(os.path.join(folder, shown), shown), checksum
+
+
+def take_up(image: Image, found: Found[Any], named: Iterable[Symbol]) -> None:
+    """Add to an image what its debug file names in code and it does not know, and the remark on that file.
+
+    Args:
+        image: Has the names that the file kept; one of them gets the size that the debug file tells.
+        found: The debug file.
+        named: Its symbols, at the addresses of the image.
+    """
+    named = [symbol for symbol in dict.fromkeys(named) if image.code_map.at(symbol.address) is not None]
+    have = {(symbol.address, symbol.name) for symbol in image.symbols}
+    more = any((symbol.address, symbol.name) not in have for symbol in named)
+    sized = {(symbol.address, symbol.name) for symbol in named if symbol.typed and symbol.size}
+    kept = [symbol for symbol in image.symbols if (symbol.address, symbol.name) not in sized]
+    known = {(symbol.address, symbol.name) for symbol in kept}
+    image.symbols = kept + [symbol for symbol in named if (symbol.address, symbol.name) not in known]
+    # A file that kept all its names has no use for a debug file.
+    image.looked = found.looked if more else found.looked._replace(used="")
+    if found.remark is not None and (more or found.names is None):
+        image.remarks.append(found.remark)
 
 
 def _files(place: str) -> Iterator[str]:
