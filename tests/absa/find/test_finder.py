@@ -20,6 +20,15 @@ from weft.platform.models import find_model
 CATEGORIES = [Category("price", ("rent",)), Category("place", ("location",))]
 
 
+def answering(monkeypatch, asker, shares_of):
+    """Let a model answer with the shares that a function gives for each question."""
+
+    def answer(_, asked):
+        return [np.array([shares_of(context) for context in sentence.contexts]) for sentence in asked]
+
+    monkeypatch.setattr(type(asker), "answer", answer)
+
+
 def test_a_text_gives_terms_with_category_polarity_and_words(tagging):
     (found,) = Finder(tagging, CATEGORIES).find(["the rent is dear , the location is good"])
     assert [(f.term, f.category) for f in found] == [("rent", "price"), ("location", "place")]
@@ -56,16 +65,7 @@ def test_a_term_that_is_answered_none_is_no_finding(tagging):
 
 
 def test_words_beside_a_term_that_is_left_out_are_of_its_category(tagging, monkeypatch):
-    answer = type(tagging).answer
-
-    def of_categories(self, asked):
-        rows = answer(self, asked)
-        for sentence, row in zip(asked, rows, strict=True):
-            for context, shares in zip(sentence.contexts, row, strict=True):
-                shares[:] = (0.9, 0.05, 0.05) if context.target else (0.1, 0.8, 0.1)
-        return rows
-
-    monkeypatch.setattr(type(tagging), "answer", of_categories)
+    answering(monkeypatch, tagging, lambda c: (0.9, 0.05, 0.05) if c.target else (0.1, 0.8, 0.1))
     finder = Finder(tagging.calibrated(1.0, 0.5), CATEGORIES, ask=True)
     (found,) = finder.find(["the rent is dear , the location is good"])
     assert [(f.term, f.category, f.words) for f in found] == [
@@ -161,16 +161,7 @@ def test_what_is_said_of_a_term_in_one_way_counts_once_in_a_sentence(tagging):
 
 def test_what_is_said_in_two_ways_counts_twice(tagging, monkeypatch):
     """Letter case tells mentions apart, so that each has an answer of its own."""
-    answer = type(tagging).answer
-
-    def torn(self, asked):
-        rows = answer(self, asked)
-        for sentence, row in zip(asked, rows, strict=True):
-            for context, shares in zip(sentence.contexts, row, strict=True):
-                shares[1:3] = (0.9, 0.1) if context.target == "Rent" else (0.1, 0.9)
-        return rows
-
-    monkeypatch.setattr(type(tagging), "answer", torn)
+    answering(monkeypatch, tagging, lambda c: (0, 0.9, 0.1) if c.target == "Rent" else (0, 0.1, 0.9))
     (found,) = Finder(tagging).find(["the Rent is good , the rent is bad , the rent is dear"])
     assert [(f.term, f.polarity, f.words) for f in found] == [
         ("Rent", "positive", ("good",)),
