@@ -8,6 +8,8 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 
+from weft.bcsd.read import elf_view
+from weft.bcsd.read.debug import coff, dsym
 from weft.bcsd.read.foreign import kernel_hint, what_it_is
 from weft.bcsd.read.go import add_go_functions
 from weft.bcsd.read.image import Image
@@ -45,6 +47,17 @@ def sniff_format(head: bytes) -> str | None:
     ):
         return "macho"
     return None
+
+
+def holds_debug_alone(kind: str, content: memoryview) -> bool:
+    """Whether a file of a format is a debug file, which is no binary of its own."""
+    match kind:
+        case "elf":
+            return elf_view.holds_debug_alone(content)
+        case "macho":
+            return dsym.holds_dwarf_alone(content)
+        case _:
+            return coff.holds_debug_alone(content)
 
 
 def open_image(path: str | os.PathLike[str]) -> Image:

@@ -16,11 +16,8 @@ from weft.bcsd.disassemble.choose import choose_disassembler
 from weft.bcsd.disassemble.interface import Flag, Function
 from weft.bcsd.lift.choose import ImageLifter, lifter_named
 from weft.bcsd.read import open_image
-from weft.bcsd.read.debug import coff
-from weft.bcsd.read.debug.dsym import holds_dwarf_alone
-from weft.bcsd.read.elf_view import holds_debug_alone
 from weft.bcsd.read.members import binaries_of, content_of, holds_members, map_file, split_member
-from weft.bcsd.read.open import sniff_format
+from weft.bcsd.read.open import holds_debug_alone, sniff_format
 from weft.bcsd.select import find_function
 from weft.bcsd.table import TableBuilder, schema, write_tables
 from weft.bcsd.use.batches import batches, each_of, run_batches
@@ -35,8 +32,6 @@ from weft.platform.reading import open_input
 _HASH_STEP = 1 << 22
 #: Bytes of code up to which all functions are kept until one is chosen; as instructions they are much larger.
 _KEPT = 1 << 22
-#: Whether a file of a format is a debug file.
-_DEBUG_ALONE = {"elf": holds_debug_alone, "macho": holds_dwarf_alone, "pe": coff.holds_debug_alone}
 
 
 @dataclass(frozen=True)
@@ -207,7 +202,7 @@ def _is_binary(path: str) -> bool:
         with open_input(path) as file:
             head = file.read(8)
         kind = sniff_format(head)
-        return holds_members(head) if kind is None else not _DEBUG_ALONE[kind](map_file(path))
+        return holds_members(head) if kind is None else not holds_debug_alone(kind, map_file(path))
     except (OSError, InputError):
         # Listed as a binary, it will be reported as unreadable.
         return True
