@@ -30,6 +30,7 @@ DOMAINS = ("hotel", "phone", "food", "laptop", "restaurant", "coursera", "sight"
 EXAMPLES = Path(__file__).parents[1] / "examples/absa"
 QUESTIONS = {
     "": "questions-ninth.csv",
+    " (seventeenth)": "questions-seventeenth.csv",
     " (sixteenth)": "questions-sixteenth.csv",
     " (fifteenth)": "questions-fifteenth.csv",
     " (eighth)": "questions-eighth.csv",
@@ -43,8 +44,9 @@ QUESTIONS = {
 }
 """Own questions, and what is written behind their kinds: all sets but the newest were asked of models before.
 
-Those of the fifteenth (who says it, when, and whether at all) and the sixteenth (compared, hedged, with exceptions,
-about money, told by what happened, mixed) stand by group, too.
+Those of the fifteenth (who says it, when, and whether at all), the sixteenth (compared, hedged, with exceptions, about
+money, told by what happened, mixed) and the seventeenth (beside a rival, how it was, what was promised, two named
+things) stand by group, too.
 """
 MAIN = ("restaurant", "hotel", "phone", "laptop", "app", "shop", "course", "clinic")
 HALVES = {"": "", " (eighth)": "", " (seventh)": "", " (sixth)": "car wash"}

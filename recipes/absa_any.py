@@ -340,6 +340,7 @@ def parsed(given: list[str] | None = None) -> argparse.Namespace:
         ("short", "short text with some five aspects"),
         ("voices", "text in which it matters who says it, when, and whether"),
         ("turns", "text in which words mislead"),
+        ("against", "text that judges beside something else"),
     ):
         parser.add_argument(
             f"--{name}", type=int, default=0, help=f"how often each {what} comes up in an epoch"
@@ -367,9 +368,7 @@ def parsed(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--places-by-labels", action="store_true", help="nor about SentiHood's, in which they may be weaker"
     )
-    parser.add_argument(
-        "--new-by-labels", action="store_true", help="nor about --voices and --turns, which they never saw"
-    )
+    parser.add_argument("--new-by-labels", action="store_true", help="nor about --voices, --turns, --against")
     parser.add_argument(
         "--typed", type=float, default=0.0, help="share of the texts that the model sees as people type"
     )

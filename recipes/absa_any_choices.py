@@ -4,10 +4,11 @@
 
 Parts: ``choices.csv``, ``choices-further.csv`` and ``choices-voices.csv``, questions about things that no training
 sentence speaks of (cars, films, banks, …); a fortieth of the told sentences, a twentieth of those about two things, a
-tenth of the short texts, of ``voices.jsonl`` and ``turns.jsonl``; categories of those of MAMS's validation texts that
-no source trains on; T-shirts, whole and two in one text; a tenth of the whole reviews. The sum is that of accuracy and
-macro-F1 over all parts but the new ones (voices: who says it, when, and whether at all; turns: where words mislead);
-beside it stand the sums of the sentences alone and of the new parts.
+tenth of the short texts, of ``voices.jsonl``, ``turns.jsonl`` and ``against.jsonl``; categories of those of MAMS's
+validation texts that no source trains on; T-shirts, whole and two in one text; a tenth of the whole reviews. The sum is
+that of accuracy and macro-F1 over all parts but the new ones (voices: who says it, when, and whether at all; turns:
+where words mislead; against: beside something else); beside it stand the sums of the sentences alone and of the new
+parts.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 import torch
 from absa_any_lessons import Lessons
 from absa_any_lists import LISTS, read_aspects, read_names
-from absa_any_long import FILES, SHORT_TEXTS, TURNS, VOICES, read_long
+from absa_any_long import EVERY, FILES, NEW, read_long
 from absa_any_made import Maker
 from absa_any_sources import held_out
 from absa_any_told import Teller, read_both, read_told
@@ -76,7 +77,7 @@ def parts(data: Path) -> dict[str, Corpus]:
     drawn = lessons(list(rows), torch.Generator().manual_seed(5))
     found["t-shirts"] = Corpus(tuple(s for s in drawn if len(s.groups()) < 2), POLARITIES)
     found["t-shirts, two"] = Corpus(tuple(s for s in drawn if len(s.groups()) > 1), POLARITIES)
-    for name in (SHORT_TEXTS, VOICES, TURNS, *FILES):
+    for name in (*EVERY[len(FILES) :], *FILES):
         reviews = tuple(one.whole() for one in read_long(name) if one.chooses)
         found[name.removesuffix(".jsonl")] = Corpus(labelled(reviews), POLARITIES)
     return found
@@ -84,7 +85,7 @@ def parts(data: Path) -> dict[str, Corpus]:
 
 def kind_of(part: str) -> str:
     """In which sum a part counts."""
-    if part.endswith(("voices", "turns")):
+    if part.endswith(NEW):
         return "new"
     return "reviews" if f"{part}.jsonl" in FILES else "sentences"
 

@@ -6,7 +6,7 @@ whole (``said``), or of two things that it names (``of``). Districts are named a
 their names, where no word tells a man from a woman. ``voices.jsonl`` has texts of that length in which it matters who
 says it, when, and whether at all: questions, what others say, then and now, conditions and plans, talk between two,
 plain facts. ``turns.jsonl``: texts in which words mislead, by denial, irony or what they imply, and of aspects that lie
-near each other.
+near each other. ``against.jsonl``: texts that judge beside something else, a rival, or how it was.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ FILES = ("long.jsonl", "compared.jsonl", "districts.jsonl")
 SHORT_TEXTS = "short.jsonl"
 VOICES = "voices.jsonl"
 TURNS = "turns.jsonl"
-EVERY = (*FILES, SHORT_TEXTS, VOICES, TURNS)
-NEW = tuple(name.removesuffix(".jsonl") for name in (VOICES, TURNS))
+AGAINST = "against.jsonl"
+EVERY = (*FILES, SHORT_TEXTS, VOICES, TURNS, AGAINST)
+NEW = tuple(name.removesuffix(".jsonl") for name in (VOICES, TURNS, AGAINST))
 """The lists that no teacher knows."""
 _ASKED = 10
 """Questions of a text that are asked at once."""
@@ -101,7 +102,7 @@ def read_long(name: str = FILES[0]) -> list[Long]:
             },
             number % 10 == 7,
             names,
-            name in (SHORT_TEXTS, TURNS) and _swaps(line["text"], list(line.get("of", ()))),
+            name in (SHORT_TEXTS, TURNS, AGAINST) and _swaps(line["text"], list(line.get("of", ()))),
             name.removesuffix(".jsonl"),
         )
         for number, line in enumerate(lines)
