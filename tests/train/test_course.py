@@ -85,6 +85,21 @@ class Setup:
         return self.lessons
 
 
+@pytest.mark.parametrize(
+    ("precision", "has", "told"), [("bf16", False, 1), ("bf16", True, 0), ("fp32", False, 0)]
+)
+def test_who_asks_a_processor_for_what_it_does_slowly_is_told(
+    tiny, tmp_path, monkeypatch, precision, has, told
+):
+    monkeypatch.setattr("weft.train.course.cpu_multiplies_bf16", lambda: has)
+    said = list[str]()
+    run_setup(
+        Setup(lessons(tiny, precision=precision, device="cpu", steps=1, epochs=None), tmp_path, Data("a")),
+        tell=said.append,
+    )
+    assert ["no instructions for bfloat16" in line for line in said] == told * [True]
+
+
 def test_a_model_is_not_written_over_what_it_is_made_of(tiny, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("one", "two"):

@@ -13,8 +13,10 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from torch import nn
 
+from weft.attention.operation import cpu_multiplies_bf16
 from weft.encoder.checkpoint.record import check_replaceable
 from weft.errors import ConfigError
+from weft.platform.machine import device_named
 from weft.platform.models import within_memory
 from weft.train.batching import BatchSource
 from weft.train.config import Mode, TrainConfig
@@ -127,7 +129,8 @@ def run_setup(setup: Setup, *, quiet: bool = True, tell: Callable[[str], None] |
     Args:
         setup: The settings.
         quiet: No progress bar.
-        tell: Called with each of the course's notes, before the first step and in the first process alone.
+        tell: Called with each of the course's notes, and with what makes this machine slow, before the first step and
+            in the first process alone.
 
     Raises:
         ConfigError: A size that nobody means; a folder that holds what the training begins with or learns from, or
@@ -140,9 +143,18 @@ def run_setup(setup: Setup, *, quiet: bool = True, tell: Callable[[str], None] |
     with within_memory():
         course = setup.course()
     if tell is not None and World.launched().first:
-        for line in course.notes:
+        for line in (*course.notes, *_slow(setup.train)):
             tell(line)
     return course.run(setup.out / "run", quiet=quiet, identity=identity_of(setup))
+
+
+def _slow(config: TrainConfig) -> list[str]:
+    """What is asked of this machine that it does only by a long way round."""
+    if config.precision == "bf16" and device_named(config.device).type == "cpu" and not cpu_multiplies_bf16():
+        return [
+            "this processor has no instructions for bfloat16, and is many times as slow in it: `--train.precision fp32`"
+        ]
+    return []
 
 
 def _check_out(settings: Any, out: Path) -> None:

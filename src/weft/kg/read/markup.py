@@ -20,6 +20,7 @@ from xml.parsers.expat import ExpatError
 
 from weft.errors import InputError
 from weft.kg.read.notes import is_mark, raised
+from weft.kg.read.tables import CELLS, children, spanned
 
 if TYPE_CHECKING:
     from pypdf import PageObject
@@ -38,11 +39,9 @@ _BLOCKS = _tags(
     "p div section article main header h1 h2 h3 h4 h5 h6 ul ol dl table blockquote figure figcaption hr "
     "details summary address body caption thead tbody fieldset"
 )
-_LINES = _tags("li tr br dt dd option")
-_CELLS = frozenset(("td", "th"))
+_LINES = _tags("li tr br option")
 _PARAGRAPH, _LINE, _CELL, _QUOTE = "\f", "\n", "\v", '"'
 _GAP = re.compile(r" *\n[ \n]*")
-_ROW = re.compile(r" *\v[ \v]*")
 _HYPHEN = re.compile(r"(?<=[a-z])[-\u00ad]\n(?=[a-z])")
 _ENDS = re.compile(r"[.!?:;…][\"'”’)\]]*$")
 _NO_WIDTH = re.compile("[\u00ad\u200b\u2060\ufeff]")
@@ -145,25 +144,19 @@ def html_text(text: str) -> str:
                 continue
             if tag == "-text" or tag in _SILENT or is_mark(item) or is_hidden(item):
                 continue
-            edge = (
-                _PARAGRAPH if tag in _BLOCKS else _LINE if tag in _LINES else _CELL if tag in _CELLS else ""
-            )
-            edge = _QUOTE if tag == "q" else edge
-            if item.mem_id in alone:
-                edge = ""
-            children: list[LexborNode] = []
-            child = item.child
-            while child is not None:
-                children.append(child)
-                child = child.next
-            if tag in _CELLS:
-                said = [one for one in children if one.tag != "-text" or (one.text_content or "").strip()]
+            before, after = ("", "") if item.mem_id in alone else _edges(tag)
+            held = children(item)
+            if tag in CELLS or tag == "dd":
+                said = [one for one in held if one.tag != "-text" or (one.text_content or "").strip()]
                 alone.update(one.mem_id for one in said if len(said) == 1 and one.tag in _BLOCKS)
-            stack += [edge, *reversed(children), edge]
+            row = reaching.get(item.mem_id, held)
+            stack += [after, *(_CELL if one is None else one for one in reversed(row)), before]
 
     if _XHTML in text[:_DECLARED_BY]:
         text = _CLOSED.sub(r"<\1\2></\1>", text)
-    parts = [_gaps(part) for part in "".join(walk(LexborHTMLParser(text).root)).split(_PARAGRAPH)]
+    root = LexborHTMLParser(text).root
+    reaching = spanned(root)
+    parts = [_gaps(part) for part in "".join(walk(root)).split(_PARAGRAPH)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -340,13 +333,25 @@ def _remarks(logger: str) -> Iterator[list[str]]:
         log.propagate = passed_on
 
 
+def _edges(tag: str) -> tuple[str, str]:
+    """What stands before and behind an element; a term and what it is ("Born", "1958") are the cells of a line."""
+    if tag in CELLS:
+        return _CELL, ""
+    if tag in ("dt", "dd"):
+        return (_LINE + _CELL, "") if tag == "dt" else (_CELL, _LINE)
+    edge = _PARAGRAPH if tag in _BLOCKS else _LINE if tag in _LINES else _QUOTE if tag == "q" else ""
+    return edge, edge
+
+
 def _gaps(part: str) -> str:
     """A paragraph with single spaces; its lines stay, the cells of a row are told apart by a colon or by bars."""
     lines = []
     for line in _GAP.split(part):
-        cells = [cell.strip() for cell in _ROW.split(line)]
-        cells = [re.sub(r" +", " ", cell) for cell in cells if cell]
-        lines.append(": ".join(cells) if len(cells) == 2 else " | ".join(cells))
+        first, *row = (re.sub(r" +", " ", cell).strip() for cell in line.split(_CELL))
+        row = [first, *row] if first else row
+        cells = [cell for cell in row if cell]
+        named = len(row) == len(cells) == 2
+        lines.append(f"{cells[0].removesuffix(':').rstrip()}: {cells[1]}" if named else " | ".join(cells))
     return "\n".join(line for line in lines if line)
 
 
