@@ -67,6 +67,13 @@ STRETCHED = {
     *("nice", "best", "worst", "hate", "perfect", "lovely", "horrible", "always", "too"),
 }
 
+FOUND = {
+    "where it matters who says it (fifteenth set)": "questions-fifteenth.csv",
+    "compared, hedged, with exceptions (sixteenth set)": "questions-sixteenth.csv",
+    "beside something else (seventeenth set)": "questions-seventeenth.csv",
+}
+"""Sets of whose texts it is measured what ``weft absa find`` finds."""
+
 
 def slip(word: str, draw: random.Random) -> str:
     """A word with one slip inside."""
@@ -156,7 +163,7 @@ def found_named(asker: Asker, corpus: Corpus) -> dict[str, float]:
     for sentence, findings in zip(sentences, found, strict=True):
         for context, polarity in zip(sentence.contexts, sentence.polarities, strict=True):
             words = context.aspect.lower()
-            if words not in sentence.text.lower():
+            if context.target is not None or words not in sentence.text.lower():
                 continue
             own = [finding for finding in findings if words in (finding.term or "").lower()]
             if polarity in ("positive", "negative"):
@@ -209,8 +216,8 @@ def main() -> None:
         lists = by_hand(FOLDER / BY_HAND["lists and signs (thirteenth set)"])[0]
         for way, asker in {"as written": stored.as_written(), "as meant": stored}.items():
             results[f"find in lists and signs, {way}"] = found_named(asker, lists)
-        said = by_hand(FOLDER / "questions-fifteenth.csv")[0]
-        results["find where it matters who says it (fifteenth set)"] = found_named(stored, said)
+        for name, file in FOUND.items():
+            results[f"find {name}"] = found_named(stored, by_hand(FOLDER / file)[0])
     print(json.dumps(results, indent=1))
 
 
