@@ -226,9 +226,11 @@ def test_merges_chain_and_never_run_in_a_circle(store: Path) -> None:
     with open_writer(store) as writer:
         writer.merge("Bo", "Cy")
         writer.merge("Ada", "Bo")
-        for pair in (("Cy", "Ada"), ("Ada", "Cy"), ("Oslo", "Bo")):
+        for pair in (("Cy", "Ada"), ("Ada", "Cy")):
             with pytest.raises(InputError, match="one entity already"):
                 writer.merge(*pair)
+        with pytest.raises(InputError, match=r"'Bo' was merged into 'Ada' \(merge 'Ada' instead\)"):
+            writer.merge("Oslo", "Bo")
         writer.finish()
     assert Graph.load(store).entity("Cy") == "Ada"
     # An entity may be called by a name that no document uses.
