@@ -103,6 +103,17 @@ def test_a_token_file_that_is_none(tmp_path, content):
         Tokens.read(path)
 
 
+@pytest.mark.parametrize("change", [str.upper, lambda digest: "é" * 64, lambda digest: digest[:-1]])
+def test_a_hash_that_no_token_has_is_refused(tmp_path: Path, change: Callable[[str], str]):
+    path = tmp_path / "tokens.json"
+    new_token(path, "ann", ("read",))
+    content = json.loads(path.read_text())
+    content["tokens"]["ann"]["sha256"] = change("ab" * 32)
+    path.write_text(json.dumps(content))
+    with pytest.raises(InputError, match=r"tokens\.json: the token 'ann' has not a sha256 of 64"):
+        Tokens.read(path)
+
+
 def test_a_token_file_that_others_may_write_is_refused(tmp_path: Path):
     path = tmp_path / "tokens.json"
     new_token(path, "ann", ("read",))
