@@ -7,6 +7,7 @@ import pytest
 from weft.absa.read.mams import read_mams
 from weft.absa.read.quadruples import read_acos, read_mabsa
 from weft.absa.read.reviews import Opinion, Review, agreed, category_words, polarity_of, questions
+from weft.absa.read.semeval import read_semeval
 from weft.absa.read.three_lines import read_three_lines
 from weft.errors import InputError
 
@@ -49,6 +50,14 @@ def test_mams_categories_are_complete(tmp_path):
 def test_mams_that_is_none_is_one_error(tmp_path, text):
     with pytest.raises(InputError):
         read_mams(written(tmp_path, "a.xml", text))
+
+
+@pytest.mark.parametrize("encoding", ["shift_jis", "nonsense"])
+@pytest.mark.parametrize("read", [read_mams, read_semeval])
+def test_an_encoding_that_xml_is_not_read_in_is_told(tmp_path, read, encoding):
+    path = written(tmp_path, "a.xml", f'<?xml version="1.0" encoding="{encoding}"?><sentences/>')
+    with pytest.raises(InputError, match=r"a\.xml: not read: .*encoding.*\(save it as UTF-8\)"):
+        read(path)
 
 
 def test_three_lines_of_one_text_become_one_review(tmp_path):
@@ -101,6 +110,7 @@ def test_mabsa_lines(tmp_path):
         "",
         "\u200b####[['bed', 'rooms comfort', 'NEG']]",
         "soft####[['bed', '\\ud83d', 'NEG']]",
+        "odd####{[]: 1}",
     ]
     found = read_mabsa(written(tmp_path, "hotel-dev.txt", "\n".join(lines)))
     assert [review.domain for review in found.reviews] == ["hotel", "hotel"]
@@ -109,9 +119,13 @@ def test_mabsa_lines(tmp_path):
         Opinion("neutral", None, "hotel"),
     )
     assert [problem.where for problem in found.problems.shown] == [
-        f"hotel-dev.txt line {number}" for number in (3, 4, 5, 7, 8)
+        f"hotel-dev.txt line {number}" for number in (3, 4, 5, 7, 8, 9)
     ]
-    assert [problem.what for problem in found.problems.shown[3:]] == ["no text", "'\\ud83d' is not UTF-8"]
+    assert [problem.what for problem in found.problems.shown[3:]] == [
+        "no text",
+        "'\\ud83d' is not UTF-8",
+        "the labels are no list",
+    ]
     assert len(questions(found.reviews).sentences) == 2
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from typing import Any
@@ -39,6 +40,12 @@ def work(item: Any, tell: Tell) -> Any:
     return os.getpid()
 
 
+def echo(item: Any, tell: Tell) -> Any:
+    """Tells an item, and gives it back."""
+    tell(item)
+    return item
+
+
 def alive(pid: int) -> bool:
     try:
         with open(f"/proc/{pid}/stat") as file:
@@ -67,6 +74,33 @@ def test_one_item_may_take_longer_than_others():
     with pytest.raises(LimitError, match=r"took more than 0\.001 s"):
         crew.run(("sleep", 0.2))
     crew.close()
+
+
+def test_an_item_that_was_left_is_not_the_answer_of_the_next_one():
+    crew = Crew(echo, 1, Limits(60, ROOM))
+
+    def fall_over(news: Any) -> None:
+        raise RuntimeError("the news cannot be kept")
+
+    with pytest.raises(RuntimeError):
+        crew.run("first", fall_over)
+    assert crew.run("second") == "second"
+    crew.close()
+
+
+def test_workers_take_what_the_system_gives_where_it_is_less_than_the_limit():
+    script = (
+        "import resource\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))\n"
+        "from tests.platform.test_crew import Crew, Limits, echo\n"
+        "if __name__ == '__main__':\n"
+        "    for mebibytes in (8192, None):\n"
+        "        crew = Crew(echo, 1, Limits(60, mebibytes))\n"
+        "        print(crew.run('here'))\n"
+        "        crew.close()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["here", "here"], done.stderr
 
 
 def test_a_worker_that_dies_or_breaks_a_limit_is_replaced():

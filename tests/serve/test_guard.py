@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import httpx
@@ -99,6 +100,17 @@ def test_a_token_file_that_is_none(tmp_path, content):
     path = tmp_path / "tokens.json"
     path.write_text(content)
     with pytest.raises(InputError):
+        Tokens.read(path)
+
+
+@pytest.mark.parametrize("change", [str.upper, lambda digest: "é" * 64, lambda digest: digest[:-1]])
+def test_a_hash_that_no_token_has_is_refused(tmp_path: Path, change: Callable[[str], str]):
+    path = tmp_path / "tokens.json"
+    new_token(path, "ann", ("read",))
+    content = json.loads(path.read_text())
+    content["tokens"]["ann"]["sha256"] = change("ab" * 32)
+    path.write_text(json.dumps(content))
+    with pytest.raises(InputError, match=r"tokens\.json: the token 'ann' has not a sha256 of 64"):
         Tokens.read(path)
 
 
@@ -314,6 +326,20 @@ def test_a_bucket_for_each_client():
         rates.take("one")
     assert refused.value.response().headers["retry-after"]
     rates.take("another")
+
+
+def test_who_asks_too_fast_is_answered_as_often_as_the_rate_says(monkeypatch: pytest.MonkeyPatch):
+    now = 0.0
+    monkeypatch.setattr("weft.serve.guard.gate.time", SimpleNamespace(monotonic=lambda: now))
+    rates, answered = Rates(Bounds(rate=10, burst=5)), 0
+    for step in range(2000):  # for 100 seconds twice as often
+        now = step / 20
+        try:
+            rates.take("one")
+            answered += 1
+        except Refusal:
+            continue
+    assert 1000 <= answered <= 1005
 
 
 def test_the_log_says_who_and_what_and_no_content(service: Service, client: httpx.Client):

@@ -96,6 +96,15 @@ def test_a_folder_that_may_not_be_opened_is_told_and_may_hold_what_it_held(
         CodeCorpus(corpus, "corpus", find_language("python"))
 
 
+@pytest.mark.parametrize("name", ["lines.jsonl", "LINES.JSONL"])
+def test_a_file_of_lines_that_cannot_be_read_may_hold_any_document(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).symlink_to(tmp_path / "nowhere")
+    met = Met()
+    assert not list(text_sources(tmp_path, "corpus", met))
+    assert met.failures == [(name, "a link that leads nowhere")]
+    assert met.may_hold("corpus/any")
+
+
 def test_links_and_pipes_of_a_language_are_told_and_read_again(tmp_path: Path) -> None:
     (tmp_path / "aside").mkdir()
     corpus = tmp_path / "corpus"

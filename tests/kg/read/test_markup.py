@@ -215,6 +215,10 @@ def test_a_rule_at_the_top_of_markdown_is_no_front_matter() -> None:
     text = "---\n\nAda was born in London.\n\n---\n\nShe wrote.\n"
     assert markdown_text(text) == "Ada was born in London.\n\nShe wrote."
     assert markdown_text("---\n\ntitle: x\n---\n\nShe wrote.\n") == "She wrote."
+    for front in ("---\ntitle: x\n---", "--- \ntitle: x\n---\t", "---\n---", "+++\ntitle = 'x'\n+++ "):
+        assert markdown_text(f"{front}\nShe wrote.\n") == "She wrote.", front
+        assert markdown_text(front) == "", front
+    assert markdown_text("+++ one\n\n+++\ntwo\n+++\n") == "+++ one\n\n+++ two +++"
     assert markdown_text("---\n# ours\ntitle: x\ntags:\n  - a\n---\nShe wrote.\n") == "She wrote."
 
 

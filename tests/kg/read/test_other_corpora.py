@@ -25,7 +25,11 @@ CROSSRE = {
 
 def test_crossre(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
-    broken = [{**CROSSRE, "ner": [[5, 99, "city"]]}, {**CROSSRE, "relations": [[1, 1, 7, 7, "artifact"]]}]
+    broken = [
+        {**CROSSRE, "ner": [[5, 99, "city"]]},
+        {**CROSSRE, "relations": [[1, 1, 7, 7, "artifact"]]},
+        {**CROSSRE, "sentence": "Ada Byron, of London, wrote Notes."},
+    ]
     path.write_text("\n".join([json.dumps(CROSSRE), "", "{", *map(json.dumps, broken)]))
     funnel = Funnel()
     (document,) = read_crossre(path, funnel)
@@ -33,7 +37,12 @@ def test_crossre(tmp_path: Path) -> None:
     shown = [(document.text[item.start : item.end], item.type, item.entity) for item in document.mentions]
     assert shown == [("Ada Byron", "writer", 0), ("London", "city", 1), ("Notes", "book", 2)]
     assert [tuple(fact) for fact in document.facts] == [(0, "artifact", 2), (0, "origin", 1)]
-    assert len(funnel.listed["sentences that cannot be read"]) == 3
+    assert funnel.listed["sentences that cannot be read"] == [
+        "x.json: line 3: is not JSON: Expecting property name enclosed in double quotes",
+        "x.json: line 4: names a word that it does not have",
+        "x.json: line 5: a relation of words [1, 1], which are no entity",
+        "x.json: line 6: a text in place of a list of words",
+    ]
 
 
 def test_fewrel(tmp_path: Path) -> None:
@@ -43,12 +52,14 @@ def test_fewrel(tmp_path: Path) -> None:
         "h": ["bo", "Q1", [[2]]],
         "t": ["ann", "Q2", [[0]]],
     }
-    path.write_text(json.dumps({"P25": [record, {**record, "h": ["bo", "Q1", [[9]]]}, {}], "P26": "none"}))
+    uncut = {**record, "tokens": "Ann is Bo's mother."}
+    bad = [{**record, "h": ["bo", "Q1", [[9]]]}, {}, uncut]
+    path.write_text(json.dumps({"P25": [record, *bad], "P26": "none"}))
     funnel = Funnel()
     (document,) = read_fewrel(path, funnel)
     assert [document.text[item.start : item.end] for item in document.mentions] == ["Bo", "Ann"]
     assert [tuple(fact) for fact in document.facts] == [(0, "P25", 1)]
-    assert len(funnel.listed["sentences that cannot be read"]) == 3
+    assert len(funnel.listed["sentences that cannot be read"]) == 4
     path.write_text("[]")
     with pytest.raises(InputError, match="JSON object of relations"):
         next(read_fewrel(path, funnel))
@@ -83,6 +94,9 @@ def test_the_labelled_texts_are_whole() -> None:
         ("[]", "list of texts"),
         ("- {id: a}", "a text has id"),
         ("- {id: a, text: b, fact: []}", "a text has id"),
+        ("- {id: a, text: }", "text 1: the text is empty, or no text: None"),
+        ("- {id: a, text: [b, c]}", r"text 1: the text is empty, or no text: \['b', 'c'\]"),
+        ("- {id: , text: b}", "text 1: the id is empty"),
         ("- {id: a, text: b, facts: [a | spouse]}", "head | relation | tail"),
         ("- {id: a, text: b, facts: [a | likes | b]}", "no relation 'likes'"),
         ("- {id: a, text: b, facts: [a | spuose | b]}", "did you mean spouse"),

@@ -66,7 +66,9 @@ def _without(key: str) -> dict[str, Any]:
 
 
 def test_records_that_are_none_are_listed(tmp_path: Path) -> None:
-    far, negative, nobody = record(2), record(3), record(4)
+    far, negative, nobody, before, uncut = record(2), record(3), record(4), record(8), record(9)
+    before["vertexSet"][0][0]["sent_id"] = -1
+    uncut["sents"] = [" ".join(words) for words in uncut["sents"]]
     far["vertexSet"][0][0]["pos"] = [0, 99]
     negative["vertexSet"][0][0]["pos"] = [-1, 1]
     nobody["labels"][0]["t"] = 9
@@ -84,11 +86,13 @@ def test_records_that_are_none_are_listed(tmp_path: Path) -> None:
         record(0),
         record(5),
         {**record(7), "title": " "},
+        before,
+        uncut,
     ]
     path = tmp_path / "d.json"
     path.write_text(json.dumps(records))
     funnel = build_redocred([path], tmp_path / "out", SMALL)
-    assert funnel.failures == 8
+    assert funnel.failures == 10
     assert [funnel.reasons[item] for item in funnel.listed["documents that cannot be read"]] == [
         ("d.json: document 1", "lacks 'sents'"),
         ("d.json: document 2", "names a word or a sentence that it does not have"),
@@ -101,6 +105,8 @@ def test_records_that_are_none_are_listed(tmp_path: Path) -> None:
             "a text, and no sentences of words (texts go into a .jsonl, an object with a 'text' in each line)",
         ),
         ("d.json: document 10", "an empty title"),
+        ("d.json: document 11", "a mention in sentence -1"),
+        ("d.json: document 12", "has a value of another form than Re-DocRED's"),
     ]
     assert funnel.listed["documents with an id that another has"] == ["Document 0"]
     assert read_table(tmp_path / "out", "documents")["path"].to_pylist() == ["Document 0", "Document 5"]

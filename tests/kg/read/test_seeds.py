@@ -170,6 +170,15 @@ def test_literals_come_back(text: str) -> None:
     assert statements == [(1, ("http://a.b/c", "http://a.b/d", text))]
 
 
+def test_iris_may_spell_letters_by_their_numbers() -> None:
+    line = r"<http://x.org/K\u00F6ln> <http://x.org/flows_into> <http://x.org/\U0001F30A> ."
+    statements, _, broken = read_ntriples(line)
+    assert not broken
+    assert statements == [(1, ("http://x.org/Köln", "http://x.org/flows_into", "http://x.org/🌊"))]
+    for wrong in (r"\n", r"\u00F", r"\uD800"):
+        assert len(read_ntriples(line.replace(r"\u00F6", wrong))[2]) == 1
+
+
 def test_names_of_iris() -> None:
     assert local_name("http://dbpedia.org/resource/North_Sea") == "North Sea"
     assert local_name("http://x.org/a#K%C3%B6ln") == "Köln"

@@ -125,6 +125,9 @@ def test_a_query_ends_at_its_time(store: Path) -> None:
         ("hello", "a query cannot begin with 'hello'"),
         ("INSERT DATA { e:a r:b e:c }", "INSERT changes a store; a query asks"),
         ("SELECT * { ?s ?p ?o", "line 1, column 10: not SPARQL: a { that is not closed"),
+        # The engine is given names with their dots escaped: its column is not the query's.
+        ("SELECT * {\n e:a.b.c r:x ?y . ?y r:z 1 2 }", "line 2, column 31: not SPARQL: what stands up to"),
+        ("SELECT * {\n e:abcdef r:x ?y . ?y r:z 1 2 }", "line 2, column 32: not SPARQL: what stands up to"),
         ("SELECT * { ?s ?p ?o ) }", "column 21: not SPARQL: a ) that closes nothing"),
         ("SELECT * { ?s ?p 'abc }", "column 18: not SPARQL: a text that begins with '"),
         (

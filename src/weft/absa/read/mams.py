@@ -6,8 +6,9 @@ Source: Jiang et al. 2019, "A Challenge Dataset and Effective Models for Aspect-
 from __future__ import annotations
 
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
+from weft.absa.read.elements import elements
 from weft.absa.read.reviews import Opinion, Review, Reviews, category_words, polarity_of
 from weft.absa.records import Problems
 from weft.errors import InputError
@@ -21,28 +22,19 @@ def read_mams(path: Path, domain: str = "restaurants") -> Reviews:
     """
     reviews: list[Review] = []
     problems, found = Problems(), 0
-    try:
-        for _, element in ElementTree.iterparse(path, events=("end",)):
-            if element.tag != "sentence":
-                continue
-            found += 1
-            where = f"{path.name} sentence {found}"
-            try:
-                reviews.append(_review(element, domain, where))
-            except InputError as error:
-                problems.add(where, error.what)
-            element.clear()
-    except OSError as error:
-        raise InputError(f"cannot read it: {error.strerror}", where=str(path)) from error
-    except ElementTree.ParseError as error:
-        line, column = error.position
-        raise InputError("not well-formed XML", where=f"{path} line {line} column {column}") from error
-    if not found:
-        raise InputError("no <sentence> element", where=str(path))
+    for element in elements(path):
+        if element.tag != "sentence":
+            continue
+        found += 1
+        where = f"{path.name} sentence {found}"
+        try:
+            reviews.append(_review(element, domain, where))
+        except InputError as error:
+            problems.add(where, error.what)
     return Reviews(tuple(reviews), problems)
 
 
-def _review(element: ElementTree.Element, domain: str, where: str) -> Review:
+def _review(element: Element, domain: str, where: str) -> Review:
     text = (element.findtext("text") or "").strip()
     if not text:
         raise InputError("no text")

@@ -51,7 +51,7 @@ def read_mabsa(path: Path, domain: str | None = None) -> Reviews:
             raise InputError("no #### between text and labels")
         try:
             entries: Any = ast.literal_eval(labels.strip())
-        except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
             raise InputError("the labels are no list") from error
         if not isinstance(entries, list) or not all(isinstance(e, list) and len(e) == 3 for e in entries):
             raise InputError("the labels are no list of [term, category, polarity]")

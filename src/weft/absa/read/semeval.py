@@ -6,11 +6,11 @@ Source: Pontiki et al. 2014, "SemEval-2014 Task 4: Aspect Based Sentiment Analys
 from __future__ import annotations
 
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
+from weft.absa.read.elements import elements
 from weft.absa.records import CONFLICT, NONE, SEMEVAL_POLARITIES, Context, Corpus, Problems, Sentence
 from weft.errors import InputError
-from weft.platform.reading import open_input
 
 CATEGORIES = ("price", "anecdotes/miscellaneous", "food", "ambience", "service")
 _OTHER_EDITIONS = {"Opinion": "SemEval-2015 and 2016", "aspectTerm": "SemEval-2014's laptops, too"}
@@ -38,29 +38,18 @@ def read_semeval(path: Path, *, terms: bool = False) -> Corpus:
     sentences: list[Sentence] = []
     found = categories = 0
     other = ""
-    open_input(path).close()
-    try:
-        # Elements are dropped as they are read, and an entity is never expanded from outside the file.
-        for _, element in ElementTree.iterparse(path, events=("end",)):
-            if element.tag in _OTHER_EDITIONS:
-                other = f"; <{element.tag}> is of {_OTHER_EDITIONS[element.tag]}"
-            if element.tag != "sentence":
-                continue
-            found += 1
-            categories += element.find(".//aspectCategory") is not None
-            where = f"{path.name} sentence {element.get('id') or found}"
-            try:
-                sentences.append(_sentence(element, where, terms))
-            except InputError as error:
-                problems.add(where, error.what)
-            element.clear()
-    except ElementTree.ParseError as error:
-        line, column = error.position
-        raise InputError("not well-formed XML", where=f"{path} line {line} column {column}") from error
-    except ValueError as error:
-        raise InputError(f"not read: {error}", where=str(path), hint="save it as UTF-8") from error
-    if not found:
-        raise InputError("no <sentence> element", where=str(path))
+    for element in elements(path):
+        if element.tag in _OTHER_EDITIONS:
+            other = f"; <{element.tag}> is of {_OTHER_EDITIONS[element.tag]}"
+        if element.tag != "sentence":
+            continue
+        found += 1
+        categories += element.find(".//aspectCategory") is not None
+        where = f"{path.name} sentence {element.get('id') or found}"
+        try:
+            sentences.append(_sentence(element, where, terms))
+        except InputError as error:
+            problems.add(where, error.what)
     if not categories:
         raise InputError(
             f"no <aspectCategory>: nothing says what its sentences judge{other}",
@@ -70,7 +59,7 @@ def read_semeval(path: Path, *, terms: bool = False) -> Corpus:
     return Corpus(tuple(sentences), SEMEVAL_POLARITIES, problems)
 
 
-def _sentence(element: ElementTree.Element, where: str, terms: bool) -> Sentence:
+def _sentence(element: Element, where: str, terms: bool) -> Sentence:
     text = element.findtext("text")
     if text is None or not text.strip():
         raise InputError("no text")
@@ -91,7 +80,7 @@ def _sentence(element: ElementTree.Element, where: str, terms: bool) -> Sentence
     return Sentence(text.strip(), tuple(answers), tuple(answers.values()), where)
 
 
-def _polarity(element: ElementTree.Element) -> str:
+def _polarity(element: Element) -> str:
     polarity = element.get("polarity", "")
     if polarity not in SEMEVAL_POLARITIES[1:]:
         raise InputError(f"polarity {polarity!r}; known are {', '.join(SEMEVAL_POLARITIES[1:])}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -114,12 +115,15 @@ def cut_windows(text: str, offsets: Sequence[tuple[int, int]], room: int) -> lis
         last = min(first + room, len(offsets))
         whole = last == len(offsets)
         if not whole:
-            last = next((n for n in reversed(first_tokens) if first + room // 2 < n <= last), last)
+            before = bisect_right(first_tokens, last)
+            if before and first_tokens[before - 1] > first + room // 2:
+                last = first_tokens[before - 1]
         windows.append((first, last))
         if whole:
             return windows
-        shared = [number for number in first_tokens if max(first, last - room // 4) <= number <= last]
-        first = max(first + 1, shared[0] if shared else last - room // 4)
+        shared = bisect_left(first_tokens, max(first, last - room // 4))
+        starts = shared < len(first_tokens) and first_tokens[shared] <= last
+        first = max(first + 1, first_tokens[shared] if starts else last - room // 4)
 
 
 def most_telling(

@@ -34,6 +34,7 @@ from weft.kg.read.corpus import (
 )
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.funnel import Funnel
+from weft.kg.read.prose import JSON_LINES, kind_of
 from weft.kg.read.redocred import UNREAD_RECORDS, read_redocred
 from weft.kg.read.seeds import SEED, first_unused, read_seeds
 from weft.kg.read.sentences import RULES, sentence_starts, sentences_of
@@ -322,7 +323,7 @@ def text_sources(place: Path, corpus: str, met: Met) -> Iterator[Source]:
         met.failures += failures
         if reason == UNREAD_FILES:
             met.unread.update(named(file) for file, _ in failures)
-            met.lines |= any(file.endswith(".jsonl") for file, _ in failures)
+            met.lines |= any(kind_of(Path(file)) == JSON_LINES for file, _ in failures)
         elif reason in (UNREAD_FOLDERS, UNREAD_LINES, UNREAD_RECORDS):
             met.lines = True
     met.others.update(funnel.noted.get(OTHERS, {}))

@@ -88,12 +88,17 @@ def _text(record: Any, where: str, relations: frozenset[str]) -> LabelledText:
         "also",
     }:
         raise InputError("a text has id, text, and may have kind, facts, also", where=where)
+    name, text = record["id"], record["text"]
+    if name is None or not str(name).strip():
+        raise InputError("the id is empty", where=where)
+    if not isinstance(text, str) or not text.strip():
+        raise InputError(f"the text is empty, or no text: {text!r}", where=where)
     # What stands twice is asked for once.
     facts, also = (
         tuple(dict.fromkeys(_fact(line, where, relations) for line in record.get(name) or ()))
         for name in ("facts", "also")
     )
-    return LabelledText(str(record["id"]), str(record.get("kind", "")), str(record["text"]), facts, also)
+    return LabelledText(str(name), str(record.get("kind") or ""), text, facts, also)
 
 
 def _fact(line: Any, where: str, relations: frozenset[str]) -> LabelledFact:

@@ -90,9 +90,12 @@ _SAID = 200
 """Most characters of a parser's own error that are repeated."""
 _WIKI_LINK = re.compile(r"\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]+)\]\]")
 """A link between notes: "[[Anna Holm]]", "[[Anna Holm|her]]"."""
-_TOML_FRONT_MATTER = re.compile(r"\+\+\+\n(?:[^\n]*\n)*?\+\+\+(?:\n|\Z)")
-_FRONT_MATTER = re.compile(r"---\n(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*(?:---\n|[\w\"'-][^\n:]*:(?:\s|$))")
+_TOML_FRONT_MATTER = re.compile(r"\A\+\+\+[ \t]*\n(?:[^\n]*\n)*?\+\+\+[ \t]*(?:\n|\Z)")
+_FRONT_MATTER = re.compile(
+    r"---[ \t]*\n(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*(?:---[ \t]*(?:\n|\Z)|[\w\"'-][^\n:]*:(?:\s|$))"
+)
 """Fields between rules; a text that begins with a rule is none."""
+_END_OF_FRONT = re.compile(r"\n---[ \t]*(?:\n|\Z)")
 _REMARKS = 3
 """Most remarks of a parser that an error repeats."""
 _SHORT = 0.6
@@ -104,11 +107,9 @@ def markdown_text(text: str) -> str:
     from markdown_it import MarkdownIt
 
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    if _FRONT_MATTER.match(text) and "\n---\n" in text[3:]:
-        text = text[text.index("\n---\n", 3) + 5 :]
-    text = _WIKI_LINK.sub(
-        r"\1", _TOML_FRONT_MATTER.sub("", text, count=1) if text.startswith("+++\n") else text
-    )
+    if _FRONT_MATTER.match(text) and (end := _END_OF_FRONT.search(text, 3)) is not None:
+        text = text[end.end() :]
+    text = _WIKI_LINK.sub(r"\1", _TOML_FRONT_MATTER.sub("", text))
     rendered = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(text)
     return _FOOTNOTE.sub("", html_text(rendered))
 

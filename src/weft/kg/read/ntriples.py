@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-_IRI = r"<([^<>\"{}|^`\\\x00-\x20]*)>"
+_IRI = r"<((?:[^<>\"{}|^`\\\x00-\x20]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})*)>"
 _BLANK = r"(_:[^\s<>\"]+)"
 _STRING = r'"((?:[^"\\\n\r]|\\.)*)"(?:\^\^<[^<>]*>|@[A-Za-z][A-Za-z0-9-]*)?'
 _LINE = re.compile(rf"\s*(?:{_IRI}|{_BLANK})\s*{_IRI}\s*(?:{_IRI}|{_BLANK}|{_STRING})\s*\.\s*(?:#.*)?")

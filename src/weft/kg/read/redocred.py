@@ -83,6 +83,8 @@ def _document(record: dict[str, Any], labelled: bool) -> TextDocument:
             first, last = place["pos"][0], place["pos"][1] - 1
             if not 0 <= first <= last:
                 raise InputError(f"a mention of words {place['pos']}")
+            if place["sent_id"] < 0:
+                raise InputError(f"a mention in sentence {place['sent_id']}")
             words = spans[place["sent_id"]]
             mentions.append(
                 Mention(words[first][0], words[last][1], entity, names[entity], str(place["type"]))
@@ -110,7 +112,12 @@ def join_words(
 
     Returns:
         The text, the span of every word of every sentence, and where each sentence starts.
+
+    Raises:
+        TypeError: A sentence that is a text, of which each letter would be taken for a word.
     """
+    if any(isinstance(words, str) for words in (sentences, *sentences)):
+        raise TypeError("a text in place of a list of words")
     parts: list[str] = []
     spans: list[list[tuple[int, int]]] = []
     starts: list[int] = []

@@ -12,6 +12,9 @@ from weft.kg.read.funnel import Funnel
 from weft.kg.read.redocred import join_words
 from weft.platform.reading import lines, parse_json, read_json
 
+_UNREAD = "sentences that cannot be read"
+"""The reason of a funnel."""
+
 
 def read_crossre(path: Path, funnel: Funnel) -> Iterator[TextDocument]:
     """The sentences of one file of CrossRE, JSON lines; every entity has one mention, facts have CrossRE's relations.
@@ -33,7 +36,7 @@ def read_crossre(path: Path, funnel: Funnel) -> Iterator[TextDocument]:
             record = parse_json(line, where=f"{path}, line {number}")
             yield _crossre(record)
         except (InputError, KeyError, IndexError, TypeError, ValueError) as error:
-            funnel.fail("sentences that cannot be read", f"{path.name}: line {number}: {error!r}")
+            funnel.fail(_UNREAD, f"{path.name}: line {number}: {_why(error)}")
 
 
 def read_fewrel(path: Path, funnel: Funnel) -> Iterator[TextDocument]:
@@ -57,7 +60,16 @@ def read_fewrel(path: Path, funnel: Funnel) -> Iterator[TextDocument]:
             try:
                 yield _fewrel(relation, number, record)
             except (KeyError, IndexError, TypeError, ValueError) as error:
-                funnel.fail("sentences that cannot be read", f"{path.name}: {relation} {number}: {error!r}")
+                funnel.fail(_UNREAD, f"{path.name}: {relation} {number}: {_why(error)}")
+
+
+def _why(error: Exception) -> str:
+    """What is wrong with a sentence, in words."""
+    if isinstance(error, InputError):
+        return error.what
+    if isinstance(error, IndexError):
+        return "names a word that it does not have"
+    return f"lacks {error}" if isinstance(error, KeyError) else str(error)
 
 
 def _crossre(record: Mapping[str, Any]) -> TextDocument:
@@ -71,10 +83,13 @@ def _crossre(record: Mapping[str, Any]) -> TextDocument:
             mentions.append(
                 _mention(text, spans[0], range(place[0], place[1] + 1), numbers[place], str(kind))
             )
-    facts = [
-        GivenFact(numbers[item[0], item[1]], str(item[4]), numbers[item[2], item[3]])
-        for item in record["relations"]
-    ]
+    facts = []
+    for first, last, other_first, other_last, relation, *_ in record["relations"]:
+        ends = (first, last), (other_first, other_last)
+        for place in ends:
+            if place not in numbers:
+                raise InputError(f"a relation of words {list(place)}, which are no entity")
+        facts.append(GivenFact(numbers[ends[0]], str(relation), numbers[ends[1]]))
     return TextDocument(str(record["doc_key"]), text, tuple(mentions), tuple(dict.fromkeys(facts)), (0,))
 
 

@@ -228,8 +228,13 @@ class Writer:
         spelling = self.manifest.spelling
         leads = entities(dict.fromkeys((entity, other), 1), self.aliases, spelling)
         merged = {fold(alias, spelling) for alias in self.aliases}
-        if fold(leads[entity], spelling) == fold(leads[other], spelling) or fold(other, spelling) in merged:
+        if fold(leads[entity], spelling) == fold(leads[other], spelling):
             raise InputError(f"{other!r} and {entity!r} are one entity already", where=str(self.folder))
+        if fold(other, spelling) in merged:
+            into = leads[other]
+            raise InputError(
+                f"{other!r} was merged into {into!r}", where=str(self.folder), hint=f"merge {into!r} instead"
+            )
         self._replace_aliases({**self.aliases, other: entity})
 
     def unmerge(self, entity: str, other: str) -> None:

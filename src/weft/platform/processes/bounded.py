@@ -305,14 +305,7 @@ def _serve(
     """The worker's side: take an item, send back ``(value, error)``; where nothing can be loaded, the error alone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _end_with_the_run(lifeline)
-    if mebibytes is not None:
-        _, most = resource.getrlimit(resource.RLIMIT_AS)
-        space = _held() + mebibytes * _MIB
-        if most != resource.RLIM_INFINITY:
-            space = min(space, most)
-        resource.setrlimit(resource.RLIMIT_AS, (space, space))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    memory = "the memory of this machine" if mebibytes is None else f"{mebibytes} MiB"
+    memory = bound_memory(mebibytes)
     work, failure = _attempt(lambda _: load(), "what it works with", memory)
     while True:
         try:
@@ -324,6 +317,25 @@ def _serve(
         except BrokenPipeError:
             # Whoever asked is gone.
             return
+
+
+def bound_memory(mebibytes: int | None) -> str:
+    """Bound this process, which leaves no core dumps from now on either: see :class:`Limits`.
+
+    Where the system gives it less, it has less.
+
+    Returns:
+        What it may take, for messages.
+    """
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if mebibytes is None:
+        return "the memory of this machine"
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    space = _held() + mebibytes * _MIB
+    if most != resource.RLIM_INFINITY:
+        space = min(space, most)
+    resource.setrlimit(resource.RLIMIT_AS, (space, space))
+    return f"{mebibytes} MiB"
 
 
 def _held() -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import resource
 import signal
 import threading
 import time
@@ -19,7 +18,7 @@ from queue import Empty, LifoQueue
 from typing import Any
 
 from weft.errors import InputError, Interrupted, LimitError, WeftError
-from weft.platform.processes.bounded import Limits, answered, uninterrupted
+from weft.platform.processes.bounded import Limits, answered, bound_memory, uninterrupted
 
 Tell = Callable[[Any], None]
 """Takes how far an item is, as often as there is news."""
@@ -139,6 +138,18 @@ class _Member:
 
     def perform(self, item: Any, tell: Tell, wanted: Callable[[], bool], seconds: float | None = None) -> Any:
         seconds = self.limits.seconds if seconds is None else seconds
+        try:
+            value, error = self._answer(item, tell, wanted, seconds)
+        except BaseException:
+            self.kill()  # it may be at the item still, whose answer the next one would be given
+            raise
+        if error is not None:
+            raise error
+        return value
+
+    def _answer(
+        self, item: Any, tell: Tell, wanted: Callable[[], bool], seconds: float
+    ) -> tuple[Any, WeftError | None]:
         deadline = time.monotonic() + seconds
         try:
             self.connection.send(item)
@@ -150,22 +161,16 @@ class _Member:
             while self.connection.poll():
                 try:
                     news = self.connection.recv()
-                    value, error = self.connection.recv() if news is None else (None, None)
+                    if news is None:
+                        return self.connection.recv()
                 except (EOFError, OSError):
                     raise self._death() from None
-                if news is not None:
-                    tell(news[0])
-                    continue
-                if error is not None:
-                    raise error
-                return value
+                tell(news[0])
             if not self.process.is_alive():
                 raise self._death()
             if time.monotonic() >= deadline:
-                self.kill()
                 raise LimitError(f"took more than {seconds:g} s")
             if not wanted():
-                self.kill()
                 raise Interrupted("stopped")
 
     def _death(self) -> InputError:
@@ -192,15 +197,12 @@ class _Member:
         self.process.join(timeout=10)
 
 
-def _serve(connection: Connection, lifeline: Connection, perform: Perform, mebibytes: int) -> None:
+def _serve(connection: Connection, lifeline: Connection, perform: Perform, mebibytes: int | None) -> None:
     """The worker's side: take an item, send news as tuples of one, then None and ``(value, error)``."""
     os.setpgid(0, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_the_service, args=(lifeline,), daemon=True).start()
-    _, most = resource.getrlimit(resource.RLIMIT_AS)
-    space = mebibytes << 20
-    resource.setrlimit(resource.RLIMIT_AS, (space, space if most == resource.RLIM_INFINITY else most))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    memory = bound_memory(mebibytes)
 
     def work(item: Any) -> Any:
         return perform(item, lambda news: connection.send((news,)))
@@ -208,7 +210,7 @@ def _serve(connection: Connection, lifeline: Connection, perform: Perform, mebib
     while True:
         try:
             item = connection.recv()
-            answer = answered(work, item, f"{mebibytes} MiB")
+            answer = answered(work, item, memory)
             connection.send(None)
             connection.send_bytes(answer)
         except (EOFError, OSError):

@@ -195,7 +195,8 @@ class Rates:
         now = time.monotonic()
         held, since = self._buckets.pop(client, (float(burst), now))
         held = min(float(burst), held + (now - since) * rate)
-        self._buckets[client] = (max(held - 1, 0.0), now)
+        # Who is refused takes nothing: else a client that goes on asking too fast would never be answered again.
+        self._buckets[client] = (held - 1 if held >= 1 else held, now)
         while len(self._buckets) > _CLIENTS:
             self._buckets.popitem(last=False)
         if held < 1:

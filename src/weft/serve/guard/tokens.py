@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+import re
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,9 +113,15 @@ def _entries(path: Path) -> dict[str, dict[str, Any]]:
     tokens = (
         content.get("tokens") if isinstance(content, dict) and content.get("weft_tokens") == _FORM else None
     )
-    good = isinstance(tokens, dict) and all(_is_entry(entry) for entry in tokens.values())
-    if not good or not isinstance(tokens, dict):
+    if not isinstance(tokens, dict):
         raise InputError("is no token file", where=str(path), hint="weft serve --new-token NAME makes one")
+    for name, entry in tokens.items():
+        if not _is_entry(entry):
+            raise InputError(
+                f"the token {name!r} has not a sha256 of 64 hexadecimal digits in small letters, and a list of scopes",
+                where=str(path),
+                hint=f"scopes are {', '.join(SCOPES)}; weft serve --new-token NAME writes both",
+            )
     return tokens
 
 
@@ -123,7 +130,8 @@ def _is_entry(entry: object) -> bool:
         return False
     digest, scopes = entry["sha256"], entry["scopes"]
     known = isinstance(scopes, list) and all(scope in SCOPES for scope in scopes)
-    return known and isinstance(digest, str) and len(digest) == 64
+    # Small letters: whatever else is written there, no token has it.
+    return known and isinstance(digest, str) and re.fullmatch("[0-9a-f]{64}", digest) is not None
 
 
 def _hashed(token: str) -> str:

@@ -58,7 +58,7 @@ class AskPredict(Asked):
         _read_one_way(self)
         if self.finds:
             for name in ("targets", "target_column", "threshold", "abstain"):
-                if getattr(self, name):
+                if getattr(self, name) not in (None, []):
                     raise ValueError(f"{name} is about an aspect that is asked: give aspects")
         questions = len(self.texts) * len(self.aspects) * max(1, len(self.targets))
         if questions > _MOST:

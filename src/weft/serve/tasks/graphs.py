@@ -29,14 +29,14 @@ _CORPUS = "uploads"
 def warm(task: Task, tell: Tell) -> None:
     """Load what questions need."""
     if task.served.store is not None:
-        _largest(_graph(task, None))
+        _ = _graph(task, None).by_facts
 
 
 def entities(task: Task, tell: Tell) -> dict[str, Any]:
     """Entities whose names begin with, hold, or come near what was typed; the most frequent where nothing was."""
     graph = _graph(task, None)
     typed, limit = task.request["q"], task.request["limit"]
-    found = _named(graph, typed, limit) if typed else _largest(graph)[:limit]
+    found = _named(graph, typed, limit) if typed else graph.by_facts[:limit]
     listed = [{"entity": name, "kind": graph.kind(name), "facts": graph.count(name)} for name in found]
     return {"schema": 1, "entities": listed}
 
@@ -111,8 +111,3 @@ def _named(graph: Graph, typed: str, limit: int) -> list[str]:
     sure = [exact] if exact is not None else []
     found = dict.fromkeys([*sure, *graph.ending(typed), *first, *inside])
     return list(found)[:limit] or graph.near(typed, limit)
-
-
-@lru_cache(maxsize=3)
-def _largest(graph: Graph) -> list[str]:
-    return sorted(graph.entities, key=lambda name: (-graph.count(name), name))[:1000]

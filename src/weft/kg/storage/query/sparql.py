@@ -188,7 +188,7 @@ def ask(store: ox.Store, query: str) -> Answer:
     try:
         found = store.query(escaped, prefixes=PREFIXES)
     except SyntaxError as error:
-        raise _no_sparql(query, str(error)) from error
+        raise _no_sparql(query, escaped, str(error)) from error
     try:
         if isinstance(found, ox.QueryBoolean):
             return Answer((), [], bool(found))
@@ -229,7 +229,7 @@ def _check_local(query: str, escaped: str) -> None:
         # The query itself is given to no engine: it may be what would ask.
         keyword = next((word for word in words(query) if word.text.upper() == "SERVICE"), None)
         if keyword is None and diagnose(query, PREFIXES, str(error)) is not None:
-            raise _no_sparql(query, str(error)) from error
+            raise _no_sparql(query, escaped, str(error)) from error
         found = _SERVICE.search(query)
         start = keyword.start if keyword is not None else found.start() if found is not None else 0
         raise InputError(
@@ -237,13 +237,27 @@ def _check_local(query: str, escaped: str) -> None:
         ) from error
 
 
-def _no_sparql(query: str, said: str) -> InputError:
-    """The error of a query that does not parse: what is wrong with it, or else where the parser stopped."""
+def _no_sparql(query: str, escaped: str, said: str) -> InputError:
+    """The error of a query that does not parse: what is wrong with it, or else where the parser stopped.
+
+    Args:
+        query: The query.
+        escaped: What the parser was given.
+        said: Its message.
+    """
     found = diagnose(query, PREFIXES, said)
     if found is not None:
         return InputError(f"not SPARQL: {found.what}", where=_where(query, found.offset), hint=found.hint)
     position = _POSITION.search(said)
-    where = f"query, line {position[1]}, column {position[2]}" if position else "query"
+    where = "query"
+    if position is not None:
+        # Lines are the same, of columns what was put in before is none of the query's.
+        line = int(position[1]) - 1
+        asked, given = (text.split("\n")[line] for text in (query, escaped))
+        column = 0
+        for letter in given[: int(position[2]) - 1]:
+            column += asked[column : column + 1] == letter
+        where = f"query, line {line + 1}, column {column + 1}"
     return InputError("not SPARQL: what stands up to here cannot go on so", where=where)
 
 
