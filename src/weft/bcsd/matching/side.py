@@ -68,6 +68,7 @@ class Side:
         functions: Each with its instructions; empty unless asked for.
         readable: Mangled name → the name as a programmer wrote it.
         remarks: What a reader should know about the file.
+        debug_file: What a remark calls the debug file that names are from; empty for none.
     """
 
     path: str
@@ -79,6 +80,7 @@ class Side:
     functions: Sequence[Function] = ()
     readable: Mapping[str, str] = field(default_factory=dict)
     remarks: Sequence[str] = ()
+    debug_file: str = ""
 
     def __len__(self) -> int:
         return self.table.num_rows
@@ -214,6 +216,7 @@ def read_side(request: SideRequest) -> Side:
         functions=[entry[4] for entry in kept if entry[4] is not None],
         readable={name: text for name in names if (text := demangle(name)) != name},
         remarks=file_remarks(image, spans, undecoded) + lifting.remarks,
+        debug_file=image.looked.used if image.looked is not None else "",
     )
 
 
