@@ -19,6 +19,7 @@ from weft.bcsd.read import open_image
 from weft.bcsd.read.demangle import demangle
 from weft.bcsd.read.image import Image
 from weft.bcsd.read.members import content_of, list_slices, split_member
+from weft.bcsd.read.still import Still
 from weft.bcsd.table import TableBuilder
 from weft.bcsd.use.extract_files import hash_file
 from weft.bcsd.use.remarks import file_remarks, nothing_found, processor_remarks
@@ -174,6 +175,7 @@ def read_side(request: SideRequest) -> Side:
         InputError: The file cannot be read, or holds no function of that many blocks.
     """
     collect_seldom()
+    still = Still(request.path)
     image = open_image(request.path)
     chosen = choose_disassembler(request.disassembler)
     sha256 = hash_file(request.path)
@@ -198,6 +200,7 @@ def read_side(request: SideRequest) -> Side:
                 )
             )
         builder.follow_calls()
+    still.check()
     if not kept:
         smaller = f", of {len(spans)} functions" if spans else ""
         least = f" of at least {request.min_blocks} blocks" if spans else ""
