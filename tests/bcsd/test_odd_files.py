@@ -115,6 +115,16 @@ def test_a_symbol_whose_size_leads_out_of_its_section_has_none(changed, files, s
     assert functions(path)[0] == whole
 
 
+def test_an_object_with_a_section_beyond_its_end_is_cut_short(changed):
+    for field, value in ((24, 1 << 40), (32, 1 << 62)):
+        path = changed(moved(field, value), "gcc-O2-x86_64.o")
+        try:
+            _, (said,) = functions(path)
+        except InputError as error:
+            said = str(error)
+        assert "cut short: its headers tell of" in said
+
+
 def test_gaps_are_the_bytes_that_nothing_covers():
     rng = random.Random(11)
     for _ in range(200):

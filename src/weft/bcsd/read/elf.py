@@ -124,6 +124,8 @@ def read_elf(path: str, source: str | bytes, content: memoryview) -> Image:
     if not image.code_size and (elsewhere := _code_elsewhere(view)):
         image.remarks.append(elsewhere)
     ends = [segment.offset + segment.file_size for segment in view.segments]
+    if layout is not None:
+        ends += [section.offset + section.size for section in view.sections if section.type != NO_BITS]
     remark_cut(image, max([*ends, view.tables_end]), len(content))
     if view.machine == "MIPS" and _flags(view, content) & _MIPS16:
         image.remarks.append("some of its code is MIPS16, which is not read: functions there come out wrong")
