@@ -68,7 +68,8 @@ def made(publics=b"", modules=(), **changes):
         publics: The public symbols.
         modules: The symbols of each module.
         changes: ``guid``, ``age``, ``version`` (of the DBI stream), ``further`` (numbers of streams), ``headers`` (of
-            sections), ``streams`` (that come first, in place of these).
+            sections), ``streams`` (that come first, in place of these), ``moved`` (where code went, and headers of
+            sections before).
     """
     streams = [b"", b"", None, b"", b"", publics, changes.get("headers", sections(TEXT, DATA))]
     listed = b""
@@ -77,7 +78,11 @@ def made(publics=b"", modules=(), **changes):
         entry = bytes(34) + struct.pack("<HI", len(streams), len(content)) + bytes(24) + b"a.obj\0lib\0"
         listed += entry + bytes(-len(entry) % 4)
         streams.append(content + b"lines")
-    further = struct.pack("<6H", *changes.get("further", (0xFFFF,) * 5 + (6,)))
+    numbers = changes.get("further", (0xFFFF,) * 5 + (6,))
+    if "moved" in changes:
+        numbers = (*numbers[:4], len(streams), numbers[5], *(0xFFFF,) * 4, len(streams) + 1)
+        streams += changes["moved"]
+    further = struct.pack(f"<{len(numbers)}H", *numbers)
     streams[1] = struct.pack("<3I", 20000404, 0, 7) + changes.get("guid", GUID)
     head = struct.pack(
         "<iII4HHH5iIiiHHI",
@@ -174,6 +179,86 @@ def test_what_stands_in_a_function_is_passed_over_up_to_its_end():
         assert [s.name for s in read(made(modules=[symbols]))] == names
 
 
+def omap(*pairs):
+    return b"".join(struct.pack("<2I", before, after) for before, after in pairs)
+
+
+#: Sections before, of which the first begins elsewhere than now.
+BEFORE = sections(0x2000, 0x8000)
+
+
+def moved(table, publics=b"", modules=(), headers=BEFORE):
+    return made(publics, modules, moved=[table, headers])
+
+
+def test_functions_are_where_their_code_went_and_keep_the_size_of_one_piece():
+    names = [
+        (b"same", 0, 16),
+        (b"far", 0x10, 0x20),
+        (b"split", 0x30, 0x20),
+        (b"gone", 0x50, 8),
+        (b"on", 0x58, 8),
+    ]
+    table = omap((0x2000, 0x1000), (0x2010, 0x5000), (0x2018, 0x5008), (0x2030, 0x1010), (0x2040, 0x7000))
+    table += omap((0x2050, 0), (0x2054, 0), (0x2058, 0x1020))
+    modules = [b"".join(procedure(*each) for each in names)]
+    publics = public(b"_far", 0x10) + public(b"_gone", 0x50)
+    assert read(moved(table, publics, modules)) == [
+        Symbol("same", 0x1000, 16),
+        Symbol("far", 0x5000, 0x20),
+        Symbol("split", 0x1010, 0),
+        Symbol("on", 0x1020, 8),
+    ]
+
+
+def test_a_place_follows_the_last_pair_at_or_before_it():
+    rng = random.Random(3)
+    pairs = sorted(
+        (rng.randrange(0x2000, 0x2400), rng.choice((0, rng.randrange(1, 9999)))) for _ in range(60)
+    )
+    found = {
+        s.name: s
+        for s in read(moved(omap(*pairs), b"".join(public(f"f{n}".encode(), n) for n in range(0x400))))
+    }
+    for n in range(0x400):
+        before = [pair for pair in pairs if pair[0] <= 0x2000 + n]
+        if not before or not before[-1][1]:
+            assert f"f{n}" not in found
+        else:
+            assert found[f"f{n}"].address == before[-1][1] + 0x2000 + n - before[-1][0]
+
+
+def test_a_function_with_a_hole_or_another_between_has_no_size():
+    one = [procedure(b"one", 0, 0x20)]
+    for table, size in (
+        (omap((0x2000, 0x3000)), 0x20),
+        (omap((0x2000, 0x3000), (0x2020, 0x9000)), 0x20),
+        (omap((0x2000, 0x3000), (0x201F, 0x9000)), 0),
+        (omap((0x2000, 0x3000), (0x2008, 0), (0x2010, 0x3010)), 0),
+        (omap((0x2000, 0x3000), (0x2008, 0x300C)), 0),
+    ):
+        assert read(moved(table, modules=one)) == [Symbol("one", 0x3000, size)]
+
+
+def test_without_pairs_nothing_moved():
+    publics = public(b"f", 16)
+    assert read(moved(b"", publics)) == [Symbol("f", TEXT + 16, 0)]
+    assert read(made(publics, further=(0xFFFF,) * 5 + (6,))) == [Symbol("f", TEXT + 16, 0)]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        moved(omap((0x2000, 1))[:7]),
+        moved(omap((0x2000, 0x1000), (0x1000, 0x1000))),
+        made(further=(0xFFFF,) * 4 + (6, 6)),
+        made(further=(0xFFFF,) * 4 + (99, 6)),
+    ],
+)
+def test_a_table_that_is_cut_or_in_disorder_or_without_the_sections_before_is_damage(content):
+    assert refused(content) == "is damaged"
+
+
 @pytest.mark.parametrize("changes", [{"guid": bytes(16)}, {"age": 2}])
 def test_guid_and_age_have_to_agree(changes):
     assert refused(made(public(b"f", 0), **changes)) == "is of another build"
@@ -194,10 +279,6 @@ def test_guid_and_age_have_to_agree(changes):
         (
             made(streams={1: struct.pack("<3I", 19970604, 0, 7) + GUID}),
             "is a PDB of an old form, which is not read",
-        ),
-        (
-            made(further=(0xFFFF,) * 4 + (6, 6)),
-            "is of a program whose code was rearranged after linking (OMAP), which is not read",
         ),
     ],
 )

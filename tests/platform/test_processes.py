@@ -30,6 +30,8 @@ def misbehave(item):
             os.abort()
         case "killed":
             os.kill(os.getpid(), signal.SIGKILL)
+        case "cut":
+            os.kill(os.getpid(), signal.SIGBUS)
         case "eat":
             return len(bytearray(8 << 30))
         case "return too much":
@@ -51,6 +53,7 @@ ENDS = {
     "die": (InputError, "die: its worker process died (exit code 3)"),
     "crash": (InputError, "crash: its worker process died (SIGABRT)"),
     "killed": (InputError, "killed: its worker process died (SIGKILL)"),
+    "cut": (InputError, "cut: its worker process died (SIGBUS: a file was cut short while it was read"),
     "eat": (LimitError, "eat: needs more than 2048 MiB"),
     "return too much": (LimitError, "return too much: needs more than 2048 MiB"),
     "return a lambda": (InputError, "return a lambda: cannot be analysed"),

@@ -8,6 +8,7 @@ from weft.bcsd.disassemble.choose import choose_disassembler
 from weft.bcsd.disassemble.interface import Flag, Function
 from weft.bcsd.read import open_image
 from weft.bcsd.read.demangle import demangle
+from weft.bcsd.read.still import Still
 from weft.bcsd.represent import Normaliser, load_vocabulary
 from weft.bcsd.select import find_function
 from weft.bcsd.use.remarks import file_remarks, nothing_found
@@ -74,10 +75,12 @@ def look(request: Request, limits: Limits) -> Look:
 
 
 def _look(request: Request) -> Look:
+    still = Still(request.path)
     image = open_image(request.path)
     functions = sorted(
         choose_disassembler(request.disassembler).functions(image), key=lambda f: (f.address, f.size)
     )
+    still.check()
     if not functions:
         raise nothing_found(image)
     spans = [(function.address, function.size) for function in functions]

@@ -13,6 +13,7 @@ from weft.bcsd.difference.globals import References, references
 from weft.bcsd.difference.kinds import Change, Comparison
 from weft.bcsd.difference.outline import Outline
 from weft.bcsd.difference.pairing import Pairing
+from weft.bcsd.difference.sources import one_sided_names
 from weft.bcsd.difference.version import Version
 from weft.bcsd.lift.apart.bounded import BoundedLifter
 from weft.bcsd.lift.apart.wire import unpack_code
@@ -119,7 +120,8 @@ def compare(
             entries.append(_unchanged(old, new, a, b, _bytewise(old, new, a, b)))
         else:
             doubtful.append((a, b))
-    worked_out, remarks = _outlines(met, doubtful, limits, lifter)
+    worked_out, said = _outlines(met, doubtful, limits, lifter)
+    remarks = [*one_sided_names(old, new), *said]
     for (a, b), outlines in zip(doubtful, worked_out, strict=True):
         sameness = _sameness(outlines)
         plain = sameness == Sameness.ORDER and comparison.same(old.codes[a], new.codes[b])

@@ -14,6 +14,7 @@ from weft.bcsd.lift.code import Surroundings
 from weft.bcsd.lift.gather import code_of, surroundings_of
 from weft.bcsd.matching.side import Side, SideRequest, read_side
 from weft.bcsd.read import open_image
+from weft.bcsd.read.still import Still
 from weft.errors import InputError
 from weft.platform.processes import Limits, run_bounded
 
@@ -127,6 +128,7 @@ def read_version(request: VersionRequest) -> Version:
     Raises:
         InputError: It cannot be read, or holds no function.
     """
+    still = Still(request.path)
     side = read_side(SideRequest(request.path, request.disassembler, listings=True, lifter="none"))
     image = open_image(request.path)
     reader = Reader(image)
@@ -134,6 +136,7 @@ def read_version(request: VersionRequest) -> Version:
         _code(function, reader, pack_code(code_of(image, function, tables=True)))
         for function in side.functions
     ]
+    still.check()
     return Version(replace(side, functions=()), codes, surroundings_of(image))
 
 

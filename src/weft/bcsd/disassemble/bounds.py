@@ -43,7 +43,8 @@ def known_bounds(image: Image) -> list[Bounds]:
     """Every function that symbols or unwind tables name, sorted by address.
 
     Symbols of one address are one function with several names. A symbol of size 0 takes the unwind range
-    that starts with it. Unwind ranges inside a sized symbol belong to it.
+    that starts with it, and so does one whose size leads out of its section: that is no size. Unwind ranges inside a
+    sized symbol belong to it.
     """
     names: dict[int, dict[str, bool]] = {}
     sizes: dict[int, int] = {}
@@ -52,7 +53,9 @@ def known_bounds(image: Image) -> list[Bounds]:
             continue
         own = names.setdefault(symbol.address, {})
         own[symbol.name] = own.get(symbol.name, False) or symbol.typed
-        sizes[symbol.address] = max(sizes.get(symbol.address, 0), symbol.size)
+        region = image.code_map.at(symbol.address)
+        inside = region is not None and symbol.address + symbol.size <= region.end
+        sizes[symbol.address] = max(sizes.get(symbol.address, 0), symbol.size if inside else 0)
     parts: set[int] = set()
     covered = _Cover([(start, start + size) for start, size in sizes.items() if size])
     for found in image.unwind:
@@ -152,17 +155,16 @@ class Frontier:
 
     def gaps(self) -> list[tuple[int, int]]:
         """Stretches of code that nothing covers, import stubs left out, in order."""
-        covers = sorted([*zip(self._cover.starts, self._cover.ends, strict=True), *self._image.stub_ranges])
+        covers = _Cover([*zip(self._cover.starts, self._cover.ends, strict=True), *self._image.stub_ranges])
         found: list[tuple[int, int]] = []
         for region in self._image.code_map.regions:
             reached = region.start
-            for start, end in covers:
-                if start > reached and start < region.end and end > region.start:
-                    found.append((reached, min(start, region.end)))
-                if start < region.end:
-                    reached = max(reached, end)
-            if reached < region.end:
-                found.append((reached, region.end))
+            place = bisect_right(covers.ends, region.start)
+            while place < len(covers.starts) and covers.starts[place] < region.end:
+                found.append((reached, covers.starts[place]))
+                reached = covers.ends[place]
+                place += 1
+            found.append((reached, region.end))
         return [(start, end) for start, end in found if end > start]
 
     def close(self, start: int, end: int) -> None:

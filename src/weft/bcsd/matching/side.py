@@ -19,6 +19,7 @@ from weft.bcsd.read import open_image
 from weft.bcsd.read.demangle import demangle
 from weft.bcsd.read.image import Image
 from weft.bcsd.read.members import content_of, list_slices, split_member
+from weft.bcsd.read.still import Still
 from weft.bcsd.table import TableBuilder
 from weft.bcsd.use.extract_files import hash_file
 from weft.bcsd.use.remarks import file_remarks, nothing_found, processor_remarks
@@ -68,6 +69,7 @@ class Side:
         functions: Each with its instructions; empty unless asked for.
         readable: Mangled name → the name as a programmer wrote it.
         remarks: What a reader should know about the file.
+        debug_file: What a remark calls the debug file that names are from; empty for none.
     """
 
     path: str
@@ -79,6 +81,7 @@ class Side:
     functions: Sequence[Function] = ()
     readable: Mapping[str, str] = field(default_factory=dict)
     remarks: Sequence[str] = ()
+    debug_file: str = ""
 
     def __len__(self) -> int:
         return self.table.num_rows
@@ -172,6 +175,7 @@ def read_side(request: SideRequest) -> Side:
         InputError: The file cannot be read, or holds no function of that many blocks.
     """
     collect_seldom()
+    still = Still(request.path)
     image = open_image(request.path)
     chosen = choose_disassembler(request.disassembler)
     sha256 = hash_file(request.path)
@@ -196,6 +200,7 @@ def read_side(request: SideRequest) -> Side:
                 )
             )
         builder.follow_calls()
+    still.check()
     if not kept:
         smaller = f", of {len(spans)} functions" if spans else ""
         least = f" of at least {request.min_blocks} blocks" if spans else ""
@@ -214,6 +219,7 @@ def read_side(request: SideRequest) -> Side:
         functions=[entry[4] for entry in kept if entry[4] is not None],
         readable={name: text for name in names if (text := demangle(name)) != name},
         remarks=file_remarks(image, spans, undecoded) + lifting.remarks,
+        debug_file=image.looked.used if image.looked is not None else "",
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from weft.bcsd.architectures import architecture_named, for_machine, machines_known
 from weft.bcsd.read.debug.elf import taken_out
+from weft.bcsd.read.elf_astray import sections_astray
 from weft.bcsd.read.elf_bare import find_stubs, without_stubs, without_tables
 from weft.bcsd.read.elf_view import (
     ALLOCATED,
@@ -91,6 +92,9 @@ def read_elf(path: str, source: str | bytes, content: memoryview) -> Image:
         kind = enum_name(binary.header.file_type) if binary is not None else str(view.type)
         raise InputError(f"an ELF file of type {kind}", where=path)
     layout: Layout | None = None
+    #: As it is loaded: without a table of sections that says otherwise.
+    astray = sections_astray(view) if view.type != _OBJECT else []
+    loaded = replace(view, sections=[]) if astray else view
     if view.type == _OBJECT and (sections := _beyond_header(view, content)):
         what = f"an object of {sections:,} sections, more than are read"
         raise InputError(what, where=path, hint="link it first")
@@ -101,7 +105,7 @@ def read_elf(path: str, source: str | bytes, content: memoryview) -> Image:
         data = layout.regions
         code = [region for region in data if region.executable and region.data]
     else:
-        data, code = _mapped(view, content)
+        data, code = _mapped(loaded, content)
     image = Image(
         path=path,
         format="elf",
@@ -113,9 +117,15 @@ def read_elf(path: str, source: str | bytes, content: memoryview) -> Image:
         stub_ranges=[(region.start, region.end) for region in code if region.name in _STUB_SECTIONS],
         relocatable=layout is not None,
     )
+    if astray:
+        image.remarks.append(
+            f"its table of sections is not of what is loaded ({', '.join(astray[:3])}): it is read as if it had none"
+        )
     if not image.code_size and (elsewhere := _code_elsewhere(view)):
         image.remarks.append(elsewhere)
     ends = [segment.offset + segment.file_size for segment in view.segments]
+    if layout is not None:
+        ends += [section.offset + section.size for section in view.sections if section.type != NO_BITS]
     remark_cut(image, max([*ends, view.tables_end]), len(content))
     if view.machine == "MIPS" and _flags(view, content) & _MIPS16:
         image.remarks.append("some of its code is MIPS16, which is not read: functions there come out wrong")
@@ -134,15 +144,15 @@ def read_elf(path: str, source: str | bytes, content: memoryview) -> Image:
     for region in code:
         if region.name in _STUB_SECTIONS:
             image.stubs.update(architecture.stubs(image, region))
-    if not view.sections:
+    if not loaded.sections:
         find_stubs(image, architecture)
     for start, (end, name) in architecture.hidden_stubs(image).items():
         image.stub_ranges.append((start, end))
         if name is not None:
             image.stubs[start] = name
-    _read_unwind(view, image)
+    _read_unwind(loaded, image)
     _read_entries(view, image)
-    return image if view.sections else without_tables(image, view, architecture)
+    return image if loaded.sections else without_tables(image, loaded, architecture)
 
 
 def _unread(view: View, content: memoryview) -> str | None:

@@ -84,7 +84,10 @@ def open_image(path: str | os.PathLike[str]) -> Image:
             members = members_of(place)
             if not members:
                 raise InputError("an archive, no binary: it holds no members", where=place)
-            first = next(iter(binaries_of(content, place, lambda head: sniff_format(head) is not None)), None)
+            found = binaries_of(content, place, lambda head: sniff_format(head) is not None)
+            first = next((one for one in found if not holds_members(bytes(content_of(one)[:8]))), None)
+            if found and first is None:
+                raise _archive_inside(found[0], place)
             if first is None and members[0].endswith("(debian-binary)"):
                 what = "a Debian package, no binary"
                 raise InputError(

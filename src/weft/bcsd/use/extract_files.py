@@ -18,6 +18,7 @@ from weft.bcsd.lift.choose import ImageLifter, lifter_named
 from weft.bcsd.read import open_image
 from weft.bcsd.read.members import binaries_of, content_of, holds_members, map_file, split_member
 from weft.bcsd.read.open import holds_debug_alone, sniff_format
+from weft.bcsd.read.still import Still
 from weft.bcsd.select import find_function
 from weft.bcsd.table import TableBuilder, schema, write_tables
 from weft.bcsd.use.batches import batches, each_of, run_batches
@@ -242,9 +243,10 @@ def build_table(
         The builder that holds the rows, and their counts.
 
     Raises:
-        InputError: The file cannot be used, or there is no such function.
+        InputError: The file cannot be used or changes meanwhile, or there is no such function.
         MissingExtraError: The disassembler is not installed.
     """
+    still = Still(path)
     image = open_image(path)
     chosen = choose_disassembler(disassembler)
     blocks = edges = instructions = incomplete = left_out = 0
@@ -270,6 +272,7 @@ def build_table(
             instructions += len(one.instructions)
             incomplete += Flag.CFG_INCOMPLETE in one.flags
         builder.follow_calls()
+    still.check()
     if not len(builder) and not left_out:
         raise nothing_found(image)
     remarks = file_remarks(image, spans, undecoded) + lifting.remarks

@@ -21,6 +21,7 @@ from weft.cli.options import (
     limits_of,
 )
 from weft.cli.table import table
+from weft.errors import in_one_line
 from weft.platform.files import write_text
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def run(argv: list[str]) -> int:
         say(version.side.path, version.side.remarks)
     if not arguments.quiet:
         for remark in difference.remarks:
-            print(f"weft bcsd diff: {remark}", file=sys.stderr)
+            print(in_one_line(f"weft bcsd diff: {remark}"), file=sys.stderr)
     from weft.bcsd.difference.view.show import find_entry, side_by_side
 
     # A name that is none is told before anything is written.

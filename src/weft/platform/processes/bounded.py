@@ -273,6 +273,8 @@ class _Worker:
         code = self.process.exitcode or 0
         self.kill()
         name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        if code == -signal.SIGBUS:
+            name += ": a file was cut short while it was read, or its disk fails"
         return InputError(f"its worker process died ({name})", where=told(item))
 
     def kill(self) -> None:

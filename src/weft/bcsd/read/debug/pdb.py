@@ -7,7 +7,7 @@
 
 A function has its public names; one that only its file knows (``static``) has none and is called as in the source, and
 so is one in C, whose public name may be decorated (``_f@8``). An address is a section's, by the headers kept in the
-file, and the offset in it.
+file, and the offset in it; where code was rearranged after linking, ``omap`` says where it went.
 
 Source: LLVM, "The PDB File Format"; Microsoft, ``cvinfo.h`` (layouts of the symbols).
 """
@@ -17,11 +17,13 @@ from __future__ import annotations
 import os
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from weft.bcsd.read.debug.look import Place, UnfitError
 from weft.bcsd.read.debug.msf import Streams, need
+from weft.bcsd.read.debug.omap import Moves
 from weft.bcsd.read.image import Symbol
 from weft.bcsd.read.names import printable
 
@@ -31,7 +33,7 @@ _VC70_INFO, _VC70_DBI = 20000404, 19990903
 _INFO_HEADER, _DBI_HEADER, _MODULE, _SECTION = 28, 64, 64, 40
 _NONE = 0xFFFF
 #: Places in the list of further streams.
-_REARRANGED, _SECTIONS = 4, 5
+_REARRANGED, _SECTIONS, _SECTIONS_BEFORE = 4, 5, 10
 _PUBLIC = 0x110E
 _PROCEDURES = frozenset({0x110F, 0x1110, 0x1146, 0x1147})
 _LOCAL = frozenset({0x110F, 0x1146})
@@ -113,7 +115,7 @@ def read_pdb(content: memoryview, link: Link) -> list[Symbol]:
     *sizes, _, further, edited = struct.unpack_from("<5iIii", dbi, 24)
     need(min(*sizes, further, edited) >= 0)
     need(_DBI_HEADER + sum(sizes) + edited + further <= len(dbi))
-    starts = _section_starts(streams, dbi[_DBI_HEADER + sum(sizes) + edited :][:further])
+    starts, moves = _section_starts(streams, dbi[_DBI_HEADER + sum(sizes) + edited :][:further])
     publics: dict[tuple[int, int], list[_Public]] = {}
     if records != _NONE:
         data = streams.read(records)
@@ -137,7 +139,8 @@ def read_pdb(content: memoryview, link: Link) -> list[Symbol]:
         section, offset = place
         if 0 < section <= len(starts):
             address = starts[section - 1] + offset
-            found += _named(address, publics.get(place, []), procedures.get(place, []), link.front)
+            named = _named(address, publics.get(place, []), procedures.get(place, []), link.front)
+            found += named if moves is None else _moved(named, moves)
     return found
 
 
@@ -161,17 +164,27 @@ def _named(
         yield Symbol(printable(name), address, size, typed)
 
 
-def _section_starts(streams: Streams, further: bytes) -> list[int]:
-    """Where each section begins, from the image's base."""
-    numbers = struct.unpack(f"<{len(further) // 2}H", further[: len(further) & ~1])
-    if len(numbers) > _REARRANGED and numbers[_REARRANGED] != _NONE:
-        raise UnfitError("is of a program whose code was rearranged after linking (OMAP), which is not read")
-    need(len(numbers) > _SECTIONS and numbers[_SECTIONS] != _NONE)
-    headers = streams.read(numbers[_SECTIONS])
-    return [
+def _moved(named: Iterable[Symbol], moves: Moves) -> Iterator[Symbol]:
+    """Symbols where they are now; those that were taken out are none."""
+    for symbol in named:
+        address = moves.after(symbol.address)
+        if address is not None:
+            yield replace(symbol, address=address, size=moves.size_after(symbol.address, symbol.size))
+
+
+def _section_starts(streams: Streams, further: bytes) -> tuple[list[int], Moves | None]:
+    """Where each section begins, from the image's base; as it was before code moved, if it did, and where it went."""
+    numbers = [*struct.unpack(f"<{len(further) // 2}H", further[: len(further) & ~1])]
+    numbers += [_NONE] * (_SECTIONS_BEFORE + 1 - len(numbers))
+    moves = Moves(streams.read(numbers[_REARRANGED])) if numbers[_REARRANGED] != _NONE else None
+    number = numbers[_SECTIONS_BEFORE if moves else _SECTIONS]
+    need(number != _NONE)
+    headers = streams.read(number)
+    starts = [
         int.from_bytes(headers[at + 12 : at + 16], "little")
         for at in range(0, len(headers) - _SECTION + 1, _SECTION)
     ]
+    return starts, moves or None
 
 
 def _modules(data: bytes) -> Iterator[tuple[int, int]]:

@@ -1,0 +1,82 @@
+"""Versions of which one alone has its names from a debug file."""
+
+import json
+import lzma
+import shutil
+
+import pytest
+from tests.bcsd import test_debug_beside
+from tests.bcsd.stripped import compile_apart
+
+from weft.bcsd.difference.sources import one_sided_names
+from weft.bcsd.difference.version import VersionRequest, read_version
+from weft.bcsd.read.debug.look import VARIABLE
+from weft.cli.main import main
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder of debug files, and where there are none."""
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "none"))
+    for packed in test_debug_beside.PACKED.iterdir():
+        if not packed.stem.startswith("linked"):
+            (tmp_path / packed.stem).write_bytes(lzma.decompress(packed.read_bytes()))
+    inside = tmp_path / "apple" / "named.dylib.dSYM" / "Contents" / "Resources" / "DWARF"
+    inside.mkdir(parents=True)
+    (tmp_path / "named.dylib.dSYM").rename(inside / "named.dylib")
+    shutil.copy(tmp_path / "named.dylib", tmp_path / "apple")
+    (tmp_path / "bare").mkdir()
+    shutil.copy(tmp_path / "named-x86_64.dll", tmp_path / "bare")
+    compile_apart(tmp_path / "elf", "-Wl,--build-id=none")
+    shutil.copy(tmp_path / "elf" / "lib.so", tmp_path / "bare")
+    return tmp_path
+
+
+def said(place, old, new):
+    """The remarks on two versions."""
+    return one_sided_names(*(read_version(VersionRequest(str(place / name))) for name in (old, new)))
+
+
+@pytest.mark.parametrize(
+    ("named", "other", "debug_file", "counts"),
+    [
+        ("elf/lib.so", "bare/lib.so", "lib.debug", "1 of 2"),
+        ("named-x86_64.dll", "bare/named-x86_64.dll", "named-x86_64.pdb", "9 of 10"),
+        ("apple/named.dylib", "named.dylib", "named.dylib.dSYM", "10 of 10"),
+    ],
+)
+def test_that_names_and_bounds_are_from_elsewhere_is_said_once(place, named, other, debug_file, counts):
+    (remark,) = said(place, named, other)
+    assert remark == (
+        f"functions in {place / named} have names and bounds from its debug file {debug_file}; in {place / other} "
+        f"{counts} have no name, and their bounds are found from its code and the tables that it kept: some may "
+        "differ by that alone"
+    )
+    assert said(place, other, named) == [remark]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("elf/lib.so", "elf/lib.so"),
+        ("elf/lib.so", "elf/whole.so"),
+        ("elf/whole.so", "bare/lib.so"),
+        ("bare/lib.so", "bare/lib.so"),
+        ("named-x86_64.dll", "elf/lib.so"),
+    ],
+)
+def test_nothing_is_said_where_both_have_names_or_neither_has_a_debug_file(place, old, new):
+    assert said(place, old, new) == []
+
+
+def test_the_command_says_it_in_both_forms(place, lexical_model, capsys):
+    versions = [str(place / "elf" / "lib.so"), str(place / "bare" / "lib.so")]
+    assert main(["bcsd", "diff", *versions, "--model", str(lexical_model)]) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if "1 of 2 have no name" in line]
+    assert len(told) == 1
+    assert told[0].startswith(f"weft bcsd diff: functions in {versions[0]} have names")
+    assert main(["bcsd", "diff", *versions, "--model", str(lexical_model), "--json", "--quiet"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err.count("have no name") == 0
+    remarks = json.loads(captured.out)["remarks"]
+    assert f"weft bcsd diff: {remarks[0]}" == told[0]
