@@ -212,7 +212,9 @@ def main() -> None:
                 results[f"{name}, {system}"] = {
                     what: round(report[what], 4) for what in ("questions", "accuracy", "macro_f1", "found")
                 }
-    if alone is None and getattr(stored.module, "terms", None) is not None:
+    if getattr(stored.module, "terms", None) is not None and alone is not None:
+        results[f"find in {alone.name}"] = found_named(stored, by_hand(alone)[0])
+    elif getattr(stored.module, "terms", None) is not None:
         lists = by_hand(FOLDER / BY_HAND["lists and signs (thirteenth set)"])[0]
         for way, asker in {"as written": stored.as_written(), "as meant": stored}.items():
             results[f"find in lists and signs, {way}"] = found_named(asker, lists)
