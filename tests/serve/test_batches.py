@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from weft.errors import InputError
 from weft.serve.batches import Batches
+from weft.serve.problems import Refusal
 from weft.serve.tasks.task import Task
 from weft.serve.tasks.texts import predict
 
@@ -34,6 +35,13 @@ def answers(together: int, *requests: Any) -> list[Any]:
 def test_what_one_did_wrong_is_not_the_fault_of_the_others():
     error = InputError("bad")
     assert answers(9, "a", error, "b") == [b"a", error, b"b"]
+
+
+def test_who_comes_behind_too_many_is_told_to_come_again():
+    found = answers(1, *range(1100))
+    refused = [one for one in found if isinstance(one, Refusal)]
+    assert {(one.status, one.headers["Retry-After"]) for one in refused} == {(429, "5")}
+    assert len(found) - len(refused) == 1024
 
 
 def test_an_unforeseen_error_is_of_its_batch_alone():

@@ -9,7 +9,8 @@ from typing import Any
 
 from anyio import to_thread
 
-from weft.errors import LimitError, WeftError
+from weft.errors import WeftError
+from weft.serve.problems import Refusal
 
 _MOST = 1024
 """Requests that wait, at most."""
@@ -41,11 +42,13 @@ class Batches:
         """The answer of one request, as JSON.
 
         Raises:
-            LimitError: Too many wait.
+            Refusal: Too many wait.
             WeftError: It cannot be answered.
         """
         if len(self._waiting) >= _MOST:
-            raise LimitError("too many questions wait", hint="ask again later")
+            raise Refusal(
+                429, "busy", "Too many questions wait", f"{_MOST} were asked before", Retry_After="5"
+            )
         future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, future))
         if self._running is None:

@@ -240,6 +240,24 @@ def test_mentions_given_in_jsonl(tmp_path: Path) -> None:
     assert funnel.counts["mentions outside their text"] == 4
 
 
+def test_mentions_of_other_programs_in_jsonl(tmp_path: Path) -> None:
+    mentions = [
+        {"start": 0, "end": 5, "label": "LOC", "entity": 7},
+        {"start": 0, "end": 5, "entity": {"id": "Q90"}},
+        {"start": 0, "end": 5, "type": ["city"]},
+        {"start": 9, "end": 14, "entity": True, "label": "LOC"},
+    ]
+    path = tmp_path / "d.jsonl"
+    lines = [{"id": "d", "text": "Paris or Paris", "mentions": mentions}, {"id": True, "text": "Paris"}]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    funnel = Funnel()
+    (document,) = read_corpus([path], funnel)
+    assert [(m.start, m.name, m.type) for m in document.mentions] == [(0, "7", "")]
+    assert funnel.counts["mentions whose name or type is no text"] == 3
+    assert funnel.noted["fields of mentions that are not read"] == {"label": 1}
+    assert "d.jsonl:2: an 'id' that is no string" in funnel.listed["lines that cannot be read"][0]
+
+
 def test_what_is_null_in_jsonl_is_not_known(tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl"
     path.write_text(json.dumps({"id": None, "text": "Paris", "mentions": None}))

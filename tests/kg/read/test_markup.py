@@ -195,6 +195,14 @@ def test_a_mail_in_another_encoding_is_not_read_with_holes(declared: str, said: 
         mail_text(f"Content-Type: text/plain{declared}\n\nMüller".encode("latin-1"))
 
 
+def test_a_mail_whose_page_alone_says_its_encoding() -> None:
+    head = "Subject: S\nContent-Type: text/html\n\n"
+    page = "<meta charset='windows-1252'><p>“Müller”</p>"
+    assert mail_text(head.encode() + page.encode("cp1252")) == "S\n\n“Müller”"
+    # What is UTF-8 is read so, whatever the page says.
+    assert mail_text((head + page).encode()) == "S\n\n“Müller”"
+
+
 def test_a_mail_whose_plain_body_is_empty_is_its_page() -> None:
     parts = "--b\nContent-Type: text/plain\n\n \n--b\nContent-Type: text/html\n\n<p>Of Lund.</p>\n--b--\n"
     head = "Subject: S\nContent-Type: multipart/alternative; boundary=b\n\n"

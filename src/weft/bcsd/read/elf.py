@@ -90,7 +90,8 @@ def read_elf(path: str, source: str | bytes, content: memoryview) -> Image:
         raise InputError(f"an ELF file for {variant}, which is not read", where=path)
     if view.type not in (PROGRAM, LIBRARY, _OBJECT):
         kind = enum_name(binary.header.file_type) if binary is not None else str(view.type)
-        raise InputError(f"an ELF file of type {kind}", where=path)
+        way = "of a core dump the program and its libraries can be read" if kind == "CORE" else ""
+        raise InputError(f"an ELF file of type {kind}", where=path, hint=way)
     layout: Layout | None = None
     #: As it is loaded: without a table of sections that says otherwise.
     astray = sections_astray(view) if view.type != _OBJECT else []

@@ -30,6 +30,7 @@ BROKEN = "PDFs with damaged pages, read without them"
 _PAGES = 10
 """Most pages that are named."""
 Closed = Callable[[Path, str], None]
+_MENTION = frozenset(("start", "end", "entity", "type"))
 _INSTALLED = frozenset(("__pycache__", "site-packages", "node_modules"))
 OTHERS = "files of other kinds"
 """The note of a funnel on files of a folder that are none of :data:`SUFFIXES`, by suffix."""
@@ -166,8 +167,8 @@ def parse_line(line: str, default_id: str, funnel: Funnel) -> TextDocument:
     """One line of a JSONL file: ``text``, and where they are known ``id`` and ``mentions``.
 
     A mention is an object of ``start``, ``end``, and where they are known ``entity`` (its name; what stands there
-    without one) and ``type``; those that lie outside the text are counted and listed. What is ``null`` is not known;
-    no more is an ``id`` that is empty.
+    without one) and ``type``; those that lie outside the text, or whose name or type is no text, are counted and
+    listed, other fields are told. What is ``null`` is not known; no more is an ``id`` that is empty.
 
     Raises:
         InputError: The line is no JSON object with a text.
@@ -179,7 +180,7 @@ def parse_line(line: str, default_id: str, funnel: Funnel) -> TextDocument:
     if name is None or (isinstance(name, str) and not name.strip()):
         name = default_id
     given = [] if given is None else given
-    if not isinstance(name, str | int) or not isinstance(given, list):
+    if not isinstance(name, str | int) or isinstance(name, bool) or not isinstance(given, list):
         raise InputError("an 'id' that is no string, or 'mentions' that are no list")
     names = [str(item.get(key, "")) for item in given if isinstance(item, dict) for key in ("entity", "type")]
     for what, said in (("a text", text), ("an 'id'", str(name)), ("a mention", " ".join(names))):
@@ -198,7 +199,13 @@ def _mentions(text: str, name: str, given: list[Any], funnel: Funnel) -> Iterato
         if not (isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(text)):
             funnel.leave_out("mentions outside their text", f"{name}: {item!r}")
             continue
-        entity, kind = ("" if item.get(key) is None else str(item[key]) for key in ("entity", "type"))
+        said = [item.get(key) for key in ("entity", "type")]
+        if not all(one is None or (isinstance(one, str | int) and not isinstance(one, bool)) for one in said):
+            funnel.leave_out("mentions whose name or type is no text", f"{name}: {item!r}")
+            continue
+        for key in item.keys() - _MENTION:
+            funnel.note("fields of mentions that are not read", key)
+        entity, kind = ("" if one is None else str(one) for one in said)
         entity = entity if entity.strip() else text[start:end]
         yield Mention(start, end, numbers.setdefault(entity, len(numbers)), entity, kind)
 

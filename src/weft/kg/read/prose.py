@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from weft.errors import InputError
-from weft.kg.read.markup import decode_declared, html_text, mail_text, markdown_text, pdf_text, word_text
+from weft.kg.read.markup import (
+    declared_encoding,
+    decode_declared,
+    html_text,
+    mail_text,
+    markdown_text,
+    pdf_text,
+    word_text,
+)
 from weft.platform.reading import WORD_CHARACTERS, read_bytes
 
 NOTEBOOK = ".ipynb"
@@ -23,9 +31,6 @@ SUFFIXES = (".txt", ".text", ".rst", JSON_LINES, *PARSED)
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _ZEROS = 3
 """One of so many characters may be zero; of English in UTF-16 that is taken for UTF-8 half of them are."""
-_HEAD = 1024
-"""Bytes of a page that declare its encoding, as the standard of HTML has it."""
-_DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 _NO_TEXT = {
     b"PK\x03\x04": "a zip archive, as .odt and .epub are",
     b"\xd0\xcf\x11\xe0": "an older Office document",
@@ -92,10 +97,9 @@ def decode_page(data: bytes) -> str:
     try:
         return decode_text(data)
     except InputError:
-        declared = _DECLARED.search(data[:_HEAD])
-        if declared is None:
+        name = declared_encoding(data)
+        if name is None:
             raise
-    name = declared[1].decode("ascii")
     try:
         return decode_declared(data, name)
     except (LookupError, UnicodeError) as error:

@@ -16,7 +16,7 @@ class AskExtract(Asked):
     relations: list[str] = Field([], max_length=50, description="Only these; all where there is none.")
     at_least: float = Field(0.0, ge=0, le=1, description="Least confidence.")
     target_precision: float | None = Field(
-        None, ge=0, le=1, description="As many facts as together are right this often."
+        None, gt=0, le=1, description="As many facts as together are right this often."
     )
     limit: int | None = Field(None, ge=1, le=1_000_000, description="The surest so many.")
 
