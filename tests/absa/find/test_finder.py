@@ -307,6 +307,14 @@ def test_the_last_word_that_is_known_decides(tagging):
     assert group(["price of the food", "food price"]) == {"price of the food": "food", "food price": "price"}
 
 
+def test_terms_of_a_long_table_are_not_all_remembered(tagging, monkeypatch):
+    monkeypatch.setattr("weft.absa.find.domain._REMEMBERED", 3)
+    group = Grouping(tagging, [Category("price")])
+    for number in range(9):
+        assert group([f"price {number}", f"fare {number}"])[f"price {number}"] == "price"
+    assert len(group._known) <= 5
+
+
 def test_common_categories_are_distinct():
     names = [category.name for category in common_categories()]
     assert len(names) == len(set(names)) > 30

@@ -46,6 +46,8 @@ _LITTLE = frozenset(
 """Words that say nothing of a category: "Tower of London" is no "ease of use"."""
 _LEAST = 0.5
 """Cosine from which on words that share nothing with a category may belong to it."""
+_REMEMBERED = 100_000
+"""Most terms that are remembered: a table is a stream."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,8 @@ class Grouping:
     def __call__(self, terms: Iterable[str]) -> dict[str, str | None]:
         """The category's name of each term, None where none fits."""
         asked = list(dict.fromkeys(terms))
+        if len(self._known) > _REMEMBERED:
+            self._known.clear()
         fresh = [term for term in asked if term not in self._known]
         unclear: list[str] = []
         for term in fresh:
