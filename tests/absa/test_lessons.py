@@ -426,7 +426,8 @@ def test_aspects_of_new_lists_are_asked_as_terms(recipe):
                 assert one.where in long.NEW
                 assert context.aspect == "general"
                 assert context.target in one.text
-                assert one.said[type(context)(context.target.lower(), None)] == polarity
+                said = {asked.aspect.lower(): answer for asked, answer in one.said.items()}
+                assert said[context.target.lower()] == polarity
                 as_terms += 1
     assert as_terms > 30
 
