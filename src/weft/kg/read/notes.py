@@ -19,16 +19,18 @@ _WORD = re.compile(r"([^\W\d_]{2,})\Z")
 _LONG = 4
 """Letters of a word that is no symbol: what is raised behind it is no power, unless it is a unit."""
 _UNITS = re.compile(r"(?:(?:kilo|centi|milli)?met(?:er|re)|mile|yard)s?|foot|feet|inch(?:es)?", re.IGNORECASE)
-_ELEMENTS = (
-    "hydrogen helium lithium beryllium boron carbon nitrogen oxygen fluorine neon sodium magnesium aluminium silicon "
-    "phosphorus sulfur chlorine argon potassium calcium scandium titanium vanadium chromium manganese iron cobalt nickel "
-    "copper zinc gallium germanium arsenic selenium bromine krypton rubidium strontium yttrium zirconium niobium "
-    "molybdenum technetium ruthenium rhodium palladium silver cadmium indium tin antimony tellurium iodine xenon caesium "
-    "barium lanthanum cerium praseodymium neodymium promethium samarium europium gadolinium terbium dysprosium holmium "
-    "erbium thulium ytterbium lutetium hafnium tantalum tungsten rhenium osmium iridium platinum gold mercury thallium "
-    "lead bismuth polonium astatine radon francium radium actinium thorium protactinium uranium neptunium plutonium "
-    "americium curium berkelium californium einsteinium fermium"
-).split()
+_ELEMENTS = re.findall(
+    r"\S+",
+    "hydrogen helium lithium beryllium boron carbon nitrogen oxygen fluorine neon sodium magnesium "
+    "aluminium silicon phosphorus sulfur chlorine argon potassium calcium scandium titanium vanadium "
+    "chromium manganese iron cobalt nickel copper zinc gallium germanium arsenic selenium bromine krypton "
+    "rubidium strontium yttrium zirconium niobium molybdenum technetium ruthenium rhodium palladium "
+    "silver cadmium indium tin antimony tellurium iodine xenon caesium barium lanthanum cerium "
+    "praseodymium neodymium promethium samarium europium gadolinium terbium dysprosium holmium erbium "
+    "thulium ytterbium lutetium hafnium tantalum tungsten rhenium osmium iridium platinum gold mercury "
+    "thallium lead bismuth polonium astatine radon francium radium actinium thorium protactinium uranium "
+    "neptunium plutonium americium curium berkelium californium einsteinium fermium",
+)
 _PROTONS = {name: number for number, name in enumerate(_ELEMENTS, 1)} | {
     "aluminum": 13,
     "sulphur": 16,
