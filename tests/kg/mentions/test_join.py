@@ -38,9 +38,10 @@ def entities(text: str) -> list[tuple[str, str, int]]:
         ("[Paris|LOC], [Paris|ORG]", [("Paris", "LOC", 2)]),
         ("[Conan O’Brien|PER] and [Conan O'Brien|PER]", [("Conan O’Brien", "PER", 2)]),
         ("[Mal\xadmö|LOC] and [Malmö|LOC]", [("Mal\xadmö", "LOC", 2)]),
-        ('[Ada "Addie" Byron|PER], [Addie Byron|PER], [Addie|PER]', [('Ada "Addie" Byron', "PER", 3)]),
-        ("[Robert (Bob) Pryce|PER] or [Bob Pryce|PER]", [("Robert (Bob) Pryce", "PER", 2)]),
-        ("[Ida Holm|PER] is [Ida “Kit” Holm|PER]", [("Ida “Kit” Holm", "PER", 2)]),
+        ('[Ada "Addie" Byron|PER], [Addie Byron|PER], [Addie|PER]', [("Addie Byron", "PER", 3)]),
+        ("[Robert (Bob) Pryce|PER] or [Bob Pryce|PER]", [("Bob Pryce", "PER", 2)]),
+        ("[Ida Holm|PER] is [Ida “Kit” Holm|PER]", [("Ida Holm", "PER", 2)]),
+        ("[Ida “Kit” Holm|PER] or [Kit|PER]", [("Ida “Kit” Holm", "PER", 1), ("Kit", "PER", 1)]),
         ("[SAN DIEGO|LOC], in [San Diego|LOC]", [("San Diego", "LOC", 2)]),
     ],
 )

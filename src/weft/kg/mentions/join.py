@@ -60,7 +60,8 @@ class Joined(NamedTuple):
     """An entity of a document.
 
     Args:
-        name: Its longest mention; of equally long ones the first that is not in capitals alone.
+        name: Its longest mention; of equally long ones the first that is not in capitals alone. That with a name in use
+            in quotation marks or brackets only where the others are of one word: one asks by the other.
         type: What most of its mentions are, weighed by their probability.
         mentions: Numbers of its mentions, ascending.
         probability: Of its surest mention.
@@ -245,11 +246,13 @@ def _joined(group: Sequence[int], names: Sequence[_Name], mentions: Sequence[Men
     for number in group:
         kind = mentions[number].type
         weights[kind] = weights.get(kind, 0.0) + mentions[number].probability
+    called = {number for number in group if _in_use(names[number])}
+    others = [number for number in group if len(names[number].words) > 1 and number not in called]
     longest = max(
-        group,
+        others if called and others else group,
         key=lambda number: (
             len(names[number].surface),
-            not names[number].surface.isupper(),  # "San Diego" rather than the "SAN DIEGO" of a headline
+            not names[number].surface.isupper(),
             -mentions[number].start,
         ),
     )
