@@ -163,3 +163,7 @@ def test_a_name_ends_before_a_line_with_a_label() -> None:
     wrapped = "She had studied in the old town at Chalmers\nUniversity of Technology, and went abroad."
     names = with_mentions(extractor.model, extractor.tokenizer, TextDocument("b", wrapped)).mentions
     assert any("\n" in wrapped[item.start : item.end] for item in names)
+    letter = "Dear Martin Oakes,\n\nI studied at the University of Novi Sad\n\nLanguages: Serbian (native)\n"
+    found = with_mentions(extractor.model, extractor.tokenizer, TextDocument("c", letter)).mentions
+    said = {letter[item.start : item.end] for item in found}
+    assert {"Martin Oakes", "University of Novi Sad"} <= said

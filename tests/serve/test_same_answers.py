@@ -192,6 +192,8 @@ def test_facts_are_put_into_a_store(tmp_path: Path, capsys: pytest.CaptureFixtur
         file = client.post("/v1/uploads?name=shape.py", content=SOURCE.encode()).json()["id"]
         assert ask(client, "/v1/kg/documents", {"file": file}, Kept) == told
         facts = client.get("/v1/kg/facts", params={"entity": "Shape"}).json()
+        other = client.post("/v1/uploads?name=other.py", content=b"class Second:\n    pass\n").json()["id"]
+        assert ask(client, "/v1/kg/documents", {"file": other}, Kept)["gone"] == []
     assert facts == command(capsys, "kg", "show", tmp_path / "mine", "Shape", "--json")
 
 

@@ -13,6 +13,8 @@ _COMMON = re.compile(
 )
 _SURE = 0.6
 """The least share of a language that is believed; single words and exclamations stay below it."""
+_OTHER_SCRIPT = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
+"""A letter that is none of the Latin ones."""
 _LIKELY = 0.2
 """The least share where a word of that language stands in the text that no English text has."""
 
@@ -37,7 +39,7 @@ def foreign(text: str) -> str | None:
     """The code of the language that the text is in, where that is surely another than English; else None.
 
     A text of few words gives py3langid little: there words of grammar of one language that English has not are
-    believed, two of them, or one of the language that is likeliest.
+    believed, two of them, or one of the language that is likeliest. Names say nothing: they are where people come from.
     """
     lower = text.lower()
     words = re.findall(r"[^\W\d_]+", lower)
@@ -49,11 +51,24 @@ def foreign(text: str) -> str | None:
     code, share = identifier.classify(text)
     if code == "en":
         return None
-    if share >= _SURE:
+    if share >= _SURE and not _by_names_alone(text, identifier):
         return str(code)
     told = {name: len(own.intersection(words)) for name, own in _OWN.items()}
     name = max(told, key=lambda name: (told[name], name == code))
     return name if told[name] > 1 or (told[name] and name == code and share >= _LIKELY) else None
+
+
+def _by_names_alone(text: str, identifier: Any) -> bool:
+    """Whether a text is foreign by its names: what is no name in it is English, or there is nothing else.
+
+    "Bo Ek was born in Malmö." is Afrikaans to py3langid, and "was born in" is English. Of a text in capitals, or in a
+    script without them, nothing can be told apart.
+    """
+    words = re.findall(r"[^\W\d_]+", text)
+    if not any(word.istitle() for word in words) or _OTHER_SCRIPT.search(text):
+        return False
+    others = " ".join(word for word in words if not word[0].isupper())
+    return not others or identifier.classify(others)[0] == "en"
 
 
 @cache

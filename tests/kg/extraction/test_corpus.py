@@ -15,6 +15,7 @@ from weft.errors import ConfigError, InputError
 from weft.kg.extraction.corpus import Found, Report, Source, extract_corpus
 from weft.kg.extraction.extract import Extraction
 from weft.kg.storage.graph import Graph
+from weft.kg.storage.layout import Evidence
 from weft.kg.storage.rdf import ntriples
 
 TEXTS = {
@@ -90,6 +91,19 @@ def test_what_can_no_longer_be_read_stays_as_it_was_read_last(tmp_path: Path) ->
     assert "Eve" in Graph.load(tmp_path / "s").entities
     assert extract(tmp_path / "s", sources()).replaced == 1
     assert lines(tmp_path / "s") == before
+
+
+def test_a_document_that_cannot_be_completed_is_listed_and_the_rest_is_read(tmp_path: Path) -> None:
+    def complete(document: str, found: list[Evidence]) -> list[Evidence]:
+        if document == "corpus/b":  # as a file that was taken away while a cluster read it
+            raise InputError("no such file", where="b.py")
+        return found
+
+    first = extract(tmp_path / "s", sources(), complete=complete)
+    assert first.failed == [("corpus/b", "no such file"), ("corpus/d", "line 1 has 1 fields, not 4")]
+    assert (first.read, first.empty) == (2, 1)
+    again = extract(tmp_path / "s", sources())
+    assert (again.read, again.unchanged) == (1, 3)
 
 
 def test_documents_that_are_gone_are_named_and_taken_out_on_request(tmp_path: Path) -> None:

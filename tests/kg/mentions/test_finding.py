@@ -20,7 +20,7 @@ from weft.kg.dataset.text import TextBuildConfig, build_redocred
 from weft.kg.evaluate.raw import b_cubed, judge, score_raw
 from weft.kg.extraction.entities import EntityExtractor
 from weft.kg.learn.text import course, from_scratch
-from weft.kg.mentions.document import mentions_in, with_mentions
+from weft.kg.mentions.document import _beginning, mentions_in, with_mentions
 from weft.kg.mentions.find import find_spans, score_mentions
 from weft.kg.mentions.tags import Span
 from weft.kg.mentions.training import gold_spans, train_mentions
@@ -232,3 +232,17 @@ def test_a_name_does_not_run_on_from_a_heading(
     monkeypatch.setattr("weft.kg.mentions.document.sentence_edges", lambda tokenizer: (0, 0))
     found = mentions_in(trained, dataset.tokenizer, TextDocument("one", text))
     assert [text[item.start : item.end] for item in found] == ["Ida Holm"]
+
+
+@pytest.mark.parametrize(
+    ("surface", "kind", "name"),
+    [
+        ("Dear Martin", "PER", "Martin"),
+        ("Dear Leader", "MISC", "Dear Leader"),
+        ("the Pope", "PER", "Pope"),
+        ("the 1990s", "TIME", "the 1990s"),
+        ("Life\n\nDear Ada", "PER", "Ada"),
+    ],
+)
+def test_where_a_name_begins(surface: str, kind: str, name: str) -> None:
+    assert surface[_beginning(surface, kind) :] == name

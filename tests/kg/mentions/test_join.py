@@ -38,6 +38,11 @@ def entities(text: str) -> list[tuple[str, str, int]]:
         ("[Paris|LOC], [Paris|ORG]", [("Paris", "LOC", 2)]),
         ("[Conan O’Brien|PER] and [Conan O'Brien|PER]", [("Conan O’Brien", "PER", 2)]),
         ("[Mal\xadmö|LOC] and [Malmö|LOC]", [("Mal\xadmö", "LOC", 2)]),
+        ('[Ada "Addie" Byron|PER], [Addie Byron|PER], [Addie|PER]', [("Addie Byron", "PER", 3)]),
+        ("[Robert (Bob) Pryce|PER] or [Bob Pryce|PER]", [("Bob Pryce", "PER", 2)]),
+        ("[Ida Holm|PER] is [Ida “Kit” Holm|PER]", [("Ida Holm", "PER", 2)]),
+        ("[Ida “Kit” Holm|PER] or [Kit|PER]", [("Ida “Kit” Holm", "PER", 1), ("Kit", "PER", 1)]),
+        ("[SAN DIEGO|LOC], in [San Diego|LOC]", [("San Diego", "LOC", 2)]),
     ],
 )
 def test_joined(text, expected):
@@ -56,6 +61,7 @@ def test_joined(text, expected):
         "[Rome|LOC] and [Romans|MISC]",
         "[US|LOC] and [United Sausages|ORG] and [Union Street|LOC] and [Upper Slaughter|LOC]",
         "[12|NUM] of [12|TIME]",
+        '[Ada "Addie" Byron|PER], [Addie Lee|PER] and [Byron Addie|PER]',
     ],
 )
 def test_apart(text):

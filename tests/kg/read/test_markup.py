@@ -180,6 +180,9 @@ def test_a_mail_is_its_subject_and_its_text() -> None:
         ("", "utf-8"),
         ("iso-8859-1", "cp1252"),
         ("utf-16", "utf-16"),
+        # What is UTF-8 is often declared as something else, by the same programs as in pages.
+        ("iso-8859-1", "utf-8"),
+        ("windows-1252", "utf-8"),
     ],
 )
 def test_a_mail_in_the_encoding_that_it_declares(declared: str, written: str) -> None:
@@ -188,11 +191,16 @@ def test_a_mail_in_the_encoding_that_it_declares(declared: str, written: str) ->
 
 
 @pytest.mark.parametrize(
-    ("declared", "said"), [("; charset=utf-8", "not utf-8, as it says"), ("", "not UTF-8, and")]
+    ("declared", "said"), [("; charset=utf-8", "not utf-8, as it says"), ("", "text is not UTF-8: invalid")]
 )
 def test_a_mail_in_another_encoding_is_not_read_with_holes(declared: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         mail_text(f"Content-Type: text/plain{declared}\n\nMüller".encode("latin-1"))
+
+
+def test_a_mail_full_of_zero_bytes_is_no_text() -> None:
+    with pytest.raises(InputError, match="no text: full of zero bytes"):
+        mail_text(b"Content-Type: text/plain\n\n" + "Ida lives.".encode("utf-16-le"))
 
 
 def test_a_mail_whose_page_alone_says_its_encoding() -> None:

@@ -25,6 +25,11 @@ from weft.kg.read.markup import html_text
         ("to Oslo<sup>12</sup>. She", "to Oslo. She"),
         ("Ida Holm<sup>1,2</sup>, Bo Ek<sup>2,*</sup>", "Ida Holm, Bo Ek"),
         ("25 km<sup>2</sup>, 3 miles<sup>2</sup>, mc<sup>2</sup>", "25 km2, 3 miles2, mc2"),
+        # An isotope by its element's name or symbol; nothing but a note has another number there.
+        ("Uranium<sup>235</sup> and carbon<sup>14</sup>", "Uranium235 and carbon14"),
+        ("lead<sup>3</sup> and gold<sup>12</sup>, uranium<sup>1</sup>.", "lead and gold, uranium."),
+        ("by mass, <sup>14</sup>C and <sup>13</sup>C", "by mass, 14C and 13C"),
+        ("He left. <sup>2</sup> She", "He left. She"),
         ("the 4<sup>th</sup> of May", "the 4th of May"),
         # A number behind a number would be another number.
         ("10<sup>3</sup> people, 10<sup>-6</sup> m", "10³ people, 10⁻⁶ m"),

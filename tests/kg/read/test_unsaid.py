@@ -87,3 +87,25 @@ def test_names_of_two_sentences_are_left_alone() -> None:
     mentions = (Mention(3, 10, 0, "Bo Lind"), Mention(17, 23, 1, "Vindel"))
     (found,) = less_unsaid([fact(text, "Bo Lind", "Vindel")], TextDocument("one", text, mentions))
     assert found.confidence == 0.9
+
+
+@pytest.mark.parametrize(
+    ("text", "stated"),
+    [
+        ("Q: Was Lena Hart born in Oslo?\nA: She was not.", False),
+        ("[09:17] Mira: is Lena Hart from Oslo??\n[09:18] Dev: no", False),
+        ("09:16 - Bo: perfect\n09:17 - Mira: is Lena Hart from Oslo?\n09:18 - Bo: no", False),
+        ("[09:16] Bo: She was born in Rome\n[09:17] Mira: is Lena Hart from Oslo?", False),
+        ("[09:16] Mira: Lena Hart is from Oslo\n[09:17] Dev: is that so?", True),
+        ("Name: Lena Hart\nBorn: Oslo, Norway\nStatus: not married", True),
+        ("Q: Lena Hart?\nA: She was born in Oslo.", True),
+    ],
+)
+def test_what_one_speaker_asks(text: str, stated: bool) -> None:
+    mentions = tuple(
+        Mention(*place, number, text[slice(*place)], "")
+        for number, place in enumerate(places(text, "Lena Hart", "Oslo"))
+    )
+    document = TextDocument("d", text, mentions)
+    (found,) = less_unsaid([fact(text, "Lena Hart", "Oslo")], document)
+    assert found.confidence == pytest.approx(0.9 if stated else UNSAID * 0.9)

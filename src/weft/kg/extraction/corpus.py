@@ -241,8 +241,7 @@ def extract_corpus(
             if number == 0:
                 writer.begin_run(model, reader.version)
             if complete is not None and reading.status != "failed":
-                evidence = complete(source.document, reading.evidence)
-                reading = reading._replace(evidence=evidence, status="read" if evidence else "empty")
+                reading = _completed(complete, source.document, reading)
             known = writer.documents.get(source.document)
             if reading.status != "failed" or known is None or known.status == "failed":
                 report.replaced += known is not None and reading.status != "failed"
@@ -277,6 +276,17 @@ def _reading(outcome: Outcome[Source, Reading]) -> Reading:
     if outcome.value is not None:
         return outcome.value
     return Reading("failed", [], "" if outcome.error is None else outcome.error.what, again=True)
+
+
+def _completed(
+    complete: Callable[[str, list[Evidence]], list[Evidence]], document: str, reading: Reading
+) -> Reading:
+    """A document with what is known here; one that was changed under the run, and cannot be read, has failed."""
+    try:
+        evidence = complete(document, reading.evidence)
+    except InputError as error:
+        return Reading("failed", [], error.what, tally=reading.tally, again=True)
+    return reading._replace(evidence=evidence, status="read" if evidence else "empty")
 
 
 def _version(reader: Reader, reading: Reading) -> str:

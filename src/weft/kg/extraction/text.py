@@ -23,7 +23,9 @@ from weft.kg.extraction.model import TEXT_KIND, TEXT_MODEL, model_kind, model_ve
 from weft.kg.extraction.sections import SECTION
 from weft.kg.extraction.tails import TailExtractor
 from weft.kg.extraction.unsaid import LONGEST, UNSAID
+from weft.kg.extraction.unsaid import RULES as UNSAID_RULES
 from weft.kg.link.linker import Linker
+from weft.kg.mentions.join import RULES as JOIN_RULES
 from weft.kg.read.corpus import (
     OTHERS,
     UNREAD_FILES,
@@ -85,7 +87,7 @@ class TextLoader:
         """
         # On several threads sums come in another order, and the last bits of a confidence with them.
         torch.set_num_threads(1)
-        extractor, linker, versions = self._extractor(), None, list[object]([RULES])
+        extractor, linker, versions = self._extractor(), None, list[object]([RULES, UNSAID_RULES, JOIN_RULES])
         asked: tuple[Relation, ...] = ()
         if self.asked:
             if isinstance(extractor, TailExtractor):

@@ -11,12 +11,14 @@ from weft.kg.extraction.entity_fact import EntityFact, Span
 from weft.kg.read.documents import TextDocument
 from weft.kg.read.kin import may_be
 from weft.kg.read.sentences import sentence_starts
-from weft.kg.read.unsaid import says_nothing
+from weft.kg.read.unsaid import SPEAKER, says_nothing
 
 UNSAID = 0.2
 """What is left of a confidence: of the sentences that the rules were made by, none states what it seems to."""
 LONGEST = 2_000
 """Characters of a sentence that the rules look at; what is longer is a list or a table without full stops."""
+RULES = 2
+"""Counts up where the rules say otherwise than before: stores are read anew."""
 
 
 def less_unsaid(facts: Iterable[EntityFact], document: TextDocument) -> list[EntityFact]:
@@ -25,15 +27,16 @@ def less_unsaid(facts: Iterable[EntityFact], document: TextDocument) -> list[Ent
         c' = 0.2 c        of each sentence that names head and tail :func:`weft.kg.read.unsaid.says_nothing` holds, or
                           :func:`weft.kg.read.kin.may_be` does not
 
-    What is longer than any sentence is taken at its word: a question mark at the end of a list of a thousand lines
-    asks nothing of the first.
+    What another speaker says is another sentence, though no full stop may stand before. What is longer than any
+    sentence is taken at its word: a question mark at the end of a list of a thousand lines asks nothing of the first.
 
     Args:
         facts: Of a document.
         document: With its mentions.
     """
     text = document.text
-    starts = [start for start in document.sentences or sentence_starts(text) if start > 0]
+    spoken = [found.start() for found in SPEAKER.finditer(text)]
+    starts = sorted({*(document.sentences or sentence_starts(text)), *spoken} - {0})
     edges = [0, *starts, len(text)]
     named: dict[str, dict[int, list[Span]]] = defaultdict(lambda: defaultdict(list))
     for mention in document.mentions:

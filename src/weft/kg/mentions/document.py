@@ -23,6 +23,8 @@ _EMPTY_LINE = re.compile(rf"{EMPTY_LINE}\s*")
 _LABEL = re.compile(r"[ \t]*\r?\n(?=[ \t]*[^\n:.]{1,40}:\s)")
 """The end of a line below which the next one begins with its label: "Chairwoman: Lone Friis", "Parent company: …"."""
 _ARTICLE = re.compile(r"the(?:\s+|$)")
+_DEAR = re.compile(r"(?:Dear|DEAR)\s+(?=\w)")
+"""How letters begin; it is no name."""
 
 
 def with_mentions(
@@ -111,6 +113,7 @@ def mentions_in(
                 end = _ending(labels, start, end)
                 kind = model.config.types[span.type + 1]
                 start += _beginning(document.text[start:end], kind)
+                end = start + len(document.text[start:end].rstrip())
                 if any(character.isalnum() for character in document.text[start:end]):
                     found.append(join.Mention(start, end, kind, span.probability))
     return with_agreed_types(document.text, sorted(found))
@@ -123,11 +126,13 @@ def _reader_of(place: int, begins: Sequence[int], ends: Sequence[int]) -> int:
 
 
 def _beginning(surface: str, kind: str) -> int:
-    """Where a name begins: below a heading from which it runs on over an empty line, and after its article."""
+    """Where a name begins: below a heading from which it runs on over an empty line, after its article and "Dear"."""
     breaks = list(_EMPTY_LINE.finditer(surface))
     start = breaks[-1].end() if breaks else 0
-    article = None if kind in join.ALONE else _ARTICLE.match(surface, start)
-    return start if article is None else article.end()
+    before = None if kind in join.ALONE else _ARTICLE.match(surface, start)
+    if before is None and kind == join.PERSON:
+        before = _DEAR.match(surface, start)
+    return start if before is None else before.end()
 
 
 def _ending(labels: Sequence[tuple[int, int]], start: int, end: int) -> int:

@@ -16,6 +16,8 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+RULES = 2
+"""Counts up where names are found or joined otherwise than before: stores are read anew."""
 PERSON, ORGANISATION = "PER", "ORG"
 ALONE = frozenset({"TIME", "NUM"})
 """Types whose mentions are one only where they read alike."""
@@ -29,6 +31,12 @@ _FORMS = _words(
 )
 _SMALL = _words("of the and for in on at de la le du des von van der den und et a an to")
 _WORD = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*\.?")
+_CALLED = re.compile(
+    r"(?P<first>\w[^\"“”()]*?)\s+"
+    r"(?:[\"“](?P<quoted>[^\"“”]+)[\"”]|\((?P<put>[^()]+)\))\s+"
+    r"(?P<last>\w[^\"“”()]*)"
+)
+"""A person's name with the one that others use: 'Margarethe "Greta" Holloway', "Robert (Bob) Pryce"."""
 _LONGEST_ACRONYM = 8
 
 
@@ -52,7 +60,8 @@ class Joined(NamedTuple):
     """An entity of a document.
 
     Args:
-        name: Its longest mention, the first of equally long ones.
+        name: Its longest mention; of equally long ones the first that is not in capitals alone. That with a name in use
+            in quotation marks or brackets only where the others are of one word: one asks by the other.
         type: What most of its mentions are, weighed by their probability.
         mentions: Numbers of its mentions, ascending.
         probability: Of its surest mention.
@@ -101,9 +110,11 @@ def join_mentions(text: str, mentions: Sequence[Mention]) -> list[Joined]:
     Mentions are joined in this order, each rule only where it points at one entity:
 
     1. They read alike, but for case, accents, articles, possessives, a person's titles and a firm's legal form.
-    2. A person's mention of one word is the first or last word of a fuller name; of several the one that was named
+    2. A person's full name that has the name in use in quotation marks or brackets ('Margarethe "Greta" Holloway') is
+       that of "Greta Holloway" and of "Margarethe Holloway".
+    3. A person's mention of one word is the first or last word of a fuller name; of several the one that was named
        last before it.
-    3. An acronym has the initials of a name of several words, which is of the same type or stands right before it.
+    4. An acronym has the initials of a name of several words, which is of the same type or stands right before it.
 
     Dates and numbers are joined by the first rule alone. Mentions of different types stay apart, except where they read
     alike and neither is a person or a date.
@@ -130,6 +141,9 @@ def join_mentions(text: str, mentions: Sequence[Mention]) -> list[Joined]:
         name = names[number]
         if name.words:
             unite(number, alike.setdefault((_kind(name.type), name.words), number))
+    for number in order:
+        for words in _in_use(names[number]):
+            unite(number, alike.get((PERSON, words), number))
     fuller, spelled = _fuller_persons(order, names), _initials(order, names)
     for number in order:
         found = _fuller_person(number, fuller, names, mentions)
@@ -160,6 +174,15 @@ def _name(surface: str, kind: str) -> _Name:
 def _kind(kind: str) -> str:
     """Types that may be joined where they read alike."""
     return kind if kind == PERSON or kind in ALONE else ""
+
+
+def _in_use(name: _Name) -> list[tuple[str, ...]]:
+    """What a person is called whose full name tells the name in use: by that one, and by the others."""
+    called = _CALLED.fullmatch(name.surface) if name.type == PERSON else None
+    if called is None:
+        return []
+    first, last = called["first"], called["last"]
+    return [_name(f"{one} {last}", PERSON).words for one in (called["quoted"] or called["put"], first)]
 
 
 def _fuller_persons(order: Sequence[int], names: Sequence[_Name]) -> dict[str, list[int]]:
@@ -223,6 +246,15 @@ def _joined(group: Sequence[int], names: Sequence[_Name], mentions: Sequence[Men
     for number in group:
         kind = mentions[number].type
         weights[kind] = weights.get(kind, 0.0) + mentions[number].probability
-    longest = max(group, key=lambda number: (len(names[number].surface), -mentions[number].start))
+    called = {number for number in group if _in_use(names[number])}
+    others = [number for number in group if len(names[number].words) > 1 and number not in called]
+    longest = max(
+        others if called and others else group,
+        key=lambda number: (
+            len(names[number].surface),
+            not names[number].surface.isupper(),
+            -mentions[number].start,
+        ),
+    )
     surest = max(mentions[number].probability for number in group)
     return Joined(names[longest].surface, _heaviest(weights), tuple(group), surest)

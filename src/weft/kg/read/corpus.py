@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from weft.errors import InputError, LimitError, counted
+from weft.kg.read.decoding import decode_text
 from weft.kg.read.documents import Mention, TextDocument
 from weft.kg.read.funnel import Funnel
-from weft.kg.read.prose import PARSED, SUFFIXES, check_words, decode_text, kind_of, read_prose
+from weft.kg.read.prose import PARSED, SUFFIXES, check_words, kind_of, read_prose
 from weft.kg.storage.manifest import is_store
 from weft.platform.processes import Limits, run_bounded, run_here
 from weft.platform.reading import cannot_read, parse_json, read_bytes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import email
 import email.policy
 import io
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 from xml.parsers.expat import ExpatError
 
 from weft.errors import InputError
+from weft.kg.read.decoding import decode_body
 from weft.kg.read.notes import is_mark, raised
 from weft.kg.read.tables import CELLS, children, spanned
 
@@ -49,9 +49,6 @@ _NO_WIDTH = re.compile("[\u00ad\u200b\u2060\ufeff]")
 _HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
 _DECLARED_BY = 2_000
 """Characters of a page that declare that it is one of XHTML."""
-_HEAD = 1024
-"""Bytes of a page that declare its encoding, as the standard of HTML has it."""
-_DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 _XHTML = "http://www.w3.org/1999/xhtml"
 _CLOSED = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)([a-zA-Z]+)(\s[^<>]*)?/>"
@@ -286,45 +283,14 @@ def _mail_part(part: MIMEPart) -> str:
     Raises:
         InputError: It is not in the encoding that it, or its page, declares, nor in UTF-8 where neither declares one.
     """
-    data, declared = part.get_payload(decode=True), part.get_content_charset()
-    is_page = part.get_content_subtype() == "html"
+    data, is_page = part.get_payload(decode=True), part.get_content_subtype() == "html"
     if not isinstance(data, bytes):
         raise InputError("a mail without a text")
     try:
-        if declared in (None, "us-ascii"):
-            declared = declared_encoding(data) if is_page and not _is_utf_8(data) else None
-        text = decode_declared(data, declared) if declared is not None else data.decode()
-    except (LookupError, UnicodeError) as error:
-        which = f"not {declared}, as it says" if declared else "not UTF-8, and declares no encoding"
-        raise InputError(f"a mail whose text is {which}: {error}") from error
+        text = decode_body(data, part.get_content_charset(), is_page=is_page)
+    except InputError as error:
+        raise InputError(f"a mail whose text is {error.what}") from error
     return html_text(text) if is_page else text
-
-
-def declared_encoding(data: bytes) -> str | None:
-    """The encoding that a page itself declares."""
-    declared = _DECLARED.search(data[:_HEAD])
-    return None if declared is None else declared[1].decode("ascii")
-
-
-def _is_utf_8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def decode_declared(data: bytes, name: str) -> str:
-    """Bytes in the encoding that a page or a mail declares.
-
-    As browsers do: whoever declares Latin-1 means the encoding of Windows, which has more characters.
-
-    Raises:
-        LookupError: There is no such encoding.
-        UnicodeError: They are of another one.
-    """
-    known = codecs.lookup(name).name
-    return data.decode("cp1252" if known in ("iso8859-1", "ascii") else known)
 
 
 def _of_parser(error: Exception) -> str:

@@ -19,6 +19,25 @@ _WORD = re.compile(r"([^\W\d_]{2,})\Z")
 _LONG = 4
 """Letters of a word that is no symbol: what is raised behind it is no power, unless it is a unit."""
 _UNITS = re.compile(r"(?:(?:kilo|centi|milli)?met(?:er|re)|mile|yard)s?|foot|feet|inch(?:es)?", re.IGNORECASE)
+_ELEMENTS = re.findall(
+    r"\S+",
+    "hydrogen helium lithium beryllium boron carbon nitrogen oxygen fluorine neon sodium magnesium "
+    "aluminium silicon phosphorus sulfur chlorine argon potassium calcium scandium titanium vanadium "
+    "chromium manganese iron cobalt nickel copper zinc gallium germanium arsenic selenium bromine krypton "
+    "rubidium strontium yttrium zirconium niobium molybdenum technetium ruthenium rhodium palladium "
+    "silver cadmium indium tin antimony tellurium iodine xenon caesium barium lanthanum cerium "
+    "praseodymium neodymium promethium samarium europium gadolinium terbium dysprosium holmium erbium "
+    "thulium ytterbium lutetium hafnium tantalum tungsten rhenium osmium iridium platinum gold mercury "
+    "thallium lead bismuth polonium astatine radon francium radium actinium thorium protactinium uranium "
+    "neptunium plutonium americium curium berkelium californium einsteinium fermium",
+)
+_PROTONS = {name: number for number, name in enumerate(_ELEMENTS, 1)} | {
+    "aluminum": 13,
+    "sulphur": 16,
+    "cesium": 55,
+}
+_NUCLEONS = (1.8, 3)
+"""Least and most nucleons of an isotope for each proton; a note of just such a number behind such a word is rare."""
 _FRACTION = re.compile(r"\s*[/⁄]")
 _BACK = frozenset(("↑", "^", "↩", "↩︎"))
 """What leads from a note back to its place."""
@@ -46,6 +65,10 @@ def is_mark(node: LexborNode) -> bool:
         return False
     before = (node.prev.text() or "") if node.prev is not None else ""
     word = _WORD.search(before)
+    if word is not None and _is_isotope(word[1], said):
+        return False
+    if before[-1:].isspace() and after is not None and (after.text() or "")[:1].isalpha():
+        return False  # what is raised before a symbol is its own: "by mass, ¹⁴C"
     if word is not None and _SEVERAL.search(said):
         return True
     if word is not None and len(word[1]) >= _LONG and _UNITS.fullmatch(word[1]) is None:
@@ -60,6 +83,15 @@ def raised(node: LexborNode) -> str | None:
     if not before[-1:].isdecimal() or _POWER.fullmatch(said) is None:
         return None
     return said.strip().translate(_RAISED)
+
+
+def _is_isotope(word: str, said: str) -> bool:
+    """Whether a number behind an element's name counts the nucleons of its atoms: "uranium²³⁵", but not "gold¹²"."""
+    protons = _PROTONS.get(word.lower())
+    if protons is None or not said.strip().isdecimal():
+        return False
+    least, most = _NUCLEONS
+    return protons > 1 and least * protons <= int(said) <= most * protons
 
 
 def _is_inside(node: LexborNode) -> bool:

@@ -5,21 +5,13 @@ Imports little, for it is what a process begins with that reads files within lim
 
 from __future__ import annotations
 
-import codecs
 import re
 from pathlib import Path
 from typing import NamedTuple
 
 from weft.errors import InputError
-from weft.kg.read.markup import (
-    declared_encoding,
-    decode_declared,
-    html_text,
-    mail_text,
-    markdown_text,
-    pdf_text,
-    word_text,
-)
+from weft.kg.read.decoding import decode_page, decode_text
+from weft.kg.read.markup import html_text, mail_text, markdown_text, pdf_text, word_text
 from weft.platform.reading import WORD_CHARACTERS, read_bytes
 
 NOTEBOOK = ".ipynb"
@@ -28,9 +20,6 @@ JSON_LINES = ".jsonl"
 PARSED = (*MARKDOWN, *HTML, PDF, WORD, MAIL)
 """Suffixes of files whose prose a parser has to find."""
 SUFFIXES = (".txt", ".text", ".rst", JSON_LINES, *PARSED)
-_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_ZEROS = 3
-"""One of so many characters may be zero; of English in UTF-16 that is taken for UTF-8 half of them are."""
 _NO_TEXT = {
     b"PK\x03\x04": "a zip archive, as .odt and .epub are",
     b"\xd0\xcf\x11\xe0": "an older Office document",
@@ -69,41 +58,6 @@ def read_prose(path: Path) -> Prose | None:
     found = _prose(read_bytes(path), kind_of(path))
     check_words(found.text)
     return found
-
-
-def decode_text(data: bytes) -> str:
-    """UTF-8, or UTF-16 where the file opens with its mark; every character stays, marks and line ends too.
-
-    Raises:
-        InputError: Bytes that are neither, or of which so many are zero that they are of another encoding.
-    """
-    try:
-        text = data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8")
-    except UnicodeDecodeError as error:
-        way = "convert it, as `iconv -f windows-1252 -t utf-8` does"
-        raise InputError(f"not UTF-8: {error.reason} at byte {error.start}", hint=way) from error
-    if _ZEROS * text.count("\0") > len(text):
-        way = "convert it, as `iconv -f utf-16le -t utf-8` does"
-        raise InputError("no text: full of zero bytes, as UTF-16 without its mark and UTF-32 are", hint=way)
-    return text
-
-
-def decode_page(data: bytes) -> str:
-    """HTML: as :func:`decode_text` does, else in the encoding that the page itself declares.
-
-    Raises:
-        InputError: Bytes that are neither.
-    """
-    try:
-        return decode_text(data)
-    except InputError:
-        name = declared_encoding(data)
-        if name is None:
-            raise
-    try:
-        return decode_declared(data, name)
-    except (LookupError, UnicodeError) as error:
-        raise InputError(f"neither UTF-8 nor {name}, as it says: {error}") from error
 
 
 def check_words(text: str) -> None:

@@ -27,6 +27,11 @@ _ASKS = re.compile(
     r"when|where|why|which|how|whose|whether)\b",
     re.IGNORECASE,
 )
+_STAMP = r"[\[(]?\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:[ \t]?[ap]m)?[\])]?[ \t]*(?:[-–—][ \t]*)?"
+_LABEL = rf"[ \t]*(?:{_STAMP})?[^\W\d_][^\n:?!]{{0,30}}:(?=\s)"
+_LABELLED = re.compile(_LABEL)
+SPEAKER = re.compile(rf"(?m)^(?={_LABEL})")
+"""Where a line begins that says first who speaks, or what follows: "Q: …", "[09:17] Mira: …"."""
 _TOLD = re.compile(
     r"\b(?:you|anyone|everybody|everyone)\s+(?:ever\s+)?(?:know|knew|heard|remember|recall)\b", re.IGNORECASE
 )
@@ -70,10 +75,11 @@ _UNTIL = re.compile(r"^[^,;.]*\b(?:until|till|before|again|since|but)\b", re.IGN
 def says_nothing(sentence: str, first: tuple[int, int], second: tuple[int, int]) -> bool:
     """Whether a sentence names two things without saying that anything holds between them.
 
-    It is a supposition ("If A had founded B"), a question ("Is it true that A wrote B?"), a denial or a rumour
-    ("Nobody believes that A wrote B") or a wish ("A refused to marry B"), and both names stand within its reach, which
-    a comma or another clause ends. What is added to a name ("A, the owner of B") is stated wherever it stands. "Not"
-    and "never" count between the names, but where they state something all the same ("never left", "not until").
+    It is a supposition ("If A had founded B"), a question ("Is it true that A wrote B?"), behind who asks it as well
+    ("Q: Did A write B?"), a denial or a rumour ("Nobody believes that A wrote B") or a wish ("A refused to marry B"),
+    and both names stand within its reach, which a comma or another clause ends. What is added to a name ("A, the owner
+    of B") is stated wherever it stands. "Not" and "never" count between the names, but where they state something all
+    the same ("never left", "not until").
 
     Args:
         sentence: With both names.
@@ -95,7 +101,9 @@ def says_nothing(sentence: str, first: tuple[int, int], second: tuple[int, int])
         and not _UNTIL.match(sentence[max(first[1], second[1]) :])
     ):
         return True
-    if _asks(sentence):
+    label = _LABELLED.match(sentence)
+    spoken = label.end() if label is not None and label.end() <= len(before) else 0
+    if _asks(sentence[spoken:]):
         return True
     if _BREAK.search(re.sub(r"\b(?:and|but|who|which)\b", "", link)):
         return False

@@ -37,7 +37,7 @@ class Kept(Told):
     replaced: int
     facts: int
     failed: list[tuple[str, str]]
-    gone: list[str]
+    gone: list[str] = Field(description="Always empty: files that were sent before stay in the store.")
     removed: bool
     moved: bool
     unused: dict[str, list[str]]
