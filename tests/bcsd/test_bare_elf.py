@@ -5,8 +5,10 @@ import pytest
 from weft.bcsd.architectures import architecture_named
 from weft.bcsd.disassemble.native import NativeDisassembler
 from weft.bcsd.read import open_image
-from weft.bcsd.read.elf_bare import find_stubs, without_stubs
+from weft.bcsd.read.elf_bare import find_stubs, without_stubs, without_tables
+from weft.bcsd.read.elf_view import Segment, View
 from weft.bcsd.read.image import Image, Region, UnwindRange
+from weft.bcsd.read.unwind import search_eh_frame
 from weft.bcsd.represent import Normaliser
 
 BASE, SLOT = 0x1000, 0x3000
@@ -75,3 +77,80 @@ def test_a_range_that_a_linker_writes_for_its_stubs_is_none_of_a_function():
     assert without_stubs(image, [alone], X86) == [alone]
     assert not image.stubs
     assert not image.in_stubs(BASE)
+
+
+def without_segment(content: bytes, kind: int) -> bytes:
+    """The file with the program headers of a kind made into none (PT_NULL)."""
+    cut = bytearray(content)
+    wide = cut[4] == 2
+    at, size, count = (32, 56, 56) if wide else (28, 32, 44)
+    table = int.from_bytes(cut[at : at + (8 if wide else 4)], "little")
+    for place in range(table, table + size * int.from_bytes(cut[count : count + 2], "little"), size):
+        if int.from_bytes(cut[place : place + 4], "little") == kind:
+            cut[place : place + 4] = bytes(4)
+    return bytes(cut)
+
+
+@pytest.mark.parametrize("name", ["gcc-O2-x86_64-stripped.so", "gcc-O2-aarch64-stripped.so"])
+def test_an_unwind_table_that_nothing_leads_to_is_found_by_its_form(files, tmp_path, name):
+    # As in a static program: its linker writes no PT_GNU_EH_FRAME.
+    content = (files / name).read_bytes()
+    (tmp_path / "bare.so").write_bytes(bare(content))
+    (tmp_path / "static.so").write_bytes(bare(without_segment(content, 0x6474E550)))
+    expected, whole = tokens_of(tmp_path / "bare.so")
+    found, image = tokens_of(tmp_path / "static.so")
+    assert image.unwind == whole.unwind
+    assert found == expected
+
+
+def eh_frame(ranges: list[tuple[int, int]], base: int, version: int) -> bytes:
+    """Records with one common entry for all: pointers of four bytes, from where they stand."""
+    common = b"\0\0\0\0" + bytes([version]) + b"zR\0\x01\x7c\x01\x01\x1b" + bytes(3)
+    data = len(common).to_bytes(4, "little") + common
+    for start, size in ranges:
+        place = base + len(data) + 8
+        body = (len(data) + 4).to_bytes(4, "little") + (start - place).to_bytes(4, "little", signed=True)
+        data += (16).to_bytes(4, "little") + body + size.to_bytes(4, "little") + bytes(4)
+    return data + bytes(4)
+
+
+@pytest.mark.parametrize("version", [1, 3])
+def test_of_what_looks_like_an_unwind_table_what_tells_of_code_is_taken(version):
+    ranges = [(BASE, 8), (BASE + 8, 8), (BASE + 16, 8)]
+    astray = eh_frame([(BASE + 0x900000 + 16 * n, 8) for n in range(9)], 0x8000, version)
+    table = eh_frame(ranges, 0x8000 + len(astray) + 4, version)
+    data = astray + b"\1\0\0\0" + table
+    code = Region("", BASE, memoryview(bytes(24)), 24, True, False)
+    image = Image(
+        "made",
+        "elf",
+        "x86_64",
+        False,
+        True,
+        [code],
+        [Region("", 0x8000, memoryview(data), len(data), False, False)],
+    )
+    assert search_eh_frame(image) == (0x8000 + len(astray) + 4, table)
+    image.data = image.data[:0]
+    del image.data_map
+    assert search_eh_frame(image) is None
+
+
+def view_of(region: Region) -> View:
+    """Of a static program whose note stands in front of its code."""
+    note = Segment(4, 4, 0, region.start, 4, 4)
+    return View("RISCV", 64, False, 2, region.start, 0, [note], [], [], [], {})
+
+
+@pytest.mark.parametrize(
+    ("sizes", "end", "told"), [([40, 40], 84, False), ([10, 10], 200, True), ([], 200, True)]
+)
+def test_code_ends_with_the_unwind_ranges_where_nearly_all_of_it_is_in_one(sizes, end, told):
+    held = b"\x7fELF" + bytes(196)
+    region = Region("", BASE, memoryview(held), len(held), True, False)
+    image = Image("made", "elf", "riscv64", False, True, [region], [region])
+    starts = range(BASE + 4, BASE + 200, 40)
+    image.unwind = [UnwindRange(start, start + size) for start, size in zip(starts, sizes, strict=False)]
+    cut = without_tables(image, view_of(region), architecture_named("riscv64"))
+    assert cut.code[0].end == BASE + end
+    assert any("where its code ends" in remark for remark in cut.remarks) == told

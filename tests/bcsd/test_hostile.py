@@ -109,7 +109,7 @@ def test_a_file_with_some_mips16_says_so(tmp_path):
     path.write_bytes(_variant(8, False, 0x74001005, big=True))
     assert [remark for remark in open_image(path).remarks if "MIPS16" in remark]
     path.write_bytes(_variant(8, False, 0x70001005, big=True))
-    assert open_image(path).remarks == []
+    assert not [remark for remark in open_image(path).remarks if "MIPS16" in remark]
 
 
 def _variant(machine, wide, flags, big):

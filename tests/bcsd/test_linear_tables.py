@@ -4,6 +4,7 @@ import pytest
 
 from weft.bcsd.architectures import architecture_named
 from weft.bcsd.architectures.backward import Backward
+from weft.bcsd.architectures.x86 import got_tables
 from weft.bcsd.read.image import Image, Region
 
 BASE, TABLE = 0x10000, 0x20000
@@ -232,3 +233,22 @@ def test_what_the_index_register_held_for_another_value_is_known():
     ]
     lines += ["sll $at, $v0, 2", "addu $at, $at, $s0", "lw $at, ($at)", "jr $at"]
     assert targets("mips", lines, words(*CASES)) == CASES
+
+
+def test_the_depths_of_a_stack_are_worked_out_once_for_all_jumps_of_a_function(monkeypatch):
+    image, instructions = made("i386", [*GET, *I386["loaded and added"], "jmp edx"] * 40, words(1, 2, 3))
+    worked = []
+    depths = got_tables._depths
+
+    def counted(instructions):
+        worked.append(len(instructions))
+        return depths(instructions)
+
+    monkeypatch.setattr(got_tables, "_depths", counted)
+    addresses = [line[0] for line in instructions]
+    backward = Backward(instructions, addresses, set(), {}, (BASE, BASE + 0x1000), [])
+    jumps = [number for number, line in enumerate(instructions) if line[2] == "jmp"]
+    for jump in jumps:
+        got_tables.find_table(image, instructions, jump, backward, lambda at: True)
+    assert len(jumps) == 40
+    assert worked == [len(instructions)]

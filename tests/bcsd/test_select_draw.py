@@ -2,6 +2,8 @@
 
 import re
 import shutil
+import weakref
+from dataclasses import fields, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,11 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.bcsd.test_members import archive
 
+from weft.bcsd import show
 from weft.bcsd.difference.view.show import _is as is_called
 from weft.bcsd.disassemble.interface import Block, Edge, EdgeKind, Function
+from weft.bcsd.disassemble.native import NativeDisassembler
 from weft.bcsd.draw import DRAWN_BLOCKS, to_dot, to_svg
 from weft.bcsd.read.elf import printable
-from weft.bcsd.select import find_function, parse_selector
+from weft.bcsd.select import find_function, may_mean, parse_selector
 from weft.errors import InputError, MissingExtraError
 
 
@@ -175,3 +179,47 @@ def test_without_dot_or_with_too_many_blocks_it_says_so(monkeypatch):
         to_svg(drawn(2))
     with pytest.raises(InputError, match="too many to draw"):
         to_svg(drawn(DRAWN_BLOCKS + 1))
+
+
+def test_what_may_be_meant_is_what_is_found(functions_of):
+    _, found = functions_of("gcc-O2-x86_64.so")
+    functions = list(found.values())
+    one = functions[len(functions) // 2]
+    for wanted in (one.name, f"{one.address:x}", f"{one.address:#x}", f"{one.address + one.size - 1:#x}"):
+        index = find_function(functions, wanted, "made")
+        assert may_mean(functions[index], wanted)
+        assert sum(may_mean(function, wanted) for function in functions) == 1
+    assert not any(may_mean(function, "nothing_of_the_kind") for function in functions)
+    assert may_mean(replace(one, name="_ZN1a1bEv"), "a::b()")
+
+
+def test_a_shown_file_keeps_no_instructions_but_of_what_is_asked_for(files, monkeypatch):
+    held = []
+
+    class Watched(Function):
+        """One that can be watched."""
+
+    class Watching(NativeDisassembler):
+        def functions(self, image):
+            for function in super().functions(image):
+                watched = Watched(**{field.name: getattr(function, field.name) for field in fields(Function)})
+                held.append(weakref.ref(watched))
+                yield watched
+
+    monkeypatch.setattr(show, "choose_disassembler", lambda name: Watching())
+    path = str(files / "gcc-O2-x86_64.so")
+    most = []
+    line = show._line
+
+    def counting(*given):
+        most.append(sum(one() is not None for one in held))
+        return line(*given)
+
+    monkeypatch.setattr(show, "_line", counting)
+    listed = show._look(show.Request(path, None, "auto")).found
+    assert isinstance(listed, list)
+    assert len(listed) == len(held) > 10
+    assert max(most) <= 2
+    chosen = show._look(show.Request(path, hex(listed[5].address + 1), "auto")).found
+    assert isinstance(chosen, show.Detail)
+    assert chosen.function.address == listed[5].address

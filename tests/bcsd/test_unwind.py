@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from weft.bcsd.disassemble.bounds import known_bounds
 from weft.bcsd.read import open_image
+from weft.bcsd.read.image import Image, Region, Symbol, UnwindRange
 from weft.bcsd.read.unwind import read_eh_frame, read_exidx
 
 
@@ -47,3 +49,22 @@ def test_a_truncated_table_gives_what_stands_before_the_cut(files):
     assert len(whole) > len(image.unwind) - 1
     assert 0 < len(half) < len(whole)
     assert half == whole[: len(half)]
+
+
+@pytest.mark.parametrize(
+    ("ranges", "others", "sizes"),
+    [
+        # A symbol's size leads over a function behind its range: neither that one nor those without a name are lost.
+        ([(0, 6), (16, 6), (32, 6)], [(16, 6), (48, 0)], {0: 6, 16: 6, 32: 6, 48: 0}),
+        # Ranges without a symbol are pieces of it, as in glibc's clone; so is an entry within its range, as in GMP.
+        ([(0, 6), (16, 6)], [], {0: 64}),
+        ([(0, 64)], [(16, 48)], {0: 64, 16: 48}),
+        ([], [(16, 6)], {0: 64, 16: 6}),
+    ],
+)
+def test_a_symbol_whose_size_swallows_others_has_that_of_its_range(ranges, others, sizes):
+    code = Region(".text", 0x1000, memoryview(bytes(80)), 80, True, False)
+    image = Image("made", "elf", "x86_64", False, True, [code], [code])
+    image.symbols = [Symbol(f"f{at}", 0x1000 + at, size) for at, size in [(0, 64), *others]]
+    image.unwind = [UnwindRange(0x1000 + at, 0x1000 + at + size) for at, size in ranges]
+    assert {b.start - 0x1000: b.end - b.start for b in known_bounds(image)} == sizes

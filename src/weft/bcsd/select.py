@@ -6,7 +6,7 @@ import difflib
 import errno
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from weft.bcsd.read.demangle import demangle
@@ -14,6 +14,8 @@ from weft.bcsd.read.members import lacks, split_member
 from weft.bcsd.read.names import printable
 from weft.errors import InputError
 from weft.platform.reading import cannot_read
+
+_ADDRESS = re.compile("(0[xX])?[0-9A-Fa-f]+")
 
 
 class Named(Protocol):
@@ -97,20 +99,11 @@ def find_function(
     Raises:
         InputError: There is none, or several of that name; near names or addresses are listed.
     """
-    # Names are held as they are printed, by whom they are asked for as they are written.
-    spellings = {wanted, printable(wanted)}
-    named = [
-        i
-        for i, function in enumerate(functions)
-        if function.name in spellings or not spellings.isdisjoint(function.aliases)
-    ]
-    if not named and ("(" in wanted or "::" in wanted):
+    spellings = _spellings(wanted)
+    named = [i for i, function in enumerate(functions) if _is_called(function, spellings)]
+    if not named and _is_readable(wanted):
         text = demangle if readable is None else lambda name: readable.get(name, name)
-        named = [
-            i
-            for i, function in enumerate(functions)
-            if any(text(name) == wanted for name in (function.name, *function.aliases))
-        ]
+        named = [i for i, function in enumerate(functions) if _reads(function, wanted, text)]
     if len(named) > 1:
         places = ", ".join(f"{functions[i].address:#x}" for i in named[:5])
         raise InputError(
@@ -118,7 +111,7 @@ def find_function(
         )
     if named:
         return named[0]
-    inside = re.fullmatch("(0[xX])?[0-9A-Fa-f]+", wanted)
+    inside = _ADDRESS.fullmatch(wanted)
     if inside:
         starts = [function.address for function in functions]
         address = int(wanted, 16)
@@ -134,6 +127,36 @@ def find_function(
         else f"{len(functions)} functions; `weft bcsd show {where}` lists them"
     )
     raise InputError(f"no function {wanted!r}", where=where, hint=hint)
+
+
+def may_mean(function: Named, wanted: str) -> bool:
+    """Whether :func:`find_function` may find this function, whatever others there are; for bounded processes only."""
+    if _is_called(function, _spellings(wanted)):
+        return True
+    if _is_readable(wanted) and _reads(function, wanted, demangle):
+        return True
+    if not _ADDRESS.fullmatch(wanted):
+        return False
+    address = int(wanted, 16)
+    return address == function.address or function.address < address < function.address + function.size
+
+
+def _spellings(wanted: str) -> set[str]:
+    """Names are held as they are printed, by whom they are asked for as they are written."""
+    return {wanted, printable(wanted)}
+
+
+def _is_called(function: Named, spellings: set[str]) -> bool:
+    return function.name in spellings or not spellings.isdisjoint(function.aliases)
+
+
+def _is_readable(wanted: str) -> bool:
+    """Whether a name is one of C++ or Rust as a programmer writes it."""
+    return "(" in wanted or "::" in wanted
+
+
+def _reads(function: Named, wanted: str, text: Callable[[str], str]) -> bool:
+    return any(text(name) == wanted for name in (function.name, *function.aliases))
 
 
 def _holding(functions: Sequence[Named], address: int, where: str) -> int:

@@ -10,7 +10,7 @@ from weft.bcsd.read import open_image
 from weft.bcsd.read.demangle import demangle
 from weft.bcsd.read.still import Still
 from weft.bcsd.represent import Normaliser, load_vocabulary
-from weft.bcsd.select import find_function
+from weft.bcsd.select import find_function, may_mean
 from weft.bcsd.use.remarks import file_remarks, nothing_found
 from weft.errors import InputError
 from weft.platform.processes import Limits, run_bounded
@@ -77,25 +77,33 @@ def look(request: Request, limits: Limits) -> Look:
 def _look(request: Request) -> Look:
     still = Still(request.path)
     image = open_image(request.path)
-    functions = sorted(
-        choose_disassembler(request.disassembler).functions(image), key=lambda f: (f.address, f.size)
-    )
+    wanted = request.function
+    lines: list[Line] = []
+    undecoded: set[tuple[int, int]] = set()
+    # Instructions are kept of what may be asked for alone: those of a large library are more than memory holds.
+    kept: dict[Line, Function] = {}
+    for function in choose_disassembler(request.disassembler).functions(image):
+        line = _line(function, demangle(function.name) if wanted is None else "")
+        lines.append(line)
+        if Flag.UNDECODED in function.flags:
+            undecoded.add((function.address, function.size))
+        if wanted is not None and may_mean(function, wanted):
+            kept[line] = function
     still.check()
-    if not functions:
+    if not lines:
         raise nothing_found(image)
-    spans = [(function.address, function.size) for function in functions]
-    undecoded = {(f.address, f.size) for f in functions if Flag.UNDECODED in f.flags}
-    remarks = file_remarks(image, spans, undecoded)
-    if request.function is None:
-        return Look([_line(function) for function in functions], remarks)
-    function = functions[find_function(functions, request.function, request.path)]
+    lines.sort(key=lambda line: (line.address, line.size))
+    remarks = file_remarks(image, [(line.address, line.size) for line in lines], undecoded)
+    if wanted is None:
+        return Look(lines, remarks)
+    function = kept[lines[find_function(lines, wanted, request.path)]]
     texts = load_vocabulary().tokens
     rows = Normaliser(image.architecture).tokens(function)
     tokens = [tuple(texts[slot] for slot in row) for row in rows.tolist()]
     return Look(Detail(function, tokens, demangle(function.name)), remarks)
 
 
-def _line(function: Function) -> Line:
+def _line(function: Function, demangled: str) -> Line:
     return Line(
         function.name,
         function.address,
@@ -105,7 +113,7 @@ def _line(function: Function) -> Line:
         len(function.instructions),
         tuple(str(flag) for flag in function.flags),
         function.aliases,
-        demangle(function.name),
+        demangled,
     )
 
 

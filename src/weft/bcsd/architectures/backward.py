@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from weft.bcsd.architectures.operands import Raw
 
 #: Jumps taken backwards over, per walk: beyond that the origin is not worth the search.
 _HOPS = 32
+
+Value = TypeVar("Value")
 
 
 class Backward:
@@ -38,6 +41,13 @@ class Backward:
         self._sources = sources
         self._start, self._end = bounds
         self._taken = sorted(set(taken))
+        self._known: dict[Callable[..., Any], Any] = {}
+
+    def once(self, work: Callable[[Sequence[Raw]], Value]) -> Value:
+        """What comes of all instructions of the function, worked out once for all jumps that ask for it."""
+        if work not in self._known:
+            self._known[work] = work(self._instructions)
+        return self._known[work]
 
     def walk(self, index: int, limit: int) -> Iterator[int]:
         """Indices before ``index``, nearest first.

@@ -43,8 +43,8 @@ def known_bounds(image: Image) -> list[Bounds]:
     """Every function that symbols or unwind tables name, sorted by address.
 
     Symbols of one address are one function with several names. A symbol of size 0 takes the unwind range
-    that starts with it, and so does one whose size leads out of its section: that is no size. Unwind ranges inside a
-    sized symbol belong to it.
+    that starts with it, and so does one whose size leads out of its section, or beyond that range to where another
+    symbol's function begins: that is no size. Other unwind ranges inside a sized symbol belong to it.
     """
     names: dict[int, dict[str, bool]] = {}
     sizes: dict[int, int] = {}
@@ -56,6 +56,7 @@ def known_bounds(image: Image) -> list[Bounds]:
         region = image.code_map.at(symbol.address)
         inside = region is not None and symbol.address + symbol.size <= region.end
         sizes[symbol.address] = max(sizes.get(symbol.address, 0), symbol.size if inside else 0)
+    _shorten(sizes, {start for start, own in names.items() if any(own.values())}, image)
     parts: set[int] = set()
     covered = _Cover([(start, start + size) for start, size in sizes.items() if size])
     for found in image.unwind:
@@ -79,6 +80,23 @@ def known_bounds(image: Image) -> list[Bounds]:
         label = bool(typed) and not any(typed.values())
         bounds.append(Bounds(start, min(start + size, region.end), own, part, label))
     return bounds
+
+
+def _shorten(sizes: dict[int, int], functions: set[int], image: Image) -> None:
+    """Give a symbol the size of its unwind range where its own would swallow a function behind that range.
+
+    A function may have several unwind ranges, and a second entry within the first: neither is a reason.
+    """
+    ends: dict[int, int] = {}
+    for found in image.unwind:
+        ends[found.start] = max(found.end, ends.get(found.start, 0))
+    starts = sorted(functions)
+    for start, size in sizes.items():
+        end = ends.get(start, start)
+        if start < end < start + size:
+            behind = bisect_left(starts, end)
+            if behind < len(starts) and starts[behind] < start + size:
+                sizes[start] = end - start
 
 
 def _name_rank(name: str) -> tuple[int, int, str]:

@@ -30,7 +30,7 @@ from weft.bcsd.read.elf_view import (
 )
 from weft.bcsd.read.image import Image, Region, Symbol, remark_cut
 from weft.bcsd.read.names import enum_name, printable
-from weft.bcsd.read.unwind import find_eh_frame, read_eh_frame, read_exidx
+from weft.bcsd.read.unwind import find_eh_frame, read_eh_frame, read_exidx, search_eh_frame
 from weft.errors import InputError
 
 if TYPE_CHECKING:
@@ -323,6 +323,8 @@ def _read_global_pointers(binary: lief.ELF.Binary, view: View, image: Image, bey
 def _read_unwind(view: View, image: Image) -> None:
     ranges = []
     place = _section_bytes(view, image, ".eh_frame") or find_eh_frame(image, _eh_frame_header(view))
+    if place is None and not view.sections:
+        place = search_eh_frame(image)
     if place is not None:
         base, data = place
         ranges = read_eh_frame(data, base, pointer_size=image.pointer_size, big_endian=image.big_endian)

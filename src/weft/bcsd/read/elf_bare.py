@@ -18,6 +18,14 @@ _INTERPRETER, _NOTE = 3, 4
 _SIZED = ((5, 10), (7, 8), (17, 18), (23, 2))
 _UNSIZED = (4, 6, 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFE)
 _INIT, _FINI = 12, 13
+#: Share of the code that lies in unwind ranges where these are of nearly all functions.
+_MOST = 0.8
+#: What a segment begins with that holds more than code.
+_HEADER = b"\x7fELF"
+_ENDLESS = (
+    "it has no table of sections, and no other tells where its code ends: "
+    "constants behind it may be taken for functions"
+)
 
 
 def find_stubs(image: Image, architecture: Architecture) -> None:
@@ -59,7 +67,7 @@ def _holds(starts: list[int], ends: list[int], address: int) -> bool:
 def without_tables(image: Image, view: View, architecture: Architecture) -> Image:
     """The image with what lies in front of its code and behind it taken for data, where a segment holds all of it.
 
-    Code ends behind ``.fini``, or where the last unwind range does, on processors whose compilers write one for all.
+    Code ends behind ``.fini``, or where the last unwind range does, where there is one for all functions or nearly.
     """
     tags = view.tags
     known = [tags.get(_INIT, 0), *image.stubs, *(found.start for found in image.unwind)]
@@ -70,17 +78,35 @@ def without_tables(image: Image, view: View, architecture: Architecture) -> Imag
     tables += [(tags[tag], tags[tag] + tags.get(size, 0)) for tag, size in _SIZED if tags.get(tag)]
     tables += [(tags[tag], tags[tag] + 1) for tag in _UNSIZED if tags.get(tag)]
     code: list[Region] = []
+    endless = False
     for region in image.code:
         low, high = region.start, region.end
         first = min((place for place in known if low <= place < high and place), default=low)
         last = max((place for place in ends if low < place <= high), default=high)
         low = max([low, *(end for start, end in tables if low <= start and end <= first)])
-        covered = not architecture.lacks_unwinding and any(low < f.end <= high for f in image.unwind)
+        covered = _covered(image, low, high, architecture)
         if low > region.start and (low <= fini < high or covered):
             high = last
+        elif architecture.lacks_unwinding and bytes(region.data[: len(_HEADER)]) == _HEADER:
+            endless = True
         data = region.data[low - region.start : high - region.start]
         code.append(replace(region, start=low, data=data, size=len(data)))
+    if endless:
+        image.remarks.append(_ENDLESS)
     cut = replace(image, code=code)
     cut.entries = [place for place in cut.entries if cut.code_map.at(place) is not None]
     cut.symbols = [symbol for symbol in cut.symbols if cut.code_map.at(symbol.address) is not None]
     return cut
+
+
+def _covered(image: Image, low: int, high: int, architecture: Architecture) -> bool:
+    """Whether unwind ranges tell where the code in ``[low, high)`` ends.
+
+    On processors whose compilers need not write them, they do where most of the code from the first to the last is in
+    one: what stands behind them is constants, which a search for functions would take for code.
+    """
+    within = [found for found in image.unwind if low <= found.start < found.end <= high]
+    if not architecture.lacks_unwinding or not within:
+        return bool(within)
+    span = max(found.end for found in within) - min(found.start for found in within)
+    return sum(found.end - found.start for found in within) >= _MOST * span

@@ -8,6 +8,7 @@ Source: Linux Standard Base 5.0, "Exception Frames"; DWARF 5 §6.4; ARM IHI 0038
 
 from __future__ import annotations
 
+import re
 import struct
 from dataclasses import dataclass
 
@@ -17,6 +18,11 @@ _ABSOLUTE_POINTER = 0x00
 _OMITTED = 0xFF
 _PC_RELATIVE = 0x10
 _VALUE_SIZES = {0x02: 2, 0x03: 4, 0x04: 8, 0x0A: 2, 0x0B: 4, 0x0C: 8}
+
+# How a common entry goes on behind its length: no identifier, version 1 or 3, an augmentation whose length is told.
+_COMMON = re.compile(rb"\0\0\0\0[\x01\x03]z[A-Z]*\0")
+# Records that are found by their form count from so many on, where so large a share of them is about code.
+_FEWEST, _TOLD = 2, 0.9
 
 # Call-frame instructions that move to a later address: what stands before the first one holds at the entry.
 _ADVANCES = frozenset({0x01, 0x02, 0x03, 0x04})
@@ -136,10 +142,16 @@ def read_eh_frame(data: bytes, base: int, *, pointer_size: int, big_endian: bool
     Returns:
         One range per frame description entry with a size, in the order of the section.
     """
+    return _read_records(data, base, pointer_size, big_endian)[0]
+
+
+def _read_records(
+    data: bytes, base: int, pointer_size: int, big_endian: bool, position: int = 0
+) -> tuple[list[UnwindRange], int]:
+    """The ranges of the records from ``position`` on, and where what is no record begins."""
     order = ">" if big_endian else "<"
     ranges: list[UnwindRange] = []
     commons: dict[int, _Common] = {}
-    position = 0
     while position + 4 <= len(data):
         (length,) = struct.unpack_from(f"{order}I", data, position)
         body = position + 4
@@ -169,7 +181,7 @@ def read_eh_frame(data: bytes, base: int, *, pointer_size: int, big_endian: bool
         except (IndexError, ValueError):
             break
         position = end
-    return ranges
+    return ranges, position
 
 
 def _read_description(cursor: _Cursor, common: _Common, base: int, pointer_size: int) -> UnwindRange | None:
@@ -215,3 +227,26 @@ def find_eh_frame(image: Image, header: int | None) -> tuple[int, bytes] | None:
     if start is None or region is None:
         return None
     return start, bytes(region.data[start - region.start :])
+
+
+def search_eh_frame(image: Image) -> tuple[int, bytes] | None:
+    """``.eh_frame`` by the form of its records, for files that neither section headers nor a segment lead to it in.
+
+    Linkers write ``PT_GNU_EH_FRAME`` for no static program. Of all stretches of records the one that tells of most
+    functions is it.
+    """
+    best: tuple[int, int, bytes] | None = None
+    for region in image.data_map.regions:
+        data = bytes(region.data)
+        reached = 0
+        for found in _COMMON.finditer(data):
+            at = found.start() - 4
+            if at < reached or at % 4:
+                continue
+            ranges, end = _read_records(data, region.start, image.pointer_size, image.big_endian, at)
+            reached = max(end, at + 4)
+            told = sum(image.code_map.at(one.start) is not None for one in ranges)
+            enough = told >= _FEWEST and told >= _TOLD * len(ranges)
+            if enough and (best is None or told > best[0]):
+                best = told, region.start + at, data[at:]
+    return best and best[1:]

@@ -37,11 +37,11 @@ class GotSpeech(Speech):
     """See the base class.
 
     Args:
-        instructions: The function's.
+        depths: Bytes on the stack above each instruction's ``esp``.
     """
 
-    def __init__(self, instructions: Sequence[Raw]) -> None:
-        self._depths = _depths(instructions)
+    def __init__(self, depths: dict[int, int]) -> None:
+        self._depths = depths
 
     def defines(self, image: Image, instruction: Raw) -> Definition | None:
         """Loads, sums, shifts, where an instruction stands."""
@@ -131,7 +131,9 @@ def find_table(
     if register is None:
         return None
     target = Definition("pc", 0, ((1, register),))
-    return Resolver(GotSpeech(instructions), image, instructions, backward).find(jump, target, is_code)
+    return Resolver(GotSpeech(backward.once(_depths)), image, instructions, backward).find(
+        jump, target, is_code
+    )
 
 
 def _thunk(image: Image, target: int | None) -> str | None:
