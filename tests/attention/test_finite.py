@@ -102,10 +102,10 @@ def test_a_number_of_the_equation_is_a_finite_one(number):
         with pytest.raises(ConfigError, match=rf"^Quasi.{name} is .*; it must be a finite number"):
             replace(q["terms"].quasi, **{name: number})
     if number is not None:
-        with pytest.raises(ConfigError, match="^scale is .*; it must be a finite number"):
+        with pytest.raises(ConfigError, match=r"^scale is .*; it must be a finite number"):
             attend(**q, scale=number)
     # SDPA takes its number out of a tensor, and no gradient would reach it.
-    with pytest.raises(ConfigError, match="^scale is a tensor, which would get no gradient"):
+    with pytest.raises(ConfigError, match=r"^scale is a tensor, which would get no gradient"):
         attend(**q, scale=torch.ones((), requires_grad=True))
     assert torch.equal(attend(**q, scale=np.float32(0.5))[0], attend(**q, scale=0.5)[0])
 
@@ -122,8 +122,8 @@ def test_what_is_no_tensor_and_no_term_is_named():
     for name in ("prefix", "decay", "quasi"):
         with pytest.raises(ConfigError, match=rf"^Terms.{name} is a Tensor; it must be a {name.title()}"):
             Terms(**{name: q})
-    with pytest.raises(ConfigError, match="^need_maps is 2"):
+    with pytest.raises(ConfigError, match=r"^need_maps is 2"):
         attend(q, q, q, need_maps=2)
     # 1 equals True: it was taken for neither, and gave no maps.
-    with pytest.raises(ConfigError, match="^need_maps is 1"):
+    with pytest.raises(ConfigError, match=r"^need_maps is 1"):
         attend(q, q, q, need_maps=1)

@@ -264,7 +264,7 @@ def test_nothing_is_imported_from_the_folder_of_the_run(tmp_path):
         "print(outcome.value, os.environ.get('PYTHONSAFEPATH'))\n"
     )
     run = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False, env=os.environ
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False
     )
     assert (run.stdout, run.stderr) == ("A None\n", "")
     assert not list(tmp_path.glob("*.run"))

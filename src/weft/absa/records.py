@@ -75,13 +75,17 @@ class Sentence:
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
-            raise InputError(f"{with_article(type(self.text).__name__)}, not a text", where=self.where or None)
+            raise InputError(
+                f"{with_article(type(self.text).__name__)}, not a text", where=self.where or None
+            )
         if is_blank(self.text):
             raise InputError("the text is empty", where=self.where or None)
         for context in self.contexts:
             if not isinstance(context, Context):
                 raise InputError(
-                    f"{context!r} is no question", where=self.where or None, hint="give Context(aspect, target)"
+                    f"{context!r} is no question",
+                    where=self.where or None,
+                    hint="give Context(aspect, target)",
                 )
         if self.polarities and len(self.polarities) != len(self.contexts):
             raise InputError(

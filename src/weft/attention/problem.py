@@ -174,7 +174,8 @@ def check(
         DtypeError: A mask that is not boolean; query, key and value that are not of one floating dtype; no tensor
             where one is needed.
         InputError: Tensors on different devices.
-        ConfigError: A dropout probability outside [0, 1), a scale that is no finite number or learnt, terms of another type.
+        ConfigError: A dropout probability outside [0, 1), a scale that is no finite number or learnt, terms of
+            another type.
     """
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         _tensor(name, tensor)

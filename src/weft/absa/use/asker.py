@@ -358,7 +358,9 @@ class Asker:
         asked = tuple(as_context(context) for context in contexts)
         if not asked:
             raise InputError("no questions: give at least one context")
-        sentences = [Sentence(text, asked, (), f"text {number}") for number, text in enumerate(texts, start=1)]
+        sentences = [
+            Sentence(text, asked, (), f"text {number}") for number, text in enumerate(texts, start=1)
+        ]
         if not sentences:
             return np.zeros((0, len(asked), len(self.classes_)))
         return np.stack(self.answer(sentences))
