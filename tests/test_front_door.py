@@ -13,6 +13,7 @@ from types import FunctionType
 import pytest
 
 import weft
+from weft.errors import ConfigError
 
 ROOT = Path(__file__).parents[1]
 
@@ -64,6 +65,25 @@ def test_no_public_name_of_a_tool_is_a_module_below_it():
         assert not below & set(dir(tool))
 
 
+def test_shipped_models_answer_the_same_whatever_torch_makes_by_default():
+    import torch
+
+    from weft.bcsd.use.store import load
+
+    asked = (["it is cheap"], ["price"])
+    source = "import os\n\ndef f(path: str) -> str:\n    return os.fspath(path)\n"
+    told = []
+    for dtype in (torch.float32, torch.float64):
+        torch.set_default_dtype(dtype)
+        try:
+            opinions = [weft.absa.load(name).predict(*asked).tolist() for name in ("absa-any", "absa-small")]
+            facts = weft.kg.Extractor.load("kg-python-small").facts_of(source, "f.py")
+            told.append((opinions, facts, load("bcsd-small").version))
+        finally:
+            torch.set_default_dtype(torch.float32)
+    assert told[0] == told[1]
+
+
 def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     binary = ROOT / "tests" / "bcsd" / "files" / "gcc-O2-x86_64.so"
@@ -77,3 +97,12 @@ def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     assert scope["pair"]["a"]["name"]
     assert scope["facts"]
     assert scope["output"].shape == (1, 2, 5, 8)
+
+
+@pytest.mark.parametrize("wrong", [{"batch_size": 0}, {"batch_size": -1}, {"beams": 0}])
+def test_a_size_that_is_none_is_named(wrong: dict[str, int]):
+    # Of a batch of -1 it was said that the file holds nothing to ask about.
+    extractor = weft.kg.Extractor.load("kg-python-small")
+    ((name, number),) = wrong.items()
+    with pytest.raises(ConfigError, match=f"^{name} is {number}; it must be at least 1"):
+        extractor.facts_of("def f(a): return a", "f.py", **wrong)

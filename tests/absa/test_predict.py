@@ -145,6 +145,15 @@ def test_text_that_is_no_text(make):
     for question in ("", ("", "price"), ("LOCATION1", " ")):
         with pytest.raises(InputError, match=r"the (aspect|target) is"):
             asker.predict(["fine"], [question])
+    # As scikit-learn's texts; of two letters each was a text and a question.
+    for row in ("fine", "ab", ("fine", "price", 3), None, 3.0):
+        with pytest.raises(InputError, match=r"row 2: .* is no row \(give \(text, question\)"):
+            asker.predict_proba([("fine", "price"), row])
+    assert asker.predict_proba(np.array([["fine", "price"]])).shape == (1, 3)
+    with pytest.raises(InputError, match=r"here: 'price' is no question \(give Context"):
+        Sentence("fine", ("price",), (), "here")
+    with pytest.raises(ConfigError, match=r"temperature is '2'; it must be positive"):
+        asker.calibrated("2")
 
 
 def test_thresholds_by_hand():

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from tests.attention.cases import Case, arguments, operands, tensors
-from weft.attention import attend, oracle
-from weft.errors import InputError, NonFiniteError
+from weft.attention import Decay, Prefix, Terms, attend, oracle
+from weft.errors import ConfigError, InputError, NonFiniteError
 
 NAMES = {
     "prefix_key": "prefix key",
@@ -92,3 +92,38 @@ def test_half_precision_has_it_too(path):
         found[torch.bfloat16][..., :2], found[torch.float64][..., :2], rtol=0.2, atol=0.1
     )
     assert torch.isfinite(found[torch.bfloat16]).all()
+
+
+@pytest.mark.parametrize("number", [torch.nan, torch.inf, "1", None])
+def test_a_number_of_the_equation_is_a_finite_one(number):
+    x = operands(Case(0, None, "pair", "none"))
+    q = arguments(x, tensors(x, torch.float32, requires_grad=False))
+    for name in ("alpha", "beta", "gamma"):
+        with pytest.raises(ConfigError, match=rf"^Quasi.{name} is .*; it must be a finite number"):
+            replace(q["terms"].quasi, **{name: number})
+    if number is not None:
+        with pytest.raises(ConfigError, match=r"^scale is .*; it must be a finite number"):
+            attend(**q, scale=number)
+    # SDPA takes its number out of a tensor, and no gradient would reach it.
+    with pytest.raises(ConfigError, match=r"^scale is a tensor, which would get no gradient"):
+        attend(**q, scale=torch.ones((), requires_grad=True))
+    assert torch.equal(attend(**q, scale=np.float32(0.5))[0], attend(**q, scale=0.5)[0])
+
+
+def test_what_is_no_tensor_and_no_term_is_named():
+    q = torch.zeros(1, 1, 2, 4)
+    masks = {"key_mask": [[True, True]], "mask": True}
+    for name, wrong in ({"query": q.numpy(), "key": None, "value": 3.0} | masks).items():
+        with pytest.raises(TypeError, match=rf"^{name} is an? \w+; it must be a tensor"):
+            attend(**{"query": q, "key": q, "value": q, name: wrong})
+    for terms in (Terms(decay=Decay(0.5, "weights")), Terms(prefix=Prefix(q.numpy(), q))):
+        with pytest.raises(TypeError, match="it must be a tensor"):
+            attend(q, q, q, terms=terms)
+    for name in ("prefix", "decay", "quasi"):
+        with pytest.raises(ConfigError, match=rf"^Terms.{name} is a Tensor; it must be a {name.title()}"):
+            Terms(**{name: q})
+    with pytest.raises(ConfigError, match=r"^need_maps is 2"):
+        attend(q, q, q, need_maps=2)
+    # 1 equals True: it was taken for neither, and gave no maps.
+    with pytest.raises(ConfigError, match=r"^need_maps is 1"):
+        attend(q, q, q, need_maps=1)

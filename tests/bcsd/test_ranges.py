@@ -47,6 +47,8 @@ def searcher(**given):
         (Embedding, {"min_blocks": -1}, "min_blocks is -1; it must be at least 0"),
         (Limits, {"seconds": math.nan}, "seconds is nan; it must be at least 0"),
         (Limits, {"mebibytes": -1}, "mebibytes is -1; it must be at least 0"),
+        (Extraction, {"workers": "2"}, "workers is '2'; it must be at least 1"),
+        (match, {"a": "none", "b": "none", "floor": "x"}, "floor is 'x'; it must be in [0, 1]"),
         (Extraction, {"workers": -2}, "workers is -2; it must be at least 1"),
         (Extraction, {"min_blocks": -1}, "min_blocks is -1; it must be at least 0"),
     ],
@@ -85,6 +87,17 @@ def test_one_path_in_place_of_a_list_is_refused(one, tmp_path):
         ):
             call()
     assert not index.exists()
+
+
+@pytest.mark.parametrize("write", [extract, embed_files])
+def test_a_table_is_not_written_over_a_binary(write, files, tmp_path):
+    place, link = tmp_path / "gcc.so", tmp_path / "table.parquet"
+    shutil.copy(files / "gcc-O2-x86_64.so", place)
+    link.symlink_to(place)
+    for output in (place, str(link)):
+        with pytest.raises(ConfigError, match="the output is the input"):
+            write([tmp_path], output)
+    assert place.read_bytes()[:4] == b"\x7fELF"
 
 
 def test_paths_are_texts_or_paths_and_may_come_one_by_one(files, tmp_path):

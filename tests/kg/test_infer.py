@@ -134,9 +134,14 @@ def test_the_one_class_of_a_type() -> None:
 
 
 def test_a_checker_that_answers_nothing_or_never(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(infer, "run_checker", lambda command, folder: "no JSON at all")
+    monkeypatch.setattr(infer, "run_checker", lambda checker, options, folder: "no JSON at all")
     with pytest.raises(WeftError, match="no JSON at all"):
         infer.pyright(tmp_path)
     monkeypatch.setattr(infer, "_SECONDS", 0.2)
-    with pytest.raises(LimitError, match=r"time.sleep.9. took more than 0.2 s"):
-        run_checker(["python", "-c", "import time; time.sleep(9)"], tmp_path)
+    with pytest.raises(LimitError, match=r"timeit took more than 0.2 s"):
+        run_checker("timeit", ["-n", "1", "import time; time.sleep(9)"], tmp_path)
+
+
+def test_a_checker_is_not_taken_from_the_tree_that_it_checks(tmp_path: Path) -> None:
+    (tmp_path / "this.py").write_text("print('a module of the tree')")
+    assert "Beautiful is better than ugly" in run_checker("this", [], tmp_path)

@@ -252,6 +252,24 @@ def test_an_interrupt_waits_until_a_process_has_started():
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
 
 
+def test_nothing_is_imported_from_the_folder_of_the_run(tmp_path):
+    # What is looked at may be called as a module is: it is never run.
+    for name in ("selectors", "numpy", "weft"):
+        (tmp_path / f"{name}.py").write_text(f"open('{name}.run', 'w').close()\n")
+    script = (
+        "import os, sys\n"
+        "sys.path.remove('')\n"
+        "from weft.platform.processes import Limits, run_bounded\n"
+        "(outcome,) = run_bounded(str.upper, ['a'], workers=1, limits=Limits(), preload='weft.errors')\n"
+        "print(outcome.value, os.environ.get('PYTHONSAFEPATH'))\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert (run.stdout, run.stderr) == ("A None\n", "")
+    assert not list(tmp_path.glob("*.run"))
+
+
 @pytest.mark.parametrize("seconds", [math.inf, 1e12])
 def test_a_limit_of_time_may_be_as_good_as_none(seconds):
     (outcome,) = run_bounded(misbehave, ["a"], workers=1, limits=Limits(seconds=seconds))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 
 from weft.errors import ConfigError
 from weft.platform.ranges import share
@@ -14,8 +15,8 @@ def check_temperature(name: str, value: float) -> None:
     Raises:
         ConfigError: It is not positive and finite.
     """
-    if not 0 < value < math.inf:
-        raise ConfigError(f"{name} is {value}; it must be positive")
+    if not (isinstance(value, Real) and 0 < value < math.inf):
+        raise ConfigError(f"{name} is {value!r}; it must be positive")
 
 
 def check_threshold(name: str, value: float) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from weft.absa.represent.spelling import shown
-from weft.errors import ConfigError, InputError
+from weft.errors import ConfigError, InputError, with_article
 
 NONE = "none"
 """The polarity of a context on which the text has no opinion; always class 0."""
@@ -63,7 +63,8 @@ class Sentence:
         places: The place of each question, where a row of the source holds one; else empty.
 
     Raises:
-        InputError: A blank text, or polarities of another number than the questions.
+        InputError: A text that is blank or no string, a question that is no :class:`Context`, or polarities of another
+            number than the questions.
     """
 
     text: str
@@ -73,8 +74,19 @@ class Sentence:
     places: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise InputError(
+                f"{with_article(type(self.text).__name__)}, not a text", where=self.where or None
+            )
         if is_blank(self.text):
             raise InputError("the text is empty", where=self.where or None)
+        for context in self.contexts:
+            if not isinstance(context, Context):
+                raise InputError(
+                    f"{context!r} is no question",
+                    where=self.where or None,
+                    hint="give Context(aspect, target)",
+                )
         if self.polarities and len(self.polarities) != len(self.contexts):
             raise InputError(
                 f"{len(self.contexts)} contexts but {len(self.polarities)} polarities",

@@ -77,12 +77,13 @@ def attend(
 
     Raises:
         ShapeError: Shapes that do not fit, both named; an empty batch.
-        DtypeError: A mask that is not boolean; query, key and value that are not of one floating dtype.
+        DtypeError: A mask that is not boolean; query, key and value that are not of one floating dtype; no tensor
+            where one is needed.
         NonFiniteError: NaN or infinity in query, key, value or a term, masked or not (on the CPU, outside of
             compiled graphs).
         InputError: Tensors on different devices; a factor below 0 on weights (on the CPU, as above).
-        ConfigError: An unknown path, or one that cannot express the terms; unknown maps. From a backward: second
-            derivatives of a path that has none.
+        ConfigError: An unknown path, or one that cannot express the terms; unknown maps; a scale that is no finite
+            number or learnt. From a backward: second derivatives of a path that has none.
 
     Source:
         Vaswani et al. 2017, eq. 1; prefix: the BCSD model contract; decay: Belova et al. 2025
@@ -111,7 +112,7 @@ def attend(
 def _choose(problem: Problem, path: Path, need_maps: bool | Literal["prefix"]) -> Path:
     if path not in get_args(Path):
         raise ConfigError(f"path is {path!r}; it must be one of {', '.join(get_args(Path))}")
-    if need_maps not in (True, False, "prefix"):
+    if need_maps is not True and need_maps not in (False, "prefix"):
         raise ConfigError(f"need_maps is {need_maps!r}; it must be True, False or 'prefix'")
     if need_maps is True:
         if path not in ("auto", "reference"):

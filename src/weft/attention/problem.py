@@ -10,7 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from weft.attention.terms import Decay, Terms
+from weft.attention.terms import Decay, Terms, finite
 from weft.errors import ConfigError, DtypeError, InputError, NonFiniteError, ShapeError, with_article
 
 
@@ -171,11 +171,14 @@ def check(
 
     Raises:
         ShapeError: Shapes that do not fit; both are named.
-        DtypeError: A mask that is not boolean; query, key and value that are not of one floating dtype.
+        DtypeError: A mask that is not boolean; query, key and value that are not of one floating dtype; no tensor
+            where one is needed.
         InputError: Tensors on different devices.
-        ConfigError: A dropout probability outside [0, 1), terms of another type.
+        ConfigError: A dropout probability outside [0, 1), a scale that is no finite number or learnt, terms of
+            another type.
     """
     for name, tensor in (("query", query), ("key", key), ("value", value)):
+        _tensor(name, tensor)
         if tensor.dim() != 4:
             raise ShapeError(
                 f"{name} has shape {tuple(tensor.shape)}; it must be (batch, heads, length, head width)"
@@ -195,6 +198,8 @@ def check(
         raise ShapeError(f"an empty batch: query {tuple(query.shape)}, key {tuple(key.shape)}")
     if not 0.0 <= dropout_p < 1.0:
         raise ConfigError(f"dropout_p is {dropout_p}; it must be in [0, 1)")
+    if scale is not None:
+        finite("scale", scale, hint="multiply it into the query")
     if key_mask is not None:
         _boolean("key_mask", key_mask)
         if tuple(key_mask.shape) != (batch, keys):
@@ -223,6 +228,7 @@ def _check_terms(terms: Terms, query: Tensor, key: Tensor, value: Tensor) -> Non
     batch, heads, queries, width = query.shape
     keys = key.shape[2]
     if (prefix := terms.prefix) is not None:
+        _tensor("prefix key", prefix.key)
         if prefix.key.dim() != 4:
             raise ShapeError(
                 f"prefix key has shape {tuple(prefix.key.shape)}; it must be (batch, heads, P, D)"
@@ -248,7 +254,13 @@ def _check_terms(terms: Terms, query: Tensor, key: Tensor, value: Tensor) -> Non
             )
 
 
+def _tensor(name: str, given: object) -> None:
+    if not isinstance(given, Tensor):
+        raise DtypeError(f"{name} is {with_article(type(given).__name__)}; it must be a tensor")
+
+
 def _same(name: str, tensor: Tensor, wanted: tuple[int, ...], other: str, reference: Tensor) -> None:
+    _tensor(name, tensor)
     if tuple(tensor.shape) != wanted:
         raise ShapeError(
             f"{name} has shape {tuple(tensor.shape)}; with {other} {tuple(reference.shape)} it must be {wanted}"
@@ -256,6 +268,7 @@ def _same(name: str, tensor: Tensor, wanted: tuple[int, ...], other: str, refere
 
 
 def _broadcasts(name: str, tensor: Tensor, wanted: tuple[int, ...]) -> None:
+    _tensor(name, tensor)
     shape = tuple(tensor.shape)
     if len(shape) != 4 or any(size not in (1, full) for size, full in zip(shape, wanted, strict=True)):
         raise ShapeError(
@@ -264,5 +277,6 @@ def _broadcasts(name: str, tensor: Tensor, wanted: tuple[int, ...]) -> None:
 
 
 def _boolean(name: str, tensor: Tensor) -> None:
+    _tensor(name, tensor)
     if tensor.dtype != torch.bool:
         raise DtypeError(f"{name} is {tensor.dtype}; it must be torch.bool with True = attend")

@@ -6,17 +6,31 @@ Every term holds tensors only, already split into heads. Shapes are written
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from weft.errors import ConfigError
+from weft.errors import ConfigError, with_article
 
 DecayMode = Literal["scores", "weights"]
 Gate = Literal["row", "pair"]
+
+
+def finite(name: str, value: object, hint: str | None = None) -> None:
+    """Check a number that no gradient reaches; in a compiled graph it is a symbol, and passes.
+
+    Raises:
+        ConfigError: It is a tensor, or no finite number.
+    """
+    if isinstance(value, Tensor):
+        raise ConfigError(f"{name} is a tensor, which would get no gradient; it must be a number", hint=hint)
+    if not torch.compiler.is_compiling() and not (isinstance(value, Real) and math.isfinite(value)):
+        raise ConfigError(f"{name} is {value!r}; it must be a finite number")
 
 
 @dataclass(frozen=True)
@@ -73,7 +87,7 @@ class Quasi:
         gate: ``"row"`` as the published code computes it, ``"pair"`` as the paper writes it.
 
     Raises:
-        ConfigError: Another gate, or β or γ as a tensor.
+        ConfigError: Another gate, β or γ as a tensor, or one of α, β and γ that is no finite number.
     """
 
     query: Tensor
@@ -88,21 +102,30 @@ class Quasi:
     def __post_init__(self) -> None:
         if self.gate not in ("row", "pair"):
             raise ConfigError(f"Quasi.gate is {self.gate!r}; it must be 'row' or 'pair'")
+        if not isinstance(self.alpha, Tensor):
+            finite("Quasi.alpha", self.alpha)
         for name in ("beta", "gamma"):
-            if isinstance(getattr(self, name), Tensor):
-                raise ConfigError(
-                    f"Quasi.{name} is a tensor, which would get no gradient; it must be a number",
-                    hint="multiply it into the λ that it stands before",
-                )
+            finite(f"Quasi.{name}", getattr(self, name), hint="multiply it into the λ that it stands before")
 
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of one layer; any of them, alone or together."""
+    """The terms of one layer; any of them, alone or together.
+
+    Raises:
+        ConfigError: One of another type.
+    """
 
     prefix: Prefix | None = None
     decay: Decay | None = None
     quasi: Quasi | None = None
+
+    def __post_init__(self) -> None:
+        for name, kind in (("prefix", Prefix), ("decay", Decay), ("quasi", Quasi)):
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, kind):
+                what = f"Terms.{name} is {with_article(type(given).__name__)}; it must be {with_article(kind.__name__)}"
+                raise ConfigError(what, hint=f"Terms({name}={kind.__name__}(…))")
 
     @property
     def empty(self) -> bool:

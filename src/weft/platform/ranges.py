@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 
 from weft.errors import ConfigError
 
@@ -14,8 +15,8 @@ def at_least(least: float, **values: float | None) -> None:
         ConfigError: One is smaller, or no number.
     """
     for name, value in values.items():
-        if value is not None and not value >= least:
-            raise ConfigError(f"{name} is {value}; it must be at least {least}")
+        if value is not None and not (isinstance(value, Real) and value >= least):
+            raise ConfigError(f"{name} is {value!r}; it must be at least {least}")
 
 
 def share(**values: float | None) -> None:
@@ -25,8 +26,8 @@ def share(**values: float | None) -> None:
         ConfigError: One lies outside [0, 1], or is no number.
     """
     for name, value in values.items():
-        if value is not None and not 0 <= value <= 1:
-            raise ConfigError(f"{name} is {value}; it must be in [0, 1]")
+        if value is not None and not (isinstance(value, Real) and 0 <= value <= 1):
+            raise ConfigError(f"{name} is {value!r}; it must be in [0, 1]")
 
 
 def is_number(value: object) -> bool:

@@ -188,6 +188,12 @@ def test_a_process_that_waits_for_ever_is_given_up(functions_of, monkeypatch):
     assert not process.alive
 
 
+def test_the_process_imports_nothing_from_the_folder_of_the_run(tmp_path, monkeypatch):
+    (tmp_path / "socket.py").write_text("raise SystemExit")
+    monkeypatch.chdir(tmp_path)
+    process_module.LiftProcess(4096).stop()  # a LimitError where it does not begin
+
+
 def test_the_clock_is_not_what_counts(functions_of, monkeypatch):
     """A process that gets the processor a hundredth of the time has a hundred times as long."""
     code, around = _one(functions_of)

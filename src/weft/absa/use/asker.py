@@ -24,6 +24,7 @@ from weft.absa.represent.batch import Pairs, Questions, Representation, aspect_w
 from weft.absa.represent.slips import own_words
 from weft.absa.use.answering import for_answers
 from weft.absa.use.batches import batches
+from weft.absa.use.questions import Question, as_context, sentence_of_row
 from weft.absa.use.sureness import by_length, shares
 from weft.absa.use.windows import Heard, cut_windows, most_telling, parts_of, with_words
 from weft.attention.operation import cpu_multiplies_bf16
@@ -35,8 +36,6 @@ Floats = NDArray[np.float64]
 Offsets: TypeAlias = Sequence[tuple[int, int]]
 Given = TypeVar("Given")
 Made = TypeVar("Made")
-Question: TypeAlias = Context | str | tuple[str, str]
-"""A context; or an aspect alone; or (target, aspect)."""
 
 
 class Asker:
@@ -359,41 +358,22 @@ class Asker:
         asked = tuple(as_context(context) for context in contexts)
         if not asked:
             raise InputError("no questions: give at least one context")
-        sentences = [_sentence(text, asked, f"text {number}") for number, text in enumerate(texts, start=1)]
+        sentences = [
+            Sentence(text, asked, (), f"text {number}") for number, text in enumerate(texts, start=1)
+        ]
         if not sentences:
             return np.zeros((0, len(asked), len(self.classes_)))
         return np.stack(self.answer(sentences))
 
     def predict_proba(self, rows: Sequence[tuple[str, Question]]) -> Floats:
-        """Probabilities of (text, question) rows, ``(rows, classes)``, as scikit-learn shapes them."""
-        sentences = [
-            _sentence(text, (as_context(context),), f"row {number}")
-            for number, (text, context) in enumerate(rows, start=1)
-        ]
+        """Probabilities of (text, question) rows, ``(rows, classes)``, as scikit-learn shapes them.
+
+        Raises:
+            InputError: A row that is no such pair, or whose text is empty or no string.
+        """
+        sentences = [sentence_of_row(row, f"row {number}") for number, row in enumerate(rows, start=1)]
         return np.concatenate(self.answer(sentences)) if sentences else np.zeros((0, len(self.classes_)))
 
     def mentions(self, text: str, target: str | None) -> bool:
         """Whether the text names the target; a question without a target is about the whole text."""
         return target is None or bool(self.representation.positions(text, target))
-
-
-def as_context(question: Question) -> Context:
-    """A question as a :class:`Context`.
-
-    Raises:
-        InputError: It is none of the three forms.
-    """
-    if isinstance(question, Context):
-        return question
-    if isinstance(question, str):
-        return Context(question)
-    if isinstance(question, tuple) and len(question) == 2:
-        target, aspect = question
-        return Context(aspect, target)
-    raise InputError(f"{question!r} is no question", hint="give an aspect, (target, aspect) or a Context")
-
-
-def _sentence(text: str, contexts: tuple[Context, ...], where: str) -> Sentence:
-    if not isinstance(text, str):
-        raise InputError(f"{with_article(type(text).__name__)}, not a text", where=where)
-    return Sentence(text, contexts, (), where)

@@ -92,7 +92,8 @@ def _stored(name_or_dir: str | Path) -> tuple[nn.Module, Asker, bool]:
     built: list[AnyModel] = []
 
     def build(values: dict[str, Any]) -> nn.Module:
-        model = build_model(AbsaConfig.from_dict(values["model"]))
+        # In single precision, whatever torch makes by default: the answers are those of the commands.
+        model = build_model(AbsaConfig.from_dict(values["model"])).float()
         built.append(model)
         return Int8Storage.empty(own_tensors(model)) if values["int8"] else model
 

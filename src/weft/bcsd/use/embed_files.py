@@ -22,8 +22,8 @@ from weft.bcsd.use.embedded import embed_table, embedded_schema
 from weft.bcsd.use.extract_files import build_table, sort_out
 from weft.bcsd.use.named import DEFAULT_MODEL, Precision, check_precision
 from weft.bcsd.use.remarks import processor_remarks
+from weft.bcsd.use.spared import check_table
 from weft.errors import WeftError
-from weft.platform.files import check_output
 from weft.platform.machine import use_threads
 from weft.platform.memory import collect_seldom
 from weft.platform.processes import Limits, Outcome
@@ -304,10 +304,11 @@ def embed_files(
         CheckpointError: The model cannot be loaded.
         OutputError: The output cannot be written.
         MissingExtraError: A cluster is asked for, and Ray is not installed.
-        ConfigError: No cluster at that address.
+        ConfigError: No cluster at that address; the output is one of the files.
     """
     there = None if cluster is None else Cluster(cluster, options.workers)
     files, empty = sort_out(paths)
+    check_table(Path(output), files)
     reports = [EmbedReport(path, 0, error, 0.0) for path, error in empty.items()]
     choose_disassembler(options.disassembler)
     embedder_of(options.model, options.precision)
@@ -351,7 +352,6 @@ def _write(
     Raises:
         OutputError: The output cannot be written.
     """
-    check_output(output)
     embedder = embedder_of(options.model, options.precision)
     for report in reports:
         progress(report)

@@ -23,8 +23,9 @@ from weft.bcsd.select import find_function
 from weft.bcsd.table import TableBuilder, schema, write_tables
 from weft.bcsd.use.batches import batches, each_of, run_batches
 from weft.bcsd.use.remarks import file_remarks, nothing_found
+from weft.bcsd.use.spared import check_table
 from weft.errors import InputError, WeftError
-from weft.platform.files import check_output, scratch
+from weft.platform.files import scratch
 from weft.platform.memory import collect_seldom
 from weft.platform.processes import Limits, Outcome
 from weft.platform.ranges import at_least
@@ -336,11 +337,11 @@ def extract(
         progress: Called after each file.
 
     Returns:
-        One report per file, in order, after one for each folder that holds no binary. A file that failed is in the
-        list, not in the table.
+        One report per file, in order, after one for each folder without a binary. What failed is not in the table.
 
     Raises:
         InputError: A path that cannot be worked on at all.
+        ConfigError: The output is one of the files.
         OutputError: The output cannot be written.
     """
     output = None if output is None else Path(output)
@@ -348,8 +349,7 @@ def extract(
     # Tells at once, not once per file, that an extra is missing.
     name = choose_disassembler(options.disassembler).name
     lifter = lifter_named(options.lifter)
-    if output is not None:
-        check_output(output)
+    check_table(output, files)
     reports = [FileReport(path, None, error, 0.0) for path, error in empty.items()]
     for report in reports:
         progress(report)

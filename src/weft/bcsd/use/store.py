@@ -108,7 +108,8 @@ def load(name_or_dir: str | Path = DEFAULT_MODEL) -> Loaded:
 
     def build(values: dict[str, Any]) -> StoredModel:
         network = FunctionModel(ModelConfig.from_dict(values["model"]))
-        return StoredModel(network, torch.zeros(len(LEVELS) * len(load_vocabulary())))
+        # In single precision, whatever torch makes by default: an index knows the model by its numbers.
+        return StoredModel(network, torch.zeros(len(LEVELS) * len(load_vocabulary()))).float()
 
     values = configuration(directory)
     stored = load_model(directory, build, KIND)

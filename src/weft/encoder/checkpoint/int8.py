@@ -66,7 +66,7 @@ class Int8Storage(nn.Module):
             kind = tensor.dtype if plain else torch.int8
             storage.register_buffer(key, torch.empty(tensor.shape, dtype=kind, device=tensor.device))
             if not plain:
-                scales = torch.empty(*tensor.shape[:-1], 1, device=tensor.device)
+                scales = torch.empty(*tensor.shape[:-1], 1, dtype=torch.float32, device=tensor.device)
                 storage.register_buffer(key + _SCALE, scales)
         return storage
 
@@ -124,7 +124,8 @@ def load_filled(directory: str | Path, build: Callable[[Mapping[str, Any]], _Mod
     def made(values: Mapping[str, Any]) -> nn.Module:
         fields = dict(values)
         int8 = fields.pop(_INT8, False)
-        built.append(build(fields))
+        # In single precision, whatever torch makes by default: a shipped model answers the same everywhere.
+        built.append(build(fields).float())
         return Int8Storage.empty(own_tensors(built[-1])) if int8 else built[-1]
 
     stored = load_model(directory, made, kind)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -159,6 +158,6 @@ def _infer(found: Findings, copy: Path) -> None:
 
 def _mypy(copy: Path) -> list[Complaint]:
     options = ["--no-error-summary", "--hide-error-context", "--no-incremental", "--check-untyped-defs"]
-    said = run_checker([sys.executable, "-m", "mypy", *options, "--ignore-missing-imports", "."], copy)
+    said = run_checker("mypy", [*options, "--ignore-missing-imports", "."], copy)
     matches = [_MYPY.match(line) for line in said.splitlines()]
     return [Complaint(match[1], int(match[2]), match[3]) for match in matches if match is not None]

@@ -141,7 +141,7 @@ def pyright(copy: Path, reveal: bool = False) -> list[Complaint]:
         LimitError: It takes too long.
         WeftError: It gives no answer.
     """
-    said = run_checker([sys.executable, "-m", "pyright", "--outputjson", str(copy)], copy)
+    said = run_checker("pyright", ["--outputjson", str(copy)], copy)
     try:
         found = json.loads(said)["generalDiagnostics"]
     except (ValueError, KeyError, TypeError) as error:
@@ -154,15 +154,20 @@ def pyright(copy: Path, reveal: bool = False) -> list[Complaint]:
     ]
 
 
-def run_checker(command: list[str], folder: Path) -> str:
+def run_checker(checker: str, options: list[str], folder: Path) -> str:
     """What a checker prints.
+
+    Args:
+        checker: The module that it is; never one of the folder, whatever is called so there.
+        options: Its arguments.
+        folder: Where it runs.
 
     Raises:
         LimitError: It takes too long.
     """
     try:
         done = subprocess.run(
-            command,
+            [sys.executable, "-P", "-m", checker, *options],
             cwd=folder,
             capture_output=True,
             text=True,
@@ -171,7 +176,7 @@ def run_checker(command: list[str], folder: Path) -> str:
             errors="replace",
         )
     except subprocess.TimeoutExpired as error:
-        raise LimitError(f"{command[2]} took more than {_SECONDS} s", where=str(folder)) from error
+        raise LimitError(f"{checker} took more than {_SECONDS} s", where=str(folder)) from error
     return done.stdout
 
 

@@ -33,6 +33,7 @@ from weft.kg.represent.document import document_passages
 from weft.kg.represent.entities import EntityExample, entity_batch
 from weft.kg.schema import Relation, Schema
 from weft.kg.worded.scores import LEAST_WORDED, WordedScores, worded_scores
+from weft.platform.ranges import at_least
 from weft.train.batching import to_device
 
 WINDOW, SHARED = 256, 1
@@ -113,7 +114,11 @@ class EntityExtractor:
             least: Facts of a lower confidence are left out.
             batch_size: Passages at a time.
             funnel: Counts and lists mentions that no tokens fit.
+
+        Raises:
+            ConfigError: ``batch_size`` is below 1.
         """
+        at_least(1, batch_size=batch_size)
         document = document if document.mentions else self.with_found(document)
         sure = self.confidence
         starts = section_starts(document.text) if sure is not None and sure.apart is not None else (0,)

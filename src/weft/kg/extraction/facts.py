@@ -28,6 +28,7 @@ from weft.kg.languages.unit import Open
 from weft.kg.model.decode import Answers, Queries, find_tails, score_tails
 from weft.kg.model.leafy_chain import LeafyChainModel
 from weft.kg.model.ranking import Ranking, candidates
+from weft.platform.ranges import at_least
 from weft.platform.reading import SOURCE_BYTES, read_bytes
 
 
@@ -177,7 +178,9 @@ class Extractor:
 
         Raises:
             InputError: It cannot be parsed.
+            ConfigError: ``beams`` or ``batch_size`` is below 1.
         """
+        at_least(1, beams=beams, batch_size=batch_size)
         asked = [
             (chunk, _unless_open(chunk, found, open_, self.language))
             for chunk, found in self.asked(text, where)
@@ -191,11 +194,8 @@ class Extractor:
         for answer in self.inferred(text, where, open_, beams=beams, batch_size=batch_size):
             item, (tail, confidence) = answer.asked, answer.candidates[0]
             line, place = line_of(text, item.start), (item.start, item.end)
-            result.append(
-                ModelFact(
-                    item.name, item.relation, tail, confidence, line, place, answer.span, (), answer.combined
-                )
-            )
+            told = (item.name, item.relation, tail, confidence, line, place, answer.span, (), answer.combined)
+            result.append(ModelFact(*told))
         return sorted(result, key=lambda fact: (fact.line, fact.head, fact.relation))
 
     def asked(self, text: str, where: str) -> list[tuple[Chunk, list[Question]]]:

@@ -156,7 +156,7 @@ def spell(
     K, device = model.config.leaves, queries.roots.device
     # Step 0 has one hypothesis, the empty tail; every later step has W.
     tokens = torch.full((B, Q, 1, K), PAD, dtype=torch.int64, device=device)
-    score = torch.zeros(B, Q, 1, device=device)
+    score = torch.zeros(B, Q, 1, dtype=torch.float32, device=device)
     done = torch.zeros(B, Q, 1, dtype=torch.bool, device=device)
     memory, spelling = None, None
     if can_remember(model):

@@ -38,7 +38,7 @@ _AHEAD = 64
 _FIRST = "weft.platform.sparing"
 #: Seconds of the longest sleep; the system takes no endless one.
 _NAP = 3600.0
-_starting = Lock()
+_starting, _parting = Lock(), Lock()
 
 
 @dataclass(frozen=True)
@@ -159,8 +159,8 @@ def get_ready(preload: str) -> None:
         preload: As of :func:`run_loaded`, for the first call of it that follows.
     """
     multiprocessing.get_context("forkserver").set_forkserver_preload([_FIRST, preload])
-    with _script_left_alone(preload):
-        forkserver.ensure_running()
+    with uninterrupted():
+        pass
 
 
 def run_here(work: Callable[[Item], Value], items: Iterable[Item]) -> Iterator[Outcome[Item, Value]]:
@@ -195,12 +195,32 @@ def _script_left_alone(module: str) -> Iterator[None]:
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """Start a process that Ctrl-C does not reach, from its first moment on; the starting thread gets it afterwards."""
-    resource_tracker.ensure_running()  # first, for it lets interrupts through when it starts
+    with _away_from_here():
+        resource_tracker.ensure_running()  # first, for it lets interrupts through when it starts
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
+        with _away_from_here():
+            forkserver.ensure_running()
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _away_from_here() -> Iterator[None]:
+    """Let what is started import nothing from the folder that the run was started in.
+
+    It is started as ``python -c``, which looks there first: a ``json.py`` among the files of a firmware would be run.
+    Workers get the paths of the run itself.
+    """
+    with _parting:
+        before = {name: os.environ[name] for name in ("PYTHONSAFEPATH",) if name in os.environ}
+        os.environ["PYTHONSAFEPATH"] = "1"
+        try:
+            yield
+        finally:
+            del os.environ["PYTHONSAFEPATH"]
+            os.environ.update(before)
 
 
 def _await(crew: list[_Worker]) -> None:

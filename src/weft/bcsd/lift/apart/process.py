@@ -37,10 +37,11 @@ class LiftProcess:
 
     def __init__(self, mebibytes: int) -> None:
         ours, theirs = socket.socketpair()
-        command = [sys.executable, "-m", "weft.bcsd.lift.apart.child", str(theirs.fileno()), str(mebibytes)]
+        # -P: nothing is imported from the folder that the run was started in, which may hold what is looked at.
+        command = [sys.executable, "-P", "-m", "weft.bcsd.lift.apart.child"]
         paths = [str(_ROOT), os.environ.get("PYTHONPATH", "")]
         self._process = subprocess.Popen(
-            command,
+            [*command, str(theirs.fileno()), str(mebibytes)],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -1,0 +1,29 @@
+"""Tables that are written beside what they are made of, never over it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from weft.bcsd.read.members import split_member
+from weft.errors import ConfigError
+from weft.platform.files import check_output
+
+
+def check_table(table: Path | None, binaries: Iterable[str]) -> None:
+    """Refuse a table that cannot be written, or that would overwrite a binary; of a member, its archive.
+
+    Args:
+        table: The table; None where none is written.
+        binaries: What it is made of.
+
+    Raises:
+        ConfigError: It is one of the binaries, by a link as well.
+        OutputError: It cannot be written.
+    """
+    if table is None:
+        return
+    check_output(table)
+    if os.path.realpath(table) in {os.path.realpath(split_member(path)[0]) for path in binaries}:
+        raise ConfigError("the output is the input", where=str(table), hint="give another file")
