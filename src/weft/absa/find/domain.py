@@ -1,4 +1,4 @@
-"""Categories in words, and which of them a term belongs to."""
+"""Categories in words, common ones and a user's, and which of them a term names by its own words."""
 
 from __future__ import annotations
 
@@ -8,13 +8,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
-from weft.absa.model.weft_absa import WeftAbsa
 from weft.absa.read.given import without_comment
 from weft.absa.represent.spelling import shown
-from weft.absa.use.asker import Asker
 from weft.errors import InputError
 from weft.platform.reading import lines
 
@@ -44,10 +39,6 @@ _LITTLE = frozenset(
     )
 )
 """Words that say nothing of a category: "Tower of London" is no "ease of use"."""
-_LEAST = 0.5
-"""Cosine from which on words that share nothing with a category may belong to it."""
-_REMEMBERED = 100_000
-"""Most terms that are remembered: a table is a stream."""
 
 
 @dataclass(frozen=True)
@@ -104,50 +95,23 @@ def _parsed(found: Iterable[str], path: Path | None = None) -> list[Category]:
     return categories
 
 
-class Grouping:
-    """Puts terms into categories: by words that both have, else by what the frozen layers make of them.
+class Phrases:
+    """Which category a term belongs to by words that both have.
 
     A term that holds a whole name or phrase of a category belongs to it, where it holds several to that of the most
     words, then to the last: "battery life" is of the battery, "night life" is not. Of a category's name one word is
     enough where no phrase is whole: "quality of the food" has "food".
 
     Args:
-        asker: The model whose frozen layers read terms and categories.
         categories: The categories; the first that fits best wins.
     """
 
-    def __init__(self, asker: Asker, categories: Sequence[Category]) -> None:
-        self.categories = list(categories)
-        self._asker = asker
-        phrases = [(number, text) for number, c in enumerate(self.categories) for text in (c.name, *c.words)]
-        self._owner = np.array([number for number, _ in phrases])
-        self._stems = [(number, stems) for number, text in phrases if (stems := frozenset(_stems(text)))]
-        self._named = [frozenset(_stems(category.name)) for category in self.categories]
-        self._vectors = self._read([text for _, text in phrases])
-        self._known: dict[str, str | None] = {}
+    def __init__(self, categories: Sequence[Category]) -> None:
+        phrases = [(number, text) for number, c in enumerate(categories) for text in (c.name, *c.words)]
+        self._stems = [(number, held) for number, text in phrases if (held := frozenset(_stems(text)))]
+        self._named = [frozenset(_stems(category.name)) for category in categories]
 
-    def __call__(self, terms: Iterable[str]) -> dict[str, str | None]:
-        """The category's name of each term, None where none fits."""
-        asked = list(dict.fromkeys(terms))
-        if len(self._known) > _REMEMBERED:
-            self._known.clear()
-        fresh = [term for term in asked if term not in self._known]
-        unclear: list[str] = []
-        for term in fresh:
-            number = self._by_words(term)
-            if number is None:
-                unclear.append(term)
-            else:
-                self._known[term] = self.categories[number].name
-        if unclear:
-            likeness = self._read(unclear) @ self._vectors.T
-            for term, row in zip(unclear, likeness, strict=True):
-                best = int(row.argmax())
-                fits = row[best] >= _LEAST
-                self._known[term] = self.categories[self._owner[best]].name if fits else None
-        return {term: self._known[term] for term in asked}
-
-    def _by_words(self, term: str) -> int | None:
+    def __call__(self, term: str) -> int | None:
         """The category of the longest phrase that the term holds, else that has the last of its words in its name."""
         place = {stem: at for at, stem in enumerate(_stems(term))}
         held = [
@@ -163,13 +127,6 @@ class Grouping:
             for stem in stems & place.keys()
         ]
         return -max(named)[1] if named else None
-
-    def _read(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        module = self._asker.module
-        assert isinstance(module, WeftAbsa)  # a Finder has no other
-        ids, mask = self._asker.representation.rows(texts)
-        vectors = module.read_words(ids.to(self._asker.device), mask.to(self._asker.device)).cpu().numpy()
-        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
 
 
 def _stems(words: str) -> list[str]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.absa.find.domain import Category, Grouping
+from weft.absa.find.domain import Category
+from weft.absa.find.grouping import Grouping, Said
 from weft.absa.find.spans import Span, nearest, spans_of
 from weft.absa.model.weft_absa import WeftAbsa
 from weft.absa.records import NONE, Context, Sentence
@@ -168,12 +169,7 @@ class Finder:
         else:
             judge = frozenset[str]()
         terms = [[span for span in found if span.kind != "opinion"] for found in spans]
-        named = {
-            meant.lower()
-            for text, found in zip(texts, terms, strict=True)
-            for meant in self._meant(text, found).values()
-        }
-        groups = self.group(sorted(named)) if self.group is not None and named else {}
+        groups = self._groups(texts, terms)
         sentences = [self._questions(text, found) for text, found in zip(texts, terms, strict=True)]
         again = [
             passages(text, found, len(windows) > 1)
@@ -188,12 +184,36 @@ class Finder:
         whole = iter(answers)
         rows = [next(whole) for _ in sentences]
         results: list[list[Finding]] = []
-        for sentence, found, all_spans, own, answer in zip(sentences, terms, spans, again, rows, strict=True):
+        for sentence, found, all_spans, own, answer, group in zip(
+            sentences, terms, spans, again, rows, groups, strict=True
+        ):
             alone = {place: next(whole)[0] for place in own}
             # Where no passage judges a term, as "I bought the phone in May. The phone is new", the whole text does.
             judged = {place: (own[place], row) for place, row in alone.items() if decide(row[None], limit)[0]}
-            results.append(list(self._findings(sentence, found, all_spans, answer, judged, groups, judge)))
+            results.append(list(self._findings(sentence, found, all_spans, answer, judged, group, judge)))
         return results
+
+    def _groups(self, texts: Sequence[str], terms: Sequence[Sequence[Span]]) -> list[dict[Span, str | None]]:
+        """The category of each term of each text, by what its sentence says."""
+        if self.group is None:
+            return [{} for _ in texts]
+        said = [
+            (number, term, said)
+            for number, (text, own) in enumerate(zip(texts, terms, strict=True))
+            for term, said in zip(own, self._said(text, own), strict=True)
+        ]
+        found: list[dict[Span, str | None]] = [{} for _ in texts]
+        for (number, term, _), category in zip(said, self.group([one for *_, one in said]), strict=True):
+            found[number][term] = category
+        return found
+
+    def _said(self, text: str, terms: Sequence[Span]) -> Iterator[Said]:
+        """Each term in its sentence; one that reaches over what looks like its end is in both."""
+        edges, meant = [*sentence_begins(text), len(text)], self._meant(text, terms)
+        for term in terms:
+            start = edges[bisect_right(edges, term.start) - 1]
+            stop = edges[max(1, bisect_left(edges, term.stop))]
+            yield Said(meant[term], text[start:stop], term.start - start, term.stop - start)
 
     def _judge(self, items: set[str]) -> frozenset[str]:
         """Those of the items of lists that judge by themselves and name nothing: "cheap", and no "lift".
@@ -247,7 +267,7 @@ class Finder:
         spans: Sequence[Span],
         rows: NDArray[np.float64],
         alone: dict[int, tuple[tuple[int, int], NDArray[np.float64]]],
-        groups: dict[str, str | None],
+        groups: dict[Span, str | None],
         judge: frozenset[str],
     ) -> Iterator[Finding]:
         text, number = sentence.text, {context: n for n, context in enumerate(sentence.contexts)}
@@ -269,7 +289,9 @@ class Finder:
             if not decide(said[None], limit)[0]:
                 continue
             told_of.add(place)
-            finding = self._named(text, term, said, judging.get(place, ()), meant[term], groups, judge)
+            finding = self._named(
+                text, term, said, judging.get(place, ()), meant[term], groups.get(term), judge
+            )
             covered.add(finding.category or "")
             key = words.casefold(), passage, finding.polarity
             if (first := told.get(key)) is not None:
@@ -280,7 +302,7 @@ class Finder:
         yield from told.values()
         loose = [(place, span) for place, own in judging.items() if place not in told_of for span in own]
         # What stands beside a term that nobody judges is about the category of that term, or about the whole.
-        of = {place: None if place is None else groups.get(meant[terms[place]].lower()) for place, _ in loose}
+        of = {place: None if place is None else groups.get(terms[place]) for place, _ in loose}
         asked = [(Context(c.question), c.name) for c in self._asked if c.name not in covered]
         unnamed = [
             self._unnamed(
@@ -303,13 +325,13 @@ class Finder:
         said: NDArray[np.float64],
         own: Sequence[Span],
         meant: str,
-        groups: dict[str, str | None],
+        category: str | None,
         judge: frozenset[str],
     ) -> Finding:
         """What is said of a term at one place, with the words that judge there."""
         words, opinions = text[term.start : term.stop], said[1:]
         best = int(opinions.argmax())
-        polarity, category = self.asker.classes_[best + 1], groups.get(meant.lower())
+        polarity = self.asker.classes_[best + 1]
         if term.kind == "item" and words in judge:
             place = (term.start, term.stop)
             return Finding(

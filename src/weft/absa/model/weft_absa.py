@@ -231,6 +231,11 @@ class WeftAbsa(nn.Module):
         hidden = self.encoder(input_ids, attention_mask, layers=slice(0, min(depth, own))).last_hidden_state
         return self._anchored(hidden, attention_mask, depth - own)
 
+    @property
+    def frozen_depth(self) -> int:
+        """How many pretrained layers the frozen stack has."""
+        return max(0, self.options.frozen_layers) + len(self.anchor)
+
     @torch.no_grad()
     def read_words(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """``(rows, hidden)``, what the frozen stack makes of words, as of an aspect's."""

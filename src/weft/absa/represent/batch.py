@@ -220,7 +220,7 @@ class Representation:
             InputError: No question is asked, or a polarity is not one of the model's.
         """
         texts = [self.cut(self.pieces(sentence.text)) for sentence in sentences]
-        input_ids, attention_mask = self._pad([piece.ids for piece in texts])
+        input_ids, attention_mask = self.padded([piece.ids for piece in texts])
         aspects: dict[str, int] = {}
         view_text: list[int] = []
         slots: list[list[int]] = []
@@ -302,7 +302,7 @@ class Representation:
                 numbers.append(self._context_number(context.target, question, contexts))
         if not rows:
             raise InputError("no aspect is asked about")
-        input_ids, attention_mask = self._pad(rows)
+        input_ids, attention_mask = self.padded(rows)
         column = torch.arange(input_ids.shape[1])
         token_type_ids = ((column >= torch.tensor(seconds)[:, None]) & attention_mask).long()
         return Pairs(
@@ -330,9 +330,10 @@ class Representation:
 
     def rows(self, texts: Sequence[str]) -> tuple[Tensor, Tensor]:
         """Ids and mask ``(texts, seq)`` of texts without questions, cut to what the model reads at once."""
-        return self._pad([self.cut(self.pieces(text)).ids for text in texts])
+        return self.padded([self.cut(self.pieces(text)).ids for text in texts])
 
-    def _pad(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+    def padded(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+        """Ids and mask ``(rows, seq)``."""
         return pad(rows, self.pad_id)
 
     def _labels(self, sentences: Sequence[Sentence]) -> Tensor | None:
