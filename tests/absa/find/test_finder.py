@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from weft.absa.find.domain import Category, Grouping, common_categories, read_domain
+from weft.absa.find.domain import Category, Phrases, common_categories, read_domain
 from weft.absa.find.finder import Finder, passages
 from weft.absa.find.spans import Span
 from weft.absa.model.terms import TAGS
@@ -295,26 +295,6 @@ def test_a_long_text_is_read_in_windows_and_its_places_are_its_own(tagging):
     assert all(text[slice(*finding.span)] == finding.term for finding in found)
 
 
-def test_a_word_of_a_category_decides_and_endings_do_not(tagging):
-    group = Grouping(tagging, [Category("battery", ("charge",)), Category("people", ("waitress", "staff"))])
-    terms = ["Battery life", "charges", "waitresses", "the staff"]
-    assert group(terms) == dict(zip(terms, ("battery", "battery", "people", "people"), strict=True))
-    assert group(terms) == group(list(reversed(terms)))
-
-
-def test_the_last_word_that_is_known_decides(tagging):
-    group = Grouping(tagging, [Category("price"), Category("food")])
-    assert group(["price of the food", "food price"]) == {"price of the food": "food", "food price": "price"}
-
-
-def test_terms_of_a_long_table_are_not_all_remembered(tagging, monkeypatch):
-    monkeypatch.setattr("weft.absa.find.domain._REMEMBERED", 3)
-    group = Grouping(tagging, [Category("price")])
-    for number in range(9):
-        assert group([f"price {number}", f"fare {number}"])[f"price {number}"] == "price"
-    assert len(group._known) <= 5
-
-
 def test_common_categories_are_distinct():
     names = [category.name for category in common_categories()]
     assert len(names) == len(set(names)) > 30
@@ -365,7 +345,7 @@ def test_a_domain_that_is_none_is_told(tmp_path, text, what):
         ("comfort of the seats", "comfort of use"),
     ],
 )
-def test_phrases_and_words_decide_and_little_words_do_not(tagging, term, category):
+def test_phrases_and_words_decide_and_little_words_do_not(term, category):
     """What no word decides is left to the vectors, which are told apart by nothing here."""
     categories = [
         Category("battery", ("battery life",)),
@@ -374,7 +354,7 @@ def test_phrases_and_words_decide_and_little_words_do_not(tagging, term, categor
         Category("comfort of use", ("park of cars", "bank of the river")),
         Category("service", ("staff",)),
     ]
-    number = Grouping(tagging, categories)._by_words(term)
+    number = Phrases(categories)(term)
     assert (None if number is None else categories[number].name) == category
 
 
