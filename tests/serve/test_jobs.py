@@ -308,3 +308,10 @@ def test_no_accepted_job_is_lost_when_the_service_is_killed(tmp_path: Path):
             found.setdefault(size, set()).add(content)
         assert {len(texts) for texts in found.values()} == {1}
         assert service.stop() == 0
+
+
+def test_what_others_keep_beside_uploads_stays(tmp_path: Path):
+    for name in ("holiday", "0123456789abcdef01234567"):
+        (tmp_path / "uploads" / name).mkdir(parents=True)
+    Files(tmp_path / "uploads", Ledger(tmp_path), Bounds()).sweep()
+    assert [path.name for path in (tmp_path / "uploads").iterdir()] == ["holiday"]

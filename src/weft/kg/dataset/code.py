@@ -16,8 +16,8 @@ from pathlib import Path
 from weft.errors import ConfigError, InputError, counted
 from weft.kg.dataset.chunks import Chunk, add_facts, cut, make_chunk
 from weft.kg.dataset.overlap import Overlap
-from weft.kg.dataset.split import TRAIN, part_of
 from weft.kg.dataset.place import check_place
+from weft.kg.dataset.split import TRAIN, part_of
 from weft.kg.dataset.tables import TEXT_ALONE, TableWriter, complete
 from weft.kg.dataset.tokens import CodeTokenizer, Tokens
 from weft.kg.languages import find_language

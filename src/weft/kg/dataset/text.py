@@ -12,8 +12,8 @@ from pathlib import Path
 
 from weft.errors import ConfigError, InputError, counted
 from weft.kg.dataset.given_facts import add_given_facts, seed_facts
-from weft.kg.dataset.split import TRAIN, part_of
 from weft.kg.dataset.place import check_place
+from weft.kg.dataset.split import TRAIN, part_of
 from weft.kg.dataset.tables import TEXT_SCHEMAS, TableWriter, complete
 from weft.kg.dataset.text_chunks import text_chunks
 from weft.kg.dataset.tokens import CodeTokenizer
