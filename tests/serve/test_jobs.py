@@ -194,7 +194,7 @@ def test_the_sweep_takes_what_is_old_and_what_nobody_knows(tmp_path: Path):
     needed = asyncio.run(files.take("ann", "a", pieces(b"a")))
     old = asyncio.run(files.take("ann", "b", pieces(b"b")))
     ledger.add("ann", "k", {}, [needed.id], 9)
-    (tmp_path / "uploads" / "stray").mkdir()
+    (tmp_path / "uploads" / "0123456789abcdef01234567").mkdir()
     time.sleep(0.05)
     files.sweep()
     assert os.listdir(tmp_path / "uploads") == [needed.id]

@@ -40,12 +40,10 @@ def test_folders_where_an_index_leads_stay(tmp_path: Path) -> None:
     store, years = tmp_path / "store", tmp_path / "years"
     create_store(store, SCHEMA)
     (years / "1").mkdir(parents=True)
-    (years / "0-rdf1").mkdir()
     (store / "index").symlink_to(years)
     with open_index(store):
         pass
     assert (years / "1").exists()
-    assert not (years / "0-rdf1").exists()
 
 
 def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:

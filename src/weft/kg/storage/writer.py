@@ -23,7 +23,6 @@ from weft import __version__
 from weft.errors import ConfigError, InputError, StoreError
 from weft.kg.schema import Relation, Schema
 from weft.kg.storage.derive import derive, entities, fold, live
-from weft.kg.storage.indices import is_index
 from weft.kg.storage.layout import TABLES, TRUTH, DocumentRow, Evidence, Spelling, Status
 from weft.kg.storage.lock import write_lock
 from weft.kg.storage.manifest import FILE as MANIFEST
@@ -35,6 +34,8 @@ _NAMED = 10
 """Most merges that an error names."""
 _MANY_PARTS = 24
 """Files of one table before the small ones are joined."""
+_INDEX = re.compile(r"\.?\d+-rdf\d.*")
+"""What lies in the folder of an index: one for each state of the store, or a part of one."""
 _PART = re.compile(rf"(?:{'|'.join(TABLES)})-\d+\.parquet")
 """What a writer calls its tables; what is called otherwise is not its own, and stays."""
 _FIRST = re.compile(r"lock|relations-1\.parquet|\..+\.\d+\.part")
@@ -74,7 +75,7 @@ def create_store(folder: Path, schema: Schema, spelling: Spelling = "exact") -> 
         return False
     make_folder(folder)
     # What a creation that was killed left behind is no reason to refuse, nor is an index that may be built again.
-    other = [path.name for path in folder.iterdir() if not (_FIRST.fullmatch(path.name) or is_index(path))]
+    other = [path.name for path in folder.iterdir() if not (_FIRST.fullmatch(path.name) or _is_index(path))]
     if other:
         raise StoreError(
             f"not a knowledge graph store, and not empty ({other[0]})",
@@ -86,7 +87,7 @@ def create_store(folder: Path, schema: Schema, spelling: Spelling = "exact") -> 
             return False
         # Generations begin anew: one of them would be answered with the index of the store that was here.
         with writing_to(folder):
-            for index in filter(is_index, folder.iterdir()):
+            for index in filter(_is_index, folder.iterdir()):
                 shutil.rmtree(index)
         writer = Writer(folder, Manifest(spelling=spelling))
         rows = [(relation.name, relation.definition) for relation in schema.relations]
@@ -365,3 +366,13 @@ class Writer:
         for path in self.folder.iterdir():
             if _PART.fullmatch(path.name) and path.name not in named:
                 path.unlink(missing_ok=True)
+
+
+def _is_index(path: Path) -> bool:
+    """Whether a path is the folder in which queries keep the RDF of a store."""
+    return (
+        path.name == "index"
+        and path.is_dir()
+        and not path.is_symlink()
+        and all(_INDEX.fullmatch(inner.name) for inner in path.iterdir())
+    )

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from weft.errors import InputError, LimitError, MissingExtraError, OutputError, StoreError
 from weft.kg.storage.graph import Graph
-from weft.kg.storage.indices import FOLDER, generation_of
 from weft.kg.storage.layout import Only
 from weft.kg.storage.manifest import read_manifest
 from weft.kg.storage.query.diagnosis import diagnose, dots_escaped, words
@@ -29,6 +28,7 @@ try:
 except ImportError as error:
     raise MissingExtraError("pyoxigraph", "kg") from error
 
+_FOLDER = "index"
 _VERSION = f"-rdf{VERSION}"
 _POSITION = re.compile(r"error at (\d+):(\d+): (.*)", re.DOTALL)
 _DEEPEST = 100
@@ -90,10 +90,10 @@ def locate_index(folder: Path, only: Only | None = None) -> Iterator[Path]:
     """
     manifest = read_manifest(folder)
     ending = f"{_VERSION}-{only}" if only else _VERSION
-    index = folder / FOLDER / f"{manifest.generation}{ending}"
+    index = folder / _FOLDER / f"{manifest.generation}{ending}"
     if not index.is_dir():
         graph = Graph.load(folder, only)
-        index = folder / FOLDER / f"{graph.manifest.generation}{ending}"
+        index = folder / _FOLDER / f"{graph.manifest.generation}{ending}"
         if not os.access(folder, os.W_OK):
             # Read-only media: the index lives as long as the query.
             with tempfile.TemporaryDirectory(prefix="weft-index-") as place:
@@ -288,14 +288,15 @@ def _install(graph: Graph, index: Path) -> None:
     except OutputError:
         if not index.is_dir():
             raise
+    if index.parent.is_symlink():
+        return  # what lies there may be anybody's
     current = f"{graph.manifest.generation}{_VERSION}-"
     for old in index.parent.iterdir():
-        number = generation_of(old.name)
+        number = old.name.partition("-")[0]
         # What is newer is another reader's; of this state, other versions of the statements are old.
         if (
-            number is not None
-            and not old.name.startswith(".")
-            and number <= graph.manifest.generation
+            number.isdigit()
+            and int(number) <= graph.manifest.generation
             and not f"{old.name}-".startswith(current)
         ):
             shutil.rmtree(old, ignore_errors=True)
