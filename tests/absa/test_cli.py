@@ -173,6 +173,13 @@ def test_a_text_that_looks_like_a_path_is_explained_from_standard_input(absa, tm
         assert (code, out, what in err) == (3, "", True)
 
 
+def test_a_question_is_no_command_to_a_terminal(absa):
+    code, shown, _ = absa("explain", TEXT, "--aspect", "pri\x1b[1mce", "--method", "gradient")
+    assert code == 0
+    assert shown.startswith("pri\\x1b[1mce: ")
+    assert "\x1b" not in shown
+
+
 def test_one_text_and_a_table_are_written_with_the_same_columns(absa, tmp_path):
     table = tmp_path / "t.csv"
     table.write_text(f"text\n{TEXT}\n")

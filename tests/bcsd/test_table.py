@@ -1,5 +1,7 @@
 """The Parquet table: the documented columns, the same content back, and clear refusals."""
 
+import os
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -144,3 +146,9 @@ def test_a_function_that_is_not_there_is_told_and_of_a_large_file_all_have_rows(
     whole = build_table(path)[1].functions
     monkeypatch.setattr("weft.bcsd.use.extract_files._KEPT", 16)
     assert build_table(path, function="entrx")[1].functions == whole
+
+
+def test_a_pipe_is_no_table(tmp_path):
+    os.mkfifo(tmp_path / "functions.parquet")
+    with pytest.raises(InputError, match="a device or a pipe"):
+        read_table(tmp_path / "functions.parquet")

@@ -63,3 +63,38 @@ def test_binaries_are_not_overwritten(
     assert {place.name: place.read_text() for place in tmp_path.iterdir()} == dict.fromkeys(
         ("a.so", "b.so"), "a binary"
     )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("bcsd", "dataset", "join", "c.yaml", "-o", "c.yaml"),
+        ("bcsd", "dataset", "build", "c.yaml", "-o", "./c.yaml"),
+        ("bcsd", "calibrate", "bcsd-small", "--search", "c.yaml", "-o", "c.yaml"),
+        ("absa", "explain", "Good food", "--aspect", "food", "--words", "c.yaml", "--html", "c.yaml"),
+    ],
+)
+def test_settings_words_and_data_are_not_overwritten(
+    arguments: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = "packages:\n- name: zlib\n  role: test\n  min_functions: 1\n"
+    (tmp_path / "c.yaml").write_text(config)
+    assert main(arguments) == ConfigError.exit_code
+    assert "the output is the input" in capsys.readouterr().err
+    assert (tmp_path / "c.yaml").read_text() == config
+
+
+def test_a_page_is_none_of_the_texts_that_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "texts").mkdir()
+    for name in ("texts/a.txt", "seed.csv"):
+        (tmp_path / name).write_text("x")
+        assert main(["kg", "facts", "texts", "--seed", "seed.csv", "--html", name]) == ConfigError.exit_code
+        assert "the output is the input" in capsys.readouterr().err
+        assert (tmp_path / name).read_text() == "x"

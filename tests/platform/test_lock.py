@@ -47,3 +47,12 @@ def test_the_number_is_the_holders_own(tmp_path):
 def test_a_place_that_cannot_be_locked(tmp_path):
     with pytest.raises(OutputError), hold(tmp_path / "no" / "lock"):
         pass
+
+
+def test_where_a_link_stands_nothing_is_written(tmp_path):
+    mine = tmp_path / "mine.txt"
+    mine.write_text("precious")
+    (tmp_path / "lock").symlink_to(mine)
+    with pytest.raises(OutputError, match=r"lock: is a link.*remove the link"), hold(tmp_path / "lock"):
+        pass
+    assert mine.read_text() == "precious"

@@ -194,7 +194,7 @@ def test_the_sweep_takes_what_is_old_and_what_nobody_knows(tmp_path: Path):
     needed = asyncio.run(files.take("ann", "a", pieces(b"a")))
     old = asyncio.run(files.take("ann", "b", pieces(b"b")))
     ledger.add("ann", "k", {}, [needed.id], 9)
-    (tmp_path / "uploads" / "stray").mkdir()
+    (tmp_path / "uploads" / "0123456789abcdef01234567").mkdir()
     time.sleep(0.05)
     files.sweep()
     assert os.listdir(tmp_path / "uploads") == [needed.id]
@@ -308,3 +308,10 @@ def test_no_accepted_job_is_lost_when_the_service_is_killed(tmp_path: Path):
             found.setdefault(size, set()).add(content)
         assert {len(texts) for texts in found.values()} == {1}
         assert service.stop() == 0
+
+
+def test_what_others_keep_beside_uploads_stays(tmp_path: Path):
+    for name in ("holiday", "0123456789abcdef01234567"):
+        (tmp_path / "uploads" / name).mkdir(parents=True)
+    Files(tmp_path / "uploads", Ledger(tmp_path), Bounds()).sweep()
+    assert [path.name for path in (tmp_path / "uploads").iterdir()] == ["holiday"]

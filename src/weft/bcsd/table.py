@@ -27,6 +27,7 @@ from weft.bcsd.represent.rows import OPERATIONS as INLINED_OPERATIONS
 from weft.bcsd.represent.rows import TOKENS as INLINED_TOKENS
 from weft.errors import InputError
 from weft.platform.files import replaced
+from weft.platform.reading import open_input
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -306,6 +307,8 @@ def read_table(path: str | os.PathLike[str], columns: list[str] | None = None) -
         InputError: It is missing, no Parquet file, of another schema, or of another vocabulary.
     """
     place = os.fspath(path)
+    if os.path.exists(place):
+        open_input(place).close()  # of a pipe the reader would wait for ever
     try:
         file = pq.ParquetFile(place)
     except FileNotFoundError as error:

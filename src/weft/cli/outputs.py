@@ -21,15 +21,16 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[str | Path] =
         OutputError: One cannot be written.
     """
     from weft.platform.files import check_output
+    from weft.platform.same_file import is_same
 
-    read = {os.path.realpath(path) for path in inputs}
+    read = [Path(path) for path in inputs]
     taken = set[str]()
     for path in outputs:
         if path is None:
             continue
         check_output(path)
         place = os.path.realpath(path)
-        if place in read:
+        if any(is_same(path, other) for other in read):
             raise ConfigError("the output is the input", hint="give another file")
         # A pipe or a device takes both.
         if place in taken and (os.path.isfile(place) or not os.path.exists(place)):

@@ -109,7 +109,7 @@ def test_a_build_that_ends_early_leaves_the_data_set_as_it_was(
 
 
 def test_what_is_built_over_a_data_set_of_text_is_one_of_code(tree: Path, tmp_path: Path) -> None:
-    for name in ("mentions.parquet", "facts.parquet", "entities.json"):
+    for name in ("chunks.parquet", "mentions.parquet", "facts.parquet", "entities.json"):
         (tmp_path / name).write_bytes(b"old")
     odd = tmp_path / "code"
     shutil.copytree(tree, odd)

@@ -167,6 +167,15 @@ def test_neo4j_has_no_line_break_in_a_relation(tmp_path: Path) -> None:
     assert [line.split(",")[2] for line in text.splitlines()] == [":TYPE", "part of"]
 
 
+def test_neo4j_has_no_line_break_in_a_kind(tmp_path: Path) -> None:
+    create_store(tmp_path / "s", SCHEMA)
+    with open_writer(tmp_path / "s") as writer:
+        put(writer, "one", evidence("a", "knows", "b")._replace(head_kind="a\nkind", tail_kind="b"))
+        writer.finish()
+    text = (written(Graph.load(tmp_path / "s"), "neo4j", tmp_path) / "nodes.csv").read_text()
+    assert [line.split(",")[2] for line in text.splitlines()] == ["kind", "a kind", "b"]
+
+
 def test_jsonl_is_a_seed(graph: Graph, tmp_path: Path) -> None:
     place = written(graph, "jsonl", tmp_path).rename(tmp_path / "seed.jsonl")
     funnel = Funnel()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from weft.bcsd.read.members import split_member
 from weft.errors import ConfigError
 from weft.platform.files import check_output
+from weft.platform.same_file import is_same
 
 
 def check_table(table: Path | None, binaries: Iterable[str]) -> None:
@@ -25,5 +25,5 @@ def check_table(table: Path | None, binaries: Iterable[str]) -> None:
     if table is None:
         return
     check_output(table)
-    if os.path.realpath(table) in {os.path.realpath(split_member(path)[0]) for path in binaries}:
+    if any(is_same(table, path) for path in {split_member(path)[0] for path in binaries}):
         raise ConfigError("the output is the input", where=str(table), hint="give another file")

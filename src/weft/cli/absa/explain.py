@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, cast
 
 from weft.cli.absa.arguments import DEFAULT_MODEL, add_questions, add_reading, load_asker
 from weft.cli.options import Parser, add_html, add_json, add_machine, add_model
-from weft.cli.table import table
+from weft.cli.outputs import check_outputs
+from weft.cli.table import one_line, table
 from weft.errors import ConfigError, InputError
-from weft.platform.files import check_output, write_text
+from weft.platform.files import write_text
 
 if TYPE_CHECKING:
     from weft.absa.explain.attribution import Explanation
@@ -51,8 +52,7 @@ def run(argv: list[str]) -> int:
         raise InputError("the text is empty")
     if arguments.maps and not arguments.json:
         raise ConfigError("--maps are matrices for programs", hint="give --json as well")
-    if arguments.html is not None:
-        check_output(arguments.html)
+    check_outputs([arguments.html], [] if arguments.words is None else [arguments.words])
     from weft.absa.explain.attribution import ROUGH, Method, default_method, explain
     from weft.absa.explain.heatmap import heatmap
     from weft.absa.explain.maps import question_maps
@@ -89,7 +89,8 @@ def run(argv: list[str]) -> int:
         by_threshold = arguments.polarity is None and share < max(explanation.probabilities.values())
         if by_threshold and explanation.target_found:
             missing = f" (decided by the threshold {asker.config.threshold:g})"
-        print(f"{question}: {explanation.polarity} {share:.2f}{missing}{_part(explanation)}")
+        said = f"{question}: {explanation.polarity} {share:.2f}{missing}{_part(explanation)}"
+        print(one_line(said))
         told = [word for word in explanation.words if word.score]
         strongest = sorted(told, key=lambda word: -abs(word.score))[:8]
         print(table(("word", ">weight"), [(word.text, f"{word.score:+.3f}") for word in strongest]))

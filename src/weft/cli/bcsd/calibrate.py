@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from weft.cli.options import Parser, add_json, add_machine, add_out, add_work, device_of
+from weft.cli.outputs import check_outputs
 from weft.errors import ConfigError
 
 
@@ -126,7 +127,6 @@ def _search(arguments: argparse.Namespace) -> int:
 
 def _output(arguments: argparse.Namespace, beside: Path) -> Path:
     """Where what is fitted goes; what comes with the package is left as it was installed."""
-    from weft.platform.files import check_output
     from weft.platform.models import shipped_models
 
     folder = beside.parent
@@ -137,5 +137,5 @@ def _output(arguments: argparse.Namespace, beside: Path) -> Path:
         hint = f"-o FILE; or, to use what is fitted, calibrate a copy of its folder: cp -r {folder} DIR"
         raise ConfigError(what, hint=hint)
     output = arguments.out or beside
-    check_output(output)
+    check_outputs([output], [] if arguments.search is None else [arguments.search])
     return output

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.cli.options import Parser, add_json, add_out, add_quiet, add_work
+from weft.cli.outputs import check_outputs
 
 if TYPE_CHECKING:
     from weft.bcsd.dataset.build import BuildReport
@@ -58,7 +59,7 @@ def run(argv: list[str], action: str) -> int:
     from weft.bcsd.dataset.build import build_all, known_builds
     from weft.bcsd.dataset.stats import dataset_stats
     from weft.errors import InputError, PartialFailure
-    from weft.platform.files import check_output, make_folder
+    from weft.platform.files import make_folder
 
     if action == "stats":
         stats = dataset_stats(arguments.data)
@@ -71,7 +72,7 @@ def run(argv: list[str], action: str) -> int:
         if not chosen.variants_of(package):
             said = f"{package.name}: left out, none of its builds ({', '.join(package.builds)}) is asked for"
             print(said, file=sys.stderr)
-    check_output(output)
+    check_outputs([output, output.with_name(f"{output.name}.manifest.json")], arguments.config)
     failed: list[BuildReport] = []
     if action == "build":
         reports = build_all(chosen, arguments.work, quiet if arguments.quiet or arguments.json else tell)

@@ -57,6 +57,7 @@ def run(argv: list[str]) -> int:
     from weft.kg.annotate.tree import find_missing
     from weft.platform.files import make_folder, write_bytes, write_text
     from weft.platform.models import find_model
+    from weft.platform.same_file import is_same
 
     if arguments.json and (arguments.write or arguments.stubs):
         raise ConfigError("--json lists annotations; it goes with neither --write nor --stubs")
@@ -83,6 +84,12 @@ def run(argv: list[str]) -> int:
 
         for file, text in texts:
             target = (arguments.stubs / file.below).with_suffix(".pyi")
+            # A stub beside its source may be written by hand, and checkers prefer it.
+            if target.exists() and is_same(target, file.path.with_suffix(".pyi")):
+                failed.append(
+                    (str(target), "stands beside its source already (remove it, or name another folder)")
+                )
+                continue
             make_folder(target.parent)
             write_text(target, stub(text))
     else:

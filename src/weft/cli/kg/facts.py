@@ -24,6 +24,7 @@ from weft.cli.options import (
     device_of,
     share,
 )
+from weft.cli.outputs import check_outputs
 from weft.cli.table import table
 from weft.errors import ConfigError, PartialFailure, counted
 
@@ -129,8 +130,7 @@ def _of_text(arguments: argparse.Namespace, folder: Path) -> int:
         None if arguments.exact else arguments.near,
         str(device_of(arguments)),
     )
-    if arguments.html is not None and arguments.html.resolve() == arguments.file.resolve():
-        raise ConfigError("--html would overwrite the text that is read", where=str(arguments.html))
+    check_outputs([arguments.html], [*_texts(arguments.file), *arguments.seed])
     met = Met(unused=loader.unused_seed())
     read = marked_documents(arguments.file, loader, met)
     found = [item for document in read for item in document.evidence]
@@ -160,6 +160,14 @@ def _of_text(arguments: argparse.Namespace, folder: Path) -> int:
     if met.failures:
         raise PartialFailure(f"{counted(len(met.failures), 'document')} could not be read")
     return 0
+
+
+def _texts(place: Path) -> list[Path]:
+    """The files that are read."""
+    from weft.kg.read.corpus import paths_below
+    from weft.kg.read.prose import SUFFIXES, kind_of
+
+    return [path for path in paths_below(place) if kind_of(path) in SUFFIXES] if place.is_dir() else [place]
 
 
 def _listing(facts: Sequence[Evidence], documents: Mapping[int, str] | None) -> str:

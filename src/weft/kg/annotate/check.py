@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from weft.errors import InputError, MissingExtraError
+from weft.kg.annotate.copied import copied
 from weft.kg.annotate.infer import Complaint, Source, class_of, infer_returns, pyright, run_checker, says_none
 from weft.kg.annotate.plan import Candidate, Missing
 from weft.kg.annotate.tree import Findings
@@ -48,11 +48,7 @@ def checked(found: Findings, place: Path, checker: Checker, least: float) -> Non
         raise MissingExtraError(checker, "dev")
     with tempfile.TemporaryDirectory(prefix="weft-annotate-") as folder:
         copy = Path(folder) / (place.resolve().name if place.is_dir() else "tree")
-        if place.is_dir():
-            shutil.copytree(place, copy, symlinks=True, ignore=shutil.ignore_patterns(".git", "__pycache__"))
-        else:
-            copy.mkdir()
-            shutil.copy(place, copy / place.name)
+        copied(place, copy, [(file.path, file.below) for file in found.files])
         check = pyright if checker == "pyright" else _mypy
         before = _counted(check(copy))
         if checker == "pyright":

@@ -16,6 +16,7 @@ from pathlib import Path
 from weft.errors import ConfigError, InputError, counted
 from weft.kg.dataset.chunks import Chunk, add_facts, cut, make_chunk
 from weft.kg.dataset.overlap import Overlap
+from weft.kg.dataset.place import check_place
 from weft.kg.dataset.split import TRAIN, part_of
 from weft.kg.dataset.tables import TEXT_ALONE, TableWriter, complete
 from weft.kg.dataset.tokens import CodeTokenizer, Tokens
@@ -105,7 +106,9 @@ def build_code(
 
     Raises:
         InputError: A tree is no folder, or no file in them can be used.
+        OutputError: The folder holds something of no data set that would be written over, or cannot be written.
     """
+    check_place(output)
     config = config or BuildConfig()
     spoken = find_language(config.language)
     funnel = Funnel()

@@ -15,6 +15,7 @@ from weft.kg.dataset.chunks import Chunk
 from weft.kg.dataset.tokens import CodeTokenizer
 from weft.kg.schema import Schema
 from weft.platform.files import replaced_files
+from weft.platform.reading import open_input
 
 try:
     import pyarrow as pa
@@ -175,6 +176,8 @@ def read_table(folder: Path, name: str) -> pa.Table:
         InputError: The table is missing or has other columns.
     """
     path = folder / f"{name}.parquet"
+    if path.exists():
+        open_input(path).close()  # of a pipe the reader would wait for ever
     try:
         table = pq.read_table(path)
     except (OSError, pa.ArrowException) as error:

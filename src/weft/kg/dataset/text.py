@@ -12,6 +12,7 @@ from pathlib import Path
 
 from weft.errors import ConfigError, InputError, counted
 from weft.kg.dataset.given_facts import add_given_facts, seed_facts
+from weft.kg.dataset.place import check_place
 from weft.kg.dataset.split import TRAIN, part_of
 from weft.kg.dataset.tables import TEXT_SCHEMAS, TableWriter, complete
 from weft.kg.dataset.text_chunks import text_chunks
@@ -90,7 +91,9 @@ def build_redocred(
 
     Raises:
         InputError: A file is no Re-DocRED, or none of its documents can be used.
+        OutputError: The folder holds something of no data set that would be written over, or cannot be written.
     """
+    check_place(output)
     config = config or TextBuildConfig()
     schema = schema or redocred_schema()
     funnel = Funnel()
@@ -152,7 +155,9 @@ def build_text(
 
     Raises:
         InputError: No document or no seed triple can be used.
+        OutputError: The folder holds something of no data set that would be written over, or cannot be written.
     """
+    check_place(output)
     config, injection = config or TextBuildConfig(), injection or InjectionConfig()
     funnel = Funnel()
     seeds = read_seeds(seed, schema, funnel)

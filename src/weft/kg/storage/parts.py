@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from weft.errors import StoreError
+from weft.errors import OutputError, StoreError
 from weft.kg.storage.layout import TABLES
 from weft.kg.storage.manifest import Manifest
 from weft.platform.files import replaced
@@ -20,8 +20,11 @@ def write_part(folder: Path, name: str, table: pa.Table) -> None:
     """Write one file; it appears under its name only when it is whole and on the disk.
 
     Raises:
-        OutputError: The disk is full, or the folder cannot be written.
+        OutputError: The disk is full, the folder cannot be written, or a link stands there, which others made.
     """
+    if (folder / name).is_symlink():
+        what = "is a link, and what it leads to would be written over"
+        raise OutputError(what, where=str(folder / name), hint="remove the link")
     with replaced(folder / name) as part:
         pq.write_table(
             table, part, row_group_size=_ROWS_PER_GROUP, compression="zstd", write_page_checksum=True
@@ -37,6 +40,7 @@ def read_part(folder: Path, table: str, name: str, columns: Sequence[str] | None
     """
     path = folder / name
     schema = TABLES[table]
+    _check_file(path)
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             found = file.schema_arrow
@@ -73,7 +77,18 @@ def rows_of(folder: Path, name: str) -> int:
     Raises:
         StoreError: It is damaged or missing.
     """
+    _check_file(folder / name)
     try:
         return pq.read_metadata(folder / name).num_rows
     except (OSError, pa.ArrowException) as error:
         raise StoreError("a damaged or missing Parquet file", where=str(folder / name)) from error
+
+
+def _check_file(path: Path) -> None:
+    """Refuse what is no file, such as a pipe, whose reader would wait for ever.
+
+    Raises:
+        StoreError: It is none.
+    """
+    if path.exists() and not path.is_file():
+        raise StoreError("no file but a folder, a device or a pipe", where=str(path), hint="extract it again")

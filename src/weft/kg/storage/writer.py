@@ -36,6 +36,10 @@ _MANY_PARTS = 24
 """Files of one table before the small ones are joined."""
 _INDEX = re.compile(r"\.?\d+-rdf\d.*")
 """What lies in the folder of an index: one for each state of the store, or a part of one."""
+_PART = re.compile(rf"(?:{'|'.join(TABLES)})-\d+\.parquet")
+"""What a writer calls its tables; what is called otherwise is not its own, and stays."""
+_FIRST = re.compile(r"lock|relations-1\.parquet|\..+\.\d+\.part")
+"""What a creation that was killed leaves behind."""
 _LARGE_PART = 200_000
 """Rows from which on a file is left alone until the end of the run."""
 
@@ -71,7 +75,7 @@ def create_store(folder: Path, schema: Schema, spelling: Spelling = "exact") -> 
         return False
     make_folder(folder)
     # What a creation that was killed left behind is no reason to refuse, nor is an index that may be built again.
-    other = [path.name for path in folder.iterdir() if not (_ours(path.name) or _is_index(path))]
+    other = [path.name for path in folder.iterdir() if not (_FIRST.fullmatch(path.name) or _is_index(path))]
     if other:
         raise StoreError(
             f"not a knowledge graph store, and not empty ({other[0]})",
@@ -360,18 +364,8 @@ class Writer:
         """Remove files that a killed writer left, or that a commit replaced."""
         named = {name for names in self.manifest.files.values() for name in names}
         for path in self.folder.iterdir():
-            if _ours(path.name) and path.suffix == ".parquet" and path.name not in named:
+            if _PART.fullmatch(path.name) and path.name not in named:
                 path.unlink(missing_ok=True)
-
-
-def _ours(name: str) -> bool:
-    """Whether a file's name is one that a store gives."""
-    table = name.split("-")[0]
-    return (
-        name in ("lock", MANIFEST)
-        or (table in TABLES and name.endswith(".parquet"))
-        or name.endswith(".part")
-    )
 
 
 def _is_index(path: Path) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from weft.errors import StoreError, WeftError
+from weft.errors import OutputError, StoreError, WeftError
 from weft.platform.files import writing_to
 
 
@@ -24,10 +25,16 @@ def locked(path: Path, busy: str, hint: str, error: type[WeftError] = StoreError
 
     Raises:
         WeftError: ``error``: another process holds the lock.
-        OutputError: The file cannot be made.
+        OutputError: The file cannot be made, or a link stands there: the process's number would go where it leads.
     """
     with writing_to(path):
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+        except OSError as failed:
+            if failed.errno != errno.ELOOP:
+                raise
+            what = "is a link, and what it leads to would be written over"
+            raise OutputError(what, where=str(path), hint="remove the link") from failed
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import secrets
 import shutil
 import threading
@@ -24,6 +25,8 @@ from weft.serve.settings import Bounds
 _PIECE = 1 << 20
 #: Bytes of a name: what file systems take.
 _LONGEST = 255
+#: How folders of uploads are called; whatever else lies beside them is not the service's.
+_OURS = re.compile(r"[0-9a-f]{24}")
 #: Endings that a reader decides by; a file on our disk has one of these or none.
 _ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".txt", ".py", ".md", ".json")
 
@@ -126,7 +129,7 @@ class Files:
         for name in files:
             self.remove(name)
         # In this order: a folder is of a file that is coming from before it is made until the ledger knows it.
-        folders = list(self._folder.iterdir())
+        folders = [folder for folder in self._folder.iterdir() if _OURS.fullmatch(folder.name)]
         known = set(self._coming) | self._ledger.upload_ids()
         for folder in folders:
             if folder.name not in known:

@@ -12,7 +12,7 @@ def write_neo4j(graph: Graph, folder: Path) -> None:
     """Write both files; a relationship's type is the relation's name.
 
     The import tool reads a line break in a field only with ``--multiline-fields=true``: none is written,
-    line breaks in names and sentences become spaces.
+    line breaks in names, kinds and sentences become spaces.
     """
     with (folder / "nodes.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -20,7 +20,7 @@ def write_neo4j(graph: Graph, folder: Path) -> None:
         for number, name in enumerate(graph.entities):
             value = graph.value(name)
             said = "" if value is None else str(value)
-            writer.writerow([number, _one_line(name), graph.kind(name), said, "Entity"])
+            writer.writerow([number, _one_line(name), _one_line(graph.kind(name)), said, "Entity"])
     number = {name: index for index, name in enumerate(graph.entities)}
     with (folder / "relationships.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

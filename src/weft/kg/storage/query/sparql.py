@@ -288,6 +288,8 @@ def _install(graph: Graph, index: Path) -> None:
     except OutputError:
         if not index.is_dir():
             raise
+    if index.parent.is_symlink():
+        return  # what lies there may be anybody's
     current = f"{graph.manifest.generation}{_VERSION}-"
     for old in index.parent.iterdir():
         number = old.name.partition("-")[0]
