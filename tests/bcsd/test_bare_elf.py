@@ -189,3 +189,6 @@ def test_where_calls_name_what_they_call_code_is_as_far_as_they_lead(few):
     assert (cut.code[0].start, cut.code[0].end) == (entry, entry + len(body))
     assert bytes(cut.code[0].data) == body
     assert any("its calls lead" in remark for remark in cut.remarks)
+    # What calls a library is not known, whatever its header says of an entry.
+    library = without_tables(replace(image, remarks=[]), replace(view, type=3), architecture_named("riscv64"))
+    assert not any("its calls lead" in remark for remark in library.remarks)

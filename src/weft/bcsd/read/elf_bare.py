@@ -11,14 +11,16 @@ from dataclasses import replace
 
 from weft.bcsd.architectures.architecture import Architecture
 from weft.bcsd.read.elf_end import reach_of_calls
-from weft.bcsd.read.elf_view import View
+from weft.bcsd.read.elf_view import PROGRAM, View
 from weft.bcsd.read.image import Image, Region, UnwindRange
 
 _INTERPRETER, _NOTE = 3, 4
 #: Tags of the dynamic section: tables with the tag of their size, and tables whose size it does not say.
 _SIZED = ((5, 10), (7, 8), (17, 18), (23, 2))
 _UNSIZED = (4, 6, 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFE)
-_INIT, _FINI = 12, 13
+_INIT, _FINI, _LIBRARY_NAME, _FLAGS = 12, 13, 14, 0x6FFFFFFB
+#: ``DF_1_PIE`` of ``DT_FLAGS_1``.
+_MOVABLE_PROGRAM = 0x08000000
 #: Tags of the place and the size of the tables of constructors, and of destructors.
 ARRAYS = ((25, 27), (26, 28))
 #: Share of the code that lies in unwind ranges where these are of nearly all functions.
@@ -105,7 +107,7 @@ def without_tables(image: Image, view: View, architecture: Architecture) -> Imag
         called = None
         if architecture.names_callees and bytes(region.data[: len(_HEADER)]) == _HEADER:
             # Few of its functions may be in the unwind table, and those its first ones.
-            called = reach_of_calls(image, architecture, own, view.entry, starts, ends[:-1])
+            called = reach_of_calls(image, architecture, own, _entry(view), starts, ends[:-1])
         if called is not None:
             low, high = called
             image.remarks.append(_BY_CALLS)
@@ -121,6 +123,14 @@ def without_tables(image: Image, view: View, architecture: Architecture) -> Imag
     cut.entries = [place for place in cut.entries if cut.code_map.at(place) is not None]
     cut.symbols = [symbol for symbol in cut.symbols if cut.code_map.at(symbol.address) is not None]
     return cut
+
+
+def _entry(view: View) -> int:
+    """Where a program begins; 0 of a library, whose entry means nothing even where it has one."""
+    interpreted = any(segment.type == _INTERPRETER for segment in view.segments)
+    alone = interpreted or view.tags.get(_FLAGS, 0) & _MOVABLE_PROGRAM
+    program = view.type == PROGRAM or (alone and _LIBRARY_NAME not in view.tags)
+    return view.entry if program else 0
 
 
 def _covered(image: Image, low: int, high: int, architecture: Architecture) -> bool:

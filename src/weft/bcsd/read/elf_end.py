@@ -29,33 +29,34 @@ def reach_of_calls(
     starts: Iterable[int],
     ends: Iterable[int],
 ) -> tuple[int, int] | None:
-    """Where the code of a region begins and ends, or None where nothing in it is surely code.
+    """Where the code of a region begins and ends, or None where the program does not begin in it.
 
     Args:
         image: The file.
         architecture: Its processor.
         region: Holds the code, and constants in front of it and behind it.
-        entry: Where the program begins; 0 where it does not.
+        entry: Where the program begins; a library begins nowhere, and what calls it is not known.
         starts: First addresses of functions.
         ends: First addresses behind what is known to be code.
     """
     low, high = region.start, region.end
-    begun = {place for place in starts if low <= place < high}
-    if low <= entry < high:
-        begun |= {entry, *_taken(image, architecture, entry, low, high)}
-    known = [place for place in ends if low < place <= high]
-    known += [_end_of(image, architecture, place, high) for place in begun]
-    if not known:
+    if not low <= entry < high:
         return None
-    first = min(begun | {start for start, _ in image.stub_ranges if low <= start < high}, default=low)
-    done, reached = low, max(known)
+    begun = {place for place in starts if low <= place < high}
+    begun |= {entry, *_taken(image, architecture, entry, low, high)}
+    known = [place for place in ends if low < place <= high]
+    first = min(begun | {start for start, _ in image.stub_ranges if low <= start < high})
+    done = low
+    reached = max([*known, *(_end_of(image, architecture, place, high) for place in begun)])
     while done < reached:
         led = [to for to in _led_to(image, architecture, done, reached) if low <= to < high]
         first, furthest = min([first, *led]), max([low, *led])
         done = reached
         if furthest >= reached:
             reached = _end_of(image, architecture, furthest, high)
-    return first, _with_more(image, architecture, reached, high)
+        if done == reached:
+            reached = _with_more(image, architecture, reached, high)
+    return first, reached
 
 
 def _taken(image: Image, architecture: Architecture, entry: int, low: int, high: int) -> list[int]:
