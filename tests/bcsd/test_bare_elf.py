@@ -1,5 +1,7 @@
 """ELF files without section headers: the same functions, and calls of other files as such."""
 
+from dataclasses import replace
+
 import pytest
 
 from weft.bcsd.architectures import architecture_named
@@ -139,7 +141,7 @@ def test_of_what_looks_like_an_unwind_table_what_tells_of_code_is_taken(version)
 def view_of(region: Region) -> View:
     """Of a static program whose note stands in front of its code."""
     note = Segment(4, 4, 0, region.start, 4, 4)
-    return View("RISCV", 64, False, 2, region.start, 0, [note], [], [], [], {})
+    return View("MIPS", 32, False, 2, region.start, 0, [note], [], [], [], {})
 
 
 @pytest.mark.parametrize(
@@ -148,9 +150,45 @@ def view_of(region: Region) -> View:
 def test_code_ends_with_the_unwind_ranges_where_nearly_all_of_it_is_in_one(sizes, end, told):
     held = b"\x7fELF" + bytes(196)
     region = Region("", BASE, memoryview(held), len(held), True, False)
-    image = Image("made", "elf", "riscv64", False, True, [region], [region])
+    image = Image("made", "elf", "mips", False, True, [region], [region])
     starts = range(BASE + 4, BASE + 200, 40)
     image.unwind = [UnwindRange(start, start + size) for start, size in zip(starts, sizes, strict=False)]
-    cut = without_tables(image, view_of(region), architecture_named("riscv64"))
+    cut = without_tables(image, view_of(region), architecture_named("mips"))
     assert cut.code[0].end == BASE + end
     assert any("where its code ends" in remark for remark in cut.remarks) == told
+
+
+def riscv(*halves: int) -> bytes:
+    return b"".join(half.to_bytes(2, "little") for half in halves)
+
+
+FRAME, RETURN, NOP = 0x1101, 0x8082, 0x0001
+
+
+def call(distance: int) -> bytes:
+    """``jal ra, distance``."""
+    bits = (distance >> 20 & 1) << 31 | (distance >> 1 & 0x3FF) << 21 | (distance >> 11 & 1) << 20
+    return (bits | (distance >> 12 & 0xFF) << 12 | 0xEF).to_bytes(4, "little")
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_where_calls_name_what_they_call_code_is_as_far_as_they_lead(few):
+    # Constants in front; what begins the program calls 60 bytes ahead; one behind that, which only a pointer leads to,
+    # sets its frame up; strings.
+    front = b"\x7fELF" + b"\x18\x30\x01\0\0\0\0\0" * 2
+    begin = riscv(FRAME) + call(58) + riscv(RETURN)
+    body = begin + riscv(NOP) * 26 + riscv(FRAME, RETURN) + riscv(NOP, FRAME, NOP, RETURN)
+    held = front + body + b"neither code, but text that can be decoded" * 3
+    region = Region("", BASE, memoryview(held), len(held), True, False)
+    image = Image("made", "elf", "riscv64", False, True, [region], [region])
+    entry = BASE + len(front)
+    # An unwind table of the first function alone tells nothing of the others.
+    image.unwind = [UnwindRange(entry, entry + len(begin))] if few else []
+    view = replace(view_of(region), machine="RISCV", bits=64, entry=entry)
+    cut = without_tables(image, view, architecture_named("riscv64"))
+    assert (cut.code[0].start, cut.code[0].end) == (entry, entry + len(body))
+    assert bytes(cut.code[0].data) == body
+    assert any("its calls lead" in remark for remark in cut.remarks)
+    # What calls a library is not known, whatever its header says of an entry.
+    library = without_tables(replace(image, remarks=[]), replace(view, type=3), architecture_named("riscv64"))
+    assert not any("its calls lead" in remark for remark in library.remarks)

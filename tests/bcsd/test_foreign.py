@@ -52,6 +52,7 @@ def zipped() -> bytes:
         (b"\x64\x86\7\0" + bytes(60), "an object of Windows", "link it first"),
         (b"\xca\xfe\xba\xbe\0\0\0\x41" + bytes(50), "a class file of Java", ""),
         (b"#!/bin/sh\n", "a script", ""),
+        (b"/* GNU ld script\n*/ GROUP ( /lib/libm.so.6 )\n", "a linker script", "GROUP and INPUT list them"),
         (b"no code\n" * 100 + "ä".encode(), "text", ""),
         # So cut that its last letter is half there, where the head that is looked at ends.
         (b"a" * 511 + "ä".encode(), "text", ""),

@@ -128,7 +128,7 @@ def test_the_call_graph_overrules_scores_that_are_nearly_equal():
 def test_records_have_the_documented_form(matching):
     record = json.loads(json.dumps(matching_record(matching, "m", False)))
     assert list(record) == [
-        "schema", "model", "calibrated", "a", "b", "matches", "unmatched_a", "unmatched_b",
+        "schema", "model", "calibrated", "a", "b", "in_common", "matches", "unmatched_a", "unmatched_b",
     ]  # fmt: skip
     assert record["calibrated"] is False
     confidences = [found["confidence"] for found in record["matches"]]

@@ -95,6 +95,8 @@ class Architecture(ABC):
         fini_size: Bytes of ``.fini``, with which code ends where linkers of GNU lay it out; at most.
         lacks_unwinding: Whether stripped files of it seldom have unwind tables, so that functions are searched for in
             code that nothing leads to.
+        names_callees: Whether calls name what they call, and no constants stand among the code, so that calls tell how
+            far it reaches in a file without a table of sections.
         global_pointer: Bytes from the begin of the global offset table to where a register points that code counts its
             entries from (MIPS); 0 where there is none.
         pool_loads: How the mnemonics begin of what may read constants among the code: see :meth:`literals`.
@@ -116,6 +118,7 @@ class Architecture(ABC):
     relocations: Mapping[int, Relocation] = {}
     fini_size: int = 36
     lacks_unwinding: bool = False
+    names_callees: bool = False
     global_pointer: int = 0
     pool_loads: tuple[str, ...] = ()
 

@@ -11,16 +11,12 @@ import pyarrow as pa
 
 from weft.bcsd.dataset.config import Package, Variant
 from weft.bcsd.read import open_image
+from weft.bcsd.read.runtime import is_runtime
 from weft.bcsd.use.extract_files import build_table
 from weft.errors import InputError
 
 #: What compilers add to the name of a function that they split, cloned or specialised.
 _DERIVED = re.compile(r"\.(cold|part|isra|constprop|lto_priv|llvm)(\.|$)")
-#: Functions of the C runtime and of the compiler's support library, linked into every file.
-_RUNTIME = re.compile(
-    r"^(_init|_fini|_start|call_weak_fn|frame_dummy|(de)?register_tm_clones|__do_global_dtors_aux|__aarch64_.*"
-    r"|__stack_chk_fail_local|__x86\.get_pc_thunk\..*|__libc_csu_.*|__(div|mul|udiv|umod|mod|float|fix).*[dst][ifc]\d?)$"
-)
 
 
 @dataclass(frozen=True)
@@ -53,7 +49,7 @@ def label_build(
     image = open_image(library)
     names: dict[int, set[str]] = {}
     for symbol in image.symbols:
-        if not image.in_stubs(symbol.address) and not _RUNTIME.match(symbol.name):
+        if not image.in_stubs(symbol.address) and not is_runtime(symbol.name):
             names.setdefault(symbol.address, set()).add(symbol.name)
     plain = {address: min(found) for address, found in names.items() if not any(map(_DERIVED.search, found))}
     times = Counter(plain.values())

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 
+import numpy as np
 import pyarrow as pa
 
 from weft.bcsd.architectures import architecture_named
@@ -19,6 +21,7 @@ from weft.bcsd.lift.apart.bounded import BoundedLifter
 from weft.bcsd.lift.apart.wire import unpack_code
 from weft.bcsd.lift.decode.processors import PROCESSORS
 from weft.bcsd.lift.version import available_lifter
+from weft.bcsd.matching.in_common import InCommon, shared
 from weft.errors import LimitError
 from weft.platform.processes import Limits, run_bounded
 
@@ -80,6 +83,13 @@ class Difference:
     references: References
     comparison: Comparison
     remarks: Sequence[str] = field(default=())
+
+    @cached_property
+    def in_common(self) -> InCommon:
+        """How much of the smaller version's code is in functions that have a partner, changed or not."""
+        paired = [(entry.old, entry.new) for entry in self.entries if entry.old >= 0 and entry.new >= 0]
+        rows, columns = np.array(paired, dtype=np.int64).reshape(-1, 2).T
+        return shared(self.old.side, self.new.side, rows, columns, np.ones(len(paired)))
 
     def count(self, status: Status) -> int:
         """Functions of a status."""

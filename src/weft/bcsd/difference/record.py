@@ -23,6 +23,7 @@ def difference_record(difference: Difference, only: Entry | None = None) -> dict
         "old": file_record(difference.old.side),
         "new": file_record(difference.new.side),
         "counts": {str(status): difference.count(status) for status in Status},
+        "in_common": difference.in_common.record(),
         "remarks": list(difference.remarks),
         "functions": list(entry_records(difference, difference.entries if only is None else [only])),
     }

@@ -69,6 +69,7 @@ class Matching:
         ranks: Place of the partner among all functions of B by the corrected score, from 1.
         confidence: Of each match.
         pairs: What the assignment gave, the pairs below the floor included.
+        calibrated: Whether confidences are probabilities: the rule was fitted with the model.
     """
 
     a: Side
@@ -79,6 +80,7 @@ class Matching:
     ranks: NDArray[np.int64]
     confidence: NDArray[np.float64]
     pairs: Pairs
+    calibrated: bool = True
 
     def unmatched_a(self) -> list[int]:
         """Functions of A without a match."""
@@ -116,7 +118,8 @@ def match(a: Side, b: Side, embedder: Embeds, rule: Rule, floor: float | None = 
     first, second = (digest[index] for digest, index in zip(digests, (rows, columns), strict=True))
     scores = np.minimum(scored.plain[rows, columns].astype(np.float64), HIGHEST_SCORE)
     scores[first == second] = 1.0
-    return Matching(a, b, rows, columns, scores, ranks, pairs.confidence[kept], pairs)
+    calibrated = rule.model == embedder.version
+    return Matching(a, b, rows, columns, scores, ranks, pairs.confidence[kept], pairs, calibrated)
 
 
 def see(side: Side, embedder: Embeds) -> Seen:

@@ -6,6 +6,7 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
+from weft.bcsd.matching.in_common import in_common
 from weft.bcsd.matching.match import TINY_BLOCKS, Matching
 from weft.bcsd.matching.pairs.pairing import same_tokens
 from weft.bcsd.matching.side import Side
@@ -45,6 +46,7 @@ def matching_record(matching: Matching, model: str, calibrated: bool) -> dict[st
         "calibrated": calibrated,
         "a": file_record(matching.a),
         "b": file_record(matching.b),
+        "in_common": in_common(matching).record(),
         "matches": list(match_records(matching)),
         "unmatched_a": [function_record(matching.a, row) for row in matching.unmatched_a()],
         "unmatched_b": [function_record(matching.b, row) for row in matching.unmatched_b()],

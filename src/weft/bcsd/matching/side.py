@@ -19,6 +19,7 @@ from weft.bcsd.read import open_image
 from weft.bcsd.read.demangle import demangle
 from weft.bcsd.read.image import Image
 from weft.bcsd.read.members import content_of, list_slices, split_member
+from weft.bcsd.read.runtime import is_runtime
 from weft.bcsd.read.still import Still
 from weft.bcsd.table import TableBuilder
 from weft.bcsd.use.extract_files import hash_file
@@ -29,6 +30,10 @@ from weft.platform.processes import Limits, run_bounded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+#: Instructions of a function of start-up code, at most.
+START_UP = 64
 
 
 class SideRequest(NamedTuple):
@@ -69,6 +74,7 @@ class Side:
         functions: Each with its instructions; empty unless asked for.
         readable: Mangled name → the name as a programmer wrote it.
         remarks: What a reader should know about the file.
+        begins: Where the loader enters the program: see :class:`weft.bcsd.read.image.Image`.
         debug_file: What a remark calls the debug file that names are from; empty for none.
     """
 
@@ -82,6 +88,7 @@ class Side:
     readable: Mapping[str, str] = field(default_factory=dict)
     remarks: Sequence[str] = ()
     debug_file: str = ""
+    begins: Sequence[int] = ()
 
     def __len__(self) -> int:
         return self.table.num_rows
@@ -134,6 +141,21 @@ class Side:
             [rows[address] for address in callees if address in rows and rows[address] != caller]
             for caller, callees in enumerate(self.table.column("callees").to_pylist())
         ]
+
+    @cached_property
+    def runtime(self) -> set[int]:
+        """Rows of what compilers and C libraries put into every program.
+
+        By a name, or because the loader enters the program there, or one of these calls it, and it is short.
+        """
+        entered = {row for row, address in enumerate(self.addresses) if address in self.begins}
+        called = {callee for row in self._short(entered) for callee in self.calls[row]}
+        return {row for row, name in enumerate(self.names) if is_runtime(name)} | self._short(
+            entered | called
+        )
+
+    def _short(self, rows: set[int]) -> set[int]:
+        return {row for row in rows if self.num_instructions[row] <= START_UP}
 
     @cached_property
     def callers(self) -> list[list[int]]:
@@ -220,6 +242,7 @@ def read_side(request: SideRequest) -> Side:
         readable={name: text for name in names if (text := demangle(name)) != name},
         remarks=file_remarks(image, spans, undecoded) + lifting.remarks,
         debug_file=image.looked.used if image.looked is not None else "",
+        begins=tuple(image.begins),
     )
 
 

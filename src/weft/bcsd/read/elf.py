@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from weft.bcsd.architectures import architecture_named, for_machine, machines_known
 from weft.bcsd.read.debug.elf import taken_out
 from weft.bcsd.read.elf_astray import sections_astray
-from weft.bcsd.read.elf_bare import find_stubs, without_stubs, without_tables
+from weft.bcsd.read.elf_bare import ARRAYS, array_entries, find_stubs, without_stubs, without_tables
 from weft.bcsd.read.elf_view import (
     ALLOCATED,
     CODE,
@@ -58,7 +58,6 @@ _LINKER_MARK = re.compile(
 )
 #: Tags of the dynamic section.
 _INIT, _FINI, _GLOBAL_TABLE, _LOCAL_ENTRIES, _FIRST_SYMBOL = 12, 13, 3, 0x7000000A, 0x70000013
-_ARRAYS = ((25, 27), (26, 28))
 
 
 def read_elf(path: str, source: str | bytes, content: memoryview) -> Image:
@@ -360,10 +359,9 @@ def _eh_frame_header(view: View) -> int | None:
 def _read_entries(view: View, image: Image) -> None:
     """The entry point, constructors and destructors, and every code address that the loader writes into data."""
     found = [view.entry, view.tags.get(_INIT, 0), view.tags.get(_FINI, 0)]
-    for start_tag, size_tag in _ARRAYS:
-        start, size = view.tags.get(start_tag, 0), min(view.tags.get(size_tag, 0), 1 << 16)
-        step = image.pointer_size
-        found += [image.pointer(start + offset) or 0 for offset in range(0, size, step)]
+    arrays = [array_entries(view, image, array) for array in ARRAYS]
+    image.begins = _addresses_in_code(image, [*found, *(entry for array in arrays for entry in array[:1])])
+    found += [entry for array in arrays for entry in array]
     found += image.pointers.values()
     image.entries = _addresses_in_code(image, found)
 

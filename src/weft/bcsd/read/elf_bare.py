@@ -10,14 +10,19 @@ from bisect import bisect_right
 from dataclasses import replace
 
 from weft.bcsd.architectures.architecture import Architecture
-from weft.bcsd.read.elf_view import View
+from weft.bcsd.read.elf_end import reach_of_calls
+from weft.bcsd.read.elf_view import PROGRAM, View
 from weft.bcsd.read.image import Image, Region, UnwindRange
 
 _INTERPRETER, _NOTE = 3, 4
 #: Tags of the dynamic section: tables with the tag of their size, and tables whose size it does not say.
 _SIZED = ((5, 10), (7, 8), (17, 18), (23, 2))
 _UNSIZED = (4, 6, 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFE)
-_INIT, _FINI = 12, 13
+_INIT, _FINI, _LIBRARY_NAME, _FLAGS = 12, 13, 14, 0x6FFFFFFB
+#: ``DF_1_PIE`` of ``DT_FLAGS_1``.
+_MOVABLE_PROGRAM = 0x08000000
+#: Tags of the place and the size of the tables of constructors, and of destructors.
+ARRAYS = ((25, 27), (26, 28))
 #: Share of the code that lies in unwind ranges where these are of nearly all functions.
 _MOST = 0.8
 #: What a segment begins with that holds more than code.
@@ -26,6 +31,16 @@ _ENDLESS = (
     "it has no table of sections, and no other tells where its code ends: "
     "constants behind it may be taken for functions"
 )
+_BY_CALLS = (
+    "it has no table of sections: its code is taken to end where its calls lead no further, and functions behind that, "
+    "which pointers alone lead to, are not found"
+)
+
+
+def array_entries(view: View, image: Image, array: tuple[int, int]) -> list[int]:
+    """What the loader calls before the program, or after it: the pointers of one of :data:`ARRAYS`, 0 among them."""
+    start, size = (view.tags.get(tag, 0) for tag in array)
+    return [image.pointer(start + at) or 0 for at in range(0, min(size, 1 << 16), image.pointer_size)]
 
 
 def find_stubs(image: Image, architecture: Architecture) -> None:
@@ -67,11 +82,14 @@ def _holds(starts: list[int], ends: list[int], address: int) -> bool:
 def without_tables(image: Image, view: View, architecture: Architecture) -> Image:
     """The image with what lies in front of its code and behind it taken for data, where a segment holds all of it.
 
-    Code ends behind ``.fini``, or where the last unwind range does, where there is one for all functions or nearly.
+    Code ends behind ``.fini``, or where the last unwind range does, where there is one for all functions or nearly; or,
+    where a processor's calls name what they call, as far as these lead.
     """
     tags = view.tags
     known = [tags.get(_INIT, 0), *image.stubs, *(found.start for found in image.unwind)]
     ends = [*(end for _, end in image.stub_ranges), *(found.end for found in image.unwind)]
+    starts = [entry for array in ARRAYS for entry in array_entries(view, image, array)]
+    starts += [*(symbol.address for symbol in image.symbols)]
     fini = tags.get(_FINI, 0)
     ends.append(fini + architecture.fini_size)
     tables = [(s.address, s.address + s.file_size) for s in view.segments if s.type in (_INTERPRETER, _NOTE)]
@@ -85,7 +103,15 @@ def without_tables(image: Image, view: View, architecture: Architecture) -> Imag
         last = max((place for place in ends if low < place <= high), default=high)
         low = max([low, *(end for start, end in tables if low <= start and end <= first)])
         covered = _covered(image, low, high, architecture)
-        if low > region.start and (low <= fini < high or covered):
+        own = replace(region, start=low, data=region.data[low - region.start :], size=high - low)
+        called = None
+        if architecture.names_callees and bytes(region.data[: len(_HEADER)]) == _HEADER:
+            # Few of its functions may be in the unwind table, and those its first ones.
+            called = reach_of_calls(image, architecture, own, _entry(view), starts, ends[:-1])
+        if called is not None:
+            low, high = called
+            image.remarks.append(_BY_CALLS)
+        elif low > region.start and (low <= fini < high or covered):
             high = last
         elif architecture.lacks_unwinding and bytes(region.data[: len(_HEADER)]) == _HEADER:
             endless = True
@@ -97,6 +123,14 @@ def without_tables(image: Image, view: View, architecture: Architecture) -> Imag
     cut.entries = [place for place in cut.entries if cut.code_map.at(place) is not None]
     cut.symbols = [symbol for symbol in cut.symbols if cut.code_map.at(symbol.address) is not None]
     return cut
+
+
+def _entry(view: View) -> int:
+    """Where a program begins; 0 of a library, whose entry means nothing even where it has one."""
+    interpreted = any(segment.type == _INTERPRETER for segment in view.segments)
+    alone = interpreted or view.tags.get(_FLAGS, 0) & _MOVABLE_PROGRAM
+    program = view.type == PROGRAM or (alone and _LIBRARY_NAME not in view.tags)
+    return view.entry if program else 0
 
 
 def _covered(image: Image, low: int, high: int, architecture: Architecture) -> bool:

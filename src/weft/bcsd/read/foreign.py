@@ -85,6 +85,12 @@ _KINDS = (
         0, b"Microsoft C/C++ MSF", "debug information of Windows (PDB)", "name the program that it belongs to"
     ),
     Kind(0, b"MDMP", "a dump of memory (minidump)", "name the program"),
+    Kind(
+        0,
+        b"/* GNU ld script",
+        "a linker script, which names other files",
+        "name those: GROUP and INPUT list them",
+    ),
     Kind(0, b"#!", "a script", "name what holds machine code"),
 )
 _HEX = re.compile(rb"\s*:[0-9A-Fa-f]{10,}\s*[\r\n]")

@@ -107,6 +107,8 @@ class Image:
         symbols: Named functions inside ``code``.
         unwind: What the unwind tables cover, sorted.
         entries: Other addresses known to be functions: the entry point, constructors, destructors.
+        begins: Where the loader enters the program: its entry point, initialiser and finaliser, the first
+            constructor and destructor. Compilers and C libraries provide them.
         stubs: Address of an import stub (a PLT entry) → name of what it calls.
         stub_ranges: ``(start, end)`` of the code that holds only stubs.
         slots: Address of a pointer that the loader fills → name of what it points to.
@@ -130,6 +132,7 @@ class Image:
     symbols: list[Symbol] = field(default_factory=list)
     unwind: list[UnwindRange] = field(default_factory=list)
     entries: list[int] = field(default_factory=list)
+    begins: list[int] = field(default_factory=list)
     stubs: dict[int, str] = field(default_factory=dict)
     stub_ranges: list[tuple[int, int]] = field(default_factory=list)
     slots: dict[int, str] = field(default_factory=dict)

@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from weft import __version__
+from weft.bcsd.matching.in_common import in_common
 from weft.bcsd.matching.match import Matching
 from weft.bcsd.matching.record import function_record, match_records
 from weft.bcsd.matching.side import Side
@@ -145,8 +146,10 @@ def _card(letter: str, side: Side) -> str:
 def _summary(records: list[dict[str, Any]], matching: Matching) -> str:
     sure = sum(record["confidence"] >= _SURE for record in records)
     alone = f"{len(matching.unmatched_a())} of A and {len(matching.unmatched_b())} of B without one"
+    said = in_common(matching).said()
+    told = f'<div class="warning">{escape(said)}</div>' if said else ""
     return (
-        f'<div class="card"><h2>Result</h2><div>{len(records)} matches, {sure} at least 80 % sure</div>'
+        f'<div class="card"><h2>Result</h2>{told}<div>{len(records)} matches, {sure} at least 80 % sure</div>'
         f'<div class="dim">{alone}</div></div>'
     )
 

@@ -129,4 +129,5 @@ def describe(difference: Difference, limit: int = _SHOWN, *, summary: bool = Tru
         return "\n".join(lines)
     counted = ", ".join(f"{difference.count(status)} {status}" for status in Status)
     lines.append(f"{len(difference.old)} and {len(difference.new)} functions: {counted}")
+    lines += filter(None, [difference.in_common.said()])
     return "\n".join(lines)

@@ -144,6 +144,7 @@ def describe(matching: Matching, width: int | None = None, *, summary: bool = Tr
         width: Characters of a line; names are cut to fit. None: nothing is cut.
         summary: Whether the last line counts them; it does where there are none, for there is no other.
     """
+    from weft.bcsd.matching.in_common import in_common
     from weft.bcsd.matching.record import match_records
 
     records = list(match_records(matching))
@@ -167,6 +168,7 @@ def describe(matching: Matching, width: int | None = None, *, summary: bool = Tr
         f"{len(matching.unmatched_a())} of A and {len(matching.unmatched_b())} of B are unmatched; "
         f"{sum(record['confidence'] >= 0.8 for record in records)} matches are at least 80 % sure"
     )
+    lines += filter(None, [in_common(matching).said()])
     return "\n".join(lines)
 
 

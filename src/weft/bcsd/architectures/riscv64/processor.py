@@ -43,6 +43,7 @@ class RiscV64(Architecture):
     step = 2
     padding = frozenset({"nop", "c.nop"})
     lacks_unwinding = True
+    names_callees = True
     relocations: Mapping[int, Relocation] = RISCV
 
     def decoder(self, image: Image, address: int) -> capstone.Cs:

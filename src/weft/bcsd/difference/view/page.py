@@ -69,7 +69,9 @@ def _card(head: str, version: Version) -> str:
 
 def _summary(difference: Difference) -> str:
     counts = ", ".join(f"{difference.count(status)} {status}" for status in Status)
-    return f'<div class="card"><h2>Result</h2><div>{counts}</div></div>'
+    said = difference.in_common.said()
+    told = f'<div class="warning">{escape(said)}</div>' if said else ""
+    return f'<div class="card"><h2>Result</h2>{told}<div>{counts}</div></div>'
 
 
 def _changed(difference: Difference, entry: Entry, change: Change, *, listed: bool) -> str:

@@ -1,0 +1,105 @@
+"""How much two files have in common, and whether that is no more than unrelated programs have.
+
+    s = Σ_ij p_ij · min(n_i, n_j) / min(Σ_i n_i, Σ_j n_j)
+
+over the pairs that were found, with p the confidence and n the instructions: the expected share of the smaller file's
+code that the other one has, too. What compilers and C libraries put into every program is short: it counts for little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from weft.bcsd.matching.match import Matching
+    from weft.bcsd.matching.side import Side
+
+#: A smaller share than this is what unrelated programs have.
+LITTLE = 0.03
+#: Pairs less sure than this are chance.
+COUNTED = 0.2
+#: Functions of the smaller file from which on a share tells anything: of few, the only likely one may go unmatched.
+FEWEST = 20
+
+
+@dataclass(frozen=True)
+class InCommon:
+    """What two files share.
+
+    Args:
+        share: s, 0 to 1.
+        pairs: How many pairs that is of.
+        runtime: How many of these are what compilers and C libraries put into every program, by a name or by the place
+            from which they are called (:attr:`weft.bcsd.matching.side.Side.runtime`).
+        judged: Whether that tells anything: the smaller file has functions enough, and confidences are probabilities.
+    """
+
+    share: float
+    pairs: int
+    runtime: int
+    judged: bool
+
+    @property
+    def unrelated(self) -> bool | None:
+        """Whether they share no more than unrelated programs do; None where that cannot be told."""
+        return self.share < LITTLE if self.judged else None
+
+    def said(self) -> str:
+        """That in a sentence, where they are unrelated; empty otherwise."""
+        if not self.unrelated:
+            return ""
+        start = f", {self.runtime} of them start-up code that every program has" if self.runtime else ""
+        found = f"{self.pairs} pair{'s' * (self.pairs != 1)}{start}" if self.pairs else "no pair"
+        return (
+            f"the two files have next to nothing in common: {found}, {100 * self.share:.1f} % of the smaller one's "
+            "code, as unrelated programs have"
+        )
+
+    def record(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "share": round(self.share, 4),
+            "pairs": self.pairs,
+            "runtime": self.runtime,
+            "unrelated": self.unrelated,
+            "said": self.said(),
+        }
+
+
+def in_common(matching: Matching) -> InCommon:
+    """What the files of a matching share; the same whatever floor its matches were cut at."""
+    pairs = matching.pairs
+    sure = pairs.confidence >= COUNTED
+    rows, columns, confidence = pairs.rows[sure], pairs.columns[sure], pairs.confidence[sure]
+    found = shared(matching.a, matching.b, rows, columns, confidence)
+    return found if matching.calibrated else replace(found, judged=False)
+
+
+def shared(
+    a: Side,
+    b: Side,
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    confidence: NDArray[np.float64],
+) -> InCommon:
+    """What two files share.
+
+    Args:
+        a: File A.
+        b: File B.
+        rows: Functions of A that have a partner.
+        columns: Their partners in B.
+        confidence: Of each pair.
+    """
+    both = (confidence * np.minimum(a.num_instructions[rows], b.num_instructions[columns])).sum()
+    smaller = min(int(side.num_instructions.sum()) for side in (a, b))
+    named = zip(rows.tolist(), columns.tolist(), strict=True)
+    runtime = sum(i in a.runtime or j in b.runtime for i, j in named)
+    return InCommon(
+        min(float(both) / max(smaller, 1), 1.0), len(rows), runtime, min(len(a), len(b)) >= FEWEST
+    )

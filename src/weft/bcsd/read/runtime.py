@@ -1,0 +1,16 @@
+"""Which names are those of functions that compilers and C libraries put into every program."""
+
+from __future__ import annotations
+
+import re
+
+#: Functions of the C runtime and of the compiler's support library, linked into every file.
+_RUNTIME = re.compile(
+    r"^(_init|_fini|_start|call_weak_fn|frame_dummy|(de)?register_tm_clones|__do_global_dtors_aux|__aarch64_.*"
+    r"|__stack_chk_fail_local|__x86\.get_pc_thunk\..*|__libc_csu_.*|__(div|mul|udiv|umod|mod|float|fix).*[dst][ifc]\d?)$"
+)
+
+
+def is_runtime(name: str) -> bool:
+    """Whether a function of this name is linked into every program."""
+    return _RUNTIME.match(name) is not None
