@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from absa_any_grouping import Labelled, read
+from absa_any_grouping import Labelled, read, words_of
 from numpy.typing import NDArray
 
 from weft.absa.find.domain import Category, Phrases, common_categories, read_domain
@@ -34,7 +34,7 @@ LEAST = 0.5
 def words_then_nearest(group: Grouping, found: Labelled) -> NDArray[np.int64]:
     """By words, else by the likest phrase."""
     by_words = Phrases(group.categories)
-    near = group.cosines(group.vectors(found.terms))[..., 0]
+    near = words_of(group).cosines(group.vectors(found.terms))[..., 0]
     best = np.where(near.max(axis=1) >= LEAST, near.argmax(axis=1), len(group.categories))
     told = [by_words(said.term) for said in found.terms]
     return np.array(
@@ -77,14 +77,14 @@ def main() -> None:
     arguments = parser.parse_args()
     asker = load(arguments.model)
     categories = read_domain(arguments.categories) if arguments.categories else common_categories()
-    print(f"{'':16}{'':26}{'terms':>6}{'right':>7}{'given':>7}{'right of these':>16}{'own kept':>10}")
+    print(f"{'':18}{'':26}{'terms':>6}{'right':>7}{'given':>7}{'right of these':>16}{'own kept':>10}")
     for path in arguments.files or SETS:
         found = read(path, categories)
         own = found.gold == len(categories)
         for name, answer in ways(asker, categories, found).items():
             right, given = answer == found.gold, answer < len(categories)
             print(
-                f"{path.stem:16}{name:26}{len(right):6d}{right.mean():7.3f}{given.mean():7.2f}"
+                f"{path.stem:18}{name:26}{len(right):6d}{right.mean():7.3f}{given.mean():7.2f}"
                 f"{right[given].mean():16.3f}{right[own].mean():10.2f}"
             )
 

@@ -23,11 +23,23 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from safetensors.numpy import save_file
 from torch import Tensor, nn
 
 from weft.absa.find.domain import Category, Phrases, common_categories
-from weft.absa.find.grouping import LEARNT, PROBE, Floats, Grouping, Learnt, Said, Vectors, digest
+from weft.absa.find.grouping import (
+    LEARNT,
+    PROBE,
+    Floats,
+    Grouping,
+    Learnt,
+    Said,
+    Vectors,
+    digest,
+    gloss,
+    likest,
+    read_learnt,
+    write_learnt,
+)
 from weft.absa.use.asker import Asker
 from weft.absa.use.store import load
 from weft.absa.use.windows import sentence_begins
@@ -37,6 +49,7 @@ HERE = Path(__file__).parent
 OWN = "own"
 RANK, DROPOUT, STEPS, SEEDS = 64, 0.5, 600, (0, 1, 2)
 RATE, DECAY, SMOOTHING, OF_PHRASES = 3e-3, 0.02, 0.05, 0.3
+BASIS = 128
 DRAWS, OF_A_USER, WORDS = 60, 10, 4
 """Lists of a user's that are played: how many, of how many categories, with how many words each."""
 
@@ -78,8 +91,35 @@ def read(path: Path, categories: Sequence[Category]) -> Labelled:
 def blank(hidden: int) -> Learnt:
     """Weights that say nothing, to read vectors with."""
     row, rows = np.zeros(hidden, np.float32), np.zeros((0, hidden), np.float32)
-    three, one = np.ones(3, np.float32), np.ones(1, np.float32)
-    return Learnt(three, one, three, rows, rows, row, one, row, rows, rows, np.zeros(32, np.uint8))
+    return Learnt(np.ones(4, np.float32), row, rows, row, rows, rows, rows, row, np.zeros(32, np.uint8))
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the frozen layers make of the categories' words.
+
+    Args:
+        phrases: ``(phrases, hidden)``.
+        firsts: The first phrase of each category.
+        glosses: ``(categories, hidden)``.
+    """
+
+    phrases: Floats
+    firsts: NDArray[np.int64]
+    glosses: Floats
+
+    def cosines(self, of: Vectors) -> Floats:
+        """``(terms, categories, 3)``, those of the equation, the likest phrase first."""
+        near = likest(of.alone @ self.phrases.T, self.firsts)
+        return np.stack([near, of.sentence @ self.glosses.T, of.there @ self.glosses.T], axis=-1)
+
+
+def words_of(group: Grouping) -> Words:
+    """Read the names and words of a list."""
+    phrases = [[category.name, *category.words] for category in group.categories]
+    firsts = np.cumsum([0, *(len(some) for some in phrases[:-1])])
+    glosses = group.read([gloss(category) for category in group.categories])
+    return Words(group.read([text for some in phrases for text in some]), firsts, glosses)
 
 
 class Scores(nn.Module):
@@ -102,14 +142,14 @@ class Scores(nn.Module):
 
 
 def fit(
-    group: Grouping, vectors: Vectors, gold: NDArray[np.int64], seed: int, dropout: float = DROPOUT
+    words: Words, vectors: Vectors, gold: NDArray[np.int64], seed: int, dropout: float = DROPOUT
 ) -> Scores:
     """One seed, all rows in each step; beside them the categories' own words, each without itself."""
     torch.manual_seed(seed)
-    glosses = torch.from_numpy(group.glosses)
-    rows = torch.from_numpy(group.cosines(vectors)), torch.from_numpy(vectors.there)
+    glosses = torch.from_numpy(words.glosses)
+    rows = torch.from_numpy(words.cosines(vectors)), torch.from_numpy(vectors.there)
     labels = torch.from_numpy(gold)
-    words, owners, without = phrase_rows(group)
+    phrases, owners, without = phrase_rows(words)
     model = Scores(glosses.shape[1], RANK)
     free = [model.weights, model.bias]
     maps = [model.term, model.category, model.own]
@@ -120,26 +160,25 @@ def fit(
         for part in optimiser.param_groups:
             part["lr"] = RATE * (1 - step / STEPS)
         loss = F.cross_entropy(model(*rows, glosses, dropout), labels, label_smoothing=SMOOTHING)
-        phrases = F.cross_entropy(model(without, words, glosses, dropout), owners, label_smoothing=SMOOTHING)
+        beside = F.cross_entropy(model(without, phrases, glosses, dropout), owners, label_smoothing=SMOOTHING)
         optimiser.zero_grad()
-        (loss + OF_PHRASES * phrases).backward()
+        (loss + OF_PHRASES * beside).backward()
         optimiser.step()
     return model.eval()
 
 
-def phrase_rows(group: Grouping) -> tuple[Tensor, Tensor, Tensor]:
+def phrase_rows(words: Words) -> tuple[Tensor, Tensor, Tensor]:
     """The words of the categories, whose each is, and the cosines of each when its category has it not."""
-    phrases, firsts = group.phrases, group.firsts
+    phrases, firsts = words.phrases, words.firsts
     owners = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(phrases)))
     likeness = phrases @ phrases.T
     np.fill_diagonal(likeness, -1.0)
-    near = np.maximum.reduceat(likeness, firsts, axis=1)
-    glossed = phrases @ group.glosses.T
-    cosines = np.stack([near, glossed, glossed], axis=-1)
+    glossed = phrases @ words.glosses.T
+    cosines = np.stack([likest(likeness, firsts), glossed, glossed], axis=-1)
     return torch.from_numpy(phrases), torch.from_numpy(owners), torch.from_numpy(cosines)
 
 
-def fit_likeness(asker: Asker, found: Labelled, vectors: Vectors) -> tuple[Floats, Floats]:
+def fit_likeness(asker: Asker, found: Labelled, vectors: Vectors) -> Floats:
     """Three weights and the score of none for lists of few categories that no map has seen."""
     rows, labels = list[Tensor](), list[Tensor]()
     categories = common_categories()
@@ -160,7 +199,7 @@ def fit_likeness(asker: Asker, found: Labelled, vectors: Vectors) -> tuple[Float
         return loss
 
     optimiser.step(closure)
-    return weights.detach().numpy(), none.detach().numpy()
+    return torch.cat([weights, none]).detach().numpy()
 
 
 def of_a_user(
@@ -178,7 +217,29 @@ def of_a_user(
     unclear = [n for n, said in enumerate(found.terms) if by_words(said.term) is None]
     gold = np.array([place.get(int(found.gold[n]), OF_A_USER) for n in unclear])
     of = Vectors(*(part[unclear] for part in vectors))
-    return Grouping(asker, some, blank(vectors.alone.shape[1])).cosines(of), gold
+    return words_of(Grouping(asker, some, blank(vectors.alone.shape[1]))).cosines(of), gold
+
+
+def folded(words: Words, models: Sequence[Scores], vectors: Vectors, rows: int) -> dict[str, Floats]:
+    """The mean of the seeds' scores as :class:`Learnt` has it, the words in a basis of so many rows.
+
+    The basis has the directions in which phrases and terms are longest (singular vectors).
+    """
+    glosses = torch.from_numpy(words.glosses)
+    with torch.no_grad():
+        maps = [model.weights[2] * glosses + glosses @ model.category.T @ model.term for model in models]
+        own = torch.stack([model.own for model in models]).mean(dim=0)
+        weights = torch.stack([model.weights for model in models]).mean(dim=0)[:2].numpy()
+        bias = torch.stack([model.bias for model in models]).mean(dim=0).numpy()
+    basis = np.linalg.svd(np.concatenate([words.phrases, vectors.alone]), full_matrices=False)[2][:rows]
+    return {
+        "weights": weights,
+        "map": torch.cat([torch.stack(maps).mean(dim=0), own[None]]).numpy(),
+        "bias": bias,
+        "basis": basis,
+        "phrases": words.phrases @ basis.T,
+        "glosses": words.glosses @ basis.T,
+    }
 
 
 def main() -> None:
@@ -189,51 +250,34 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--model", default="absa-any")
+    parser.add_argument("--basis", type=int, default=BASIS)
     parser.add_argument("--out", type=Path, default=Path(room.__path__[0]) / LEARNT)
     arguments = parser.parse_args()
     asker, categories = load(arguments.model), common_categories()
-    hidden = asker.config.encoder.hidden_size
-    group = Grouping(asker, categories, blank(hidden))
+    group = Grouping(asker, categories, blank(asker.config.encoder.hidden_size))
     train, choices = (
         read(HERE / "absa_any" / f"{name}.csv", categories) for name in ("grouped", "grouped-choices")
     )
-    vectors, of_choices = group.vectors(train.terms), group.vectors(choices.terms)
-    models = [fit(group, vectors, train.gold, seed) for seed in SEEDS]
-    likeness, nowhere = fit_likeness(asker, train, vectors)
-
-    def mean(of: str) -> Floats:
-        return torch.stack([getattr(model, of).detach() for model in models]).mean(dim=0).numpy()
-
-    values = Learnt(
-        likeness=likeness,
-        nowhere=nowhere,
-        weights=mean("weights"),
-        term=torch.cat([model.term.detach() / len(models) for model in models]).numpy(),
-        category=torch.cat([model.category.detach() for model in models]).numpy(),
-        own=mean("own"),
-        bias=mean("bias"),
-        probe=group.read([PROBE])[0],
-        phrases=group.phrases,
-        glosses=group.glosses,
-        of=digest(categories),
-    )
-    tensors = {
-        name: value.astype(np.float16) if value.ndim == 2 else value for name, value in vars(values).items()
-    }
-    with replaced(arguments.out) as part:
-        save_file(tensors, part)
-    glosses = torch.from_numpy(group.glosses)
-    cosines, there = torch.from_numpy(group.cosines(of_choices)), torch.from_numpy(of_choices.there)
+    words, vectors, of_choices = words_of(group), group.vectors(train.terms), group.vectors(choices.terms)
+    models = [fit(words, vectors, train.gold, seed) for seed in SEEDS]
+    glosses = torch.from_numpy(words.glosses)
+    cosines, there = torch.from_numpy(words.cosines(of_choices)), torch.from_numpy(of_choices.there)
     with torch.no_grad():
-        each = [model(cosines, there, glosses, 0.0) for model in models]
-    for name, scores in (
-        *((f"seed {seed}", one) for seed, one in zip(SEEDS, each, strict=True)),
-        ("mean of the scores", torch.stack(each).mean(dim=0)),
-    ):
-        right = (scores.argmax(dim=1).numpy() == choices.gold).mean()
+        each = [model(cosines, there, glosses, 0.0).numpy() for model in models]
+    scores = {f"seed {seed}": one for seed, one in zip(SEEDS, each, strict=True)}
+    scores["mean of the scores"] = np.mean(each, axis=0)
+    likeness, probe = fit_likeness(asker, train, vectors), group.read([PROBE])[0]
+    with replaced(arguments.out) as part:
+        parts = folded(words, models, vectors, arguments.basis)
+        write_learnt(part, Learnt(likeness=likeness, probe=probe, of=digest(categories), **parts))
+        stored = read_learnt(part)
+        scores[f"as stored, a basis of {arguments.basis}"] = Grouping(asker, categories, stored).scores(
+            of_choices
+        )
+    for name, rows in scores.items():
+        right = (rows.argmax(axis=1) == choices.gold).mean()
         print(f"{name}: {right:.3f} of {len(choices.gold)} that choose are right")
-    for name in ("weights", "likeness", "nowhere"):
-        print(name, getattr(values, name).round(2).tolist())
+    print("weights", stored.weights.round(2).tolist(), "likeness", stored.likeness.round(2).tolist())
     print(f"stored {arguments.out.name}, {arguments.out.stat().st_size} bytes")
 
 

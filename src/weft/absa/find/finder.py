@@ -208,9 +208,15 @@ class Finder:
         return found
 
     def _said(self, text: str, terms: Sequence[Span]) -> Iterator[Said]:
-        """Each term in its sentence; one that reaches over what looks like its end is in both."""
+        """Each term in its sentence; one that reaches over what looks like its end is in both.
+
+        Of the item of a list the others say nothing: it stands alone.
+        """
         edges, meant = [*sentence_begins(text), len(text)], self._meant(text, terms)
         for term in terms:
+            if term.kind == "item":
+                yield Said(meant[term], text[term.start : term.stop], 0, term.stop - term.start)
+                continue
             start = edges[bisect_right(edges, term.start) - 1]
             stop = edges[max(1, bisect_left(edges, term.stop))]
             yield Said(meant[term], text[start:stop], term.start - start, term.stop - start)

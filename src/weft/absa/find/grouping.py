@@ -8,12 +8,12 @@ from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 
 from weft.absa.find.domain import Category, Phrases
 from weft.absa.model.weft_absa import WeftAbsa
@@ -51,30 +51,54 @@ class Learnt:
     """What was fitted on labelled terms (``recipes/absa_any_grouping.py``).
 
     Args:
-        likeness: ``(3,)``, weights of the three cosines for categories of any kind.
-        nowhere: What a category's score has to reach, by likeness alone.
-        weights: ``(3,)``, the same weights beside the map, for the common categories.
-        term: ``(rank, hidden)``, the map of the states of a term.
-        category: ``(rank, hidden)``, the map of a category's gloss.
-        own: ``(hidden,)``, what of the states of a term says that it belongs to no common category.
-        bias: ``(1,)``, what is added to that.
-        probe: ``(hidden,)``, what the frozen layers make of :data:`PROBE`.
-        phrases: ``(phrases, hidden)``, what they make of the names and words of the common categories.
-        glosses: ``(categories, hidden)``, and of all words of each.
-        of: ``(32,)`` uint8, :func:`digest` of those categories.
+        likeness: ``(4,)``, the weights w and b for categories of any kind.
+        weights: ``(2,)``, w_1 and w_2 beside the map, for the common categories.
+        map: ``(categories + 1, hidden)``, W; the last row is that of no category.
+        bias: ``(1,)``, b beside the map.
+        basis: ``(basis, hidden)``, the directions in which the words of the common categories differ most.
+        phrases: ``(phrases, basis)``, the names and words of the common categories in that basis.
+        glosses: ``(categories, basis)``, and all words of each.
+        probe: ``(hidden,)``, what the frozen layers that it was fitted on make of :data:`PROBE`.
+        of: ``(32,)`` uint8, :func:`digest` of the common categories.
     """
 
     likeness: Floats
-    nowhere: Floats
     weights: Floats
-    term: Floats
-    category: Floats
-    own: Floats
+    map: Floats
     bias: Floats
-    probe: Floats
+    basis: Floats
     phrases: Floats
     glosses: Floats
+    probe: Floats
     of: NDArray[np.uint8]
+
+
+_SCALE = ".scale"
+_LEVELS = 7
+"""Steps on either side of 0 in which matrices are stored: fifteen values, which a wheel packs to half a byte."""
+
+
+def write_learnt(path: Path, values: Learnt) -> None:
+    """Store weights, a matrix M as round(M / s), s of each row its largest |M| / 7."""
+    stored: dict[str, NDArray[Any]] = {}
+    for name, value in vars(values).items():
+        if value.ndim < 2:
+            stored[name] = value
+            continue
+        scale = np.maximum(np.abs(value).max(axis=1, keepdims=True), 1e-9) / _LEVELS
+        stored[name] = np.rint(value / scale).astype(np.int8)
+        stored[name + _SCALE] = scale.astype(np.float16)
+    save_file(stored, path)
+
+
+def read_learnt(path: Path) -> Learnt:
+    """Weights of a file."""
+    stored = load_file(path)
+    scales = {name: stored.pop(name) for name in [*stored] if name.endswith(_SCALE)}
+    for name, scale in scales.items():
+        whole = name.removesuffix(_SCALE)
+        stored[whole] = (stored[whole] * scale.astype(np.float32)).astype(np.float32)
+    return Learnt(**stored)
 
 
 @lru_cache(maxsize=1)
@@ -82,13 +106,6 @@ def learnt() -> Learnt:
     """The weights that come with weft."""
     with as_file(files("weft.absa.find").joinpath(LEARNT)) as path:
         return read_learnt(path)
-
-
-def read_learnt(path: Path) -> Learnt:
-    """Weights of a file."""
-    values = load_file(path)
-    of = values.pop("of")
-    return Learnt(of=of, **{name: value.astype(np.float32) for name, value in values.items()})
 
 
 def digest(categories: Sequence[Category]) -> NDArray[np.uint8]:
@@ -116,40 +133,37 @@ class Grouping:
 
     A category c has a score, and the best is the term's, where it is above that of no category (n)::
 
-        s_c = w_1 · max_p cos(t, p)  +  w_2 · cos(x, g_c)  +  w_3 · cos(h, g_c)   (+ (U h)ᵀ V g_c)
-        s_n = b                                                                   (+ oᵀ h)
+        common:    s_c = w_1 · max_p t·p  +  w_2 · x·g_c  +  W_c h           s_n = W_n h + b
+        a user's:  s_c = w_1 · max_p t·p  +  w_2 · x·g_c  +  w_3 · h·g_c     s_n = b
 
-    t is the frozen layers' mean of the term's words, x of its sentence, h of its tokens in the sentence; p a name or a
-    word of the category, g_c its name and all its words. What stands in brackets is for the common categories alone.
-    All weights were fitted on labelled terms. Of a user's categories decides first what the term holds of their names
-    and phrases (:class:`~weft.absa.find.domain.Phrases`), and only then s.
+    t is what the frozen layers make of the term's words, x of its sentence, h of its tokens in the sentence; p of a
+    name or a word of the category, g_c of its name and all its words, each of length 1. All weights were fitted on
+    labelled terms. The p and g of the common categories are stored, in a basis of their own. Of a user's categories
+    decides first what the term holds of their names and phrases (:class:`~weft.absa.find.domain.Phrases`), and only
+    then s.
 
     Args:
         asker: The model whose frozen layers read terms, sentences and categories.
         categories: The categories; the first that fits best wins.
         weights: Fitted weights; those that come with weft where None.
-
-    Attributes:
-        phrases: ``(phrases, hidden)``, p of all categories in their order.
-        firsts: ``(categories,)``, the first phrase of each.
-        glosses: ``(categories, hidden)``, g of each.
     """
 
     def __init__(self, asker: Asker, categories: Sequence[Category], weights: Learnt | None = None) -> None:
         self.categories = list(categories)
         self._asker = asker
+        self._alone: dict[str, Floats] = {}
         self._learnt = learnt() if weights is None else weights
         counts = [1 + len(category.words) for category in self.categories]
-        self.firsts = np.cumsum([0, *counts[:-1]])
-        # What is stored spares the reading of seven hundred words at each start.
-        self._mapped = bool((digest(self.categories) == self._learnt.of).all()) and self._is_of_these_layers()
-        if self._mapped:
-            self.phrases, self.glosses = self._learnt.phrases, self._learnt.glosses
+        self._firsts = np.cumsum([0, *counts[:-1]])
+        common = bool((digest(self.categories) == self._learnt.of).all())
+        self.mapped = common and self._is_of_these_layers()
+        if self.mapped:
+            # To read seven hundred words at each start would take seconds.
+            self._phrases, self._glosses = self._learnt.phrases, self._learnt.glosses
         else:
-            self.phrases = self.read([text for c in self.categories for text in (c.name, *c.words)])
-            self.glosses = self.read([gloss(category) for category in self.categories])
-        self._by_words = None if self._mapped else Phrases(self.categories)
-        self._alone: dict[str, Floats] = {}
+            self._phrases = self.read([text for c in self.categories for text in (c.name, *c.words)])
+            self._glosses = self.read([gloss(category) for category in self.categories])
+        self._by_words = None if self.mapped else Phrases(self.categories)
 
     def __call__(self, terms: Sequence[Said]) -> list[str | None]:
         """The category's name of each term, None where none fits."""
@@ -165,19 +179,19 @@ class Grouping:
 
     def scores(self, of: Vectors) -> Floats:
         """``(terms, categories + 1)``, s of each category and, last, of none."""
-        cosines = self.cosines(of)
-        if not self._mapped:
-            none = np.broadcast_to(self._learnt.nowhere, (len(cosines), 1))
-            return np.concatenate([cosines @ self._learnt.likeness, none], axis=1)
         own = self._learnt
-        mapped = (of.there @ own.term.T) @ (self.glosses @ own.category.T).T
-        none = (of.there @ own.own + own.bias)[:, None]
-        return np.concatenate([cosines @ own.weights + mapped, none], axis=1)
-
-    def cosines(self, of: Vectors) -> Floats:
-        """``(terms, categories, 3)``, the cosines of the equation."""
-        near = np.maximum.reduceat(of.alone @ self.phrases.T, self.firsts, axis=1)
-        return np.stack([near, of.sentence @ self.glosses.T, of.there @ self.glosses.T], axis=-1)
+        if not self.mapped:
+            near = likest(of.alone @ self._phrases.T, self._firsts)
+            around = of.sentence @ self._glosses.T
+            there = of.there @ self._glosses.T
+            scores = own.likeness[0] * near + own.likeness[1] * around + own.likeness[2] * there
+            none = np.full((len(scores), 1), own.likeness[3], np.float32)
+            return np.asarray(np.concatenate([scores, none], axis=1), np.float32)
+        near = likest(of.alone @ own.basis.T @ self._phrases.T, self._firsts)
+        around = of.sentence @ own.basis.T @ self._glosses.T
+        none = np.broadcast_to(own.bias, (len(near), 1))
+        named = np.concatenate([own.weights[0] * near + own.weights[1] * around, none], axis=1)
+        return np.asarray(named + of.there @ own.map.T, np.float32)
 
     def vectors(self, terms: Sequence[Said]) -> Vectors:
         """What the frozen layers make of terms and of what is said around them."""
@@ -234,6 +248,11 @@ class Grouping:
         module = self._asker.module
         assert isinstance(module, WeftAbsa)  # a Finder has no other
         return module
+
+
+def likest(cosines: NDArray[Any], firsts: NDArray[np.int64]) -> Floats:
+    """``(terms, categories)``, of the cosines ``(terms, phrases)`` the largest of each category."""
+    return np.asarray(np.maximum.reduceat(cosines, firsts, axis=1), np.float32)
 
 
 def gloss(category: Category) -> str:
