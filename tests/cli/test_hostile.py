@@ -45,7 +45,7 @@ CASES = [
     (("bcsd", "extract", "/dev/zero", "-o", "o.parquet"), 3, "/dev/zero: not a regular file"),
     (("bcsd", "embed", "/dev/zero", "-o", "o.parquet"), 3, "/dev/zero: not a regular file"),
     (("bcsd", "show", "/dev/zero"), 3, "/dev/zero: not a regular file"),
-    (("bcsd", "eval", "/dev/zero"), 3, "/dev/zero: not a readable Parquet file"),
+    (("bcsd", "eval", "/dev/zero"), 3, "/dev/zero: is no file but a device"),
     (("kg", "facts", "/dev/zero"), 3, "/dev/zero: is no file but a device"),
     (("kg", "extract", "fine.py", "-o", "o", "--model", "deep"), 4, "nested too deeply"),
     (("absa", "predict", "word.csv", "--aspect", "food"), 3, "the header is not CSV: field larger"),

@@ -252,12 +252,23 @@ class Pair(Told):
     evidence: dict[str, Any]
 
 
+class InCommon(Told):
+    """What two files share."""
+
+    share: float
+    pairs: int
+    runtime: int
+    unrelated: bool | None
+    said: str
+
+
 class Matching(Told):
     """As `weft bcsd match --json`."""
 
     schema_: Literal[1] = Field(alias="schema")
     model: str
     calibrated: bool
+    in_common: InCommon | None = None
     a: MatchedFile
     b: MatchedFile
     matches: list[Pair]
@@ -284,6 +295,7 @@ class Difference(Told):
     schema_: Literal[1] = Field(alias="schema")
     old: MatchedFile
     new: MatchedFile
+    in_common: InCommon | None = None
     counts: dict[str, int]
     remarks: list[str]
     functions: list[Changed]
