@@ -13,18 +13,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.numpy import load_file, save_file
 
 from weft.absa.find.domain import Category, Phrases
 from weft.absa.model.weft_absa import WeftAbsa
 from weft.absa.use.asker import Asker
+from weft.encoder.checkpoint.int8 import Int8Storage, as_floats
+from weft.encoder.checkpoint.tensors import read_safetensors, write_safetensors
 
 Floats = NDArray[np.float32]
 LEARNT = "grouping.safetensors"
 _ROWS = 64
 """Sentences of one pass."""
 _REMEMBERED = 20_000
-"""Most terms, and most sentences, that are remembered: a table is a stream."""
+"""Most terms that are remembered: a table is a stream."""
 _SAME = 0.995
 """Cosine of the probe by which a model's frozen layers are those that the weights were fitted on."""
 PROBE = "the keys of our room were handed over at the desk"
@@ -73,32 +74,19 @@ class Learnt:
     of: NDArray[np.uint8]
 
 
-_SCALE = ".scale"
-_LEVELS = 7
-"""Steps on either side of 0 in which matrices are stored: fifteen values, which a wheel packs to half a byte."""
+_BITS = 4
+"""How fine matrices are stored: fifteen values, which a wheel packs to half a byte."""
 
 
 def write_learnt(path: Path, values: Learnt) -> None:
-    """Store weights, a matrix M as round(M / s), s of each row its largest |M| / 7."""
-    stored: dict[str, NDArray[Any]] = {}
-    for name, value in vars(values).items():
-        if value.ndim < 2:
-            stored[name] = value
-            continue
-        scale = np.maximum(np.abs(value).max(axis=1, keepdims=True), 1e-9) / _LEVELS
-        stored[name] = np.rint(value / scale).astype(np.int8)
-        stored[name + _SCALE] = scale.astype(np.float16)
-    save_file(stored, path)
+    """Store weights, matrices as :class:`weft.encoder.checkpoint.int8.Int8Storage` has them."""
+    tensors = {name: torch.from_numpy(value.copy()) for name, value in vars(values).items()}
+    write_safetensors(path, Int8Storage(tensors, _BITS).state_dict())
 
 
 def read_learnt(path: Path) -> Learnt:
     """Weights of a file."""
-    stored = load_file(path)
-    scales = {name: stored.pop(name) for name in [*stored] if name.endswith(_SCALE)}
-    for name, scale in scales.items():
-        whole = name.removesuffix(_SCALE)
-        stored[whole] = (stored[whole] * scale.astype(np.float32)).astype(np.float32)
-    return Learnt(**stored)
+    return Learnt(**{name: value.numpy() for name, value in as_floats(read_safetensors(path)).items()})
 
 
 @lru_cache(maxsize=1)

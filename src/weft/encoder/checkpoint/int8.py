@@ -81,6 +81,15 @@ class Int8Storage(nn.Module):
                 tensor.copy_(values if scale is None else values.float() * scale)
 
 
+def as_floats(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors of a storage by their keys, matrices multiplied with their scales; the others as they are."""
+    return {
+        key: values if key + _SCALE not in stored else values.float() * stored[key + _SCALE]
+        for key, values in stored.items()
+        if not key.endswith(_SCALE)
+    }
+
+
 def _bits_of(name: str, bits: Bits) -> int:
     if isinstance(bits, int):
         return bits
