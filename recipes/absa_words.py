@@ -1,7 +1,7 @@
-"""The word lists by which slips of the keyboard are read: ``src/weft/absa/represent/words.txt.xz``.
+"""The word lists by which slips of the keyboard are read: ``src/weft/absa/represent/words.txt.bz2``.
 
     apt-get install wamerican wbritish wamerican-huge wbritish-huge
-    python recipes/absa_words.py --start MINILM --lists /usr/share/dict --out src/weft/absa/represent/words.txt.xz
+    python recipes/absa_words.py --start MINILM --lists /usr/share/dict --out src/weft/absa/represent/words.txt.bz2
 
 Frequent words are the whole words of the start's vocabulary, which stands in the order of their frequency, as far as
 the huge lists have them in small letters. Common words are those of the usual lists. Known are all others of the huge
@@ -13,12 +13,12 @@ change, with its notice (``src/weft/absa/represent/words.LICENSE.txt``).
 from __future__ import annotations
 
 import argparse
-import lzma
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
 from weft.absa.represent.slips import TOGETHER, Words
+from weft.absa.represent.word_lists import pack
 from weft.encoder.checkpoint.tokenizer import load_tokenizer
 from weft.platform.files import write_bytes
 
@@ -75,8 +75,7 @@ def main() -> None:
     shorter = set(rank).union(*map(shortened, rank))
     near = (word for word in known if len(word) >= TOGETHER or word in shorter or shorter & shortened(word))
     kept = sorted(word for word in near if judge.meant(word) != word)
-    data = "\n\n".join("\n".join(part) for part in (frequent, common, kept)).encode("ascii")
-    write_bytes(arguments.out, lzma.compress(data, preset=9 | lzma.PRESET_EXTREME))
+    write_bytes(arguments.out, pack(frequent, common, kept))
     print(f"{len(frequent)} frequent, {len(common)} common, {len(kept)} of {len(known)} known")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import lzma
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,12 +10,13 @@ from importlib.resources import files
 from typing import NamedTuple, TypeAlias
 
 from weft.absa.represent.by_ear import ByEar
+from weft.absa.represent.word_lists import unpack
 from weft.errors import InputError
 
 Places: TypeAlias = list[tuple[int, int]]
 """Of each character of a text the first one and the last + 1 that it stands for in another."""
-LISTS = "words.txt.xz"
-"""Three lists, an empty line between them: frequent words, most frequent first; common ones; others that are known."""
+LISTS = "words.txt.bz2"
+"""Three lists: frequent words, most frequent first; common ones; others that are known."""
 _COMMON = 40_000
 """The rank of a common word that is not among the frequent ones."""
 _SHORTEST, _LONGEST = 4, 30
@@ -270,9 +270,7 @@ def english(own: frozenset[str] = frozenset()) -> Words:
     if own:
         return english().knowing(own)
     data = files("weft.absa.represent").joinpath(LISTS).read_bytes()
-    frequent, common, others = (
-        part.split("\n") for part in lzma.decompress(data).decode("ascii").split("\n\n")
-    )
+    frequent, common, others = unpack(data)
     rank = {word: place for place, word in enumerate(frequent)}
     rank |= dict.fromkeys(common, _COMMON)
     return Words(rank, others)
