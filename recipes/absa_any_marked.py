@@ -1,7 +1,7 @@
-"""Sentences of reviews of many kinds of things in which what is judged is marked, and the words that judge it.
+r"""Sentences of reviews of many kinds of things in which what is judged is marked, and the words that judge it.
 
 A line of ``terms.txt`` is ``kind | text`` with marks: ``[zip pull|-]`` is a term and how it is judged (+ - = *),
-``<came off>`` are judging words. A text without marks judges nothing.
+``<came off>`` are judging words. A text without marks judges nothing. The characters ``\n`` begin a new line of a text.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def read_marked(path: Path = LISTS / "terms.txt") -> list[MarkedText]:
 
 
 def _read(line: str, chooses: bool) -> MarkedText:
-    kind, marked = line.split(" | ", 1)
+    kind, marked = line.replace("\\n", "\n").split(" | ", 1)
     text, at = "", 0
     terms: list[tuple[int, int]] = []
     polarities: list[str] = []
@@ -70,5 +70,5 @@ def _read(line: str, chooses: bool) -> MarkedText:
         text, at = text + inner, mark.end()
     text += marked[at:]
     if re.search(r"[\[\]<>|]", text):
-        raise ValueError(f"terms.txt: a mark that is none: {line}")
+        raise ValueError(f"a mark that is none: {line}")
     return MarkedText(kind, text, tuple(terms), tuple(polarities), tuple(words), chooses)

@@ -1,0 +1,140 @@
+"""What ``weft absa find`` finds of what reviews judge, by a reader's marks.
+
+::
+
+    python recipes/absa_any_found.py [FILE ...] [--model absa-any]
+
+Files are marked as ``absa_any/terms.txt`` is; ``examples/absa/marked-*.txt`` by default. A mark is found where a
+finding overlaps it or has its words, *exactly* where both stand at the same place or have the same words, *with its
+polarity* where the finding has that, too (praise and blame at once: or where one praises and one blames). A finding is
+right in the same senses. The baseline names the words that are terms in ``absa_any/terms.txt``, the longer first, and
+asks VADER about their sentence.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from absa_any_marked import MarkedText, read_marked
+
+from weft.absa.find.finder import Finder
+from weft.absa.records import CONFLICT
+from weft.absa.use.store import load
+from weft.absa.use.windows import sentence_begins
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "absa"
+
+
+class Told(NamedTuple):
+    """A thing that is said to be judged: where it stands, how it is judged."""
+
+    start: int
+    stop: int
+    polarity: str
+
+
+Finds: TypeAlias = Callable[[Sequence[str]], list[list[Told]]]
+
+
+def finds(model: str) -> Finds:
+    """What ``find`` finds with a model; judgements that name nothing are left out."""
+    finder = Finder(load(model))
+
+    def told(texts: Sequence[str]) -> list[list[Told]]:
+        return [
+            [Told(*f.span, f.polarity) for f in found if f.span is not None] for found in finder.find(texts)
+        ]
+
+    return told
+
+
+def lexicon() -> Finds:
+    """Words that are terms in the training texts, and VADER on the sentence of each."""
+    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+
+    known = {one.text[a:b].lower() for one in read_marked() for a, b in one.terms}
+    longest_first = sorted(known, key=lambda term: (-len(term), term))
+    terms = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)", re.IGNORECASE)
+    judge = SentimentIntensityAnalyzer()
+
+    def told(text: str) -> list[Told]:
+        begins = [*sentence_begins(text), len(text)]
+        found: list[Told] = []
+        for start, stop in zip(begins, begins[1:], strict=False):
+            score = float(judge.polarity_scores(text[start:stop])["compound"])
+            polarity = "positive" if score >= 0.05 else "negative" if score <= -0.05 else None
+            if polarity is not None:
+                found += [Told(*m.span(), polarity) for m in terms.finditer(text, start, stop)]
+        return found
+
+    return lambda texts: [told(text) for text in texts]
+
+
+def measure(texts: Sequence[MarkedText], told: Sequence[Sequence[Told]]) -> dict[str, float]:
+    """Shares of the marks that are found, and of the findings that are right."""
+    counts = dict.fromkeys(("marks", "findings", "found", "exact", "polar", "right", "right polar"), 0)
+    for one, found in zip(texts, told, strict=True):
+        marks = [Told(*span, p) for span, p in zip(one.terms, one.polarities, strict=True)]
+        counts["marks"] += len(marks)
+        counts["findings"] += len(found)
+        for mark in marks:
+            near = [f for f in found if _meet(one.text, mark, f)]
+            counts["found"] += bool(near)
+            counts["exact"] += any(_words(one.text, mark) == _words(one.text, f) for f in near)
+            counts["polar"] += _agrees(mark.polarity, {f.polarity for f in near})
+        for f in found:
+            near = [mark for mark in marks if _meet(one.text, mark, f)]
+            counts["right"] += bool(near)
+            counts["right polar"] += any(mark.polarity in (f.polarity, CONFLICT) for mark in near)
+    recall, polar = counts["found"] / counts["marks"], counts["polar"] / counts["marks"]
+    precise, both = (counts[name] / max(counts["findings"], 1) for name in ("right", "right polar"))
+    return {
+        "marks": counts["marks"],
+        "findings": counts["findings"],
+        "found": recall,
+        "found exactly": counts["exact"] / counts["marks"],
+        "found with polarity": polar,
+        "right": precise,
+        "right with polarity": both,
+        "F1": 2 * recall * precise / max(recall + precise, 1e-9),
+        "F1 with polarity": 2 * polar * both / max(polar + both, 1e-9),
+    }
+
+
+def _words(text: str, told: Told) -> str:
+    return " ".join(text[told.start : told.stop].lower().split())
+
+
+def _meet(text: str, mark: Told, found: Told) -> bool:
+    overlap = mark.start < found.stop and found.start < mark.stop
+    return overlap or _words(text, mark) == _words(text, found)
+
+
+def _agrees(polarity: str, said: set[str]) -> bool:
+    return polarity in said or (polarity == CONFLICT and said >= {"positive", "negative"})
+
+
+def main() -> None:
+    """Print a row for each file and way."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("--model", action="append", help="absa-any by default; may be repeated")
+    arguments = parser.parse_args()
+    ways = {"words that were terms, VADER": lexicon()}
+    ways |= {model: finds(model) for model in arguments.model or ["absa-any"]}
+    for path in arguments.files or sorted(EXAMPLES.glob("marked-*.txt")):
+        texts = read_marked(path)
+        for name, way in ways.items():
+            scores = measure(texts, way([one.text for one in texts]))
+            print(f"{path.stem}, {len(texts)} texts, {name}:")
+            print("   ", ", ".join(f"{n} {v:.3f}" if v < 1.5 else f"{n} {v:.0f}" for n, v in scores.items()))
+
+
+if __name__ == "__main__":
+    main()
