@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -64,7 +65,7 @@ def lexicon() -> Finds:
     def told(text: str) -> list[Told]:
         begins = [*sentence_begins(text), len(text)]
         found: list[Told] = []
-        for start, stop in zip(begins, begins[1:], strict=False):
+        for start, stop in pairwise(begins):
             score = float(judge.polarity_scores(text[start:stop])["compound"])
             polarity = "positive" if score >= 0.05 else "negative" if score <= -0.05 else None
             if polarity is not None:

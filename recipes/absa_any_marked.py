@@ -15,6 +15,9 @@ from absa_any_lists import LISTS
 from weft.absa.read.reviews import Opinion, Review
 from weft.absa.records import CONFLICT
 
+REVIEWS = LISTS / "marked.txt"
+"""Whole reviews, marked in the same way; none of them chooses."""
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "absa"
 _POLARITY = {"+": "positive", "-": "negative", "=": "neutral", "*": CONFLICT}
 _MARK = re.compile(r"\[(?P<term>[^\[\]|<>]+)\|(?P<sign>[-+=*])\]|<(?P<words>[^<>\[\]|]+)>")
 
@@ -72,3 +75,24 @@ def _read(line: str, chooses: bool) -> MarkedText:
     if re.search(r"[\[\]<>|]", text):
         raise ValueError(f"a mark that is none: {line}")
     return MarkedText(kind, text, tuple(terms), tuple(polarities), tuple(words), chooses)
+
+
+def runs(text: str) -> set[tuple[str, ...]]:
+    """Its runs of six words."""
+    words = re.findall(r"\w+", text.lower())
+    return set(zip(*(words[n:] for n in range(6)), strict=False))
+
+
+def learnt(path: Path, chooses: bool = False) -> list[MarkedText]:
+    """What may be learnt from: without the tenth that chooses, and what shares six words in a row with what measures.
+
+    Args:
+        path: Of marked texts.
+        chooses: Whether every tenth of them chooses.
+    """
+    measured = set().union(
+        *(runs(one.text) for file in EXAMPLES.glob("marked-*.txt") for one in read_marked(file))
+    )
+    return [
+        one for one in read_marked(path) if not (chooses and one.chooses) and not runs(one.text) & measured
+    ]

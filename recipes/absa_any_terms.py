@@ -20,7 +20,8 @@ from typing import Any
 
 from absa_any import MEASURED
 from absa_any_kinds import Kinds
-from absa_any_marked import read_marked
+from absa_any_lists import LISTS
+from absa_any_marked import REVIEWS, learnt, read_marked
 from absa_any_sources import COLLECTION, DOMAINS, LONG, measured_texts, plain, unseen
 from kept import identity
 
@@ -57,11 +58,12 @@ def texts(data: Path, without: set[str], seed: int) -> list[Any]:
     return kept
 
 
-def written(times: int) -> list[Any]:
-    """The sentences of ``terms.txt`` but for those that choose, so many times."""
+def written(times: int, reviews: int) -> list[Any]:
+    """The sentences of ``terms.txt`` but for those that choose, and the reviews of ``marked.txt``, so many times."""
     from weft.absa.learn.terms import Marked
 
-    return [Marked(one.text, one.terms, one.words) for one in read_marked() if not one.chooses] * times
+    texts = learnt(LISTS / "terms.txt", chooses=True) * times + learnt(REVIEWS) * reviews
+    return [Marked(one.text, one.terms, one.words) for one in texts]
 
 
 def made(count: int, seed: int) -> list[Any]:
@@ -144,7 +146,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     asker = load(arguments.model)
     without = set(arguments.without)
     found = texts(arguments.data, without, arguments.seed)
-    found += made(arguments.made, arguments.seed) + written(arguments.written)
+    found += made(arguments.made, arguments.seed) + written(arguments.written, arguments.reviews)
     print(f"{len(found)} texts", flush=True)
     settings = {
         "steps": arguments.steps,
@@ -223,6 +225,7 @@ def main() -> None:
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--made", type=int, default=0, help="made sentences beside the texts")
     parser.add_argument("--written", type=int, default=2, help="times that a written sentence comes up")
+    parser.add_argument("--reviews", type=int, default=0, help="times that a marked review comes up")
     parser.add_argument("--outside", action="store_true", help="choose how readily it tags")
     parser.add_argument("--steps", type=int, default=1000, help="batches of 24 texts")
     parser.add_argument("--seed", type=int, default=0)

@@ -10,7 +10,6 @@ from weft.absa.find.domain import Category, Phrases, common_categories, read_dom
 from weft.absa.find.finder import Finder, passages
 from weft.absa.find.spans import Span
 from weft.absa.model.terms import TAGS
-from weft.absa.use.decide import decide
 from weft.absa.use.store import load
 from weft.absa.use.windows import sentence_begins
 from weft.cli.main import main
@@ -41,10 +40,26 @@ def test_a_text_gives_terms_with_category_polarity_and_words(tagging):
         assert 0.5 <= finding.confidence <= 1
 
 
-def test_the_answer_for_a_term_is_the_one_that_predict_gives(tagging):
-    text = "the rent is cheap"
-    ((finding,),) = Finder(tagging).find([text])
-    shares = tagging.predict([text], [("rent", "general")])[0, 0, 1:]
+def both(tagging, text, term, passage=None):
+    """What is said of a term that one sentence names."""
+    whole, near = (
+        tagging.predict([text], [term])[0, 0],
+        tagging.predict([passage or text], [(term, "general")])[0, 0],
+    )
+    return np.sqrt(whole * near)
+
+
+@pytest.mark.parametrize("before", ["", "the location is bad . "])
+@pytest.mark.parametrize(
+    "behind", ["", " . the transit is good", " . the transit is good . the transit is bad"]
+)
+def test_the_answer_for_a_term_is_the_mean_of_the_text_about_it_and_its_passage(tagging, before, behind):
+    """The passage is its sentence and the next."""
+    text = f"{before}the rent is cheap{behind}"
+    (finding,) = [finding for finding in Finder(tagging).find([text])[0] if finding.term == "rent"]
+    begins = [*sentence_begins(text), len(text)]
+    at = 1 if before else 0
+    shares = both(tagging, text, "rent", text[begins[at] : begins[min(at + 2, len(begins) - 1)]])[1:]
     assert finding.polarity == tagging.classes_[1 + int(shares.argmax())]
     assert np.isclose(finding.confidence, shares.max() / shares.sum())
     assert finding.category is None
@@ -53,19 +68,25 @@ def test_the_answer_for_a_term_is_the_one_that_predict_gives(tagging):
 def test_a_term_that_is_answered_none_is_no_finding(tagging):
     """What is told in its place has its words."""
     text = "the rent is dear , the location is good"
-    rows = tagging.predict([text], [("rent", "general"), ("location", "general"), "general"])[0]
+    general = tagging.predict([text], ["general"])[0, 0]
+    rows = np.array([both(tagging, text, "rent"), both(tagging, text, "location"), general])
     rent, location, whole = rows[:, 1:].max(1) / (rows[:, 1:].max(1) + rows[:, 0])
-    assert rent < location
+    low, high = sorted([(rent, "rent", "dear"), (location, "location", "good")])
     (found,) = Finder(tagging.calibrated(1.0, (rent + location) / 2), CATEGORIES).find([text])
-    assert [(f.term, f.words) for f in found] == [("location", ("good",))]
-    assert location < whole
-    (found,) = Finder(tagging.calibrated(1.0, (location + whole) / 2), CATEGORIES).find([text])
+    assert [(f.term, f.words) for f in found] == [(high[1], (high[2],))]
+    assert high[0] < whole
+    (found,) = Finder(tagging.calibrated(1.0, (high[0] + whole) / 2), CATEGORIES).find([text])
     assert [(f.term, f.category, f.words) for f in found] == [(None, "general", ("dear", "good"))]
+    assert low[0] < high[0]
     assert Finder(tagging.calibrated(1.0, 1.0), CATEGORIES, ask=True).find([text]) == [[]]
 
 
 def test_words_beside_a_term_that_is_left_out_are_of_its_category(tagging, monkeypatch):
-    answering(monkeypatch, tagging, lambda c: (0.9, 0.05, 0.05) if c.target else (0.1, 0.8, 0.1))
+    answering(
+        monkeypatch,
+        tagging,
+        lambda c: (0.9, 0.05, 0.05) if c.target or c.aspect in ("rent", "location") else (0.1, 0.8, 0.1),
+    )
     finder = Finder(tagging.calibrated(1.0, 0.5), CATEGORIES, ask=True)
     (found,) = finder.find(["the rent is dear , the location is good"])
     assert [(f.term, f.category, f.words) for f in found] == [
@@ -83,36 +104,28 @@ def test_shipped_what_is_asked_and_stated_is_not_judged():
     assert [(finding.term, finding.polarity) for finding in judged] == [("battery", "positive")]
 
 
-def test_each_sentence_judges_the_term_that_it_names():
-    text = "The app dies. Hate it. Oh. Well. The App and the app are fine! The bus came."
-    starts = [text.index("app"), text.index("App"), text.rindex("app")]
-    terms = [
-        *(Span(start, start + 3, "term") for start in starts),
-        Span(text.index("bus"), text.index("bus") + 3, "term"),
+def test_a_passage_is_a_sentence_and_the_next_one_that_does_not_name_the_term():
+    text = "The app dies. Hate it. Oh. Well. The App and the app are fine! The bus came. Bus or no bus."
+    starts = [text.index("app"), text.index("App"), text.rindex("app"), text.index("bus"), text.rindex("Bus")]
+    found = passages(text, [Span(start, start + 3, "term") for start in starts])
+    assert [text[slice(*span)] for span in found] == [
+        "The app dies. Hate it. ",
+        "The App and the app are fine! The bus came. ",
+        "The App and the app are fine! The bus came. ",
+        "The bus came. ",
+        "Bus or no bus.",
     ]
-    found = passages(text, terms)
-    assert {place: text[slice(*span)] for place, span in found.items()} == {
-        0: "The app dies. Hate it. Oh. ",
-        1: "The App and the app are fine! The bus came.",
-        2: "The App and the app are fine! The bus came.",
-    }
-    assert passages(text, terms[1:]) == {}
-    assert passages("", []) == {}
-    every = passages(text, terms, every=True)
-    assert text[slice(*every.pop(3))] == "The bus came."
-    assert every == found
+    assert passages("", []) == []
 
 
 def test_a_passage_holds_the_whole_of_its_term():
     text = "I was in pain. Then I saw Dr. Jr. Smith. He was kind! Later Dr. Jr. Smith moved."
     names = "Dr. Jr. Smith"
     terms = [Span(at, at + len(names), "term") for at in (text.index(names), text.rindex(names))]
-    found = passages(text, terms)
-    assert [text[slice(*found[place])] for place in (0, 1)] == [
+    assert [text[slice(*span)] for span in passages(text, terms)] == [
         "Then I saw Dr. Jr. Smith. He was kind! ",
         "Later Dr. Jr. Smith moved.",
     ]
-    assert passages(text[:41], terms[:1], every=True) == {0: (15, 41)}
 
 
 @pytest.mark.parametrize(
@@ -141,10 +154,8 @@ def test_a_term_of_two_sentences_is_asked_where_it_stands(tagging):
     sentences = ["the rent is cheap . ", "the rent is dear"]
     (found,) = Finder(tagging).find(["".join(sentences)])
     assert [finding.term for finding in found] == ["rent", "rent"]
-    whole = tagging.predict(["".join(sentences)], [("rent", "general")])[0, 0]
     for finding, sentence in zip(found, sentences, strict=True):
-        own = tagging.predict([sentence], [("rent", "general")])[0, 0]
-        shares = (own if decide(own[None], tagging.config.threshold)[0] else whole)[1:]
+        shares = tagging.predict([sentence], [("rent", "general")])[0, 0, 1:]
         assert np.isclose(finding.confidence, shares.max() / shares.sum())
 
 
@@ -161,7 +172,9 @@ def test_what_is_said_of_a_term_in_one_way_counts_once_in_a_sentence(tagging):
 
 def test_what_is_said_in_two_ways_counts_twice(tagging, monkeypatch):
     """Letter case tells mentions apart, so that each has an answer of its own."""
-    answering(monkeypatch, tagging, lambda c: (0, 0.9, 0.1) if c.target == "Rent" else (0, 0.1, 0.9))
+    answering(
+        monkeypatch, tagging, lambda c: (0, 0.9, 0.1) if "Rent" in (c.target, c.aspect) else (0, 0.1, 0.9)
+    )
     (found,) = Finder(tagging).find(["the Rent is good , the rent is bad , the rent is dear"])
     assert [(f.term, f.polarity, f.words) for f in found] == [
         ("Rent", "positive", ("good",)),
@@ -170,23 +183,26 @@ def test_what_is_said_in_two_ways_counts_twice(tagging, monkeypatch):
 
 
 def test_a_place_that_only_names_what_another_judges_is_no_finding(tagging):
-    """The limit is between what the two sentences have; below it both count, above it the whole text answers once."""
+    """The limit is between what the two sentences have; below it both count, above it the whole text has a say."""
     sentences = ["the rent is cheap . ", "the rent is dear"]
     text = "".join(sentences)
 
-    def share(asked):
-        row = tagging.predict([asked], [("rent", "general")])[0, 0]
+    def share(row):
         return row[1:].max() / (row[1:].max() + row[0])
 
-    low, high = sorted(sentences, key=share)
-    (found,) = Finder(tagging.calibrated(1.0, (share(low) + share(high)) / 2)).find([text])
+    def alone(asked):
+        return share(tagging.predict([asked], [("rent", "general")])[0, 0])
+
+    low, high = sorted(sentences, key=alone)
+    (found,) = Finder(tagging.calibrated(1.0, (alone(low) + alone(high)) / 2)).find([text])
     assert [text[slice(*f.span)] for f in found] == ["rent"]
     assert found[0].span[0] // len(sentences[0]) == sentences.index(high)
-    assert share(high) < share(text)
-    (found,) = Finder(tagging.calibrated(1.0, (share(high) + share(text)) / 2)).find([text])
-    assert [(f.span, f.words) for f in found] == [((4, 8), ("cheap", "dear"))]
     (found,) = Finder(tagging).find([text])
     assert len(found) == 2
+    with_text = [share(both(tagging, text, "rent", sentence)) for sentence in sentences]
+    assert alone(high) < max(with_text)
+    (found,) = Finder(tagging.calibrated(1.0, (alone(high) + max(with_text)) / 2)).find([text])
+    assert text[slice(*found[0].span)] == "rent"
 
 
 def test_shipped_a_term_is_told_of_once_where_it_is_judged():
@@ -203,14 +219,12 @@ def test_shipped_a_term_is_told_of_once_where_it_is_judged():
     assert [f.span for f in found[2] if f.term == "car deck"] == [(49, 57)]
 
 
-def test_a_term_of_a_long_text_is_asked_about_its_sentence(tagging):
-    """Longer than the tagger reads at once: the other sentences are about other things."""
-    sentence = "the rent is cheap . "
-    text = "the location is bad . " * 4 + sentence + "the transit is good . " * 4
+def test_a_term_of_a_text_longer_than_is_read_at_once(tagging):
+    passage = "the rent is cheap . the transit is good . "
+    text = "the location is bad . " * 4 + passage + "the transit is good . " * 3
     assert len(tagging.tags([text])[0]) > 1
     (finding,) = [finding for finding in Finder(tagging).find([text])[0] if finding.term == "rent"]
-    own, whole = (tagging.predict([asked], [("rent", "general")])[0, 0] for asked in (sentence, text))
-    shares = (own if decide(own[None], tagging.config.threshold)[0] else whole)[1:]
+    shares = both(tagging, text, "rent", passage)[1:]
     assert np.isclose(finding.confidence, shares.max() / shares.sum())
 
 

@@ -23,10 +23,6 @@ from weft.errors import ConfigError, InputError
 
 GENERAL = "general"
 """The aspect that a term, and a text without any, is asked about."""
-_FOLLOWING = 3
-"""Sentences that judge a place: its own, and two that may go on about it."""
-
-
 _SENTENCE = "The {}, I mean."
 """In which the item of a list is looked at by itself."""
 
@@ -66,38 +62,31 @@ def _items(texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> Iterator[tu
     )
 
 
-def passages(text: str, terms: Sequence[Span], every: bool = False) -> dict[int, tuple[int, int]]:
-    """Of terms that several sentences of a text name, where each place is judged: what is said there is its own.
+def passages(text: str, terms: Sequence[Span]) -> list[tuple[int, int]]:
+    """Where each term is judged most likely: in its own sentence and the next one, which may go on about it.
 
-    A passage begins with the sentence of the place and ends before the next sentence that names the term, or after
-    three sentences.
+    The next one is left out where it names the term again.
 
     Args:
         text: The text.
         terms: In order.
-        every: Whether terms that one sentence names have a passage, too: that sentence.
-
-    Returns:
-        The number of a term and its passage.
     """
     begins = sentence_begins(text)
     edges = [*begins, len(text)]
-    named: dict[str, list[int]] = {}
-    for place, term in enumerate(terms):
-        named.setdefault(text[term.start : term.stop].casefold(), []).append(place)
-    found: dict[int, tuple[int, int]] = {}
-    for places in named.values():
-        sentences = [bisect_right(begins, terms[place].start) - 1 for place in places]
-        if len(set(sentences)) == 1:
-            # A term may reach over what looks like an end: "Jr. Smith".
-            last = max(bisect_left(edges, terms[place].stop) for place in places)
-            found |= dict.fromkeys(places if every else (), (edges[sentences[0]], edges[last]))
-            continue
-        for place, sentence in zip(places, sentences, strict=True):
-            later = [other for other in sentences if other > sentence]
-            last = min([sentence + _FOLLOWING, len(begins), *later])
-            found[place] = edges[sentence], edges[max(last, bisect_left(edges, terms[place].stop))]
+    at = [bisect_right(begins, term.start) - 1 for term in terms]
+    named = {(_name(text, term), sentence) for term, sentence in zip(terms, at, strict=True)}
+    found: list[tuple[int, int]] = []
+    for term, sentence in zip(terms, at, strict=True):
+        # A term may reach over what looks like an end: "Jr. Smith".
+        last = bisect_left(edges, term.stop)
+        if last < len(begins) and (_name(text, term), last) not in named:
+            last += 1
+        found.append((edges[sentence], edges[last]))
     return found
+
+
+def _name(text: str, term: Span) -> str:
+    return text[term.start : term.stop].casefold()
 
 
 def _with(text: str, spans: Sequence[Span], items: Sequence[tuple[int, int]]) -> list[Span]:
@@ -122,14 +111,14 @@ def _with(text: str, spans: Sequence[Span], items: Sequence[tuple[int, int]]) ->
 class Finder:
     """Finds what texts judge.
 
-    A term is asked about the whole text; one that several sentences name, at each place about that
-    :func:`passage <passages>` alone, where that judges it: praise and blame of one thing in two sentences are two
-    judgements, and a place that only names what another judges is none. Where no passage judges it, the whole text
-    does. What is said of a term in one way counts once in a passage, however often that names it. One that is answered
-    ``none``, as in a question or a plain fact, is no finding. Where lists are read as words, an item of a list, or what
+    A term is asked about twice: the whole text about it as an aspect, its :func:`passage <passages>` about it as a
+    target, and the geometric mean of both is what is said of it. One that several sentences name is asked at each place
+    about that passage alone, where any of them judges it: praise and blame of one thing in two sentences are two
+    judgements, and a place that only names what another judges is none. What is said of a term in one way counts once
+    in a passage, however often that names it. One that is answered ``none``, as in a question or a plain fact, is no
+    finding. Where lists are read as words, an item of a list, or what
     a face stands behind, is a term where the tagger finds none in it; one that judges by itself ("+ cheap") names
-    nothing, and is of its category. Of a text that is longer than the tagger reads at once, each term is asked about
-    its sentence first.
+    nothing, and is of its category.
 
     Args:
         asker: A model with a tagger.
@@ -171,27 +160,59 @@ class Finder:
         terms = [[span for span in found if span.kind != "opinion"] for found in spans]
         groups = self._groups(texts, terms)
         sentences = [self._questions(text, found) for text, found in zip(texts, terms, strict=True)]
-        again = [
-            passages(text, found, len(windows) > 1)
-            for text, found, windows in zip(texts, terms, tagged, strict=True)
-        ]
+        places = [passages(text, found) for text, found in zip(texts, terms, strict=True)]
         asked = sentences + [
-            Sentence(text[start:stop], (Context(GENERAL, text[found[place].start : found[place].stop]),))
-            for text, found, own in zip(texts, terms, again, strict=True)
-            for place, (start, stop) in own.items()
+            Sentence(text[start:stop], (Context(GENERAL, text[term.start : term.stop]),))
+            for text, found, own in zip(texts, terms, places, strict=True)
+            for term, (start, stop) in zip(found, own, strict=True)
         ]
-        answers, limit = self.asker.answer(asked) if asked else [], self.asker.config.threshold
-        whole = iter(answers)
-        rows = [next(whole) for _ in sentences]
+        answers = iter(self.asker.answer(asked) if asked else [])
+        rows = [next(answers) for _ in sentences]
         results: list[list[Finding]] = []
         for sentence, found, all_spans, own, answer, group in zip(
-            sentences, terms, spans, again, rows, groups, strict=True
+            sentences, terms, spans, places, rows, groups, strict=True
         ):
-            alone = {place: next(whole)[0] for place in own}
-            # Where no passage judges a term, as "I bought the phone in May. The phone is new", the whole text does.
-            judged = {place: (own[place], row) for place, row in alone.items() if decide(row[None], limit)[0]}
-            results.append(list(self._findings(sentence, found, all_spans, answer, judged, group, judge)))
+            said = self._heard(sentence, found, answer, [next(answers)[0] for _ in own])
+            placed = {at: (own[at], row) for at, row in said.items()}
+            results.append(list(self._findings(sentence, found, all_spans, answer, placed, group, judge)))
         return results
+
+    def _heard(
+        self,
+        sentence: Sentence,
+        terms: Sequence[Span],
+        rows: NDArray[np.float64],
+        near: Sequence[NDArray[np.float64]],
+    ) -> dict[int, NDArray[np.float64]]:
+        """Probabilities of what is said of each term that is judged, by its number.
+
+        Args:
+            sentence: The whole text, asked about each term as an aspect.
+            terms: In order.
+            rows: What it answers.
+            near: What the passage of each term says of it as a target.
+        """
+        text, number = sentence.text, {context: n for n, context in enumerate(sentence.contexts)}
+        begins, limit = sentence_begins(text), self.asker.config.threshold
+        judges = [bool(decide(row[None], limit)[0]) for row in near]
+        named: dict[str, set[int]] = {}
+        for term in terms:
+            named.setdefault(_name(text, term), set()).add(bisect_right(begins, term.start))
+        apart = {
+            _name(text, term)
+            for term, own in zip(terms, judges, strict=True)
+            if own and len(named[_name(text, term)]) > 1
+        }
+        found: dict[int, NDArray[np.float64]] = {}
+        for place, (term, own, row) in enumerate(zip(terms, judges, near, strict=True)):
+            if _name(text, term) in apart:
+                if own:
+                    found[place] = row
+                continue
+            both = np.sqrt(row * rows[number[Context(text[term.start : term.stop])]])
+            if decide(both[None], limit)[0]:
+                found[place] = both / both.sum()
+        return found
 
     def _groups(self, texts: Sequence[str], terms: Sequence[Sequence[Span]]) -> list[dict[Span, str | None]]:
         """The category of each term of each text, by what its sentence says."""
@@ -261,7 +282,7 @@ class Finder:
         return found
 
     def _questions(self, text: str, terms: Sequence[Span]) -> Sentence:
-        contexts = [Context(GENERAL, text[term.start : term.stop]) for term in terms]
+        contexts = [Context(text[term.start : term.stop]) for term in terms]
         contexts += [Context(category.question) for category in self._asked]
         contexts.append(Context(GENERAL))
         return Sentence(text, tuple(dict.fromkeys(contexts)))
@@ -272,7 +293,7 @@ class Finder:
         terms: Sequence[Span],
         spans: Sequence[Span],
         rows: NDArray[np.float64],
-        alone: dict[int, tuple[tuple[int, int], NDArray[np.float64]]],
+        said: dict[int, tuple[tuple[int, int], NDArray[np.float64]]],
         groups: dict[Span, str | None],
         judge: frozenset[str],
     ) -> Iterator[Finding]:
@@ -282,21 +303,14 @@ class Finder:
         for span in spans:
             if span.kind == "opinion":
                 judging.setdefault(nearest(shown, span, terms), []).append(span)
-        covered, told_of = set[str](), set[int]()
-        limit = self.asker.config.threshold
+        covered = set[str]()
         meant = self._meant(text, terms)
-        judged = {text[terms[place].start : terms[place].stop].casefold() for place in alone}
-        told: dict[tuple[str, tuple[int, int] | None, str], Finding] = {}
-        for place, term in enumerate(terms):
+        told: dict[tuple[str, tuple[int, int], str], Finding] = {}
+        for place, (passage, row) in said.items():
+            term = terms[place]
             words = text[term.start : term.stop]
-            if place not in alone and words.casefold() in judged:
-                continue  # named here, judged at another place
-            passage, said = alone.get(place, (None, rows[number[Context(GENERAL, words)]]))
-            if not decide(said[None], limit)[0]:
-                continue
-            told_of.add(place)
             finding = self._named(
-                text, term, said, judging.get(place, ()), meant[term], groups.get(term), judge
+                text, term, row, judging.get(place, ()), meant[term], groups.get(term), judge
             )
             covered.add(finding.category or "")
             key = words.casefold(), passage, finding.polarity
@@ -306,7 +320,7 @@ class Finder:
                 )
             told[key] = finding
         yield from told.values()
-        loose = [(place, span) for place, own in judging.items() if place not in told_of for span in own]
+        loose = [(place, span) for place, own in judging.items() if place not in said for span in own]
         # What stands beside a term that nobody judges is about the category of that term, or about the whole.
         of = {place: None if place is None else groups.get(terms[place]) for place, _ in loose}
         asked = [(Context(c.question), c.name) for c in self._asked if c.name not in covered]
@@ -319,7 +333,7 @@ class Finder:
             )
             for context, name in asked
         ]
-        if not told_of and not any(unnamed):
+        if not said and not any(unnamed):
             every = sorted(span for _, span in loose)
             unnamed = [self._unnamed(text, rows[number[Context(GENERAL)]], GENERAL, every)]
         yield from filter(None, unnamed)
