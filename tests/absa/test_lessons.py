@@ -199,7 +199,7 @@ def test_marks_become_terms_and_judging_words(recipe, tmp_path):
     lines = [
         "# comment",
         "hotel | Our [room|-] <smelled of dog>, the [pool|+]: <fine>. [Wifi|*]?",
-        "food | I ate.",
+        r"food | I ate.\n\nTwice.",
     ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     room, nothing = recipe("absa_any_marked").read_marked(path)
@@ -208,7 +208,7 @@ def test_marks_become_terms_and_judging_words(recipe, tmp_path):
     assert room.polarities == ("negative", "positive", "conflict")
     assert [room.text[a:b] for a, b in room.words] == ["smelled of dog", "fine"]
     assert [(o.term, o.polarity) for o in room.review().opinions][2] == ("Wifi", "conflict")
-    assert (nothing.text, nothing.terms, nothing.words) == ("I ate.", (), ())
+    assert (nothing.text, nothing.terms, nothing.words) == ("I ate.\n\nTwice.", (), ())
     path.write_text("hotel | The [room|-smelled.\n", encoding="utf-8")
     with pytest.raises(ValueError, match="a mark that is none: hotel"):
         recipe("absa_any_marked").read_marked(path)
@@ -486,9 +486,50 @@ def test_texts_for_training_share_nothing_with_those_that_measure_and_choose(rec
     ]
     assert len(paths) > 10
     known = set().union(*map(runs, set().union(*map(texts_of, paths))))
+    marked = recipe("absa_any_marked")
+    sets = [*(ROOT / "examples/absa").glob("marked-*.txt"), ROOT / "recipes/absa_any/marked-choices.txt"]
+    reviews = {one.text for path in sets for one in marked.read_marked(path)}
+    assert len(reviews) == 230
     long = recipe("absa_any_long")
     texts = [one.text for name in long.EVERY for one in long.read_long(name)]
+    texts += [one.text for one in marked.read_marked(marked.REVIEWS)]
     assert not [text[:50] for text in texts if runs(text) & known]
+    known = set().union(*map(runs, reviews))
+    assert not [one.text[:50] for one in marked.read_marked(marked.REVIEWS) if runs(one.text) & known]
+
+
+def test_what_is_learnt_is_not_what_measures_and_chooses(recipe):
+    marked = recipe("absa_any_marked")
+    sentences = marked.read_marked()
+    learnt = marked.learnt(ROOT / "recipes/absa_any/terms.txt", chooses=True)
+    assert len(sentences) * 0.89 < len(learnt) < sum(not one.chooses for one in sentences)
+    measured = [one.text for path in marked.EXAMPLES.glob("marked-*.txt") for one in marked.read_marked(path)]
+    known = set().union(*map(runs, measured))
+    assert not [one.text for one in learnt if runs(one.text) & known]
+    assert len(marked.learnt(marked.REVIEWS)) == len(marked.read_marked(marked.REVIEWS))
+
+
+def test_what_is_found_is_counted_by_its_place_or_its_words(recipe):
+    found, marked = recipe("absa_any_found"), recipe("absa_any_marked")
+    text = marked._read(
+        "hotel | The [front desk|-] was <slow>, the [pool|*] <warm> and <dirty>, no [lift|-]. A pool!", False
+    )
+    desk, pool, again, no = (text.text.index(words) for words in ("desk", "pool", "pool!", "no"))
+    told = [
+        found.Told(desk, desk + 4, "negative"),
+        found.Told(pool, pool + 4, "positive"),
+        found.Told(again, again + 4, "negative"),
+        found.Told(no, no + 2, "negative"),
+    ]
+    scores = found.measure([text], [told])
+    assert (scores["marks"], scores["findings"]) == (3, 4)
+    assert scores["found"] == scores["found with polarity"] == pytest.approx(2 / 3)
+    assert scores["found exactly"] == pytest.approx(1 / 3)
+    assert scores["right"] == scores["right with polarity"] == 0.75
+    alone = found.measure([text], [told[:2]])
+    assert alone["found with polarity"] == pytest.approx(1 / 3)
+    assert alone["F1"] == pytest.approx(0.8)
+    assert found.measure([text], [[]])["F1"] == 0
 
 
 def test_what_chooses_shares_nothing_with_what_measures():
