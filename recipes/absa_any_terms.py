@@ -168,11 +168,11 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     temperature, threshold = asker.config.temperature, asker.config.threshold
     asker = with_tagger(asker, arguments.layers).calibrated(temperature, threshold)
     if arguments.tagger is None:
-        train_tagger(asker, found, config, arguments.out / "run", identity(arguments, ("data", "outside")))
+        train_tagger(asker, found, config, arguments.out / "run", identity(arguments, ("data", "outside", "bits")))
     else:
         take_tagger(asker, load(arguments.tagger))
     chosen = choose_outside(asker, choosing(arguments.data, without)) if arguments.outside else {}
-    save(arguments.out / "model", asker, int8=True)
+    save(arguments.out / "model", asker, int8=True, bits=json.loads(arguments.bits))
     results = {**chosen, **measure(load(arguments.out / "model"), arguments.data)}
     (arguments.out / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     return results
@@ -238,6 +238,9 @@ def main() -> None:
         help="a domain to leave out; may be repeated",
     )
     parser.add_argument("--train", default="{}", help="of TrainConfig, JSON")
+    parser.add_argument(
+        "--bits", default="{}", help="JSON: how fine matrices are whose names begin so, for a smaller wheel"
+    )
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     print(json.dumps(run(arguments), indent=1))
