@@ -41,9 +41,8 @@ class Told(NamedTuple):
 Finds: TypeAlias = Callable[[Sequence[str]], list[list[Told]]]
 
 
-def finds(model: str) -> Finds:
-    """What ``find`` finds with a model; judgements that name nothing are left out."""
-    finder = Finder(load(model))
+def told_by(finder: Finder) -> Finds:
+    """What ``find`` finds; judgements that name nothing are left out."""
 
     def told(texts: Sequence[str]) -> list[list[Told]]:
         return [
@@ -75,7 +74,7 @@ def lexicon() -> Finds:
     return lambda texts: [told(text) for text in texts]
 
 
-def measure(texts: Sequence[MarkedText], told: Sequence[Sequence[Told]]) -> dict[str, float]:
+def measured(texts: Sequence[MarkedText], told: Sequence[Sequence[Told]]) -> dict[str, float]:
     """Shares of the marks that are found, and of the findings that are right."""
     counts = dict.fromkeys(("marks", "findings", "found", "exact", "polar", "right", "right polar"), 0)
     for one, found in zip(texts, told, strict=True):
@@ -128,11 +127,11 @@ def main() -> None:
     parser.add_argument("--model", action="append", help="absa-any by default; may be repeated")
     arguments = parser.parse_args()
     ways = {"words that were terms, VADER": lexicon()}
-    ways |= {model: finds(model) for model in arguments.model or ["absa-any"]}
+    ways |= {model: told_by(Finder(load(model))) for model in arguments.model or ["absa-any"]}
     for path in arguments.files or sorted(EXAMPLES.glob("marked-*.txt")):
         texts = read_marked(path)
         for name, way in ways.items():
-            scores = measure(texts, way([one.text for one in texts]))
+            scores = measured(texts, way([one.text for one in texts]))
             print(f"{path.stem}, {len(texts)} texts, {name}:")
             print("   ", ", ".join(f"{n} {v:.3f}" if v < 1.5 else f"{n} {v:.0f}" for n, v in scores.items()))
 

@@ -19,6 +19,7 @@ from random import Random
 from typing import Any
 
 from absa_any import MEASURED
+from absa_any_found import measured, told_by
 from absa_any_kinds import Kinds
 from absa_any_lists import LISTS
 from absa_any_marked import REVIEWS, learnt, read_marked
@@ -33,6 +34,8 @@ from weft.absa.records import NONE
 
 OUTSIDE = (-1.0, -0.5, 0.0, 0.5, 1.0)
 """What may be added to the logit of "outside": below 0 more is tagged."""
+LIMITS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+"""From which share an opinion about a term may count."""
 
 
 def texts(data: Path, without: set[str], seed: int) -> list[Any]:
@@ -109,6 +112,32 @@ def choose_outside(asker: Any, parts: dict[str, list[Review]]) -> dict[str, Any]
     return {"outside": best, "chosen_on": dict(zip(parts, tried[best], strict=True))}
 
 
+def choose_limit(asker: Any, parts: dict[str, list[Review]]) -> dict[str, Any]:
+    """Set ``term_threshold`` to where the mean F1 of terms with their polarity is highest; in place.
+
+    Over what chooses, and the marked reviews that choose.
+    """
+    from weft.absa.evaluate.terms import term_scores
+    from weft.absa.find.finder import Finder
+
+    reviews = read_marked(LISTS / "marked-choices.txt")
+    tried: dict[float, list[float]] = {}
+    for limit in LIMITS:
+        asker.config = replace(asker.config, term_threshold=limit)
+        finder = Finder(asker)
+        tried[limit] = [term_scores(finder, some)["pair_f1"] for some in parts.values()]
+        tried[limit].append(
+            measured(reviews, told_by(finder)([one.text for one in reviews]))["F1 with polarity"]
+        )
+        print(f"term_threshold {limit}: {[round(value, 4) for value in tried[limit]]}", flush=True)
+    best = max(tried, key=lambda limit: sum(tried[limit]))
+    asker.config = replace(asker.config, term_threshold=best)
+    return {
+        "term_threshold": best,
+        "limits_tried_on": dict(zip([*parts, "marked"], tried[best], strict=True)),
+    }
+
+
 def f1_of_terms(asker: Any, reviews: list[Review]) -> float:
     """F1 of exact words, once a text."""
     from weft.absa.find.spans import spans_of
@@ -168,10 +197,15 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     temperature, threshold = asker.config.temperature, asker.config.threshold
     asker = with_tagger(asker, arguments.layers).calibrated(temperature, threshold)
     if arguments.tagger is None:
-        train_tagger(asker, found, config, arguments.out / "run", identity(arguments, ("data", "outside", "bits")))
+        train_tagger(
+            asker, found, config, arguments.out / "run", identity(arguments, ("data", "outside", "bits"))
+        )
     else:
         take_tagger(asker, load(arguments.tagger))
-    chosen = choose_outside(asker, choosing(arguments.data, without)) if arguments.outside else {}
+    chosen: dict[str, Any] = {}
+    if arguments.outside:
+        parts = choosing(arguments.data, without)
+        chosen = choose_outside(asker, parts) | choose_limit(asker, parts)
     save(arguments.out / "model", asker, int8=True, bits=json.loads(arguments.bits))
     results = {**chosen, **measure(load(arguments.out / "model"), arguments.data)}
     (arguments.out / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
@@ -210,7 +244,8 @@ def take_tagger(asker: Any, other: Any) -> None:
             f"the tagger was trained on other frozen layers: {[*unlike, 'their number'][0]} differs"
         )
     asker.module.terms.load_state_dict(other.module.terms.state_dict())
-    asker.config = replace(asker.config, outside=other.config.outside)
+    given = other.config
+    asker.config = replace(asker.config, outside=given.outside, term_threshold=given.term_threshold)
 
 
 def main() -> None:
@@ -226,7 +261,9 @@ def main() -> None:
     parser.add_argument("--made", type=int, default=0, help="made sentences beside the texts")
     parser.add_argument("--written", type=int, default=2, help="times that a written sentence comes up")
     parser.add_argument("--reviews", type=int, default=0, help="times that a marked review comes up")
-    parser.add_argument("--outside", action="store_true", help="choose how readily it tags")
+    parser.add_argument(
+        "--outside", action="store_true", help="choose how readily it tags, and what is judged"
+    )
     parser.add_argument("--steps", type=int, default=1000, help="batches of 24 texts")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)

@@ -521,15 +521,15 @@ def test_what_is_found_is_counted_by_its_place_or_its_words(recipe):
         found.Told(again, again + 4, "negative"),
         found.Told(no, no + 2, "negative"),
     ]
-    scores = found.measure([text], [told])
+    scores = found.measured([text], [told])
     assert (scores["marks"], scores["findings"]) == (3, 4)
     assert scores["found"] == scores["found with polarity"] == pytest.approx(2 / 3)
     assert scores["found exactly"] == pytest.approx(1 / 3)
     assert scores["right"] == scores["right with polarity"] == 0.75
-    alone = found.measure([text], [told[:2]])
+    alone = found.measured([text], [told[:2]])
     assert alone["found with polarity"] == pytest.approx(1 / 3)
     assert alone["F1"] == pytest.approx(0.8)
-    assert found.measure([text], [[]])["F1"] == 0
+    assert found.measured([text], [[]])["F1"] == 0
 
 
 def test_what_chooses_shares_nothing_with_what_measures():

@@ -188,6 +188,8 @@ class AbsaConfig(Settings):
             :func:`weft.absa.use.decide.decide`. 0.5 reports the most probable class.
         outside: Added to the tagger's logit of "outside"; below 0 more words are taken for terms. Chosen on held-out
             data.
+        term_threshold: ``threshold`` of terms that the tagger finds, most of which are judged less often than what
+            somebody asks about; None where it is the same.
         english: Whether it was trained on English, so that a text in another language is told to be one.
 
     Raises:
@@ -203,12 +205,15 @@ class AbsaConfig(Settings):
     length_power: float = 0.0
     threshold: float = 0.5
     outside: float = 0.0
+    term_threshold: float | None = None
     english: bool = True
 
     def __post_init__(self) -> None:
         check_polarities(self.polarities)
         check_temperature("AbsaConfig.temperature", self.temperature)
         check_threshold("AbsaConfig.threshold", self.threshold)
+        if self.term_threshold is not None:
+            check_threshold("AbsaConfig.term_threshold", self.term_threshold)
         if not 0 <= self.length_power < math.inf:
             raise ConfigError(
                 f"AbsaConfig.length_power is {self.length_power}; it must be at least 0 and finite"

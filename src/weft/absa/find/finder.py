@@ -137,6 +137,8 @@ class Finder:
                 "this model finds no terms by itself", hint="name an aspect, or take the model absa-any"
             )
         self.asker = asker
+        config = asker.config
+        self._limit = config.threshold if config.term_threshold is None else config.term_threshold
         self.group = Grouping(asker, categories) if categories else None
         self._asked = list(categories) if ask else []
 
@@ -193,7 +195,7 @@ class Finder:
             near: What the passage of each term says of it as a target.
         """
         text, number = sentence.text, {context: n for n, context in enumerate(sentence.contexts)}
-        begins, limit = sentence_begins(text), self.asker.config.threshold
+        begins, limit = sentence_begins(text), self._limit
         judges = [bool(decide(row[None], limit)[0]) for row in near]
         named: dict[str, set[int]] = {}
         for term in terms:
