@@ -1,6 +1,7 @@
 """Findings: which terms, in which category, judged how and by which words."""
 
 import time
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +14,7 @@ from weft.absa.model.terms import TAGS
 from weft.absa.use.store import load
 from weft.absa.use.windows import sentence_begins
 from weft.cli.main import main
-from weft.errors import InputError
+from weft.errors import ConfigError, InputError
 from weft.platform.models import find_model
 
 CATEGORIES = [Category("price", ("rent",)), Category("place", ("location",))]
@@ -79,6 +80,19 @@ def test_a_term_that_is_answered_none_is_no_finding(tagging):
     assert [(f.term, f.category, f.words) for f in found] == [(None, "general", ("dear", "good"))]
     assert low[0] < high[0]
     assert Finder(tagging.calibrated(1.0, 1.0), CATEGORIES, ask=True).find([text]) == [[]]
+
+
+def test_terms_have_a_threshold_of_their_own(tagging):
+    """What names nothing keeps the other."""
+    text = "the rent is dear , the location is good"
+    asker = tagging.calibrated(1.0, 0.0)
+    for limit, count in ((None, 2), (0.0, 2), (1.0, 0)):
+        asker.config = replace(asker.config, term_threshold=limit)
+        (found,) = Finder(asker, CATEGORIES).find([text])
+        assert sum(finding.term is not None for finding in found) == count
+        assert [finding.category for finding in found if finding.term is None] == ["general"] * (count == 0)
+    with pytest.raises(ConfigError, match=r"AbsaConfig.term_threshold is 1.5; it must be in \[0, 1\]"):
+        replace(asker.config, term_threshold=1.5)
 
 
 def test_words_beside_a_term_that_is_left_out_are_of_its_category(tagging, monkeypatch):

@@ -85,6 +85,12 @@ def passages(text: str, terms: Sequence[Span]) -> list[tuple[int, int]]:
     return found
 
 
+def _within(places: Sequence[tuple[int, int]], term: Span) -> bool:
+    """Whether a term lies in one of some places, which are in order and share nothing."""
+    number = bisect_right(places, term.start, key=lambda place: place[0]) - 1
+    return number >= 0 and term.stop <= places[number][1]
+
+
 def _name(text: str, term: Span) -> str:
     return text[term.start : term.stop].casefold()
 
@@ -152,9 +158,11 @@ class Finder:
             raise InputError("one text in place of a list of texts", hint="find([text])")
         tagged = self.asker.tags(texts)
         spans = [self._spans(text, rows) for text, rows in zip(texts, tagged, strict=True)]
+        listed: list[list[tuple[int, int]]] = [[] for _ in texts]
         if self.asker.config.options.as_meant:
+            listed = [named_by_layout(text) for text in texts]
             spans = [
-                _with(text, found, named_by_layout(text)) for text, found in zip(texts, spans, strict=True)
+                _with(text, found, items) for text, found, items in zip(texts, spans, listed, strict=True)
             ]
             judge = self._judge({text[s.start : s.stop] for text, s in _items(texts, spans)})
         else:
@@ -171,10 +179,10 @@ class Finder:
         answers = iter(self.asker.answer(asked) if asked else [])
         rows = [next(answers) for _ in sentences]
         results: list[list[Finding]] = []
-        for sentence, found, all_spans, own, answer, group in zip(
-            sentences, terms, spans, places, rows, groups, strict=True
+        for sentence, found, all_spans, own, answer, group, items in zip(
+            sentences, terms, spans, places, rows, groups, listed, strict=True
         ):
-            said = self._heard(sentence, found, answer, [next(answers)[0] for _ in own])
+            said = self._heard(sentence, found, answer, [next(answers)[0] for _ in own], items)
             placed = {at: (own[at], row) for at, row in said.items()}
             results.append(list(self._findings(sentence, found, all_spans, answer, placed, group, judge)))
         return results
@@ -185,6 +193,7 @@ class Finder:
         terms: Sequence[Span],
         rows: NDArray[np.float64],
         near: Sequence[NDArray[np.float64]],
+        listed: Sequence[tuple[int, int]],
     ) -> dict[int, NDArray[np.float64]]:
         """Probabilities of what is said of each term that is judged, by its number.
 
@@ -193,10 +202,17 @@ class Finder:
             terms: In order.
             rows: What it answers.
             near: What the passage of each term says of it as a target.
+            listed: Items of lists: what a list names is judged, so that they have the threshold of questions.
         """
         text, number = sentence.text, {context: n for n, context in enumerate(sentence.contexts)}
-        begins, limit = sentence_begins(text), self._limit
-        judges = [bool(decide(row[None], limit)[0]) for row in near]
+        begins = sentence_begins(text)
+        limits = [
+            self.asker.config.threshold
+            if any(a <= t.start and t.stop <= b for a, b in listed)
+            else self._limit
+            for t in terms
+        ]
+        judges = [bool(decide(row[None], limit)[0]) for row, limit in zip(near, limits, strict=True)]
         named: dict[str, set[int]] = {}
         for term in terms:
             named.setdefault(_name(text, term), set()).add(bisect_right(begins, term.start))
@@ -212,7 +228,7 @@ class Finder:
                     found[place] = row
                 continue
             both = np.sqrt(row * rows[number[Context(text[term.start : term.stop])]])
-            if decide(both[None], limit)[0]:
+            if decide(both[None], limits[place])[0]:
                 found[place] = both / both.sum()
         return found
 
