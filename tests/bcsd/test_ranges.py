@@ -46,7 +46,7 @@ def searcher(**given):
         (Embedding, {"workers": 0}, "workers is 0; it must be at least 1"),
         (Embedding, {"min_blocks": -1}, "min_blocks is -1; it must be at least 0"),
         (Limits, {"seconds": math.nan}, "seconds is nan; it must be at least 0"),
-        (Limits, {"mebibytes": -1}, "mebibytes is -1; it must be at least 0"),
+        (Limits, {"mebibytes": 0}, "mebibytes is 0; it must be at least 1"),
         (Extraction, {"workers": "2"}, "workers is '2'; it must be at least 1"),
         (match, {"a": "none", "b": "none", "floor": "x"}, "floor is 'x'; it must be in [0, 1]"),
         (Extraction, {"workers": -2}, "workers is -2; it must be at least 1"),

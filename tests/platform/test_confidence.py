@@ -188,6 +188,8 @@ def test_one_class_of_answers_is_a_flat_logistic_map():
     features = [[1.0, 2.0], [3.0, 5.0], [8.0, 1.0]]
     assert fit_logistic(features, [1, 1, 1])(features) == pytest.approx([4 / 5] * 3)
     assert fit_logistic(features, [0, 0, 0])([[9.0, -9.0]]) == pytest.approx([1 / 5])
+    assert fit_logistic(features, [0.5, 0.5, 0.5])(features) == pytest.approx([0.5] * 3)
+    assert fit_logistic(features, [0.25, 0.25, 0.25])([[0.0, 0.0]]) == pytest.approx([1.75 / 5])
 
 
 def test_logistic_of_separable_and_flat_features_is_finite():

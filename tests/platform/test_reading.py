@@ -12,6 +12,7 @@ import pytest
 
 from weft.errors import InputError
 from weft.platform import reading
+from weft.platform.undecodable import undecodable
 
 
 @pytest.mark.parametrize("place", ["/dev/zero", "folder", "pipe", "missing", "file/below"])
@@ -55,11 +56,29 @@ def test_utf8(tmp_path: Path) -> None:
     place.write_bytes(b"a\nb\xff")
     with pytest.raises(InputError, match="line 2: is not UTF-8: byte 0xff"):
         reading.read_text(place)
-    with pytest.raises(InputError, match="is not UTF-8"):
+    with pytest.raises(InputError, match="line 2: is not UTF-8: byte 0xff"):
         list(reading.lines(place))
     place.write_bytes(b"\xef\xbb\xbfab\n\xff\n")
     with pytest.raises(InputError, match="line 2: is not UTF-8: byte 0xff"):
         reading.read_text(place)
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        (b"a\n" * 700_000 + b"\xe9\n", (700_001, 0xE9)),
+        (b"x" * ((1 << 20) - 1) + "ä\nb\n".encode() + b"\xc3(", (3, 0xC3)),
+        (b"a\nb\nc\xc3", (3, 0xC3)),
+        ("ä\n€".encode(), None),
+        (b"", None),
+    ],
+)
+def test_where_a_text_stops_being_utf8(tmp_path: Path, content: bytes, found: tuple[int, int] | None) -> None:
+    """Characters across pieces are whole; what the file ends within is none."""
+    place = tmp_path / "f"
+    place.write_bytes(content)
+    assert undecodable(place) == found
+    assert undecodable(tmp_path) is None
 
 
 def test_json_values() -> None:

@@ -260,8 +260,8 @@ def fit_logistic(
         min Σ_i w_i · log(1 + exp(∓(c_0 + c·x_i))) / Σ_i w_i  +  ridge · Σ_f (c_f · s_f)²
 
     − where the answer is right; s_f the standard deviation of feature f. By Newton's method, each step halved until
-    it gets better. Where all n answers are right, or none is, the features say nothing: then p is (n + 1) / (n + 2),
-    or 1 less that, whatever they are.
+    it gets better. Where all n answers are right, or none is, or all by the same share q, the features say nothing:
+    then p is (n·q + 1) / (n + 2) whatever they are.
 
     Args:
         features: Finite, ``(items, features)``.
@@ -280,8 +280,8 @@ def fit_logistic(
     x = np.asarray(features, dtype=np.float64)
     y, w = _answers(x, right, weights, 2, "logistic calibration")
     if y.min() == y.max():
-        sure = float(np.log(len(y) + 1))
-        return Logistic(sure if y[0] else -sure, (0.0,) * x.shape[1])
+        right_ones = len(y) * float(y[0])
+        return Logistic(float(np.log((right_ones + 1) / (len(y) - right_ones + 1))), (0.0,) * x.shape[1])
     middle, scale = x.mean(axis=0), np.maximum(x.std(axis=0), _FLAT)
     design = np.column_stack([np.ones(len(x)), (x - middle) / scale])
     w = w / w.sum()

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
 
 from weft.errors import InputError, WeftError, with_article
+from weft.platform.undecodable import undecodable
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -257,8 +258,10 @@ def text_stream(path: str | Path, *, utf16: bool = False, **options: Any) -> Ite
             try:
                 yield text
             except UnicodeDecodeError as error:
-                what = f"is not UTF-{16 if wide else 8}"
-                raise InputError(what, where=name_of(path), hint="convert it") from error
+                what, where = f"is not UTF-{16 if wide else 8}", name_of(path)
+                if not wide and str(path) != "-" and (found := undecodable(path)) is not None:
+                    what, where = f"{what}: byte 0x{found[1]:02x}", f"{where}, line {found[0]}"
+                raise InputError(what, where=where, hint="convert it") from error
 
 
 def bounded(stream: IO[str], where: str, limit: int = LINE_CHARACTERS) -> Iterator[str]:

@@ -51,14 +51,15 @@ class Limits:
             of accelerators want it.
 
     Raises:
-        ConfigError: Negative, or no number.
+        ConfigError: Negative, no number, or no memory.
     """
 
     seconds: float = 3600.0
     mebibytes: int | None = 8192
 
     def __post_init__(self) -> None:
-        at_least(0, seconds=self.seconds, mebibytes=self.mebibytes)
+        at_least(0, seconds=self.seconds)
+        at_least(1, mebibytes=self.mebibytes)
 
 
 @dataclass(frozen=True)
