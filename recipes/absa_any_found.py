@@ -7,8 +7,10 @@
 Files are marked as ``absa_any/terms.txt`` is; ``examples/absa/marked-*.txt`` by default. A mark is found where a
 finding overlaps it or has its words, *exactly* where both stand at the same place or have the same words, *with its
 polarity* where the finding has that, too (praise and blame at once: or where one praises and one blames). A finding is
-right in the same senses. The baseline names the words that are terms in ``absa_any/terms.txt``, the longer first, and
-asks VADER about their sentence.
+*right* where it meets a mark so, *with its polarity* where that has the same, or both praise and blame. A thing that is
+praised here and blamed there is told by its words alone: which place is which does not count. The baseline names the
+words that are terms in ``absa_any/terms.txt``, the longer first, and asks VADER about their sentence; it needs
+``vaderSentiment``.
 """
 
 from __future__ import annotations

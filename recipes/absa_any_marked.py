@@ -84,11 +84,11 @@ def runs(text: str) -> set[tuple[str, ...]]:
 
 
 def learnt(path: Path, chooses: bool = False) -> list[MarkedText]:
-    """What may be learnt from: without the tenth that chooses, and what shares six words in a row with what measures.
+    """What may be learnt from: what shares no six words in a row with what measures.
 
     Args:
         path: Of marked texts.
-        chooses: Whether every tenth of them chooses.
+        chooses: Whether every tenth of them chooses, and is left out.
     """
     measured = set().union(
         *(runs(one.text) for file in EXAMPLES.glob("marked-*.txt") for one in read_marked(file))

@@ -188,8 +188,8 @@ class AbsaConfig(Settings):
             :func:`weft.absa.use.decide.decide`. 0.5 reports the most probable class.
         outside: Added to the tagger's logit of "outside"; below 0 more words are taken for terms. Chosen on held-out
             data.
-        term_threshold: ``threshold`` of terms that the tagger finds, most of which are judged less often than what
-            somebody asks about; None where it is the same.
+        term_threshold: ``threshold`` of the terms that the tagger finds, many of which are only mentioned; items of
+            lists keep ``threshold``. None: the same.
         english: Whether it was trained on English, so that a text in another language is told to be one.
 
     Raises:

@@ -11,7 +11,8 @@ _CHUNK = 1 << 20
 def undecodable(path: str | Path) -> tuple[int, int] | None:
     """The line of the first byte that is no part of UTF-8, and that byte; None where there is none, or no regular file.
 
-    A file that was read piece by piece is read once more: the error of the piece does not know where that stood.
+    Lines end with a line feed. A file that was read piece by piece is read once more: the error of the piece does not
+    know where that stood.
     """
     if not Path(path).is_file():
         return None

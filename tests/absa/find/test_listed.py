@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
+
 from weft.absa.find.domain import Category
 from weft.absa.find.finder import Finder, _with
 from weft.absa.find.spans import Span
@@ -69,3 +72,22 @@ def test_an_item_that_judges_by_itself_names_nothing() -> None:
         (None, "general", "negative", ("slow",)),
     ]
     assert [f.places for f in found][:2] == [((2, 7),), ((10, 18),)]
+
+
+def test_the_items_of_lists_have_the_threshold_of_questions_and_probabilities_that_sum_to_one(
+    monkeypatch,
+) -> None:
+    """Between the threshold of questions, .3, and that of terms, .7: an item counts, a term of a sentence does not."""
+    asker = load("absa-any")
+
+    def answer(_, asked):
+        whole, near = (0.8, 0.2, 0, 0, 0), (0.2, 0.8, 0, 0, 0)
+        return [np.array([near if c.target else whole for c in s.contexts]) for s in asked]
+
+    monkeypatch.setattr(type(asker), "answer", answer)
+    items, sentence, judging = Finder(asker).find(
+        ["+ keyboard\n- fan", "The keyboard is good.", "+ cheap\n- fan"]
+    )
+    assert [(f.term, f.confidence) for f in items] == [("keyboard", 1.0), ("fan", 1.0)]
+    assert [f.term for f in sentence] == []
+    assert [(f.term, f.confidence) for f in judging] == [(None, pytest.approx(0.5)), ("fan", 1.0)]

@@ -76,6 +76,14 @@ def test_training_the_tagger_leaves_the_answers_as_they_were(make):
     assert not torch.equal(asker.module.terms.head.weight, head)
 
 
+def test_a_new_tagger_has_no_threshold_of_another_one(make):
+    plain = make(**OPEN)
+    plain.config = replace(plain.config, outside=-1.0, term_threshold=0.7, length_power=0.2)
+    asker = with_tagger(plain, 2)
+    assert (asker.config.outside, asker.config.term_threshold) == (0.0, None)
+    assert asker.config.length_power == 0.2
+
+
 def test_a_stored_tagger_tags_the_same(tagging, tmp_path):
     text = "the rent is dear"
     save(tmp_path / "model", tagging)

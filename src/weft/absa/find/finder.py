@@ -22,7 +22,7 @@ from weft.absa.use.windows import sentence_begins
 from weft.errors import ConfigError, InputError
 
 GENERAL = "general"
-"""The aspect that a term, and a text without any, is asked about."""
+"""The aspect that the passage of a term is asked about, and a text without terms."""
 _SENTENCE = "The {}, I mean."
 """In which the item of a list is looked at by itself."""
 
@@ -118,13 +118,14 @@ class Finder:
     """Finds what texts judge.
 
     A term is asked about twice: the whole text about it as an aspect, its :func:`passage <passages>` about it as a
-    target, and the geometric mean of both is what is said of it. One that several sentences name is asked at each place
-    about that passage alone, where any of them judges it: praise and blame of one thing in two sentences are two
-    judgements, and a place that only names what another judges is none. What is said of a term in one way counts once
-    in a passage, however often that names it. One that is answered ``none``, as in a question or a plain fact, is no
-    finding. Where lists are read as words, an item of a list, or what
-    a face stands behind, is a term where the tagger finds none in it; one that judges by itself ("+ cheap") names
-    nothing, and is of its category.
+    target. The geometric mean of both is what is said of it. Where several sentences name it and the passage of one of
+    them judges it, each passage is asked alone: praise and blame of one thing in two sentences are two judgements, and
+    a place that only names what another judges is none. Where none does, each place has its mean. What is said of a
+    term in one way counts once in a passage, however often that names it. One that is answered ``none``, as in a
+    question or a plain fact, is no finding.
+
+    Where lists are read as words, an item of a list, or what a face stands behind, is a term where the tagger finds
+    none in it; one that judges by itself ("+ cheap") names nothing, and is of its category.
 
     Args:
         asker: A model with a tagger.
@@ -144,6 +145,7 @@ class Finder:
             )
         self.asker = asker
         config = asker.config
+        self._listed_limit = config.threshold
         self._limit = config.threshold if config.term_threshold is None else config.term_threshold
         self.group = Grouping(asker, categories) if categories else None
         self._asked = list(categories) if ask else []
@@ -206,12 +208,7 @@ class Finder:
         """
         text, number = sentence.text, {context: n for n, context in enumerate(sentence.contexts)}
         begins = sentence_begins(text)
-        limits = [
-            self.asker.config.threshold
-            if any(a <= t.start and t.stop <= b for a, b in listed)
-            else self._limit
-            for t in terms
-        ]
+        limits = [self._listed_limit if _within(listed, term) else self._limit for term in terms]
         judges = [bool(decide(row[None], limit)[0]) for row, limit in zip(near, limits, strict=True)]
         named: dict[str, set[int]] = {}
         for term in terms:

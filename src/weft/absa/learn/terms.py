@@ -75,7 +75,7 @@ def _places(text: str, words: set[str]) -> tuple[Span, ...]:
 
 
 def with_tagger(asker: Asker, layers: int) -> Asker:
-    """The same model with a tagger, untrained, on top of its frozen layers.
+    """The same model with a tagger, untrained, on top of its frozen layers; no threshold of another one is kept.
 
     Raises:
         ConfigError: The model's kind has no frozen layers.
@@ -83,7 +83,8 @@ def with_tagger(asker: Asker, layers: int) -> Asker:
     if not isinstance(asker.module, WeftAbsa):
         raise ConfigError(f"{with_article(asker.config.kind)} has no frozen layers for a tagger to stand on")
     options = replace(asker.config.options, term_layers=layers)
-    module = cast(WeftAbsa, build_model(replace(asker.config, options=options)))
+    config = replace(asker.config, options=options, outside=0.0, term_threshold=None)
+    module = cast(WeftAbsa, build_model(config))
     module.load_state_dict(asker.module.state_dict(), strict=False)
     # The frozen stack has the pretrained layers; the trained ones above are about answers.
     assert module.terms is not None  # layers > 0

@@ -388,9 +388,9 @@ def _take_over(asker: Asker, begin: Asker) -> None:
             rows[here] = weights[name][there]
         weights[name] = rows
     asker.module.load_state_dict(weights)
-    # What belongs to the layers that were taken over: how sure long texts are, the tagger's own threshold.
-    kept = {"length_power": begin.config.length_power, "outside": begin.config.outside}
-    asker.config = replace(asker.config, **kept)
+    # What belongs to the layers that were taken over: how sure long texts are, the tagger's own thresholds.
+    kept = ("length_power", "outside", "term_threshold")
+    asker.config = replace(asker.config, **{name: getattr(begin.config, name) for name in kept})
 
 
 def _length(representation: Representation, sentence: Sentence) -> int:
