@@ -22,14 +22,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from absa_any_marked import MarkedText, read_marked
+from absa_any_marked import EXAMPLES, MarkedText, read_marked
 
 from weft.absa.find.finder import Finder
 from weft.absa.records import CONFLICT
 from weft.absa.use.store import load
 from weft.absa.use.windows import sentence_begins
-
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "absa"
 
 
 class Told(NamedTuple):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from weft.absa.find.domain import Category, Phrases, common_categories, read_domain
-from weft.absa.find.finder import Finder, passages
+from weft.absa.find.finder import Finder
+from weft.absa.find.places import passages
 from weft.absa.find.spans import Span
 from weft.absa.model.terms import TAGS
 from weft.absa.use.store import load

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from weft.absa.find.domain import Category
-from weft.absa.find.finder import Finder, _with
+from weft.absa.find.finder import Finder
+from weft.absa.find.places import with_items
 from weft.absa.find.spans import Span
 from weft.absa.represent.meant import named_by_layout
 from weft.absa.use.store import load
@@ -29,7 +30,7 @@ def test_items_of_lists_and_labels_are_named() -> None:
 def test_an_item_is_a_term_where_the_tagger_has_none() -> None:
     text = "x" * 50
     tagged = [Span(0, 4), Span(6, 9, "opinion"), Span(10, 14), Span(20, 25, "opinion"), Span(40, 44)]
-    assert _with(text, tagged, [(5, 9), (10, 18), (26, 30)]) == [
+    assert with_items(text, tagged, [(5, 9), (10, 18), (26, 30)]) == [
         Span(0, 4),
         Span(5, 9, "item"),
         Span(10, 14),
@@ -37,10 +38,10 @@ def test_an_item_is_a_term_where_the_tagger_has_none() -> None:
         Span(26, 30, "item"),
         Span(40, 44),
     ]
-    assert _with(text, [], [(1, 2)]) == [Span(1, 2, "item")]
-    assert _with(text, tagged, []) == tagged
+    assert with_items(text, [], [(1, 2)]) == [Span(1, 2, "item")]
+    assert with_items(text, tagged, []) == tagged
     text = "Cons: lift\nPros: pool"
-    assert _with(text, [Span(6, 15), Span(17, 21)], [(6, 10), (17, 21)]) == [
+    assert with_items(text, [Span(6, 15), Span(17, 21)], [(6, 10), (17, 21)]) == [
         Span(6, 10, "item"),
         Span(17, 21),
     ]

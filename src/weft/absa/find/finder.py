@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from weft.absa.find.domain import Category
 from weft.absa.find.grouping import Grouping, Said
+from weft.absa.find.places import name_in, passages, with_items, within
 from weft.absa.find.spans import Span, nearest, spans_of
 from weft.absa.model.weft_absa import WeftAbsa
 from weft.absa.records import NONE, Context, Sentence
@@ -62,62 +63,10 @@ def _items(texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> Iterator[tu
     )
 
 
-def passages(text: str, terms: Sequence[Span]) -> list[tuple[int, int]]:
-    """Where each term is judged most likely: in its own sentence and the next one, which may go on about it.
-
-    The next one is left out where it names the term again.
-
-    Args:
-        text: The text.
-        terms: In order.
-    """
-    begins = sentence_begins(text)
-    edges = [*begins, len(text)]
-    at = [bisect_right(begins, term.start) - 1 for term in terms]
-    named = {(_name(text, term), sentence) for term, sentence in zip(terms, at, strict=True)}
-    found: list[tuple[int, int]] = []
-    for term, sentence in zip(terms, at, strict=True):
-        # A term may reach over what looks like an end: "Jr. Smith".
-        last = bisect_left(edges, term.stop)
-        if last < len(begins) and (_name(text, term), last) not in named:
-            last += 1
-        found.append((edges[sentence], edges[last]))
-    return found
-
-
-def _within(places: Sequence[tuple[int, int]], term: Span) -> bool:
-    """Whether a term lies in one of some places, which are in order and share nothing."""
-    number = bisect_right(places, term.start, key=lambda place: place[0]) - 1
-    return number >= 0 and term.stop <= places[number][1]
-
-
-def _name(text: str, term: Span) -> str:
-    return text[term.start : term.stop].casefold()
-
-
-def _with(text: str, spans: Sequence[Span], items: Sequence[tuple[int, int]]) -> list[Span]:
-    """Spans, and the items in which no term is, in place of what is there; both in order.
-
-    A term that goes on behind an item and the end of its line is none where a heading follows.
-    """
-    found: list[Span] = []
-    at = 0
-    for start, stop in items:
-        while at < len(spans) and spans[at].stop <= start:
-            found.append(spans[at])
-            at += 1
-        first = at
-        while at < len(spans) and spans[at].start < stop:
-            at += 1
-        inside = [span for span in spans[first:at] if "\n" not in text[stop : span.stop]]
-        found += inside if any(span.kind == "term" for span in inside) else [Span(start, stop, "item")]
-    return [*found, *spans[at:]]
-
-
 class Finder:
     """Finds what texts judge.
 
-    A term is asked about twice: the whole text about it as an aspect, its :func:`passage <passages>` about it as a
+    A term is asked about twice: the whole text about it as an aspect, its passage (:func:`passages`) about it as a
     target. The geometric mean of both is what is said of it. Where several sentences name it and the passage of one of
     them judges it, each passage is asked alone: praise and blame of one thing in two sentences are two judgements, and
     a place that only names what another judges is none. Where none does, each place has its mean. What is said of a
@@ -164,7 +113,8 @@ class Finder:
         if self.asker.config.options.as_meant:
             listed = [named_by_layout(text) for text in texts]
             spans = [
-                _with(text, found, items) for text, found, items in zip(texts, spans, listed, strict=True)
+                with_items(text, found, items)
+                for text, found, items in zip(texts, spans, listed, strict=True)
             ]
             judge = self._judge({text[s.start : s.stop] for text, s in _items(texts, spans)})
         else:
@@ -208,19 +158,19 @@ class Finder:
         """
         text, number = sentence.text, {context: n for n, context in enumerate(sentence.contexts)}
         begins = sentence_begins(text)
-        limits = [self._listed_limit if _within(listed, term) else self._limit for term in terms]
+        limits = [self._listed_limit if within(listed, term) else self._limit for term in terms]
         judges = [bool(decide(row[None], limit)[0]) for row, limit in zip(near, limits, strict=True)]
         named: dict[str, set[int]] = {}
         for term in terms:
-            named.setdefault(_name(text, term), set()).add(bisect_right(begins, term.start))
+            named.setdefault(name_in(text, term), set()).add(bisect_right(begins, term.start))
         apart = {
-            _name(text, term)
+            name_in(text, term)
             for term, own in zip(terms, judges, strict=True)
-            if own and len(named[_name(text, term)]) > 1
+            if own and len(named[name_in(text, term)]) > 1
         }
         found: dict[int, NDArray[np.float64]] = {}
         for place, (term, own, row) in enumerate(zip(terms, judges, near, strict=True)):
-            if _name(text, term) in apart:
+            if name_in(text, term) in apart:
                 if own:
                     found[place] = row
                 continue
