@@ -2,6 +2,7 @@ r"""Sentences of reviews of many kinds of things in which what is judged is mark
 
 A line of ``terms.txt`` is ``kind | text`` with marks: ``[zip pull|-]`` is a term and how it is judged (+ - = *),
 ``<came off>`` are judging words. A text without marks judges nothing. The characters ``\n`` begin a new line of a text.
+A line of ``answers.txt`` is ``kind | question | side | answer``: the question of a form, and what that asked for.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from absa_any_lists import LISTS
 
 from weft.absa.read.reviews import Opinion, Review
-from weft.absa.records import CONFLICT
+from weft.absa.records import CONFLICT, SIDES, Side
 
 REVIEWS = LISTS / "marked.txt"
 """Whole reviews, marked in the same way; none of them chooses."""
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "absa"
+FORMS = (*sorted(EXAMPLES.glob("answers-*.txt")), LISTS / "answers-choices.txt")
 _POLARITY = {"+": "positive", "-": "negative", "=": "neutral", "*": CONFLICT}
 _MARK = re.compile(r"\[(?P<term>[^\[\]|<>]+)\|(?P<sign>[-+=*])\]|<(?P<words>[^<>\[\]|]+)>")
 
@@ -55,10 +58,11 @@ def read_marked(path: Path = LISTS / "terms.txt") -> list[MarkedText]:
         ValueError: A line has a mark that is none.
     """
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"]
-    return [_read(line, number % 10 == 7) for number, line in enumerate(lines)]
+    return [read_line(line, number % 10 == 7) for number, line in enumerate(lines)]
 
 
-def _read(line: str, chooses: bool) -> MarkedText:
+def read_line(line: str, chooses: bool) -> MarkedText:
+    """One line: ``kind | text`` with marks."""
     kind, marked = line.replace("\\n", "\n").split(" | ", 1)
     text, at = "", 0
     terms: list[tuple[int, int]] = []
@@ -77,10 +81,44 @@ def _read(line: str, chooses: bool) -> MarkedText:
     return MarkedText(kind, text, tuple(terms), tuple(polarities), tuple(words), chooses)
 
 
+@dataclass(frozen=True)
+class MarkedAnswer:
+    """An answer with its question, and what it was asked for."""
+
+    question: str
+    side: Side
+    marked: MarkedText
+
+
+def read_answers(path: Path) -> list[MarkedAnswer]:
+    """The answers of a file.
+
+    Raises:
+        ValueError: A line has no side, or a mark that is none.
+    """
+    found: list[MarkedAnswer] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line or line[0] == "#":
+            continue
+        kind, question, side, answer = line.split(" | ", 3)
+        if side not in SIDES:
+            raise ValueError(f"{side!r} is no side: {line}")
+        found.append(MarkedAnswer(question, cast(Side, side), read_line(f"{kind} | {answer}", False)))
+    return found
+
+
 def runs(text: str) -> set[tuple[str, ...]]:
     """Its runs of six words."""
     words = re.findall(r"\w+", text.lower())
     return set(zip(*(words[n:] for n in range(6)), strict=False))
+
+
+def measured_runs() -> set[tuple[str, ...]]:
+    """The runs of six words of the marked reviews that measure, and of the answers that measure or choose."""
+    return set().union(
+        *(runs(one.text) for file in EXAMPLES.glob("marked-*.txt") for one in read_marked(file)),
+        *(runs(one.marked.text) for file in FORMS for one in read_answers(file)),
+    )
 
 
 def learnt(path: Path, chooses: bool = False) -> list[MarkedText]:
@@ -90,9 +128,13 @@ def learnt(path: Path, chooses: bool = False) -> list[MarkedText]:
         path: Of marked texts.
         chooses: Whether every tenth of them chooses, and is left out.
     """
-    measured = set().union(
-        *(runs(one.text) for file in EXAMPLES.glob("marked-*.txt") for one in read_marked(file))
-    )
+    measured = measured_runs()
     return [
         one for one in read_marked(path) if not (chooses and one.chooses) and not runs(one.text) & measured
     ]
+
+
+def learnt_answers() -> list[MarkedAnswer]:
+    """Those to learn from: what shares no six words in a row with what measures or chooses."""
+    apart = measured_runs()
+    return [one for one in read_answers(LISTS / "answers.txt") if not runs(one.marked.text) & apart]

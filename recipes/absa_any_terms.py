@@ -22,7 +22,7 @@ from absa_any import MEASURED
 from absa_any_found import measured, told_by
 from absa_any_kinds import Kinds
 from absa_any_lists import LISTS
-from absa_any_marked import REVIEWS, learnt, read_marked
+from absa_any_marked import REVIEWS, learnt, learnt_answers, read_marked
 from absa_any_sources import COLLECTION, DOMAINS, LONG, measured_texts, plain, unseen
 from kept import identity
 
@@ -61,11 +61,12 @@ def texts(data: Path, without: set[str], seed: int) -> list[Any]:
     return kept
 
 
-def written(times: int, reviews: int) -> list[Any]:
-    """The sentences of ``terms.txt`` but for those that choose, and the reviews of ``marked.txt``, so many times."""
+def written(times: int, reviews: int, answers: int) -> list[Any]:
+    """Marked texts, so many times: sentences of ``terms.txt`` but for those that choose, reviews, answers of forms."""
     from weft.absa.learn.terms import Marked
 
     texts = learnt(LISTS / "terms.txt", chooses=True) * times + learnt(REVIEWS) * reviews
+    texts += [one.marked for one in learnt_answers()] * answers
     return [Marked(one.text, one.terms, one.words) for one in texts]
 
 
@@ -175,7 +176,9 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     asker = load(arguments.model)
     without = set(arguments.without)
     found = texts(arguments.data, without, arguments.seed)
-    found += made(arguments.made, arguments.seed) + written(arguments.written, arguments.reviews)
+    found += made(arguments.made, arguments.seed) + written(
+        arguments.written, arguments.reviews, arguments.answers
+    )
     print(f"{len(found)} texts", flush=True)
     settings = {
         "steps": arguments.steps,
@@ -261,6 +264,9 @@ def main() -> None:
     parser.add_argument("--made", type=int, default=0, help="made sentences beside the texts")
     parser.add_argument("--written", type=int, default=2, help="times that a written sentence comes up")
     parser.add_argument("--reviews", type=int, default=0, help="times that a marked review comes up")
+    parser.add_argument(
+        "--answers", type=int, default=0, help="times that a marked answer of a form comes up"
+    )
     parser.add_argument(
         "--outside", action="store_true", help="choose how readily it tags, and what is judged"
     )

@@ -506,12 +506,20 @@ def test_what_is_learnt_is_not_what_measures_and_chooses(recipe):
     measured = [one.text for path in marked.EXAMPLES.glob("marked-*.txt") for one in marked.read_marked(path)]
     known = set().union(*map(runs, measured))
     assert not [one.text for one in learnt if runs(one.text) & known]
-    assert len(marked.learnt(marked.REVIEWS)) == len(marked.read_marked(marked.REVIEWS))
+    assert len(marked.learnt(marked.REVIEWS)) == len(marked.read_marked(marked.REVIEWS)) - 2
+    forms = [one.marked.text for path in marked.FORMS for one in marked.read_answers(path)]
+    assert len(forms) == 520
+    known |= set().union(*map(runs, forms))
+    answers = marked.learnt_answers()
+    assert len(answers) == len(marked.read_answers(ROOT / "recipes/absa_any/answers.txt")) == 780
+    for one in [*learnt, *marked.learnt(marked.REVIEWS), *(one.marked for one in answers)]:
+        assert not runs(one.text) & known, one.text
+    assert {one.side for one in answers} == {"pros", "cons"}
 
 
 def test_what_is_found_is_counted_by_its_place_or_its_words(recipe):
     found, marked = recipe("absa_any_found"), recipe("absa_any_marked")
-    text = marked._read(
+    text = marked.read_line(
         "hotel | The [front desk|-] was <slow>, the [pool|*] <warm> and <dirty>, no [lift|-]. A pool!", False
     )
     desk, pool, again, no = (text.text.index(words) for words in ("desk", "pool", "pool!", "no"))

@@ -306,6 +306,33 @@ def test_a_table_without_aspects(
         assert name in refused.json()["detail"]
 
 
+def test_a_form_that_asks_what_was_good_and_what_was_not(
+    client: httpx.Client, send: Send, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    table, out = tmp_path / "form.csv", tmp_path / "out.jsonl"
+    table.write_text('liked,better\n"Friendly staff",better wifi\n,price\nthe pool,nothing\n')
+    sides = ("--pros", "liked", "--cons", "better", "--quiet")
+    columns = {"file": send(table), "pros": ["liked"], "cons": ["better"]}
+    told = command(capsys, "absa", "find", table, *sides, "--json", "-o", out)
+    found = ask(client, "/v1/absa/find", columns, TableFindings)
+    assert found["summary"] == told
+    assert found["records"] == [json.loads(line) for line in out.read_text().splitlines()]
+    assert {record["column"] for record in found["records"]} == {"liked", "better"}
+    assert main(["absa", "predict", str(table), *sides, "--aspect", "staff", "-o", str(out)]) == 0
+    found = ask(client, "/v1/absa/predict", columns | {"aspects": ["staff"]}, TableOpinions)
+    assert found["records"] == [json.loads(line) for line in out.read_text().splitlines()]
+    for way, more in (("find", {}), ("predict", {"aspects": ["wifi"]})):
+        aspects = ("--aspect", "wifi") if more else ()
+        told = command(capsys, "absa", way, "better wifi", *aspects, "--json", "--quiet", "--side", "cons")
+        asked = {"texts": ["better wifi"], "side": "cons"} | more
+        assert ask(client, f"/v1/absa/{way}", asked, Opinions if more else Findings) == told
+        for wrong in ({"pros": ["liked"]}, {"side": "bad"}):
+            refused = client.post(f"/v1/absa/{way}", json={"texts": ["better wifi"]} | more | wrong)
+            assert refused.status_code == 422
+        refused = client.post(f"/v1/absa/{way}", json=columns | more | {"side": "cons"})
+        assert (refused.status_code, "not both" in refused.text) == (422, True)
+
+
 def test_a_table_whose_kind_nobody_knows_is_refused_as_an_input(client: httpx.Client, send: Send):
     asked = {"file": send("a.so", b"x"), "aspects": ["food"]}
     refused = ended(client, client.post("/v1/absa/predict", json=asked))

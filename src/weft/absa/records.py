@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from weft.absa.represent.spelling import shown
 from weft.errors import ConfigError, InputError, with_article
@@ -23,6 +24,9 @@ _BLANK = re.compile(
 )
 _HALVES = re.compile("[\ud800-\udfff]")
 SENTIHOOD_POLARITIES = (NONE, "positive", "negative")
+Side = Literal["pros", "cons"]
+"""What a text was asked for, where a form has a field for what was good and one for what was not."""
+SIDES: tuple[Side, ...] = ("pros", "cons")
 SEMEVAL_POLARITIES = (NONE, "positive", "negative", "neutral", CONFLICT)
 
 
@@ -61,6 +65,7 @@ class Sentence:
         polarities: The gold polarity of each question; empty where they are not known.
         where: The place in the source, for messages: ``"reviews.csv row 17"``.
         places: The place of each question, where a row of the source holds one; else empty.
+        side: What the text was asked for; None where that was neither praise nor blame.
 
     Raises:
         InputError: A text that is blank or no string, a question that is no :class:`Context`, or polarities of another
@@ -72,6 +77,7 @@ class Sentence:
     polarities: tuple[str, ...] = ()
     where: str = ""
     places: tuple[str, ...] = field(default=(), compare=False)
+    side: Side | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
@@ -108,7 +114,18 @@ class Sentence:
             tuple(self.polarities[i] for i in indices) if self.polarities else (),
             self.where,
             tuple(self.places[i] for i in indices) if self.places else (),
+            self.side,
         )
+
+
+def check_side(side: object) -> None:
+    """Refuse what is neither a side nor None.
+
+    Raises:
+        InputError: It is not.
+    """
+    if side is not None and side not in SIDES:
+        raise InputError(f"{side!r} is no side", hint=f"give {' or '.join(map(repr, SIDES))}, or None")
 
 
 def is_blank(text: str) -> bool:

@@ -160,3 +160,55 @@ def test_targets_that_no_text_mentions_are_counted(find, tmp_path):
         "weft absa predict: 1 of 2 questions names a target that its text does not mention: answered none\n",
     )
     assert find(*asked, "--quiet", name="predict")[2] == ""
+
+
+def test_a_form_that_asks_what_was_good_and_what_was_not(find, tmp_path):
+    form = tmp_path / "form.csv"
+    form.write_text(
+        "id,liked,better\n1,the location is good,the rent is dear\n2,,the rent is bad\n3,the transit is good,\n",
+        encoding="utf-8",
+    )
+    out = tmp_path / "found.csv"
+    code, shown, err = find(form, "--pros", "liked", "--cons", "better", "-o", out)
+    assert code == 0
+    assert "4 texts" in shown
+    assert "2 of 6 fields empty" in err
+    with out.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["row"], row["column"], row["term"]) for row in rows if row["term"]] == [
+        ("1", "liked", "location"),
+        ("1", "better", "rent"),
+        ("2", "better", "rent"),
+        ("3", "liked", "transit"),
+    ]
+    assert {row["polarity"] for row in rows if row["column"] == "liked"} == {"positive"}
+    assert find(form, "--pros", "liked", "--cons", "better", "--quiet")[2] == ""
+    assert find(form, "--pros", "liked", "--cons", "better", name="predict")[1] == shown
+
+
+def test_one_side_for_all(find, tmp_path):
+    texts = tmp_path / "cons.txt"
+    texts.write_text("the rent is good\nthe location is good\n", encoding="utf-8")
+    sure = {
+        side: [aspect["polarities"] for aspect in json.loads(find(texts, "--json", *side)[1])["aspects"]]
+        for side in ((), ("--side", "pros"))
+    }
+    assert sure["--side", "pros"] == [{"positive": 1}, {"positive": 1}]
+    alone = json.loads(find("the rent is good", "--json", "--side", "pros")[1])
+    plain = json.loads(find("the rent is good", "--json")[1])
+    assert alone[0]["confidence"] != plain[0]["confidence"]
+    for wrong, what in (
+        (("--side", "pros", "--pros", "liked"), "not both"),
+        (("--pros", "liked"), "no column 'liked'"),
+    ):
+        code, _, err = find(tmp_path / "shop.csv", *wrong)
+        assert (code in (2, 3), what in err, err.count("\n")) == (True, True, 1)
+    code, _, err = find("a good rent", "--cons", "better")
+    assert (code, "--cons names a column of a table" in err) == (2, True)
+
+
+def test_fields_that_nobody_filled_in(find, tmp_path):
+    form, out = tmp_path / "form.csv", tmp_path / "found.csv"
+    form.write_text("id,liked,better\n1,,\n2, ,\n", encoding="utf-8")
+    code, _, err = find(form, "--pros", "liked", "--cons", "better", "-o", out)
+    assert (code, "nobody filled in 'liked' or 'better'" in err, out.exists()) == (3, True, False)

@@ -9,9 +9,10 @@ import pytest
 
 from weft.absa.find.domain import Category, Phrases, common_categories, read_domain
 from weft.absa.find.finder import Finder
-from weft.absa.find.places import passages
+from weft.absa.find.places import passages, sides_of
 from weft.absa.find.spans import Span
 from weft.absa.model.terms import TAGS
+from weft.absa.use.sides import leaning
 from weft.absa.use.store import load
 from weft.absa.use.windows import sentence_begins
 from weft.cli.main import main
@@ -403,3 +404,35 @@ def test_own_categories_are_not_written_over(tmp_path, capsys):
         assert main(["absa", "find", str(table), "--domain", str(domain), option, str(domain)]) == 2
         assert "the output is the input" in capsys.readouterr().err
     assert domain.read_text(encoding="utf-8") == "price: rent\n"
+
+
+def test_a_term_leans_to_what_its_text_or_the_head_above_it_asks_for(tagging):
+    finder = Finder(tagging)
+    text = "the rent is dear"
+    shares = both(tagging, text, "rent")
+    for side in ("pros", "cons"):
+        (found,) = finder.find([text], side)[0]
+        leant = leaning(shares / shares.sum(), side, tagging.classes_)[1:]
+        assert np.isclose(found.confidence, leant.max() / leant.sum())
+        assert found.polarity == tagging.classes_[1 + int(leant.argmax())]
+    assert finder.find([text, text], ["cons", None]) == [
+        finder.find([text], "cons")[0],
+        finder.find([text])[0],
+    ]
+    # An answer that names nothing of what it was asked for is read as any text.
+    denied = "nothing , the rent is dear"
+    assert finder.find([denied], "cons") == finder.find([denied])
+    for sides, what in ((["pros"], "1 sides of 2 texts"), ("con", "is no side")):
+        with pytest.raises(InputError, match=what):
+            finder.find([text, text], sides)
+
+
+def test_sides_of_terms_below_heads():
+    text = "Pros: the lift. Cons: the wifi. And none of it was cheap"
+    terms = [Span(text.index(word), text.index(word) + 4) for word in ("lift", "wifi", "chea")]
+    assert sides_of(text, terms, None, by_layout=True) == ["pros", "cons", "cons"]
+    assert sides_of(text, terms, None, by_layout=False) == [None] * 3
+    assert sides_of(text, terms, "pros", by_layout=True) == ["pros"] * 3
+    text = "Pros: nothing, the lift was dirty. Cons: the wifi"
+    terms = [Span(text.index(word), text.index(word) + 4) for word in ("lift", "wifi")]
+    assert sides_of(text, terms, None, by_layout=True) == [None, "cons"]

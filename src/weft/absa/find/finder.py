@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 
 from weft.absa.find.domain import Category
 from weft.absa.find.grouping import Grouping, Said
-from weft.absa.find.places import name_in, passages, with_items, within
+from weft.absa.find.places import name_in, passages, sides_of, with_items, within
 from weft.absa.find.spans import Span, nearest, spans_of
 from weft.absa.model.weft_absa import WeftAbsa
-from weft.absa.records import NONE, Context, Sentence
+from weft.absa.records import NONE, Context, Sentence, Side, check_side
 from weft.absa.represent.meant import named_by_layout
 from weft.absa.represent.spelling import shown_in_place
 from weft.absa.use.asker import Asker
 from weft.absa.use.decide import decide
+from weft.absa.use.sides import check_sides, knows_sides, leaning, side_of
 from weft.absa.use.windows import sentence_begins
 from weft.errors import ConfigError, InputError
 
@@ -96,17 +97,27 @@ class Finder:
         config = asker.config
         self._listed_limit = config.threshold
         self._limit = config.threshold if config.term_threshold is None else config.term_threshold
+        self._by_layout = config.options.as_meant and knows_sides(config.polarities)
         self.group = Grouping(asker, categories) if categories else None
         self._asked = list(categories) if ask else []
 
-    def find(self, texts: Sequence[str]) -> list[list[Finding]]:
+    def find(
+        self, texts: Sequence[str], sides: Side | Sequence[Side | None] | None = None
+    ) -> list[list[Finding]]:
         """What each text judges, in the order of the text; what is not named comes last.
 
+        Args:
+            texts: The texts.
+            sides: What they were asked for, where a form asks for what was good (``"pros"``) and for what was not
+                (``"cons"``): one for all, or one for each.
+
         Raises:
-            InputError: One text in place of a list of them.
+            ConfigError: Sides, and the model's classes know no praise or blame.
+            InputError: One text in place of a list of them; sides of another number, or what is none.
         """
         if isinstance(texts, str):
             raise InputError("one text in place of a list of texts", hint="find([text])")
+        asked_for = self._sides(texts, sides)
         tagged = self.asker.tags(texts)
         spans = [self._spans(text, rows) for text, rows in zip(texts, tagged, strict=True)]
         listed: list[list[tuple[int, int]]] = [[] for _ in texts]
@@ -131,12 +142,15 @@ class Finder:
         answers = iter(self.asker.answer(asked) if asked else [])
         rows = [next(answers) for _ in sentences]
         results: list[list[Finding]] = []
-        for sentence, found, all_spans, own, answer, group, items in zip(
-            sentences, terms, spans, places, rows, groups, listed, strict=True
+        for sentence, found, all_spans, own, answer, group, items, side in zip(
+            sentences, terms, spans, places, rows, groups, listed, asked_for, strict=True
         ):
-            said = self._heard(sentence, found, answer, [next(answers)[0] for _ in own], items)
+            near = [next(answers)[0] for _ in own]
+            leans = sides_of(sentence.text, found, side, self._by_layout)
+            said = self._heard(sentence, found, answer, near, items, leans)
             placed = {at: (own[at], row) for at, row in said.items()}
-            results.append(list(self._findings(sentence, found, all_spans, answer, placed, group, judge)))
+            whole = leaning(answer, side_of(sentence.text, side), self.asker.classes_)
+            results.append(list(self._findings(sentence, found, all_spans, whole, placed, group, judge)))
         return results
 
     def _heard(
@@ -146,6 +160,7 @@ class Finder:
         rows: NDArray[np.float64],
         near: Sequence[NDArray[np.float64]],
         listed: Sequence[tuple[int, int]],
+        leans: Sequence[Side | None],
     ) -> dict[int, NDArray[np.float64]]:
         """Probabilities of what is said of each term that is judged, by its number.
 
@@ -155,10 +170,16 @@ class Finder:
             rows: What it answers.
             near: What the passage of each term says of it as a target.
             listed: Items of lists: what a list names is judged, so that they have the threshold of questions.
+            leans: What each term was asked for; what is named in answer to a question is judged, too.
         """
         text, number = sentence.text, {context: n for n, context in enumerate(sentence.contexts)}
         begins = sentence_begins(text)
-        limits = [self._listed_limit if within(listed, term) else self._limit for term in terms]
+        classes = self.asker.classes_
+        near = [leaning(row, side, classes) for row, side in zip(near, leans, strict=True)]
+        limits = [
+            self._listed_limit if side is not None or within(listed, term) else self._limit
+            for term, side in zip(terms, leans, strict=True)
+        ]
         judges = [bool(decide(row[None], limit)[0]) for row, limit in zip(near, limits, strict=True)]
         named: dict[str, set[int]] = {}
         for term in terms:
@@ -174,7 +195,8 @@ class Finder:
                 if own:
                     found[place] = row
                 continue
-            both = np.sqrt(row * rows[number[Context(text[term.start : term.stop])]])
+            whole = leaning(rows[number[Context(text[term.start : term.stop])]], leans[place], classes)
+            both = np.sqrt(row * whole)
             if decide(both[None], limits[place])[0]:
                 found[place] = both / both.sum()
         return found
@@ -244,6 +266,19 @@ class Finder:
                 if term.start <= start and stop <= term.stop:
                     words, at = words + text[at:start] + word, stop
             found[term] = words + text[at : term.stop]
+        return found
+
+    def _sides(self, texts: Sequence[str], sides: Side | Sequence[Side | None] | None) -> list[Side | None]:
+        """One for each text, checked."""
+        if sides is None or isinstance(sides, str):
+            sides = [sides for _ in texts]
+        found: list[Side | None] = [*sides]
+        if len(found) != len(texts):
+            raise InputError(f"{len(found)} sides of {len(texts)} texts", hint="give one for each, or one")
+        for side in found:
+            check_side(side)
+        if any(found):
+            check_sides(self.asker.classes_)
         return found
 
     def _questions(self, text: str, terms: Sequence[Span]) -> Sentence:

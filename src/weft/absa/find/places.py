@@ -6,6 +6,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from weft.absa.find.spans import Span
+from weft.absa.records import Side
+from weft.absa.represent.meant import sides_by_layout
+from weft.absa.use.sides import side_of
 from weft.absa.use.windows import sentence_begins
 
 
@@ -41,6 +44,25 @@ def within(places: Sequence[tuple[int, int]], term: Span) -> bool:
 def name_in(text: str, term: Span) -> str:
     """The words of a term, in small letters: mentions of one name are the same."""
     return text[term.start : term.stop].casefold()
+
+
+def sides_of(text: str, terms: Sequence[Span], side: Side | None, by_layout: bool) -> list[Side | None]:
+    """What each term was asked for: what the whole text was, or by the head of praise or blame that it stands below.
+
+    Args:
+        text: The text.
+        terms: In order.
+        side: What the text was asked for.
+        by_layout: Whether heads count, where the text was asked for nothing.
+    """
+    if side is not None or not by_layout:
+        return [side_of(text, side) for _ in terms]
+    found: list[Side | None] = [None for _ in terms]
+    for start, stop, below in sides_by_layout(text):
+        for number, term in enumerate(terms):
+            if start <= term.start < stop:
+                found[number] = side_of(text[start:stop], below)
+    return found
 
 
 def with_items(text: str, spans: Sequence[Span], items: Sequence[tuple[int, int]]) -> list[Span]:

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from weft.absa.find.finder import Finder, Finding
+from weft.absa.read.fields import COLUMN
 from weft.absa.read.labelled import given_cell
 from weft.absa.read.table import TableRow
 from weft.absa.records import Problems
@@ -34,6 +35,11 @@ def record(text: str, finding: Finding, note: str | None = None) -> dict[str, An
     }
 
 
+def columns_of(several: bool) -> tuple[str, ...]:
+    """The columns of a table's records; where a row has several texts, behind its number that of the text."""
+    return (COLUMNS[0], COLUMN, *COLUMNS[1:]) if several else COLUMNS
+
+
 def found_in(
     finder: Finder,
     rows: Iterable[TableRow],
@@ -41,29 +47,29 @@ def found_in(
     problems: Problems,
     source: str = "",
     chunk: int = 512,
-) -> Iterator[list[tuple[int, str, list[Finding]]]]:
-    """The findings of a table's rows, chunk after chunk: number, text, findings.
+) -> Iterator[list[tuple[TableRow, str, list[Finding]]]]:
+    """The findings of a table's rows, chunk after chunk: row, text, findings.
 
     Args:
         finder: What finds.
         rows: The table's rows.
-        column: Of the text.
+        column: Of the text, where a row does not say it.
         problems: Takes the rows that cannot be used.
         source: The table's name, for messages.
         chunk: Rows that are in memory at once.
     """
     upcoming = iter(rows)
     while taken := list(islice(upcoming, chunk)):
-        usable: list[tuple[int, str]] = []
+        usable: list[tuple[TableRow, str]] = []
         for row in taken:
             try:
                 if row.problem is not None:
                     raise InputError(row.problem)
-                usable.append((row.number, given_cell(row.cells, column)))
+                usable.append((row, given_cell(row.cells, row.column or column)))
             except InputError as error:
                 problems.add(f"{source} row {row.number}".strip(), error.what)
-        found = finder.find([text for _, text in usable]) if usable else []
-        yield [(number, text, findings) for (number, text), findings in zip(usable, found, strict=True)]
+        found = finder.find([text for _, text in usable], [row.side for row, _ in usable]) if usable else []
+        yield [(row, text, findings) for (row, text), findings in zip(usable, found, strict=True)]
 
 
 def noted(text: str, finder: Finder) -> str | None:

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from itertools import chain, islice
 from typing import Any
 
+from weft.absa.records import Side
 from weft.errors import InputError, counted
 from weft.platform.reading import FIELD_CHARACTERS, MEBIBYTE, csv_reader
 
@@ -34,11 +35,21 @@ _AGAIN = 64 * MEBIBYTE
 
 @dataclass(frozen=True)
 class TableRow:
-    """One row: its number from 1 and its cells, or what is wrong with it."""
+    """One row, or one of its fields: its number from 1 and its cells, or what is wrong with it.
+
+    Args:
+        number: From 1.
+        cells: By the names of their columns.
+        problem: What is wrong with it.
+        column: That of the text, where a row has several: see :mod:`weft.absa.read.fields`.
+        side: What the text was asked for.
+    """
 
     number: int
     cells: Mapping[str, Any]
     problem: str | None = None
+    column: str | None = None
+    side: Side | None = None
 
 
 class _Lines:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from weft.absa.records import Side
 from weft.absa.represent.facts import facts_from, is_diff
 from weft.absa.represent.slips import Slip
 
@@ -86,6 +87,7 @@ _SIDES = re.compile(
 _DENIES = re.compile(
     r"\b(?:none|nothing|nil|no|not|never|zero|n/a|nowt|nada|without)\b|n['’]t\b", re.IGNORECASE
 )
+_EMPTY_LINE = re.compile(r"\n[ \t]*\n")
 _EQUALS = re.compile(r"(?<=[^\W\d_])[ \t]+(?P<sign>=)[ \t]+(?=[^\W\d_])")
 
 
@@ -116,6 +118,22 @@ def listed(text: str) -> list[tuple[int, int]]:
     return sorted(item for _, item in (*_headed(text), *_signed(text)))
 
 
+def headed(text: str) -> list[tuple[int, int, Side]]:
+    """What stands below the heads of praise and blame of a text that has both: first character, last + 1, which.
+
+    It ends before the next head, or before an empty line behind what it says. None where people take sides.
+    """
+    heads = _heads(text)
+    if not heads or _SIDES.search(text):
+        return []
+    found: list[tuple[int, int, Side]] = []
+    for head, stop in zip(heads, [*(head.start() for head in heads[1:]), len(text)], strict=True):
+        begin = head.end() + len(text[head.end() : stop]) - len(text[head.end() : stop].lstrip("*_ \t\n"))
+        end = _EMPTY_LINE.search(text, begin, stop)
+        found.append((begin, stop if end is None else end.start(), "pros" if head["praise"] else "cons"))
+    return found
+
+
 def _signed(text: str) -> Iterator[tuple[Slip, tuple[int, int]]]:
     """The plus and minus of items, where a text has both, and the items."""
     items = [
@@ -137,14 +155,8 @@ def _signed(text: str) -> Iterator[tuple[Slip, tuple[int, int]]]:
 
 def _headed(text: str) -> Iterator[tuple[Slip, tuple[int, int]]]:
     """What stands before the items below heads of praise and blame, where a text has both, and the items."""
-    heads = [
-        head
-        for head in _HEAD.finditer(text)
-        if head["colon"] == ":" or _IS_CLEAR.fullmatch(head["praise"] or head["blame"])
-    ]
-    if len({head["praise"] is None for head in heads}) < 2:
-        return
-    if _TESTED.search(text) and all(head[0].strip(" \t*_:").lower() in _OF_TESTS for head in heads):
+    heads = _heads(text)
+    if not heads:
         return
     stops = [head.start() for head in heads[1:]] + [len(text)]
     in_lines, apart = _in_lines_of(text, heads)
@@ -163,6 +175,20 @@ def _headed(text: str) -> Iterator[tuple[Slip, tuple[int, int]]]:
             if not _DENIES.search(item["item"]):
                 joined = word if item["bullet"] and not number and direct is None else f", {word}"
                 yield Slip(*item.span("bullet" if item["bullet"] else "mark"), joined), item.span("item")
+
+
+def _heads(text: str) -> list[re.Match[str]]:
+    """The heads of praise and blame, where a text has both."""
+    heads = [
+        head
+        for head in _HEAD.finditer(text)
+        if head["colon"] == ":" or _IS_CLEAR.fullmatch(head["praise"] or head["blame"])
+    ]
+    if len({head["praise"] is None for head in heads}) < 2:
+        return []
+    if _TESTED.search(text) and all(head[0].strip(" \t*_:").lower() in _OF_TESTS for head in heads):
+        return []
+    return heads
 
 
 def _in_lines_of(text: str, heads: list[re.Match[str]]) -> tuple[bool, bool]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from weft.absa.records import Side
 from weft.absa.represent.faces import faces, labels
-from weft.absa.represent.lists import listed, lists
+from weft.absa.represent.lists import headed, listed, lists
 from weft.absa.represent.ratings import ratings
 from weft.absa.represent.shorthand import shorthand
 from weft.absa.represent.slips import Places, Slip, english, mended, replaced
@@ -54,6 +55,18 @@ def named_by_layout(text: str) -> list[tuple[int, int]]:
         if not found or start >= found[-1][1]:
             found.append((start, stop))
     return found if places is None else [(places[start][0], places[stop - 1][1]) for start, stop in found]
+
+
+def sides_by_layout(text: str) -> list[tuple[int, int, Side]]:
+    """What stands below a text's heads of praise and blame, in its own characters, and which of both it is."""
+    shown, places = laid_out(text)
+    found = [section for section in headed(shown) if section[0] < section[1]]
+    if places is None:
+        return found
+    moved: list[tuple[int, int, Side]] = []
+    for start, stop, side in found:
+        moved.append((places[start][0], places[stop - 1][1], side))
+    return moved
 
 
 def _marks(text: str, own: frozenset[str]) -> list[Slip]:

@@ -19,12 +19,13 @@ from weft.absa.config import AbsaConfig
 from weft.absa.model.build import AnyModel
 from weft.absa.model.pair import PairBert
 from weft.absa.model.weft_absa import WeftAbsa
-from weft.absa.records import Context, Sentence
+from weft.absa.records import Context, Sentence, Side, check_side
 from weft.absa.represent.batch import Pairs, Questions, Representation, aspect_words
 from weft.absa.represent.slips import own_words
 from weft.absa.use.answering import for_answers
 from weft.absa.use.batches import batches
 from weft.absa.use.questions import Question, as_context, sentence_of_row
+from weft.absa.use.sides import side_of
 from weft.absa.use.sureness import by_length, shares
 from weft.absa.use.windows import Heard, cut_windows, most_telling, parts_of, with_words
 from weft.attention.operation import cpu_multiplies_bf16
@@ -194,7 +195,8 @@ class Asker:
 
         A text longer than the model reads at once is read in windows. For each question the window with
         the least probability of ``none`` speaks, among those that mention the target where any does.
-        A text that stands in several sentences is read once, with the questions of all.
+        A text that stands in several sentences is read once, with the questions of all. What a text was asked for
+        moves its answers (:func:`weft.absa.use.sides.leaning`).
 
         Args:
             sentences: Texts with at least one question each.
@@ -208,7 +210,9 @@ class Asker:
         gathered = [Sentence(text, tuple(places)) for text, places in asked.items()]
         answers = dict(zip(asked, self._answer(gathered, batch_contexts), strict=True))
         return [
-            answers[sentence.text].of([asked[sentence.text][context] for context in sentence.contexts])
+            answers[sentence.text]
+            .of([asked[sentence.text][context] for context in sentence.contexts])
+            .leaning(side_of(sentence.text, sentence.side), self.classes_)
             for sentence in sentences
         ]
 
@@ -338,13 +342,14 @@ class Asker:
         (heard,) = self.hear([asked]) if len(windows) > 1 else [None]
         return windows[0 if heard is None or heard.speaking is None else int(heard.speaking[0])]
 
-    def predict(self, texts: Sequence[str], contexts: Sequence[Question]) -> Floats:
+    def predict(self, texts: Sequence[str], contexts: Sequence[Question], side: Side | None = None) -> Floats:
         """Ask every text every question.
 
         Args:
             texts: The texts.
             contexts: The questions: contexts, aspects, or (target, aspect) pairs. Of ``("Camden", "price")`` in place
                 of a list both words are aspects; one question about a target is ``[("Camden", "price")]``.
+            side: Of texts that answer a question for what was good, ``"pros"``, or for what was not, ``"cons"``.
 
         Returns:
             ``(texts, contexts, classes)``, probabilities in the order of ``classes_``.
@@ -355,11 +360,13 @@ class Asker:
         for name, given in (("texts", texts), ("contexts", contexts)):
             if isinstance(given, str):
                 raise InputError(f"{name} is one string", hint=f"give a list: [{given!r}]")
+        check_side(side)
         asked = tuple(as_context(context) for context in contexts)
         if not asked:
             raise InputError("no questions: give at least one context")
         sentences = [
-            Sentence(text, asked, (), f"text {number}") for number, text in enumerate(texts, start=1)
+            Sentence(text, asked, (), f"text {number}", side=side)
+            for number, text in enumerate(texts, start=1)
         ]
         if not sentences:
             return np.zeros((0, len(asked), len(self.classes_)))

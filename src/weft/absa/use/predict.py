@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.absa.checks import check_threshold
+from weft.absa.read.fields import in_row
 from weft.absa.read.labelled import optional_cell, text_cell
 from weft.absa.read.table import TableRow
 from weft.absa.records import NONE, Context, Problems, Sentence
@@ -63,7 +64,12 @@ class Asked:
     @property
     def columns(self) -> list[str]:
         """The columns that a table must have."""
-        return [name for name in (self.text_column, self.target_column, self.aspect_column) if name]
+        return [self.text_column, *self.further]
+
+    @property
+    def further(self) -> list[str]:
+        """Those beside the text's."""
+        return [name for name in (self.target_column, self.aspect_column) if name]
 
     def sentence(self, row: TableRow, where: str) -> Sentence:
         """The row's text with its questions.
@@ -73,12 +79,12 @@ class Asked:
         """
         if row.problem is not None:
             raise InputError(row.problem)
-        text = text_cell(row.cells, self.text_column)
+        text = text_cell(row.cells, row.column or self.text_column)
         own_target = optional_cell(row.cells, self.target_column)
         targets: Sequence[str | None] = self.targets or (own_target,)
         aspects = self.aspects if self.aspect_column is None else (text_cell(row.cells, self.aspect_column),)
         contexts = tuple(dict.fromkeys(Context(aspect, target) for target in targets for aspect in aspects))
-        return Sentence(text, contexts, (), where)
+        return Sentence(text, contexts, (), where, side=row.side)
 
 
 def records(
@@ -158,7 +164,7 @@ def stream(
     abstain: float | None = None,
     chunk: int = 1024,
 ) -> Iterator[list[dict[str, Any]]]:
-    """Records of the rows, chunk after chunk, each with the ``row`` it came from.
+    """Records of the rows, chunk after chunk, each with the ``row`` it came from, see :func:`in_row`.
 
     Args:
         asker: The model.
@@ -172,17 +178,17 @@ def stream(
             many rows; three chunks are in memory at once.
     """
 
-    def told(sentences: list[Sentence], numbers: list[int], answers: list[Heard]) -> list[dict[str, Any]]:
+    def told(sentences: list[Sentence], rows: list[TableRow], answers: list[Heard]) -> list[dict[str, Any]]:
         found = records(asker, sentences, threshold, abstain, answers)
-        return [{"row": number, **record} for number, record in zip(numbers, found, strict=True)]
+        return [in_row(row, record) for row, record in zip(rows, found, strict=True)]
 
-    def heard() -> Iterator[tuple[list[Sentence], list[int], list[Heard]]]:
+    def heard() -> Iterator[tuple[list[Sentence], list[TableRow], list[Heard]]]:
         own = max(1, len(asked.targets)) * max(1, len(asked.aspects))
         for taken in _chunks(
             rows, max(1, min(chunk, _QUESTIONS_OF_A_TEXT * chunk // own)), asked.text_column
         ):
             sentences: list[Sentence] = []
-            numbers: list[int] = []
+            given: list[TableRow] = []
             for row in taken:
                 where = f"{source} row {row.number}".strip()
                 try:
@@ -191,8 +197,8 @@ def stream(
                     problems.add(where, error.what)
                     continue
                 sentences.append(sentence)
-                numbers += [row.number] * len(sentence.contexts)
-            yield sentences, numbers, asker.hear(sentences) if sentences else []
+                given += [row] * len(sentence.contexts)
+            yield sentences, given, asker.hear(sentences) if sentences else []
 
     # The records of a chunk are made in a thread of their own, while the next one is answered.
     with ThreadPoolExecutor(1) as beside:
@@ -218,7 +224,7 @@ def _chunks(rows: Iterable[TableRow], texts: int, column: str) -> Iterator[list[
     seen: set[str] = set()
     for row in rows:
         taken.append(row)
-        seen.add(str(row.cells.get(column)))
+        seen.add(str(row.cells.get(row.column or column)))
         if len(seen) == texts or len(taken) == _ROWS_OF_A_TEXT * texts:
             yield taken
             taken, seen = [], set()

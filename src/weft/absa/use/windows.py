@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.absa.records import Sentence, is_blank
+from weft.absa.records import Sentence, Side, is_blank
 from weft.absa.represent.batch import Representation
+from weft.absa.use.sides import leaning
 from weft.absa.use.sureness import reheated
 
 Floats = NDArray[np.float64]
@@ -64,6 +65,13 @@ class Heard:
             None if self.speaking is None else self.speaking[contexts],
             None if self.factors is None else self.factors[..., contexts],
         )
+
+    def leaning(self, side: Side | None, classes: tuple[str, ...]) -> Heard:
+        """The answers, as those of a text that was asked for one side: see :func:`weft.absa.use.sides.leaning`."""
+        if side is None:
+            return self
+        parts = None if self.parts is None else leaning(self.parts, side, classes)
+        return replace(self, rows=leaning(self.rows, side, classes), parts=parts)
 
     def at(self, ratio: float) -> Floats:
         """The rows at another temperature, this one times ``ratio``: another window may speak then."""

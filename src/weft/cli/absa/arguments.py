@@ -10,10 +10,14 @@ from weft.cli.options import Parser, add_json, add_machine, add_model, add_preci
 from weft.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
+    from weft.absa.read.fields import Fields
     from weft.absa.use.asker import Asker
 
 DEFAULT_MODEL = "absa-any"
 """As :data:`weft.absa.use.store.DEFAULT_MODEL`, which takes torch to be imported."""
+
+SIDES = ("pros", "cons")
+"""As :data:`weft.absa.records.SIDES`."""
 
 FURTHER_TEXTS = "a text stands in quotation marks; texts can stand in one file, a line each (.txt)"
 
@@ -59,8 +63,8 @@ def add_questions(parser: Parser, required: bool = False) -> None:
 
 def add_columns(parser: Parser, labelled: bool = False) -> None:
     """What the columns of a table are called; those of labels have names by default."""
-    aspect = "aspect" if labelled else None
-    parser.add_argument("--text-column", default="text", metavar="NAME", help="column of the text (text)")
+    aspect, text = ("aspect", "text") if labelled else (None, None)
+    parser.add_argument("--text-column", default=text, metavar="NAME", help="column of the text (text)")
     usual = "target, where there is one; '' reads none" if labelled else "none"
     parser.add_argument("--target-column", metavar="NAME", help=f"column of each row's own target ({usual})")
     parser.add_argument(
@@ -75,6 +79,40 @@ def add_columns(parser: Parser, labelled: bool = False) -> None:
         )
 
 
+def add_sides(parser: Parser) -> None:
+    """What the texts were asked for, where a form asks for what was good and for what was not."""
+    parser.add_argument(
+        "--pros",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="a column of what people liked; may be repeated",
+    )
+    parser.add_argument(
+        "--cons",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="a column of what they did not like, or would have otherwise; may be repeated",
+    )
+    parser.add_argument(
+        "--side", choices=SIDES, help="what all texts were asked for: what was good (pros), or was not (cons)"
+    )
+
+
+def fields_of(arguments: argparse.Namespace) -> Fields:
+    """The columns of texts that the arguments name; ``text`` is one where no column of a side is named.
+
+    Raises:
+        ConfigError: A column is named twice, or one of a side beside a side for all.
+    """
+    from weft.absa.read import fields
+
+    return fields.fields_of(
+        arguments.text_column, arguments.side, tuple(arguments.pros), tuple(arguments.cons)
+    )
+
+
 def check_no_columns(arguments: argparse.Namespace, what: str) -> None:
     """Refuse names of columns where the input has none.
 
@@ -86,8 +124,10 @@ def check_no_columns(arguments: argparse.Namespace, what: str) -> None:
         ConfigError: A column is named.
     """
     labelled = hasattr(arguments, "polarity_column")
-    defaults = {
-        "text_column": "text",
+    defaults: dict[str, str | list[str] | None] = {
+        "text_column": "text" if labelled else None,
+        "pros": [],
+        "cons": [],
         "target_column": None,
         "aspect_column": "aspect" if labelled else None,
         "polarity_column": "polarity",

@@ -9,7 +9,14 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from weft.cli.absa.arguments import FURTHER_TEXTS, add_answers, check_no_columns, load_asker
+from weft.cli.absa.arguments import (
+    FURTHER_TEXTS,
+    add_answers,
+    add_sides,
+    check_no_columns,
+    fields_of,
+    load_asker,
+)
 from weft.cli.absa.tables import add_input_format, telling_long
 from weft.cli.options import Parser, add_html, add_out
 from weft.cli.outputs import check_outputs
@@ -20,6 +27,7 @@ from weft.platform.reading import name_of
 if TYPE_CHECKING:
     from weft.absa.find.finder import Finder
     from weft.absa.find.summary import Summary
+    from weft.absa.read.fields import Fields
     from weft.absa.read.table import Format, TableRow, TableWriter
 
 _SHOWN = 30
@@ -45,7 +53,8 @@ def parser() -> Parser:
         help="your categories, a line each: 'battery: charge, power'; each text is also asked about each of them "
         "(common ones, and no questions)",
     )
-    result.add_argument("--text-column", default="text", metavar="NAME", help="column of the text (text)")
+    result.add_argument("--text-column", metavar="NAME", help="column of the text (text)")
+    add_sides(result)
     add_input_format(result)
     add_html(result, "a page: a bar for each aspect, sentences")
     add_out(result, "FILE", "every finding, as .csv, .jsonl or .parquet", default="none is written")
@@ -82,7 +91,7 @@ def one(arguments: argparse.Namespace) -> int:
     from weft.absa.read.table import TableWriter
 
     finder = _finder(arguments)
-    found = finder.find([text])[0]
+    found = finder.find([text], arguments.side)[0]
     note = noted(text, finder)
     records = [record(text, finding, note) for finding in found]
     if arguments.out is not None:
@@ -123,20 +132,21 @@ def several(arguments: argparse.Namespace, command: str = "absa find") -> int:
     from weft.absa.read.table import read_rows
     from weft.absa.records import Problems
 
-    rows = read_rows(arguments.input, [arguments.text_column], cast("Format | None", arguments.input_format))
+    fields = fields_of(arguments)
+    rows = read_rows(arguments.input, fields.columns, cast("Format | None", arguments.input_format))
     # The first row is read before the model is loaded: a missing file, column or row is told at once.
-    given = chain([next(rows)], rows)
+    given = fields.of(chain([next(rows)], rows))
     if not arguments.quiet:
-        given = telling_long(given, arguments.text_column, arguments.input, command)
+        given = telling_long(given, fields.single, arguments.input, command)
     problems, summary = Problems(), Summary()
     if arguments.out is None:
-        _read(arguments, given, problems, summary, None)
+        _read(arguments, given, fields, problems, summary, None)
     else:
-        from weft.absa.find.records import COLUMNS, TYPES
+        from weft.absa.find.records import TYPES, columns_of
         from weft.absa.read.table import TableWriter
 
-        with TableWriter(str(arguments.out), COLUMNS, TYPES) as writer:
-            _read(arguments, given, problems, summary, writer)
+        with TableWriter(str(arguments.out), columns_of(fields.several), TYPES) as writer:
+            _read(arguments, given, fields, problems, summary, writer)
     html = getattr(arguments, "html", None)
     if html is not None:
         from weft.absa.find.page import page
@@ -147,6 +157,8 @@ def several(arguments: argparse.Namespace, command: str = "absa find") -> int:
         print(json.dumps(summary.as_json(), ensure_ascii=False, indent=1))
     elif not arguments.quiet or (html is None and arguments.out is None):
         print(_told(summary))
+    for line in [] if arguments.quiet else fields.lines():
+        print(f"weft {command}: {line}", file=sys.stderr)
     if problems.count:
         for line in problems.lines():
             print(f"weft {command}: {line}", file=sys.stderr)
@@ -155,19 +167,25 @@ def several(arguments: argparse.Namespace, command: str = "absa find") -> int:
 
 
 def _read(
-    arguments: argparse.Namespace, rows: Any, problems: Any, summary: Summary, writer: TableWriter | None
+    arguments: argparse.Namespace,
+    rows: Any,
+    fields: Fields,
+    problems: Any,
+    summary: Summary,
+    writer: TableWriter | None,
 ) -> None:
     from weft.absa.find.records import found_in, noted, record
+    from weft.absa.read.fields import in_row
 
     source = name_of(arguments.input)
     given = cast("list[TableRow]", rows)
     finder = _finder(arguments)
-    for found in found_in(finder, given, arguments.text_column, problems, source):
-        for number, text, findings in found:
+    for found in found_in(finder, given, fields.single, problems, source):
+        for row, text, findings in found:
             note = noted(text, finder)
-            summary.add(number, text, findings, note)
+            summary.add(row.number, text, findings, note)
             if writer is not None:
-                writer.write([{"row": number, **record(text, finding, note)} for finding in findings])
+                writer.write([in_row(row, record(text, finding, note)) for finding in findings])
     # Before the output appears: what stood there stays where no row could be used.
     problems.check_used(summary.texts, source)
 

@@ -15,7 +15,9 @@ from weft.cli.absa.arguments import (
     add_answers,
     add_columns,
     add_questions,
+    add_sides,
     check_no_columns,
+    fields_of,
     load_asker,
 )
 from weft.cli.absa.tables import add_input_format, telling_long
@@ -52,6 +54,7 @@ def parser() -> Parser:
         help="a file with one aspect per line; # begins a comment (a text is asked for its own)",
     )
     add_columns(result)
+    add_sides(result)
     add_input_format(result)
     result.add_argument(
         "--threshold",
@@ -122,7 +125,8 @@ def _one(arguments: argparse.Namespace, aspects: list[str]) -> int:
     from weft.absa.use.predict import Asked, records
 
     asked = Asked(tuple(aspects), tuple(arguments.target))
-    sentence = asked.sentence(TableRow(1, {"text": arguments.input}), "the text")
+    row = TableRow(1, {"text": arguments.input}, side=arguments.side)
+    sentence = asked.sentence(row, "the text")
     found = records(load_asker(arguments), [sentence], arguments.threshold, arguments.abstain)
     if arguments.out is not None:
         _write(found, str(arguments.out))
@@ -173,26 +177,32 @@ def _table(arguments: argparse.Namespace, aspects: list[str]) -> int:
     from weft.absa.records import Problems
     from weft.absa.use.predict import Asked
 
+    fields = fields_of(arguments)
     asked = Asked(
         tuple(aspects),
         tuple(arguments.target),
-        arguments.text_column,
+        fields.single,
         arguments.target_column,
         arguments.aspect_column,
     )
     form = cast("Format | None", arguments.input_format)
-    rows = read_rows(arguments.input, asked.columns, form, also=[TARGET])
+    rows = read_rows(arguments.input, [*fields.columns, *asked.further], form, also=[TARGET])
     # The first row is read before the model is loaded: a missing file, column or row is told at once.
     first = next(rows)
-    if TARGET in first.cells and TARGET not in asked.columns and not asked.targets and not arguments.quiet:
+    if (
+        TARGET in first.cells
+        and TARGET not in (*fields.columns, *asked.further)
+        and not asked.targets
+        and not arguments.quiet
+    ):
         told = f"the column {TARGET!r} is not read: --target-column {TARGET} asks about it"
         print(f"weft absa predict: {told}", file=sys.stderr)
     problems = Problems()
-    given = chain([first], rows)
+    given = fields.of(chain([first], rows))
     if not arguments.quiet:
         given = telling_long(given, asked.text_column, arguments.input, "absa predict")
-    tally = _stream(arguments, load_asker(arguments), given, asked, problems)
-    for line in [] if arguments.quiet else tally.lines():
+    tally = _stream(arguments, load_asker(arguments), given, asked, problems, fields.several)
+    for line in [] if arguments.quiet else [*fields.lines(), *tally.lines()]:
         print(f"weft absa predict: {line}", file=sys.stderr)
     if problems.count:
         for line in problems.lines():
@@ -202,16 +212,22 @@ def _table(arguments: argparse.Namespace, aspects: list[str]) -> int:
 
 
 def _stream(
-    arguments: argparse.Namespace, asker: Asker, rows: Iterator[TableRow], asked: Asked, problems: Problems
+    arguments: argparse.Namespace,
+    asker: Asker,
+    rows: Iterator[TableRow],
+    asked: Asked,
+    problems: Problems,
+    several: bool,
 ) -> Tally:
     from rich.console import Console
     from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
+    from weft.absa.read.fields import COLUMN
     from weft.absa.read.table import TableWriter
     from weft.absa.use.predict import Tally, column_types, flat, stream
 
     tally = Tally()
-    names = ["row", "text", "target", "aspect", "polarity", "target_found"]
+    names = ["row", *([COLUMN] if several else []), "text", "target", "aspect", "polarity", "target_found"]
     nested = arguments.out is None or _nests(str(arguments.out))
     shares = ["probabilities"] if nested else [f"p_{name}" for name in asker.classes_]
     columns = [*names, *shares, "note"]

@@ -31,7 +31,7 @@ def telling_long(rows: Iterable[TableRow], column: str, source: str, command: st
     """The rows; the first ones whose text takes long are named before it is read."""
     named = 0
     for row in rows:
-        text = row.cells.get(column)
+        text = row.cells.get(row.column or column)
         if named < _NAMED and isinstance(text, str) and len(text) > _LONG:
             named += 1
             print(

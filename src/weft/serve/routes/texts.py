@@ -46,7 +46,7 @@ async def find(asked: AskFind, desk: AnyDesk, caller: AnyCaller, wait: Wait = MO
 
 
 async def _found(asked: AskPredict | AskFind, desk: Desk, caller: Caller, wait: float) -> Response:
-    request = asked.model_dump(include={"texts", "file", "format", "text_column", "as_written", "words"})
+    request = asked.model_dump(include={*AskFind.model_fields})
     files = [] if asked.file is None else [asked.file]
     return await by_job(desk, caller, "absa.find_table" if files else "absa.find", request, files, wait)
 

@@ -13,6 +13,8 @@ Aspect = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 _MOST = 1024
 _AT_ONCE = 50_000
 """Characters, once for each question about them, that are answered at once, in about a second; more is a job."""
+Column = Annotated[str, Field(min_length=1, max_length=200)]
+Side = Literal["pros", "cons"]
 Form = Literal["csv", "jsonl", "parquet", "lines"]
 AsWritten = Annotated[
     bool,
@@ -46,7 +48,14 @@ class AskPredict(Asked):
         None, description="Answer `unsure` where the answer is less probable than this."
     )
     format: Form | None = Field(None, description="Of the table; by the ending of its name where null.")
-    text_column: str = Field("text", max_length=200)
+    text_column: str | None = Field(
+        None, max_length=200, description="`text`, where there is no column of pros or cons."
+    )
+    pros: list[Column] = Field([], max_length=16, description="Columns of what people liked.")
+    cons: list[Column] = Field([], max_length=16, description="Columns of what they would have otherwise.")
+    side: Side | None = Field(
+        None, description="What all texts were asked for: what was good, or what was not."
+    )
     target_column: str | None = Field(None, max_length=200)
     aspect_column: str | None = Field(None, max_length=200)
     as_written: AsWritten = False
@@ -54,7 +63,7 @@ class AskPredict(Asked):
 
     @model_validator(mode="after")
     def _consistent(self) -> AskPredict:
-        _texts_or_file(self, "format", "text_column", "target_column", "aspect_column")
+        _texts_or_file(self, "format", "text_column", "pros", "cons", "target_column", "aspect_column")
         _read_one_way(self)
         if self.finds:
             for name in ("targets", "target_column", "threshold", "abstain"):
@@ -84,13 +93,20 @@ class AskFind(Asked):
         None, description="A table instead: CSV, JSON lines, Parquet, or plain lines."
     )
     format: Form | None = Field(None, description="Of the table; by the ending of its name where null.")
-    text_column: str = Field("text", max_length=200)
+    text_column: str | None = Field(
+        None, max_length=200, description="`text`, where there is no column of pros or cons."
+    )
+    pros: list[Column] = Field([], max_length=16, description="Columns of what people liked.")
+    cons: list[Column] = Field([], max_length=16, description="Columns of what they would have otherwise.")
+    side: Side | None = Field(
+        None, description="What all texts were asked for: what was good, or what was not."
+    )
     as_written: AsWritten = False
     words: list[OwnWord] = Field([], max_length=1000, description=_WORDS)
 
     @model_validator(mode="after")
     def _consistent(self) -> AskFind:
-        _texts_or_file(self, "format", "text_column")
+        _texts_or_file(self, "format", "text_column", "pros", "cons")
         _read_one_way(self)
         return self
 
@@ -100,8 +116,13 @@ def _texts_or_file(asked: AskPredict | AskFind, *of_file: str) -> None:
     if bool(asked.texts) == (asked.file is not None):
         raise ValueError("give texts, or the file that holds them")
     for name in of_file:
-        if asked.file is None and getattr(asked, name) != type(asked).model_fields[name].default:
+        given = getattr(asked, name)
+        # Before there were others, the column's name was "text" where nobody said it.
+        usual = (type(asked).model_fields[name].default, "text" if name == "text_column" else None)
+        if asked.file is None and given not in usual:
             raise ValueError(f"{name} is about a file: leave it out, or send the texts as a file")
+    if asked.side is not None and (asked.pros or asked.cons):
+        raise ValueError("give the side of all texts, or the columns of each side, not both")
 
 
 def _read_one_way(asked: AskPredict | AskFind | AskWords) -> None:
@@ -113,6 +134,7 @@ class Finding(Told):
     """Something that a text judges."""
 
     row: int | None = Field(None, description="Of a table, from 1.")
+    column: str | None = Field(None, description="Of the text, where a row has several.")
     text: str
     term: str | None
     start: int | None
@@ -189,6 +211,7 @@ class Opinion(Told):
     """An answer."""
 
     row: int | None = Field(None, description="Of a table, from 1.")
+    column: str | None = Field(None, description="Of the text, where a row has several.")
     text: str
     target: str | None
     aspect: str

@@ -12,6 +12,7 @@ from weft.absa.find.domain import common_categories
 from weft.absa.find.finder import Finder
 from weft.absa.find.records import found_in, noted, record
 from weft.absa.find.summary import Summary
+from weft.absa.read.fields import Fields, fields_of, in_row
 from weft.absa.read.table import Format, TableRow, format_of, read_rows
 from weft.absa.records import Context, Problems, Sentence
 from weft.absa.use.asker import Asker
@@ -82,9 +83,9 @@ def sentences_of(request: dict[str, Any]) -> list[Sentence]:
     Raises:
         InputError: An empty text, or an empty aspect.
     """
-    asked = Asked(tuple(request["aspects"]), tuple(request["targets"]))
+    asked, side = Asked(tuple(request["aspects"]), tuple(request["targets"])), request.get("side")
     return [
-        asked.sentence(TableRow(number, {"text": text}), f"text {number}")
+        asked.sentence(TableRow(number, {"text": text}, side=side), f"text {number}")
         for number, text in enumerate(request["texts"], 1)
     ]
 
@@ -94,7 +95,7 @@ def find(task: Task, tell: Tell) -> list[dict[str, Any]]:
     texts = task.request["texts"]
     tell({"what": "reading texts", "done": 0, "total": 0})
     finder = _finder(task.served.absa, *_way(task.request))
-    found = finder.find(texts)
+    found = finder.find(texts, task.request.get("side"))
     return [
         record(text, finding, note)
         for text, findings in zip(texts, found, strict=True)
@@ -107,14 +108,14 @@ def find_table(task: Task, tell: Tell) -> dict[str, Any]:
     """What each row of a table judges, the whole of it, and the rows that could not be used."""
     request, file = task.request, task.file()
     finder = _finder(task.served.absa, *_way(request))
-    column = request["text_column"]
-    rows = _rows(task, [column])
+    fields = _fields(request)
+    rows = fields.of(_rows(task, fields.columns))
     problems, summary, records = Problems(), Summary(), list[dict[str, Any]]()
-    for some in found_in(finder, rows, column, problems, file.name):
-        for number, text, findings in some:
+    for some in found_in(finder, rows, fields.single, problems, file.name):
+        for row, text, findings in some:
             note = noted(text, finder)
-            summary.add(number, text, findings, note)
-            records += [{"row": number, **record(text, finding, note)} for finding in findings]
+            summary.add(row.number, text, findings, note)
+            records += [in_row(row, record(text, finding, note)) for finding in findings]
         _bounded(records, file.name, "weft absa find FILE")
         tell({"what": "read texts", "done": summary.texts, "total": 0})
     return {"schema": 1, "summary": summary.as_json(), **_told(records, problems)}
@@ -124,17 +125,18 @@ def table(task: Task, tell: Tell) -> dict[str, Any]:
     """The answers for each row of a table, and the rows that could not be used."""
     request, file = task.request, task.file()
     asker = _asker(task.served.absa, *_way(request))
+    fields = _fields(request)
     asked = Asked(
         tuple(request["aspects"]),
         tuple(request["targets"]),
-        request["text_column"],
+        fields.single,
         request["target_column"],
         request["aspect_column"],
     )
     problems, found = Problems(), list[dict[str, Any]]()
     for some in stream(
         asker,
-        _rows(task, asked.columns),
+        fields.of(_rows(task, [*fields.columns, *asked.further])),
         asked,
         problems,
         source=file.name,
@@ -145,6 +147,12 @@ def table(task: Task, tell: Tell) -> dict[str, Any]:
         tell({"what": "answered questions", "done": len(found), "total": 0})
         _bounded(found, file.name, "weft absa predict FILE")
     return {"schema": 1, **_told(found, problems)}
+
+
+def _fields(request: dict[str, Any]) -> Fields:
+    """Which columns hold texts; jobs that a version kept which did not ask this go on after an update."""
+    pros, cons = tuple(request.get("pros", ())), tuple(request.get("cons", ()))
+    return fields_of(request["text_column"], request.get("side"), pros, cons)
 
 
 def _rows(task: Task, columns: list[str]) -> Iterator[TableRow]:

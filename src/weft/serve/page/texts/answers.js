@@ -10,7 +10,7 @@ export function answers(records, problems) {
   const questions = [...new Set(records.map(question))];
   const grouped = new Map();
   for (const record of records) {
-    const key = `${record.row ?? ""}\n${record.text}`;
+    const key = `${record.row ?? ""}\n${record.column ?? ""}\n${record.text}`;
     if (!grouped.has(key)) grouped.set(key, new Map());
     grouped.get(key).set(question(record), record);
   }
@@ -27,7 +27,7 @@ export function answers(records, problems) {
     ...questions.map((name, number) => ({ id: `a${number}`, title: name, value: (row) => place(row.asked.get(name)),
       text: (row) => row.asked.get(name)?.polarity ?? "", show: (row) => opinion(row.asked.get(name), () => open(row, number)) })),
   ], { label: "answers", prefix: "", first: "rank", descending: false, words: "Filter by text or answer" });
-  const names = ["text", "target", "aspect", "polarity", ...Object.keys(records[0].probabilities), "note"];
+  const names = [...["row", "column"].filter((name) => name in records[0]), "text", "target", "aspect", "polarity", ...Object.keys(records[0].probabilities), "note"];
   const [row, number] = (state().get.get("open") ?? "").split(".").map(Number);
   if (rows[row - 1]?.asked.has(questions[number])) queueMicrotask(() => open(rows[row - 1], number));
   return [

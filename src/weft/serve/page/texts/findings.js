@@ -5,7 +5,7 @@ import { JUDGED, bars, count } from "/texts/bars.js";
 
 const BARS = 40;
 const SENTENCES = 100;
-const COLUMNS = ["row", "text", "term", "start", "stop", "category", "polarity", "confidence", "words", "note"];
+const COLUMNS = ["row", "column", "text", "term", "start", "stop", "category", "polarity", "confidence", "words", "note"];
 const aspectOf = (record) => record.category ?? (record.term ?? "").toLowerCase();
 const titled = (polarity) => h("span", { class: polarity }, h("b", {}, polarity));
 

@@ -16,6 +16,8 @@ export function texts(main) {
   const aspects = h("input", { id: "aspects", value: get.get("aspects") ?? "", placeholder: "food, service, price", "aria-describedby": "aspects-hint", oninput: () => name() });
   const targets = h("input", { id: "targets", value: get.get("targets") ?? "", "aria-describedby": "targets-hint" });
   const column = h("input", { id: "column", value: get.get("column") ?? "text" });
+  const pros = h("input", { id: "pros", value: get.get("pros") ?? "", "aria-describedby": "sides-hint" });
+  const cons = h("input", { id: "cons", value: get.get("cons") ?? "", "aria-describedby": "sides-hint" });
   const go = h("button", { class: "main" }, "Ask");
   const results = h("div");
   const zone = dropZone("table", "Or a table", "CSV, TSV, JSON lines, Parquet or plain lines", (taken) => { file = taken; pasted.value = ""; }, ".csv,.tsv,.jsonl,.ndjson,.parquet,.txt");
@@ -24,7 +26,9 @@ export function texts(main) {
     h("form", { onsubmit: (event) => { event.preventDefault(); start(); } },
       h("div", { class: "panes" },
         h("div", {}, h("label", { for: "texts" }, "Texts"), " ", h("small", { class: "dim", id: "texts-hint" }, "one on each line"), pasted),
-        h("div", {}, zone, h("p", {}, h("label", { for: "column" }, "Its column of texts "), column))),
+        h("div", {}, zone, h("p", {}, h("label", { for: "column" }, "Its column of texts "), column),
+          h("p", {}, h("label", { for: "pros" }, "or of what was good "), pros, " ", h("label", { for: "cons" }, "and of what was not "), cons,
+            " ", h("small", { class: "dim", id: "sides-hint" }, "where a form asks for both")))),
       h("div", { class: "row" },
         h("div", { class: "grow" }, h("label", { for: "aspects" }, "Aspects"), " ", h("small", { class: "dim", id: "aspects-hint" }, "with commas between; none: what the texts judge is found"), h("br"), aspects),
         h("div", { class: "grow" }, h("label", { for: "targets" }, "Targets"), " ", h("small", { class: "dim", id: "targets-hint" }, "words of the texts; none: the whole text"), h("br"), targets),
@@ -50,11 +54,11 @@ export function texts(main) {
     go.disabled = true;
     say("");
     if (!again) keep(Object.fromEntries(KEPT.map((key) => [key, ""])));
-    keep({ aspects: aspects.value, targets: finds ? "" : targets.value, column: column.value === "text" ? "" : column.value, asked: file ? "" : "1" });
+    keep({ aspects: aspects.value, targets: finds ? "" : targets.value, column: column.value === "text" ? "" : column.value, pros: pros.value, cons: cons.value, asked: file ? "" : "1" });
     sessionStorage.setItem(HELD, file ? "" : pasted.value);
     try {
       if (file) {
-        const body = { file: (await upload(file, shown.tell, stop.signal)).id, text_column: column.value.trim() || "text", ...(finds ? {} : asked) };
+        const body = { file: (await upload(file, shown.tell, stop.signal)).id, ...columns(), ...(finds ? {} : asked) };
         const { result, id } = await work(finds ? "/v1/absa/find" : "/v1/absa/predict", body, shown.tell, stop.signal);
         if (!results.isConnected) return; // somebody went to another page, whose address this is not
         if (id) keep({ job: id }, true);
@@ -69,6 +73,13 @@ export function texts(main) {
     } finally {
       go.disabled = false;
     }
+  }
+
+  // A form has a column for each side; the column of texts is read where there is none of these.
+  function columns() {
+    const [good, bad] = [pros.value.trim(), cons.value.trim()];
+    if (!good && !bad) return { text_column: column.value.trim() || "text" };
+    return { pros: good ? [good] : [], cons: bad ? [bad] : [] };
   }
 
   async function ofLines(lines, finds, asked, tell, signal) {

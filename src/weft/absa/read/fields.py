@@ -1,0 +1,111 @@
+"""Texts of a table that stand in several columns, or answer a question for what was good, or for what was not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from weft.absa.read.separated import TEXT, TableRow
+from weft.absa.records import SIDES, Side, is_blank
+from weft.errors import ConfigError, InputError, counted
+
+COLUMN = "column"
+"""In records, of the name of the column that a text stood in, where a row has several."""
+
+
+@dataclass
+class Fields:
+    """Which columns of a table hold texts, and what each was asked for.
+
+    Args:
+        text: The column of the text, where it is neither of ``pros`` nor ``cons``.
+        side: What the texts of ``text`` were asked for.
+        pros: Columns of what was good.
+        cons: Columns of what was not.
+
+    Attributes:
+        empty: Fields of ``pros`` and ``cons`` that hold nothing, as people leave them.
+        all: Fields of them that were read.
+
+    Raises:
+        ConfigError: A column is named twice, or ``side`` beside ``pros`` or ``cons``.
+    """
+
+    text: str | None = TEXT
+    side: Side | None = None
+    pros: tuple[str, ...] = ()
+    cons: tuple[str, ...] = ()
+    empty: int = field(default=0, init=False)
+    all: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        if self.side is not None and (self.pros or self.cons):
+            raise ConfigError("give the side of all texts, or the columns of each side, not both")
+        twice = next((name for name in self.columns if self.columns.count(name) > 1), None)
+        if twice is not None:
+            raise ConfigError(f"the column {twice!r} is named twice")
+        if not self.columns:
+            raise ConfigError("no column of texts")
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that a table must have."""
+        return [*([self.text] if self.text else []), *self.pros, *self.cons]
+
+    @property
+    def several(self) -> bool:
+        """Whether each row has a text for what was good, or was not, so that it is told which column said it."""
+        return bool(self.pros or self.cons)
+
+    def of(self, rows: Iterable[TableRow]) -> Iterator[TableRow]:
+        """A row for each text; one that cannot be used, once. What nobody filled in is counted and left out.
+
+        Raises:
+            InputError: Nobody filled in anything.
+        """
+        if not self.several:
+            yield from (replace(row, side=self.side) for row in rows)
+            return
+        given: list[tuple[str, Side | None]] = [(self.text, None)] if self.text else []
+        for side, names in zip(SIDES, (self.pros, self.cons), strict=True):
+            given.extend((name, side) for name in names)
+        some = False
+        for row in rows:
+            if row.problem is not None:
+                some = True
+                yield row
+                continue
+            for name, side in given:
+                cell = row.cells.get(name)
+                self.all += 1
+                if cell is None or (isinstance(cell, str) and is_blank(cell)):
+                    self.empty += 1
+                else:
+                    some = True
+                    yield replace(row, column=name, side=side)
+        if not some:
+            raise InputError(f"nobody filled in {' or '.join(map(repr, self.columns))}")
+
+    @property
+    def single(self) -> str:
+        """The column of the text where a row has one."""
+        return self.text or ""
+
+    def lines(self) -> list[str]:
+        """What there is to say, a line each."""
+        return [f"{self.empty:,} of {counted(self.all, 'field')} empty"] if self.empty else []
+
+
+def fields_of(text: str | None, side: Side | None, pros: tuple[str, ...], cons: tuple[str, ...]) -> Fields:
+    """As somebody named them: the column ``text``, where no other is named.
+
+    Raises:
+        ConfigError: See :class:`Fields`.
+    """
+    return Fields(TEXT if text is None and not (pros or cons) else text, side, pros, cons)
+
+
+def in_row(row: TableRow, found: dict[str, Any]) -> dict[str, Any]:
+    """A record with the row that it comes from, and the column where the row has several texts."""
+    return {"row": row.number, **({} if row.column is None else {COLUMN: row.column}), **found}
