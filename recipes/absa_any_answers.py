@@ -13,19 +13,24 @@ where it asks for what was good, ``cons`` where for what was not, and the answer
 - *with its side*, as ``weft absa find --side`` reads it;
 - as *all of its side*: what is found with the side, but all of it praise or all of it blame;
 - by a *lexicon*: words that were terms, VADER on the sentence.
+
+``weft absa predict`` is asked about the things that an answer names, and about things that others name.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 from absa_any_found import Told, lexicon, measured
 from absa_any_marked import EXAMPLES, MarkedAnswer, read_answers
 
 from weft.absa.find.finder import Finder
-from weft.absa.records import Side
+from weft.absa.records import NONE, Side
+from weft.absa.use.asker import Asker
+from weft.absa.use.decide import decide
 from weft.absa.use.store import load
 
 POLARITY: dict[Side, str] = {"pros": "positive", "cons": "negative"}
@@ -62,6 +67,43 @@ def told_in_each_way(finder: Finder, answers: Sequence[MarkedAnswer]) -> Ways:
     }
 
 
+def asked(asker: Asker, answers: Sequence[MarkedAnswer]) -> dict[str, tuple[float, float]]:
+    """How many answers of ``weft absa predict`` are right, without the side and with it.
+
+    Each answer is asked about the things that it names, and about as many that the next answers of other kinds name,
+    on which it has no opinion.
+    """
+    counts = {"what it names": (0, [0, 0]), "what others name": (0, [0, 0])}
+    named = [
+        {
+            one.marked.text[a:b].lower(): p
+            for (a, b), p in zip(one.marked.terms, one.marked.polarities, strict=True)
+        }
+        for one in answers
+    ]
+    for number, (one, own) in enumerate(zip(answers, named, strict=True)):
+        further = (
+            term
+            for step in range(1, len(answers))
+            for other in (answers[(number + step) % len(answers)],)
+            if other.marked.kind != one.marked.kind
+            for term in named[(number + step) % len(answers)]
+        )
+        others = dict.fromkeys(
+            islice((t for t in further if t not in one.marked.text.lower()), len(own)), NONE
+        )
+        for name, gold in (("what it names", own), ("what others name", others)):
+            if not gold:
+                continue
+            total, right = counts[name]
+            for way, side in enumerate((None, one.side)):
+                rows = asker.predict([one.marked.text], [*gold], side)[0]
+                said = [asker.classes_[n] for n in decide(rows, asker.config.threshold)]
+                right[way] += sum(a == b for a, b in zip(said, gold.values(), strict=True))
+            counts[name] = total + len(gold), right
+    return {name: (right[0] / total, right[1] / total) for name, (total, right) in counts.items()}
+
+
 def main() -> None:
     """Print a row for each file and way."""
     parser = argparse.ArgumentParser(
@@ -71,7 +113,8 @@ def main() -> None:
     parser.add_argument("--model", action="append", help="absa-any by default; may be repeated")
     arguments = parser.parse_args()
     for model in arguments.model or ["absa-any"]:
-        finder = Finder(load(model))
+        asker = load(model)
+        finder = Finder(asker)
         for path in arguments.files or sorted(EXAMPLES.glob("answers-*.txt")):
             answers = read_answers(path)
             print(f"{path.stem}, {len(answers)} answers, {model}:")
@@ -79,6 +122,10 @@ def main() -> None:
                 scores = measured([one.marked for one in answers], told)
                 shown = (f"{n} {v:.3f}" if v < 1.5 else f"{n} {v:.0f}" for n, v in scores.items())
                 print(f"    {name}: {', '.join(shown)}", flush=True)
+            for name, (alone, leaning) in asked(asker, answers).items():
+                print(
+                    f"    predict, about {name}: right {alone:.3f}, with its side {leaning:.3f}", flush=True
+                )
 
 
 if __name__ == "__main__":

@@ -2,10 +2,9 @@
 
     python recipes/absa_any_sides.py [--model absa-any]
 
-Of the answers to learn from (``absa_any/answers.txt``) every marked thing is asked about as ``weft absa find`` does it,
-and every other thing that the tagger finds, whose answer is ``none``. The five numbers of
-:class:`weft.absa.use.sides.Odds` are those of the highest likelihood. Prints them, what they make of the answers to
-choose by, and :data:`weft.absa.use.sides.FITTED`, which they are kept as.
+Of the answers to learn from (``absa_any/answers.txt``) every marked thing is asked about as ``weft absa find`` asks.
+The four numbers of :class:`weft.absa.use.sides.Odds` are those of the highest likelihood. Prints them, beside those
+that are kept (:data:`weft.absa.use.sides.FITTED`), and what both make of the answers to choose by.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ from absa_any_lists import LISTS
 from absa_any_marked import MarkedAnswer, learnt_answers, read_answers
 from numpy.typing import NDArray
 
-from weft.absa.find.finder import GENERAL, Finder
+from weft.absa.find.finder import GENERAL
 from weft.absa.find.places import passages
 from weft.absa.find.spans import Span
-from weft.absa.records import NONE, Context, Sentence
+from weft.absa.records import Context, Sentence
 from weft.absa.use.asker import Asker
 from weft.absa.use.sides import FITTED, Odds, leaning, side_of
 from weft.absa.use.store import load
@@ -38,20 +37,15 @@ class Judged(NamedTuple):
 
 
 def judged(asker: Asker, answers: Sequence[MarkedAnswer]) -> Judged:
-    """Every marked thing, and what the tagger finds beside them."""
-    finder = Finder(asker)
-    texts = [one.marked.text for one in answers]
+    """Every marked thing, if there is an opinion of it; answers that name nothing of what was asked are left out."""
     sentences: list[Sentence] = []
     gold: list[int] = []
     cons: list[bool] = []
-    for one, windows in zip(answers, asker.tags(texts), strict=True):
+    for one in answers:
         text, marked = one.marked.text, one.marked
         if side_of(text, one.side) is None:
             continue  # it is read without its side
         terms = {Span(a, b): p for (a, b), p in zip(marked.terms, marked.polarities, strict=True)}
-        for span in finder._spans(text, windows):
-            if span.kind == "term" and all(span.stop <= t.start or span.start >= t.stop for t in terms):
-                terms[span] = NONE
         some = sorted(terms)
         for term, (start, stop) in zip(some, passages(text, some), strict=True):
             words = text[term.start : term.stop]
@@ -61,20 +55,21 @@ def judged(asker: Asker, answers: Sequence[MarkedAnswer]) -> Judged:
             cons.append(one.side == "cons")
     said = np.concatenate(asker.answer(sentences))
     rows = np.sqrt(said[0::2] * said[1::2])
+    rows[:, 0] = 0.0
     return Judged(rows / rows.sum(axis=1, keepdims=True), np.array(gold), np.array(cons))
 
 
 def fitted(of: Judged, classes: tuple[str, ...]) -> Odds:
     """The odds of the highest likelihood."""
-    logs = torch.tensor(np.log(np.maximum(of.rows, 1e-12)))
-    gold, cons = torch.tensor(of.gold), torch.tensor(of.cons)
-    values = torch.zeros(5, dtype=torch.float64, requires_grad=True)
-    place = {name: number for number, name in enumerate(classes)}
+    logs = torch.tensor(np.log(np.maximum(of.rows[:, 1:], 1e-12)))
+    gold, cons = torch.tensor(of.gold) - 1, torch.tensor(of.cons)
+    values = torch.zeros(4, dtype=torch.float64, requires_grad=True)
+    place = {name: number for number, name in enumerate(classes[1:])}
 
     def loss() -> torch.Tensor:
-        bias = torch.zeros(2, len(classes), dtype=torch.float64)
+        bias = torch.zeros(2, len(classes) - 1, dtype=torch.float64)
         for row, (asked, other) in enumerate((("positive", "negative"), ("negative", "positive"))):
-            for name, value in zip((asked, other, "neutral", NONE), values[1:], strict=True):
+            for name, value in zip((asked, other, "neutral"), values[1:], strict=True):
                 bias[row, place[name]] = bias[row, place[name]] + value
         return torch.nn.functional.cross_entropy(values[0].exp() * logs + bias[cons.long()], gold)
 

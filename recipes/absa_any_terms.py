@@ -198,7 +198,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         threads=arguments.threads,
     )
     temperature, threshold = asker.config.temperature, asker.config.threshold
-    asker = with_tagger(asker, arguments.layers).calibrated(temperature, threshold)
+    if not arguments.further:
+        asker = with_tagger(asker, arguments.layers).calibrated(temperature, threshold)
     if arguments.tagger is None:
         train_tagger(
             asker, found, config, arguments.out / "run", identity(arguments, ("data", "outside", "bits"))
@@ -260,6 +261,7 @@ def main() -> None:
     parser.add_argument(
         "--tagger", help="a model whose tagger is taken over, trained on the same frozen layers"
     )
+    parser.add_argument("--further", action="store_true", help="the model's own tagger goes on learning")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--made", type=int, default=0, help="made sentences beside the texts")
     parser.add_argument("--written", type=int, default=2, help="times that a written sentence comes up")

@@ -12,7 +12,7 @@ from weft.absa.records import Context, Sentence
 from weft.absa.represent.denied import is_denied
 from weft.absa.represent.meant import sides_by_layout
 from weft.absa.use.predict import Asked
-from weft.absa.use.sides import FITTED, Odds, knows_sides, leaning, side_of
+from weft.absa.use.sides import FITTED, Odds, knows_sides, leaning, rest_of, side_of
 from weft.absa.use.store import save
 from weft.cli.main import main
 from weft.errors import ConfigError, InputError
@@ -20,13 +20,15 @@ from weft.errors import ConfigError, InputError
 CLASSES = ("none", "positive", "negative", "neutral", "conflict")
 
 
-def test_what_was_asked_for_is_added_in_nats():
+def test_what_was_asked_for_is_added_in_nats_to_opinions_alone():
     rows = np.array([[0.2, 0.5, 0.1, 0.15, 0.05], [0.05, 0.9, 0.03, 0.01, 0.01]])
-    odds = Odds(0.8, 1.5, -0.5, -0.25, 0.1)
+    odds = Odds(0.8, 1.5, -0.5, -0.25)
     for side, first, second in (("pros", 1.5, -0.5), ("cons", -0.5, 1.5)):
-        expected = rows**0.8 * np.exp([0.1, first, second, -0.25, 0.0])
-        expected /= expected.sum(axis=1, keepdims=True)
-        assert np.allclose(leaning(rows, side, CLASSES, odds), expected)
+        expected = rows[:, 1:] ** 0.8 * np.exp([first, second, -0.25, 0.0])
+        expected *= (1 - rows[:, :1]) / expected.sum(axis=1, keepdims=True)
+        found = leaning(rows, side, CLASSES, odds)
+        assert np.allclose(found[:, 1:], expected)
+        assert (found[:, 0] == rows[:, 0]).all()
     assert leaning(rows, None, CLASSES) is rows
     # The order of the classes is the model's.
     turned = [4, 3, 2, 1, 0]
@@ -72,6 +74,12 @@ def test_classes_without_praise_and_blame_have_no_sides(make):
         "nothing - loved it",
         "None at all, tyre never goes flat",
         "None from our side, it was a nice evening",
+        "can not say, first trip",
+        "cant say, only drilled two holes",
+        "Don't know, my son set it up",
+        "not that I noticed",
+        "dont have any issue so far",
+        "Hm, at the moment not a single thing",
         "-",
         "…",
         "<p>nothing</p>",
@@ -96,11 +104,27 @@ def test_an_answer_that_names_nothing(text):
         "No. 7 bus is always late",
         "class times, nothing after 19:00",
         "I was cold",
+        "I can't find the exit",
+        "do not use bleach",
     ],
 )
 def test_an_answer_that_names_something(text):
     assert not is_denied(text)
     assert (side_of(text, "cons"), side_of(text, None)) == ("cons", None)
+
+
+def test_what_is_left_behind_a_denial():
+    for text, rest in (
+        ("nothing - loved it", "loved it"),
+        ("Nothing, the staff were lovely", "the staff were lovely"),
+        ("n/a", ""),
+        ("none so far.", ""),
+        ("…", ""),
+        ("<p>no complaints</p>", ""),
+    ):
+        assert rest_of(text, "cons") == rest
+        assert rest_of(text, None) is None
+    assert rest_of("the lift", "cons") is None
 
 
 def test_what_stands_below_heads():

@@ -10,7 +10,7 @@ import pytest
 from weft.absa.find.domain import Category, Phrases, common_categories, read_domain
 from weft.absa.find.finder import Finder
 from weft.absa.find.places import passages, sides_of
-from weft.absa.find.spans import Span
+from weft.absa.find.spans import Span, spans_of_windows
 from weft.absa.model.terms import TAGS
 from weft.absa.use.sides import leaning
 from weft.absa.use.store import load
@@ -302,7 +302,7 @@ def test_what_windows_share_counts_once_and_the_longer():
     short = offsets, np.array([0, begins, 0, 0, 0])
     long = offsets, np.array([0, begins, goes_on, 0, 0])
     for windows in ([short, long], [long, short], [long, long]):
-        found = Finder._spans(None, text, windows)
+        found = spans_of_windows(text, windows)
         assert [text[span.start : span.stop] for span in found] == ["pad thai"]
 
 

@@ -12,19 +12,21 @@ from numpy.typing import NDArray
 from weft.absa.find.domain import Category
 from weft.absa.find.grouping import Grouping, Said
 from weft.absa.find.places import name_in, passages, sides_of, with_items, within
-from weft.absa.find.spans import Span, nearest, spans_of
+from weft.absa.find.spans import Span, nearest, spans_of_windows
 from weft.absa.model.weft_absa import WeftAbsa
 from weft.absa.records import NONE, Context, Sentence, Side, check_side
 from weft.absa.represent.meant import named_by_layout
 from weft.absa.represent.spelling import shown_in_place
 from weft.absa.use.asker import Asker
 from weft.absa.use.decide import decide
-from weft.absa.use.sides import check_sides, knows_sides, leaning, side_of
+from weft.absa.use.sides import check_sides, knows_sides, leaning, rest_of, side_of
 from weft.absa.use.windows import sentence_begins
 from weft.errors import ConfigError, InputError
 
 GENERAL = "general"
 """The aspect that the passage of a term is asked about, and a text without terms."""
+_ASKED_LIMIT = 0.05
+"""From which share an opinion counts about a term in an answer to a question of praise or of blame."""
 _SENTENCE = "The {}, I mean."
 """In which the item of a list is looked at by itself."""
 
@@ -119,7 +121,7 @@ class Finder:
             raise InputError("one text in place of a list of texts", hint="find([text])")
         asked_for = self._sides(texts, sides)
         tagged = self.asker.tags(texts)
-        spans = [self._spans(text, rows) for text, rows in zip(texts, tagged, strict=True)]
+        spans = [spans_of_windows(text, rows) for text, rows in zip(texts, tagged, strict=True)]
         listed: list[list[tuple[int, int]]] = [[] for _ in texts]
         if self.asker.config.options.as_meant:
             listed = [named_by_layout(text) for text in texts]
@@ -134,23 +136,32 @@ class Finder:
         groups = self._groups(texts, terms)
         sentences = [self._questions(text, found) for text, found in zip(texts, terms, strict=True)]
         places = [passages(text, found) for text, found in zip(texts, terms, strict=True)]
-        asked = sentences + [
+        rests = [rest_of(text, side) for text, side in zip(texts, asked_for, strict=True)]
+        asked = sentences + [Sentence(rest, (Context(GENERAL),)) for rest in rests if rest]
+        asked += [
             Sentence(text[start:stop], (Context(GENERAL, text[term.start : term.stop]),))
             for text, found, own in zip(texts, terms, places, strict=True)
             for term, (start, stop) in zip(found, own, strict=True)
         ]
         answers = iter(self.asker.answer(asked) if asked else [])
         rows = [next(answers) for _ in sentences]
+        general = [next(answers)[0] if rest else None for rest in rests]
         results: list[list[Finding]] = []
-        for sentence, found, all_spans, own, answer, group, items, side in zip(
-            sentences, terms, spans, places, rows, groups, listed, asked_for, strict=True
+        for sentence, found, all_spans, own, answer, group, items, side, rest, row in zip(
+            sentences, terms, spans, places, rows, groups, listed, asked_for, rests, general, strict=True
         ):
             near = [next(answers)[0] for _ in own]
             leans = sides_of(sentence.text, found, side, self._by_layout)
             said = self._heard(sentence, found, answer, near, items, leans)
             placed = {at: (own[at], row) for at, row in said.items()}
             whole = leaning(answer, side_of(sentence.text, side), self.asker.classes_)
-            results.append(list(self._findings(sentence, found, all_spans, whole, placed, group, judge)))
+            if rest is not None:
+                # Of what was asked for there is nothing: what is left of the text may judge, and else nothing does.
+                whole[-1] = np.eye(len(self.asker.classes_))[0] if row is None else row
+            judged = rest is None and side is not None
+            results.append(
+                list(self._findings(sentence, found, all_spans, whole, placed, group, judge, judged))
+            )
         return results
 
     def _heard(
@@ -177,7 +188,7 @@ class Finder:
         classes = self.asker.classes_
         near = [leaning(row, side, classes) for row, side in zip(near, leans, strict=True)]
         limits = [
-            self._listed_limit if side is not None or within(listed, term) else self._limit
+            _ASKED_LIMIT if side is not None else self._listed_limit if within(listed, term) else self._limit
             for term, side in zip(terms, leans, strict=True)
         ]
         judges = [bool(decide(row[None], limit)[0]) for row, limit in zip(near, limits, strict=True)]
@@ -240,21 +251,10 @@ class Finder:
         return frozenset(
             item
             for item, sentence, rows in zip(asked, sentences, self.asker.tags(sentences), strict=True)
-            for spans in (self._spans(sentence, rows),)
+            for spans in (spans_of_windows(sentence, rows),)
             if any(s.start < place + len(item) and s.stop > place for s in spans)
             and all(s.kind == "opinion" for s in spans)
         )
-
-    def _spans(
-        self, text: str, windows: Sequence[tuple[Sequence[tuple[int, int]], NDArray[np.int64]]]
-    ) -> list[Span]:
-        """Of the windows of a text; what two windows share counts once, the longer where they differ."""
-        found: list[Span] = []
-        every = {span for offsets, tags in windows for span in spans_of(text, offsets, tags.tolist())}
-        for span in sorted(every, key=lambda s: (s.start - s.stop, s.start, s.kind)):
-            if all(span.stop <= other.start or span.start >= other.stop for other in found):
-                found.append(span)
-        return sorted(found)
 
     def _meant(self, text: str, terms: Sequence[Span]) -> dict[Span, str]:
         """The words of each term as they are read."""
@@ -296,6 +296,7 @@ class Finder:
         said: dict[int, tuple[tuple[int, int], NDArray[np.float64]]],
         groups: dict[Span, str | None],
         judge: frozenset[str],
+        judged: bool,
     ) -> Iterator[Finding]:
         text, number = sentence.text, {context: n for n, context in enumerate(sentence.contexts)}
         judging: dict[int | None, list[Span]] = {}
@@ -335,7 +336,8 @@ class Finder:
         ]
         if not said and not any(unnamed):
             every = sorted(span for _, span in loose)
-            unnamed = [self._unnamed(text, rows[number[Context(GENERAL)]], GENERAL, every)]
+            limit = _ASKED_LIMIT if judged and every else None
+            unnamed = [self._unnamed(text, rows[number[Context(GENERAL)]], GENERAL, every, limit)]
         yield from filter(None, unnamed)
 
     def _named(
@@ -369,10 +371,15 @@ class Finder:
         )
 
     def _unnamed(
-        self, text: str, row: NDArray[np.float64], category: str, words: Sequence[Span]
+        self,
+        text: str,
+        row: NDArray[np.float64],
+        category: str,
+        words: Sequence[Span],
+        limit: float | None = None,
     ) -> Finding | None:
         """What the text judges of a category without naming it; None where it does not."""
-        answer = int(decide(row[None], self.asker.config.threshold)[0])
+        answer = int(decide(row[None], self.asker.config.threshold if limit is None else limit)[0])
         polarity = self.asker.classes_[answer]
         if polarity == NONE:
             return None

@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from weft.absa.model.terms import TAGS
 from weft.absa.represent.spelling import APOSTROPHES, HYPHENS, as_shown, is_emoji
 
@@ -69,6 +72,18 @@ def spans_of(text: str, offsets: Sequence[tuple[int, int]], tags: Sequence[int])
             found += _closed(words, spans, open_)
             open_ = (number, number, kind)
     return [*found, *_closed(words, spans, open_)]
+
+
+def spans_of_windows(
+    text: str, windows: Sequence[tuple[Sequence[tuple[int, int]], NDArray[np.int64]]]
+) -> list[Span]:
+    """Of the windows of a text; what two windows share counts once, the longer where they differ."""
+    found: list[Span] = []
+    every = {span for offsets, tags in windows for span in spans_of(text, offsets, tags.tolist())}
+    for span in sorted(every, key=lambda s: (s.start - s.stop, s.start, s.kind)):
+        if all(span.stop <= other.start or span.start >= other.stop for other in found):
+            found.append(span)
+    return sorted(found)
 
 
 def _closed(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.absa.records import NONE, Side
-from weft.absa.represent.denied import is_denied
+from weft.absa.represent.denied import behind_denial, is_denied
 from weft.errors import ConfigError
 
 Floats = NDArray[np.float64]
@@ -20,6 +20,13 @@ def side_of(text: str, side: Side | None) -> Side | None:
     return None if side is None or is_denied(text) else side
 
 
+def rest_of(text: str, side: Side | None) -> str | None:
+    """What an answer says behind saying that there is nothing to name; None where it does not say so."""
+    if side is None or not is_denied(text):
+        return None
+    return behind_denial(text)
+
+
 class Odds(NamedTuple):
     """How much what was asked for says, in nats: what is added to log-probabilities, and how much these count.
 
@@ -28,17 +35,15 @@ class Odds(NamedTuple):
         asked: Added to the polarity that was asked for.
         other: To the opposite one.
         neutral: To ``neutral``.
-        none: To ``none``.
     """
 
     scale: float
     asked: float
     other: float
     neutral: float
-    none: float
 
 
-FITTED = Odds(0.75, 2.36, -0.58, -0.30, -0.02)
+FITTED = Odds(1.28, 1.76, -2.58, -1.60)
 """Fitted by ``recipes/absa_any_sides.py`` to what three writers marked."""
 
 
@@ -47,11 +52,11 @@ def leaning(rows: Floats, side: Side | None, classes: tuple[str, ...], odds: Odd
 
     ::
 
-        p'(c) ∝ p(c)^scale · exp(b_c)
+        p'(none) = p(none);   p'(c) ∝ p(c)^scale · exp(b_c)   for all others
 
-    b is ``asked`` for the polarity that the question asks for, ``other`` for the opposite one, ``neutral`` and ``none``
-    for these, 0 for all else. So "better wifi" is blame where a form asks what could be better, and "staff were lovely"
-    stays praise.
+    b is ``asked`` for the polarity that the question asks for, ``other`` for the opposite one, ``neutral`` for that, 0
+    for all else. Whether there is an opinion stays as it is: who is asked what could be better speaks of few things.
+    So "better wifi" is blame where a form asks what could be better, and "staff were lovely" stays praise.
 
     Args:
         rows: ``(…, classes)``.
@@ -67,14 +72,17 @@ def leaning(rows: Floats, side: Side | None, classes: tuple[str, ...], odds: Odd
     check_sides(classes)
     asked = _ASKED[side]
     bias = {
-        NONE: odds.none,
         "neutral": odds.neutral,
         **{name: odds.asked if name == asked else odds.other for name in _ASKED.values()},
     }
-    tiny = np.finfo(np.float64).tiny
-    logs = odds.scale * np.log(np.maximum(rows, tiny)) + np.array([bias.get(name, 0.0) for name in classes])
+    opinions = [number for number, name in enumerate(classes) if name != NONE]
+    given = np.maximum(rows[..., opinions], np.finfo(np.float64).tiny)
+    logs = odds.scale * np.log(given) + np.array([bias.get(classes[number], 0.0) for number in opinions])
     shares = np.exp(logs - logs.max(axis=-1, keepdims=True))
-    return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
+    shares *= rows[..., opinions].sum(axis=-1, keepdims=True) / shares.sum(axis=-1, keepdims=True)
+    found = rows.copy()
+    found[..., opinions] = shares
+    return found
 
 
 def knows_sides(classes: tuple[str, ...]) -> bool:
