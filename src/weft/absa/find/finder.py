@@ -27,6 +27,8 @@ GENERAL = "general"
 """The aspect that the passage of a term is asked about, and a text without terms."""
 _ASKED_LIMIT = 0.05
 """From which share an opinion counts about a term in an answer to a question of praise or of blame."""
+_ALL = frozenset({"everything", "all", "all of it", "it all", "the lot", "everything else", "all in all"})
+"""Terms that name no category of their own."""
 _SENTENCE = "The {}, I mean."
 """In which the item of a list is looked at by itself."""
 
@@ -223,7 +225,8 @@ class Finder:
         ]
         found: list[dict[Span, str | None]] = [{} for _ in texts]
         for (number, term, _), category in zip(said, self.group([one for *_, one in said]), strict=True):
-            found[number][term] = category
+            words = texts[number][term.start : term.stop].casefold()
+            found[number][term] = GENERAL if words in _ALL else category
         return found
 
     def _said(self, text: str, terms: Sequence[Span]) -> Iterator[Said]:
