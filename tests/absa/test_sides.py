@@ -8,8 +8,9 @@ import pytest
 
 from weft.absa.read.fields import Fields, fields_of, in_row
 from weft.absa.read.separated import TableRow
+from weft.absa.read.table import read_rows
 from weft.absa.records import Context, Sentence
-from weft.absa.represent.denied import is_denied
+from weft.absa.represent.denied import behind_denial
 from weft.absa.represent.meant import sides_by_layout
 from weft.absa.use.predict import Asked
 from weft.absa.use.sides import FITTED, Odds, knows_sides, leaning, rest_of, side_of
@@ -75,18 +76,29 @@ def test_classes_without_praise_and_blame_have_no_sides(make):
         "None at all, tyre never goes flat",
         "None from our side, it was a nice evening",
         "can not say, first trip",
-        "cant say, only drilled two holes",
+        "cant say, first trip",
         "Don't know, my son set it up",
         "not that I noticed",
         "dont have any issue so far",
         "Hm, at the moment not a single thing",
+        "No\u00a0complaints",
+        "no  complaints",
+        "N.A.",
+        "nothing…",
+        "*nothing*",
+        "nope👍",
+        "There is nothing",
+        "nothing to be honest",
+        "no issues with the app",
+        "I really can't fault the ladies who run it",
+        " " * 420 + "nothing",
         "-",
         "…",
         "<p>nothing</p>",
     ],
 )
 def test_an_answer_that_names_nothing(text):
-    assert is_denied(text)
+    assert behind_denial(text) is not None
     assert side_of(text, "cons") is side_of(text, "pros") is None
 
 
@@ -106,10 +118,30 @@ def test_an_answer_that_names_nothing(text):
         "I was cold",
         "I can't find the exit",
         "do not use bleach",
+        "zero-hours contracts",
+        "no-show fees",
+        "no-one answers the phone",
+        "no (free) parking",
+        "No. of lockers too low",
+        "nothing (apart from the wifi)",
+        "Don't know why there is no lift",
+        "can't tell which rooms are free",
+        "do not complain to the manager, he is rude",
+        "I can't complain enough about the noise",
+        "No comments field in the app",
+        "No issues list, better search",
+        "no changes to the menu in years",
+        "👍",
+        ":)",
+        "no, better wifi please",
+        "Nothing major, just better wifi",
+        "N/A - better wifi",
+        " " * 420 + "price",
+        "-" * 420 + " better wifi",
     ],
 )
 def test_an_answer_that_names_something(text):
-    assert not is_denied(text)
+    assert behind_denial(text) is None
     assert (side_of(text, "cons"), side_of(text, None)) == ("cons", None)
 
 
@@ -121,6 +153,8 @@ def test_what_is_left_behind_a_denial():
         ("none so far.", ""),
         ("…", ""),
         ("<p>no complaints</p>", ""),
+        ("nothing. &lt;b&gt;", ""),
+        ("nope 👍", "👍"),
     ):
         assert rest_of(text, "cons") == rest
         assert rest_of(text, None) is None
@@ -136,6 +170,9 @@ def test_what_stands_below_heads():
     assert found == [("- wifi\n- price", "cons"), ("- lift", "pros")]
     for alone in ("Cons: wifi", "no heads", "Pro: Smith\nCon: Jones\nThe motion was voted down."):
         assert sides_by_layout(alone) == []
+    text = "Pros:\n\n- quiet\n\n- the tutor\n\nCons:\n\n- price\n\n- window\nOverall: a fine bar"
+    found = [(text[start:stop], side) for start, stop, side in sides_by_layout(text)]
+    assert found == [("- quiet\n\n- the tutor", "pros"), ("- price\n\n- window", "cons")]
     text = "&nbsp;Pros: <b>lift</b>\nCons: wifi"
     assert [text[start:stop] for start, stop, _ in sides_by_layout(text)][1] == "wifi"
 
@@ -168,6 +205,26 @@ def test_rows_with_several_texts():
     assert in_row(row, {}) == {"row": 1}
 
 
+def test_lines_that_leave_out_what_nobody_filled_in(tmp_path):
+    table = tmp_path / "form.jsonl"
+    table.write_text('{"good": "wifi"}\n{"bad": "price"}\n{"good": "lift", "bad": "x"}\n', encoding="utf-8")
+    fields = fields_of(None, None, ("good",), ("bad",))
+    rows = read_rows(str(table), fields.columns, left_out=fields.left_out)
+    assert [(row.number, row.column) for row in fields.of(rows)] == [
+        (1, "good"),
+        (2, "bad"),
+        (3, "good"),
+        (3, "bad"),
+    ]
+    assert (fields.empty, fields.all) == (2, 6)
+    # A column that no line has is a slip of the keyboard.
+    fields = fields_of(None, None, ("good",), ("badd",))
+    with pytest.raises(InputError, match="no column 'badd'"):
+        list(fields.of(read_rows(str(table), fields.columns, left_out=fields.left_out)))
+    nan = [TableRow(1, {"good": float("nan"), "bad": "price"})]
+    assert [row.column for row in fields_of(None, None, ("good",), ("bad",)).of(nan)] == ["bad"]
+
+
 def test_columns_that_cannot_be():
     for fields, what in (
         (("text", "cons", ("good",), ()), "not both"),
@@ -198,6 +255,8 @@ def test_a_text_is_heard_by_what_it_was_asked_for(make):
     for side in ("con", "positive", ""):
         with pytest.raises(InputError, match="is no side"):
             asker.predict(["a"], contexts, side)
+        with pytest.raises(InputError, match="is no side"):
+            Sentence("a", contexts, side=side)
 
 
 def test_a_long_text_is_heard_by_what_it_was_asked_for(make):

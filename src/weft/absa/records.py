@@ -86,6 +86,7 @@ class Sentence:
             )
         if is_blank(self.text):
             raise InputError("the text is empty", where=self.where or None)
+        check_side(self.side)
         for context in self.contexts:
             if not isinstance(context, Context):
                 raise InputError(

@@ -12,6 +12,7 @@ from weft.absa.find.finder import Finder
 from weft.absa.find.places import passages, sides_of
 from weft.absa.find.spans import Span, spans_of_windows
 from weft.absa.model.terms import TAGS
+from weft.absa.records import Context
 from weft.absa.use.sides import leaning
 from weft.absa.use.store import load
 from weft.absa.use.windows import sentence_begins
@@ -425,6 +426,24 @@ def test_a_term_leans_to_what_its_text_or_the_head_above_it_asks_for(tagging):
     for sides, what in ((["pros"], "1 sides of 2 texts"), ("con", "is no side")):
         with pytest.raises(InputError, match=what):
             finder.find([text, text], sides)
+
+
+def test_what_is_left_behind_a_denial_judges_by_itself(tagging, monkeypatch):
+    heard = []
+
+    def answer(_, asked):
+        heard.extend(asked)
+        return [np.array([[0.3, 0.6, 0.1]] * len(sentence.contexts)) for sentence in asked]
+
+    monkeypatch.setattr(type(tagging), "answer", answer)
+    categories = [Category("general"), Category("price", ("rent",))]
+    finder = Finder(tagging, categories, ask=True)
+    (found,) = finder.find(["nothing , it was a very the"], "cons")
+    assert heard[1].text == "it was a very the"
+    assert heard[1].contexts == (Context("general"), Context("price: rent"))
+    assert {f.polarity for f in found} == {"positive"}
+    for nothing in ("nothing", "nothing. &lt;b&gt;", "-"):
+        assert not [f for f in finder.find([nothing], "cons")[0] if f.term is None]
 
 
 def test_sides_of_terms_below_heads():

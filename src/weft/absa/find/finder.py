@@ -138,8 +138,9 @@ class Finder:
         groups = self._groups(texts, terms)
         sentences = [self._questions(text, found) for text, found in zip(texts, terms, strict=True)]
         places = [passages(text, found) for text, found in zip(texts, terms, strict=True)]
+        # Of what was asked for there is nothing: what is left of the text may judge, and else nothing does.
         rests = [rest_of(text, side) for text, side in zip(texts, asked_for, strict=True)]
-        asked = sentences + [Sentence(rest, (Context(GENERAL),)) for rest in rests if rest]
+        asked = sentences + [self._questions(rest, []) for rest in rests if rest]
         asked += [
             Sentence(text[start:stop], (Context(GENERAL, text[term.start : term.stop]),))
             for text, found, own in zip(texts, terms, places, strict=True)
@@ -147,10 +148,10 @@ class Finder:
         ]
         answers = iter(self.asker.answer(asked) if asked else [])
         rows = [next(answers) for _ in sentences]
-        general = [next(answers)[0] if rest else None for rest in rests]
+        unnamed = [next(answers) if rest else None for rest in rests]
         results: list[list[Finding]] = []
         for sentence, found, all_spans, own, answer, group, items, side, rest, row in zip(
-            sentences, terms, spans, places, rows, groups, listed, asked_for, rests, general, strict=True
+            sentences, terms, spans, places, rows, groups, listed, asked_for, rests, unnamed, strict=True
         ):
             near = [next(answers)[0] for _ in own]
             leans = sides_of(sentence.text, found, side, self._by_layout)
@@ -158,8 +159,11 @@ class Finder:
             placed = {at: (own[at], row) for at, row in said.items()}
             whole = leaning(answer, side_of(sentence.text, side), self.asker.classes_)
             if rest is not None:
-                # Of what was asked for there is nothing: what is left of the text may judge, and else nothing does.
-                whole[-1] = np.eye(len(self.asker.classes_))[0] if row is None else row
+                asked_of_all = self._questions(sentence.text, []).contexts
+                whole = whole.copy()
+                whole[[*map(sentence.contexts.index, asked_of_all)]] = (
+                    np.eye(len(self.asker.classes_))[0] if row is None else row
+                )
             judged = rest is None and side is not None
             results.append(
                 list(self._findings(sentence, found, all_spans, whole, placed, group, judge, judged))
@@ -274,6 +278,7 @@ class Finder:
     def _sides(self, texts: Sequence[str], sides: Side | Sequence[Side | None] | None) -> list[Side | None]:
         """One for each text, checked."""
         if sides is None or isinstance(sides, str):
+            check_side(sides)
             sides = [sides for _ in texts]
         found: list[Side | None] = [*sides]
         if len(found) != len(texts):

@@ -54,6 +54,11 @@ class Fields:
         return [*([self.text] if self.text else []), *self.pros, *self.cons]
 
     @property
+    def left_out(self) -> list[str]:
+        """Those of them that a row of JSON lines may lack: exports leave out what nobody filled in."""
+        return [*self.pros, *self.cons]
+
+    @property
     def several(self) -> bool:
         """Whether each row has a text for what was good, or was not, so that it is told which column said it."""
         return bool(self.pros or self.cons)
@@ -79,7 +84,8 @@ class Fields:
             for name, side in given:
                 cell = row.cells.get(name)
                 self.all += 1
-                if cell is None or (isinstance(cell, str) and is_blank(cell)):
+                nan = isinstance(cell, float) and cell != cell
+                if cell is None or nan or (isinstance(cell, str) and is_blank(cell)):
                     self.empty += 1
                 else:
                     some = True

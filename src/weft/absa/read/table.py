@@ -79,7 +79,11 @@ def array_hint(path: str) -> str:
 
 
 def read_rows(
-    path: str, columns: Sequence[str], form: Format | None = None, also: Sequence[str] = ()
+    path: str,
+    columns: Sequence[str],
+    form: Format | None = None,
+    also: Sequence[str] = (),
+    left_out: Sequence[str] = (),
 ) -> Iterator[TableRow]:
     """Stream the rows of a table.
 
@@ -89,14 +93,15 @@ def read_rows(
             that is not UTF-8 come as rows with a ``problem``. UTF-16 that opens with its mark is read as well.
         form: The format; by default what the suffix says. ``"lines"`` has one column, ``"text"``. The fields of a CSV
             file stand between commas, semicolons or tabs, see :func:`weft.absa.read.separated.separated`.
+        left_out: Those of the columns that a row of JSON lines may lack, if some row has them.
         also: Further columns, which a Parquet file is read for where it has them; other rows have all of theirs.
 
     Raises:
         ConfigError: Columns of plain lines, which have none but ``"text"``.
         InputError: The file cannot be read, lacks a column, or holds no row. That no row of JSON lines has
-            the columns is known at their end.
+            the columns, or one of those that may be left out, is known at their end.
     """
-    rows = _rows(path, columns, form, also)
+    rows = _rows(path, columns, form, also, left_out)
     first = next(rows, None)
     if first is None:
         raise InputError("holds no row", where=name_of(path))
@@ -104,7 +109,9 @@ def read_rows(
     yield from rows
 
 
-def _rows(path: str, columns: Sequence[str], form: Format | None, also: Sequence[str]) -> Iterator[TableRow]:
+def _rows(
+    path: str, columns: Sequence[str], form: Format | None, also: Sequence[str], left_out: Sequence[str]
+) -> Iterator[TableRow]:
     chosen = form or ("lines" if path == "-" else format_of(path))
     if chosen == "parquet":
         if path == "-":
@@ -124,7 +131,7 @@ def _rows(path: str, columns: Sequence[str], form: Format | None, also: Sequence
             tabs = path.lower().endswith(".tsv")
             rows = separated(stream, where, columns, ("\t",) if tabs else SEPARATORS, LINE_CHARACTERS)
         elif chosen == "jsonl":
-            rows = _jsonl(stream, where, columns)
+            rows = _jsonl(stream, where, columns, left_out)
         else:
             rows = map(_plain, count(1), stream)
         yield from map(_utf8, rows)
@@ -150,9 +157,13 @@ def _utf8(row: TableRow) -> TableRow:
     return row
 
 
-def _jsonl(stream: Iterator[str], path: str, columns: Sequence[str]) -> Iterator[TableRow]:
+def _jsonl(
+    stream: Iterator[str], path: str, columns: Sequence[str], left_out: Sequence[str]
+) -> Iterator[TableRow]:
     lacking: Mapping[str, Any] | None = None
+    unseen = dict.fromkeys(left_out)
     used = begun = False
+    shown: Mapping[str, Any] = {}
     for number, line in enumerate(stream, start=1):
         if not line.strip():
             continue
@@ -172,15 +183,19 @@ def _jsonl(stream: Iterator[str], path: str, columns: Sequence[str]) -> Iterator
         if not isinstance(cells, dict):
             yield TableRow(number, {}, f"a JSON {type(cells).__name__}, not an object")
             continue
-        missing = [column for column in columns if column not in cells]
+        missing = [column for column in columns if column not in cells and column not in left_out]
+        unseen = {column: None for column in unseen if column not in cells}
         if missing:
             lacking = cells if lacking is None else lacking
             yield TableRow(number, {}, f"no {', '.join(map(repr, missing))}")
         else:
             used = True
+            shown = cells
             yield TableRow(number, cells)
     if lacking is not None and not used:
         check_columns(list(lacking), columns, path)
+    if used and unseen:
+        check_columns(list(shown), list(unseen), path)
 
 
 def _parquet(path: Path, columns: Sequence[str], also: Sequence[str]) -> Iterator[TableRow]:

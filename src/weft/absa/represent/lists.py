@@ -87,7 +87,12 @@ _SIDES = re.compile(
 _DENIES = re.compile(
     r"\b(?:none|nothing|nil|no|not|never|zero|n/a|nowt|nada|without)\b|n['’]t\b", re.IGNORECASE
 )
-_EMPTY_LINE = re.compile(r"\n[ \t]*\n")
+_ENDS_BELOW = re.compile(
+    rf"\n[ \t]*\n(?!\s{{0,8}}{_BULLET}[ \t])|"
+    r"\n[ \t]*(?:overall|verdict|conclusion|summary|in (?:short|summary|all)|all in all)\b",
+    re.IGNORECASE,
+)
+"""An empty line with no bullet behind it, or a conclusion."""
 _EQUALS = re.compile(r"(?<=[^\W\d_])[ \t]+(?P<sign>=)[ \t]+(?=[^\W\d_])")
 
 
@@ -121,7 +126,7 @@ def listed(text: str) -> list[tuple[int, int]]:
 def headed(text: str) -> list[tuple[int, int, Side]]:
     """What stands below the heads of praise and blame of a text that has both: first character, last + 1, which.
 
-    It ends before the next head, or before an empty line behind what it says. None where people take sides.
+    It ends before the next head, a conclusion, or an empty line with no bullet behind. None where people take sides.
     """
     heads = _heads(text)
     if not heads or _SIDES.search(text):
@@ -129,7 +134,7 @@ def headed(text: str) -> list[tuple[int, int, Side]]:
     found: list[tuple[int, int, Side]] = []
     for head, stop in zip(heads, [*(head.start() for head in heads[1:]), len(text)], strict=True):
         begin = head.end() + len(text[head.end() : stop]) - len(text[head.end() : stop].lstrip("*_ \t\n"))
-        end = _EMPTY_LINE.search(text, begin, stop)
+        end = _ENDS_BELOW.search(text, begin, stop)
         found.append((begin, stop if end is None else end.start(), "pros" if head["praise"] else "cons"))
     return found
 

@@ -25,7 +25,7 @@ from weft.absa.represent.slips import own_words
 from weft.absa.use.answering import for_answers
 from weft.absa.use.batches import batches
 from weft.absa.use.questions import Question, as_context, sentence_of_row
-from weft.absa.use.sides import side_of
+from weft.absa.use.sides import check_sides, side_of
 from weft.absa.use.sureness import by_length, shares
 from weft.absa.use.windows import Heard, cut_windows, most_telling, parts_of, with_words
 from weft.attention.operation import cpu_multiplies_bf16
@@ -202,6 +202,8 @@ class Asker:
             sentences: Texts with at least one question each.
             batch_contexts: The most questions of one pass through the model.
         """
+        if any(sentence.side for sentence in sentences):
+            check_sides(self.classes_)
         asked: dict[str, dict[Context, int]] = {}
         for sentence in sentences:
             places = asked.setdefault(sentence.text, {})

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.absa.records import NONE, Side
-from weft.absa.represent.denied import behind_denial, is_denied
+from weft.absa.represent.denied import behind_denial
 from weft.errors import ConfigError
 
 Floats = NDArray[np.float64]
@@ -17,14 +17,12 @@ _ASKED: dict[str, str] = {"pros": "positive", "cons": "negative"}
 
 def side_of(text: str, side: Side | None) -> Side | None:
     """What a text is read as an answer to: None where it begins by saying that there is nothing to name."""
-    return None if side is None or is_denied(text) else side
+    return side if rest_of(text, side) is None else None
 
 
 def rest_of(text: str, side: Side | None) -> str | None:
     """What an answer says behind saying that there is nothing to name; None where it does not say so."""
-    if side is None or not is_denied(text):
-        return None
-    return behind_denial(text)
+    return None if side is None else behind_denial(text)
 
 
 class Odds(NamedTuple):
@@ -55,7 +53,7 @@ def leaning(rows: Floats, side: Side | None, classes: tuple[str, ...], odds: Odd
         p'(none) = p(none);   p'(c) ∝ p(c)^scale · exp(b_c)   for all others
 
     b is ``asked`` for the polarity that the question asks for, ``other`` for the opposite one, ``neutral`` for that, 0
-    for all else. Whether there is an opinion stays as it is: who is asked what could be better speaks of few things.
+    for all else. How likely there is none stays as it is: who is asked what could be better speaks of few things.
     So "better wifi" is blame where a form asks what could be better, and "staff were lovely" stays praise.
 
     Args:

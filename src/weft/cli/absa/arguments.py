@@ -133,7 +133,8 @@ def check_no_columns(arguments: argparse.Namespace, what: str) -> None:
         "polarity_column": "polarity",
     }
     for option, default in defaults.items():
-        if getattr(arguments, option, default) != default:
+        given = getattr(arguments, option, default)
+        if given != default and (option, given) != ("text_column", "text"):
             raise ConfigError(f"--{option.replace('_', '-')} names a column of a table; {what} has none")
 
 

@@ -133,7 +133,8 @@ def several(arguments: argparse.Namespace, command: str = "absa find") -> int:
     from weft.absa.records import Problems
 
     fields = fields_of(arguments)
-    rows = read_rows(arguments.input, fields.columns, cast("Format | None", arguments.input_format))
+    form = cast("Format | None", arguments.input_format)
+    rows = read_rows(arguments.input, fields.columns, form, left_out=fields.left_out)
     # The first row is read before the model is loaded: a missing file, column or row is told at once.
     given = fields.of(chain([next(rows)], rows))
     if not arguments.quiet:

@@ -186,15 +186,11 @@ def _table(arguments: argparse.Namespace, aspects: list[str]) -> int:
         arguments.aspect_column,
     )
     form = cast("Format | None", arguments.input_format)
-    rows = read_rows(arguments.input, [*fields.columns, *asked.further], form, also=[TARGET])
+    columns = [*fields.columns, *asked.further]
+    rows = read_rows(arguments.input, columns, form, also=[TARGET], left_out=fields.left_out)
     # The first row is read before the model is loaded: a missing file, column or row is told at once.
     first = next(rows)
-    if (
-        TARGET in first.cells
-        and TARGET not in (*fields.columns, *asked.further)
-        and not asked.targets
-        and not arguments.quiet
-    ):
+    if TARGET in first.cells and TARGET not in columns and not asked.targets and not arguments.quiet:
         told = f"the column {TARGET!r} is not read: --target-column {TARGET} asks about it"
         print(f"weft absa predict: {told}", file=sys.stderr)
     problems = Problems()

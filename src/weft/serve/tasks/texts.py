@@ -109,7 +109,7 @@ def find_table(task: Task, tell: Tell) -> dict[str, Any]:
     request, file = task.request, task.file()
     finder = _finder(task.served.absa, *_way(request))
     fields = _fields(request)
-    rows = fields.of(_rows(task, fields.columns))
+    rows = fields.of(_rows(task, fields.columns, fields.left_out))
     problems, summary, records = Problems(), Summary(), list[dict[str, Any]]()
     for some in found_in(finder, rows, fields.single, problems, file.name):
         for row, text, findings in some:
@@ -136,7 +136,7 @@ def table(task: Task, tell: Tell) -> dict[str, Any]:
     problems, found = Problems(), list[dict[str, Any]]()
     for some in stream(
         asker,
-        fields.of(_rows(task, [*fields.columns, *asked.further])),
+        fields.of(_rows(task, [*fields.columns, *asked.further], fields.left_out)),
         asked,
         problems,
         source=file.name,
@@ -155,9 +155,10 @@ def _fields(request: dict[str, Any]) -> Fields:
     return fields_of(request["text_column"], request.get("side"), pros, cons)
 
 
-def _rows(task: Task, columns: list[str]) -> Iterator[TableRow]:
+def _rows(task: Task, columns: list[str], left_out: list[str]) -> Iterator[TableRow]:
     path = str(task.file().path)
-    return read_rows(path, columns, cast("Format | None", task.request["format"]) or format_of(path))
+    form = cast("Format | None", task.request["format"]) or format_of(path)
+    return read_rows(path, columns, form, left_out=left_out)
 
 
 def _bounded(found: list[dict[str, Any]], name: str, command: str) -> None:
