@@ -4,7 +4,8 @@
 
 Of the answers to learn from (``absa_any/answers.txt``) every marked thing is asked about as ``weft absa find`` asks.
 The four numbers of :class:`weft.absa.use.sides.Odds` are those of the highest likelihood. Prints them, beside those
-that are kept (:data:`weft.absa.use.sides.FITTED`), and what both make of the answers to choose by.
+that are kept (:data:`weft.absa.use.sides.FITTED`), and what both make of these answers and of those that choose and
+measure: how often the polarity of a given thing is right.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from absa_any_lists import LISTS
-from absa_any_marked import MarkedAnswer, learnt_answers, read_answers
+from absa_any_marked import EXAMPLES, MarkedAnswer, learnt_answers, read_answers
 from numpy.typing import NDArray
 
 from weft.absa.find.finder import GENERAL
@@ -26,6 +27,7 @@ from weft.absa.records import Context, Sentence
 from weft.absa.use.asker import Asker
 from weft.absa.use.sides import FITTED, Odds, leaning, side_of
 from weft.absa.use.store import load
+from weft.objective.metrics import expected_calibration_error
 
 
 class Judged(NamedTuple):
@@ -87,10 +89,14 @@ def fitted(of: Judged, classes: tuple[str, ...]) -> Odds:
 
 
 def told(name: str, of: Judged, rows: NDArray[np.float64]) -> None:
-    """Print how much is right, and how likely what is right is held to be."""
+    """Print how much is right, how likely what is right is held to be, and how far off the confidence is."""
     share = float((rows.argmax(axis=1) == of.gold).mean())
     likely = -float(np.log(np.maximum(rows[np.arange(len(rows)), of.gold], 1e-12)).mean())
-    print(f"    {name}: right {share:.3f}, mean negative log-likelihood {likely:.3f}", flush=True)
+    error = expected_calibration_error(np.minimum(rows.max(axis=1), 1), rows.argmax(axis=1) == of.gold)
+    print(
+        f"    {name}: right {share:.3f}, mean negative log-likelihood {likely:.3f}, calibration error {error:.3f}",
+        flush=True,
+    )
 
 
 def main() -> None:
@@ -103,8 +109,9 @@ def main() -> None:
     odds = fitted(learnt, asker.classes_)
     print("fitted:", Odds(*(round(value, 2) for value in odds)))
     print("kept:  ", FITTED)
-    choosing = judged(asker, read_answers(LISTS / "answers-choices.txt"))
-    for name, of in (("to learn from", learnt), ("to choose by", choosing)):
+    held = [LISTS / "answers-choices.txt", *sorted(EXAMPLES.glob("answers-*.txt"))]
+    parts = {"answers": learnt} | {path.stem: judged(asker, read_answers(path)) for path in held}
+    for name, of in parts.items():
         print(f"{name}, {len(of.gold)} things:")
         told("without their side", of, of.rows)
         for kind, some in (("fitted", odds), ("kept", FITTED)):

@@ -47,6 +47,7 @@ export function texts(main) {
     const finds = !asked.aspects.length;
     const lines = pasted.value.split("\n").map((line) => line.trim()).filter(Boolean);
     if (!lines.length && !file) { say("give a text or a table", true); return; }
+    if (!file && columns().pros) { say("what was good and what was not are columns of a table: leave both empty, or give one", true); return; }
     const stop = new AbortController();
     const shown = progress(() => stop.abort());
     results.replaceChildren(shown.box);
