@@ -18,6 +18,7 @@ OWN_DEFAULT = {
     "--model",
     "--precision",
     "--aspect-column",
+    "--text-column",
     "--min-blocks",
     "--timeout",
     "--beams",

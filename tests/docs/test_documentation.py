@@ -114,8 +114,8 @@ SHOWN = [
 
 
 def test_outputs_are_shown():
-    assert [page for page, _, _ in SHOWN].count("docs/absa.md") == 3
-    assert len(SHOWN) == 4
+    assert [page for page, _, _ in SHOWN].count("docs/absa.md") == 4
+    assert len(SHOWN) == 5
 
 
 @pytest.mark.parametrize(("page", "command", "printed"), SHOWN)

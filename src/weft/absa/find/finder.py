@@ -29,7 +29,7 @@ _ASKED_LIMIT = 0.05
 """From which share an opinion counts about a term in an answer to a question of praise or of blame."""
 _ALL = frozenset({"everything", "all", "all of it", "it all", "the lot", "everything else", "all in all"})
 """Terms that name no category of their own."""
-_SENTENCE = "The {}, I mean."
+_SENTENCE = "{}."
 """In which the item of a list is looked at by itself."""
 
 
@@ -58,13 +58,15 @@ class Finding:
     meant: str | None = None
 
 
-def _items(texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> Iterator[tuple[str, Span]]:
-    """The items of lists that the tagger finds no term in, each with its text."""
+def _items(
+    texts: Sequence[str], spans: Sequence[Sequence[Span]], listed: Sequence[Sequence[tuple[int, int]]]
+) -> Iterator[str]:
+    """The words of the items of lists."""
     return (
-        (text, span)
-        for text, found in zip(texts, spans, strict=True)
+        text[span.start : span.stop]
+        for text, found, items in zip(texts, spans, listed, strict=True)
         for span in found
-        if span.kind == "item"
+        if span.kind == "item" or (span.start, span.stop) in items
     )
 
 
@@ -131,7 +133,7 @@ class Finder:
                 with_items(text, found, items)
                 for text, found, items in zip(texts, spans, listed, strict=True)
             ]
-            judge = self._judge({text[s.start : s.stop] for text, s in _items(texts, spans)})
+            judge = self._judge({*_items(texts, spans, listed)})
         else:
             judge = frozenset[str]()
         terms = [[span for span in found if span.kind != "opinion"] for found in spans]
@@ -165,8 +167,9 @@ class Finder:
                     np.eye(len(self.asker.classes_))[0] if row is None else row
                 )
             judged = rest is None and side is not None
+            own_judge = judge & {*_items([sentence.text], [all_spans], [items])}
             results.append(
-                list(self._findings(sentence, found, all_spans, whole, placed, group, judge, judged))
+                list(self._findings(sentence, found, all_spans, whole, placed, group, own_judge, judged))
             )
         return results
 
@@ -250,7 +253,7 @@ class Finder:
     def _judge(self, items: set[str]) -> frozenset[str]:
         """Those of the items of lists that judge by themselves and name nothing: "cheap", and no "lift".
 
-        In a list of few words the tagger takes things for judgements; in a sentence it knows them apart.
+        In a list of few words the tagger takes things for judgements; by itself it knows them apart.
         """
         asked = sorted(items)
         sentences = [_SENTENCE.format(item) for item in asked]
@@ -362,7 +365,7 @@ class Finder:
         words, opinions = text[term.start : term.stop], said[1:]
         best = int(opinions.argmax())
         polarity = self.asker.classes_[best + 1]
-        if term.kind == "item" and words in judge:
+        if words in judge:
             place = (term.start, term.stop)
             return Finding(
                 None, None, category or GENERAL, polarity, float(opinions[best]), (words,), (place,)
