@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from absa_any_found import Told, lexicon, measured
+from absa_any_found import Told, in_words, lexicon, measured
 from absa_any_marked import EXAMPLES, MarkedAnswer, read_answers
 
 from weft.absa.find.finder import Finder
@@ -120,8 +120,7 @@ def main() -> None:
             print(f"{path.stem}, {len(answers)} answers, {model}:")
             for name, told in told_in_each_way(finder, answers).items():
                 scores = measured([one.marked for one in answers], told)
-                shown = (f"{n} {v:.3f}" if v < 1.5 else f"{n} {v:.0f}" for n, v in scores.items())
-                print(f"    {name}: {', '.join(shown)}", flush=True)
+                print(f"    {name}: {in_words(scores)}", flush=True)
             for name, (alone, leaning) in asked(asker, answers).items():
                 print(
                     f"    predict, about {name}: right {alone:.3f}, with its side {leaning:.3f}", flush=True

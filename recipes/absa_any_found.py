@@ -105,6 +105,11 @@ def measured(texts: Sequence[MarkedText], told: Sequence[Sequence[Told]]) -> dic
     }
 
 
+def in_words(scores: dict[str, float]) -> str:
+    """On one line."""
+    return ", ".join(f"{n} {v:.3f}" if v < 1.5 else f"{n} {v:.0f}" for n, v in scores.items())
+
+
 def _words(text: str, told: Told) -> str:
     return " ".join(text[told.start : told.stop].lower().split())
 
@@ -133,7 +138,7 @@ def main() -> None:
         for name, way in ways.items():
             scores = measured(texts, way([one.text for one in texts]))
             print(f"{path.stem}, {len(texts)} texts, {name}:")
-            print("   ", ", ".join(f"{n} {v:.3f}" if v < 1.5 else f"{n} {v:.0f}" for n, v in scores.items()))
+            print(f"    {in_words(scores)}")
 
 
 if __name__ == "__main__":

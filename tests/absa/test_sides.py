@@ -51,7 +51,7 @@ def test_a_wish_is_blame_and_praise_in_the_wrong_field_stays_praise():
     assert FITTED.asked > 0 > FITTED.other
 
 
-def test_classes_without_praise_and_blame_have_no_sides(make):
+def test_classes_without_praise_and_blame_have_no_sides():
     assert not knows_sides(("none", "1", "2"))
     with pytest.raises(ConfigError, match="no class 'positive'"):
         leaning(np.ones((1, 3)) / 3, "pros", ("none", "1", "2"))
@@ -84,6 +84,8 @@ def test_classes_without_praise_and_blame_have_no_sides(make):
         "No\u00a0complaints",
         "no  complaints",
         "N.A.",
+        "No Negative",
+        "No Positive",
         "nothing…",
         "*nothing*",
         "nope👍",

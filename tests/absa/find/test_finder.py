@@ -9,7 +9,7 @@ import pytest
 
 from weft.absa.find.domain import Category, Phrases, common_categories, read_domain
 from weft.absa.find.finder import Finder
-from weft.absa.find.places import passages, sides_of
+from weft.absa.find.places import passages, sides_below_heads
 from weft.absa.find.spans import Span, spans_of_windows
 from weft.absa.model.terms import TAGS
 from weft.absa.records import Context
@@ -449,9 +449,8 @@ def test_what_is_left_behind_a_denial_judges_by_itself(tagging, monkeypatch):
 def test_sides_of_terms_below_heads():
     text = "Pros: the lift. Cons: the wifi. And none of it was cheap"
     terms = [Span(text.index(word), text.index(word) + 4) for word in ("lift", "wifi", "chea")]
-    assert sides_of(text, terms, None, by_layout=True) == ["pros", "cons", "cons"]
-    assert sides_of(text, terms, None, by_layout=False) == [None] * 3
-    assert sides_of(text, terms, "pros", by_layout=True) == ["pros"] * 3
+    assert sides_below_heads(text, terms) == ["pros", "cons", "cons"]
+    assert sides_below_heads("the lift", [Span(4, 8)]) == [None]
     text = "Pros: nothing, the lift was dirty. Cons: the wifi"
     terms = [Span(text.index(word), text.index(word) + 4) for word in ("lift", "wifi")]
-    assert sides_of(text, terms, None, by_layout=True) == [None, "cons"]
+    assert sides_below_heads(text, terms) == [None, "cons"]

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from weft.absa.find.domain import Category
 from weft.absa.find.grouping import Grouping, Said
-from weft.absa.find.places import name_in, passages, sides_of, with_items, within
+from weft.absa.find.places import name_in, passages, sides_below_heads, with_items, within
 from weft.absa.find.spans import Span, nearest, spans_of_windows
 from weft.absa.model.weft_absa import WeftAbsa
-from weft.absa.records import NONE, Context, Sentence, Side, check_side
+from weft.absa.records import NONE, Context, Sentence, Side
 from weft.absa.represent.meant import named_by_layout
 from weft.absa.represent.spelling import shown_in_place
 from weft.absa.use.asker import Asker
 from weft.absa.use.decide import decide
-from weft.absa.use.sides import check_sides, knows_sides, leaning, rest_of, side_of
+from weft.absa.use.sides import knows_sides, leaning, rest_of, side_of_each
 from weft.absa.use.windows import sentence_begins
 from weft.errors import ConfigError, InputError
 
@@ -27,7 +27,7 @@ GENERAL = "general"
 """The aspect that the passage of a term is asked about, and a text without terms."""
 _ASKED_LIMIT = 0.05
 """From which share an opinion counts about a term in an answer to a question of praise or of blame."""
-_ALL = frozenset({"everything", "all", "all of it", "it all", "the lot", "everything else", "all in all"})
+_ALL = frozenset({"everything", "all", "all of it", "it all", "the lot", "everything else"})
 """Terms that name no category of their own."""
 _SENTENCE = "{}."
 """In which the item of a list is looked at by itself."""
@@ -83,6 +83,9 @@ class Finder:
     Where lists are read as words, an item of a list, or what a face stands behind, is a term where the tagger finds
     none in it; one that judges by itself ("+ cheap") names nothing, and is of its category.
 
+    What a text was asked for, or what the head says that a term stands below, moves which opinion it is
+    (:func:`weft.absa.use.sides.leaning`), and there nearly all that is named is judged.
+
     Args:
         asker: A model with a tagger.
         categories: What terms are grouped by; without any, findings have no category.
@@ -123,7 +126,7 @@ class Finder:
         """
         if isinstance(texts, str):
             raise InputError("one text in place of a list of texts", hint="find([text])")
-        asked_for = self._sides(texts, sides)
+        asked_for = side_of_each(texts, sides, self.asker.classes_)
         tagged = self.asker.tags(texts)
         spans = [spans_of_windows(text, rows) for text, rows in zip(texts, tagged, strict=True)]
         listed: list[list[tuple[int, int]]] = [[] for _ in texts]
@@ -156,21 +159,25 @@ class Finder:
             sentences, terms, spans, places, rows, groups, listed, asked_for, rests, unnamed, strict=True
         ):
             near = [next(answers)[0] for _ in own]
-            leans = sides_of(sentence.text, found, side, self._by_layout)
+            # One that says that there is nothing to name is read without its side.
+            own_side = side if rest is None else None
+            leans: list[Side | None] = [own_side for _ in found]
+            if side is None and self._by_layout:
+                leans = sides_below_heads(sentence.text, found)
             said = self._heard(sentence, found, answer, near, items, leans)
             placed = {at: (own[at], row) for at, row in said.items()}
-            whole = leaning(answer, side_of(sentence.text, side), self.asker.classes_)
+            whole = leaning(answer, own_side, self.asker.classes_)
             if rest is not None:
                 asked_of_all = self._questions(sentence.text, []).contexts
                 whole = whole.copy()
                 whole[[*map(sentence.contexts.index, asked_of_all)]] = (
                     np.eye(len(self.asker.classes_))[0] if row is None else row
                 )
-            judged = rest is None and side is not None
             own_judge = judge & {*_items([sentence.text], [all_spans], [items])}
-            results.append(
-                list(self._findings(sentence, found, all_spans, whole, placed, group, own_judge, judged))
+            findings = self._findings(
+                sentence, found, all_spans, whole, placed, group, own_judge, own_side is not None
             )
+            results.append(list(findings))
         return results
 
     def _heard(
@@ -232,8 +239,9 @@ class Finder:
         ]
         found: list[dict[Span, str | None]] = [{} for _ in texts]
         for (number, term, _), category in zip(said, self.group([one for *_, one in said]), strict=True):
-            words = texts[number][term.start : term.stop].casefold()
-            found[number][term] = GENERAL if words in _ALL else category
+            # A word of the user's decides also about "everything".
+            whole = texts[number][term.start : term.stop].casefold() in _ALL
+            found[number][term] = GENERAL if whole and (self.group.mapped or category is None) else category
         return found
 
     def _said(self, text: str, terms: Sequence[Span]) -> Iterator[Said]:
@@ -276,20 +284,6 @@ class Finder:
                 if term.start <= start and stop <= term.stop:
                     words, at = words + text[at:start] + word, stop
             found[term] = words + text[at : term.stop]
-        return found
-
-    def _sides(self, texts: Sequence[str], sides: Side | Sequence[Side | None] | None) -> list[Side | None]:
-        """One for each text, checked."""
-        if sides is None or isinstance(sides, str):
-            check_side(sides)
-            sides = [sides for _ in texts]
-        found: list[Side | None] = [*sides]
-        if len(found) != len(texts):
-            raise InputError(f"{len(found)} sides of {len(texts)} texts", hint="give one for each, or one")
-        for side in found:
-            check_side(side)
-        if any(found):
-            check_sides(self.asker.classes_)
         return found
 
     def _questions(self, text: str, terms: Sequence[Span]) -> Sentence:

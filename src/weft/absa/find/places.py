@@ -46,22 +46,20 @@ def name_in(text: str, term: Span) -> str:
     return text[term.start : term.stop].casefold()
 
 
-def sides_of(text: str, terms: Sequence[Span], side: Side | None, by_layout: bool) -> list[Side | None]:
-    """What each term was asked for: what the whole text was, or by the head of praise or blame that it stands below.
+def sides_below_heads(text: str, terms: Sequence[Span]) -> list[Side | None]:
+    """What each term was asked for by the head of praise or blame that it stands below; None below none.
 
     Args:
         text: The text.
         terms: In order.
-        side: What the text was asked for.
-        by_layout: Whether heads count, where the text was asked for nothing.
     """
-    if side is not None or not by_layout:
-        return [side_of(text, side) for _ in terms]
     found: list[Side | None] = [None for _ in terms]
     for start, stop, below in sides_by_layout(text):
-        for number, term in enumerate(terms):
-            if start <= term.start < stop:
-                found[number] = side_of(text[start:stop], below)
+        own: Side | None = side_of(text[start:stop], below)
+        first = bisect_left(terms, start, key=lambda term: term.start)
+        last = bisect_left(terms, stop, key=lambda term: term.start)
+        for number in range(first, last):
+            found[number] = own
     return found
 
 

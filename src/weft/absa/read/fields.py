@@ -25,8 +25,8 @@ class Fields:
         cons: Columns of what was not.
 
     Attributes:
-        empty: Fields of ``pros`` and ``cons`` that hold nothing, as people leave them.
-        all: Fields of them that were read.
+        empty: Of a row with several fields those that hold nothing, as people leave them.
+        all: All fields of such rows.
 
     Raises:
         ConfigError: A column is named twice, or ``side`` beside ``pros`` or ``cons``.

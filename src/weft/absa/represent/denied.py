@@ -22,7 +22,10 @@ _FURTHER = (
     r"at the moment|right now|for now|to be (?:fair|honest)|tbh|honestly|sorry|thanks?|thank you|"
     r"to (?:add|report|say|complain about|fault|dislike|like|improve|change|mention)"
 )
-_NO = r"complaints?|negatives?|dislikes?|cons|pros|faults?|issues?|problems?|downsides?|suggestions?|comments?|changes"
+_NO = (
+    r"complaints?|negatives?|positives?|dislikes?|cons|pros|faults?|issues?|problems?|downsides?|suggestions?|"
+    r"comments?|changes"
+)
 _CANNOT = r"(?:can(?: ?no|'|)t|could(?:n'?t| not)) (?:really |honestly )?"
 _DO_NOT = r"do(?:n'?t| not) (?:really |honestly )?"
 _END = r"(?=\s*(?:$|-(?=\s|$)|[–—]|[^\w\s\-–—/'(&%+#](?!\s?(?:\d|of\b))))"

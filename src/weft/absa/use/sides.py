@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.absa.records import NONE, Side
+from weft.absa.records import NONE, Side, check_side
 from weft.absa.represent.denied import behind_denial
-from weft.errors import ConfigError
+from weft.errors import ConfigError, InputError
 
 Floats = NDArray[np.float64]
 _ASKED: dict[str, str] = {"pros": "positive", "cons": "negative"}
@@ -23,6 +24,28 @@ def side_of(text: str, side: Side | None) -> Side | None:
 def rest_of(text: str, side: Side | None) -> str | None:
     """What an answer says behind saying that there is nothing to name; None where it does not say so."""
     return None if side is None else behind_denial(text)
+
+
+def side_of_each(
+    texts: Sequence[str], sides: Side | Sequence[Side | None] | None, classes: tuple[str, ...]
+) -> list[Side | None]:
+    """What each text was asked for, where one side is given for all, or one for each.
+
+    Raises:
+        ConfigError: The classes know no praise or blame.
+        InputError: Sides of another number than texts, or what is none.
+    """
+    if sides is None or isinstance(sides, str):
+        check_side(sides)
+        sides = [sides for _ in texts]
+    found: list[Side | None] = [*sides]
+    if len(found) != len(texts):
+        raise InputError(f"{len(found)} sides of {len(texts)} texts", hint="give one for each, or one")
+    for side in found:
+        check_side(side)
+    if any(found):
+        check_sides(classes)
+    return found
 
 
 class Odds(NamedTuple):
@@ -42,7 +65,8 @@ class Odds(NamedTuple):
 
 
 FITTED = Odds(1.28, 1.76, -2.58, -1.60)
-"""Fitted by ``recipes/absa_any_sides.py`` to what three writers marked."""
+"""Fitted by ``recipes/absa_any_sides.py`` to what three writers marked, as ``absa-any`` reads it; other models take the
+same."""
 
 
 def leaning(rows: Floats, side: Side | None, classes: tuple[str, ...], odds: Odds = FITTED) -> Floats:

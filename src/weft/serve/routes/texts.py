@@ -45,7 +45,7 @@ async def find(asked: AskFind, desk: AnyDesk, caller: AnyCaller, wait: Wait = MO
     return await _found(asked, desk, caller, wait)
 
 
-async def _found(asked: AskPredict | AskFind, desk: Desk, caller: Caller, wait: float) -> Response:
+async def _found(asked: AskFind, desk: Desk, caller: Caller, wait: float) -> Response:
     request = asked.model_dump(include={*AskFind.model_fields})
     files = [] if asked.file is None else [asked.file]
     return await by_job(desk, caller, "absa.find_table" if files else "absa.find", request, files, wait)

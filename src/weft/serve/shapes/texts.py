@@ -25,66 +25,6 @@ _WORDS = "Right as they are: brands, products, words of a trade."
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class AskPredict(Asked):
-    """Texts, or a table of them, with what is asked of each; where nothing is asked, what they judge is found."""
-
-    texts: list[Text] = Field([], max_length=256, examples=[["The food was great, the service slow."]])
-    file: UploadId | None = Field(
-        None, description="A table instead: CSV, JSON lines, Parquet, or plain lines."
-    )
-    aspects: list[Aspect] = Field(
-        [],
-        max_length=64,
-        examples=[["food", "service"]],
-        description="What the texts judge is found where none.",
-    )
-    targets: list[Aspect] = Field(
-        [], max_length=64, description="Words of the text; the whole text where none."
-    )
-    threshold: Share | None = Field(
-        None, description="Report an opinion with more than this share; the model's."
-    )
-    abstain: Share | None = Field(
-        None, description="Answer `unsure` where the answer is less probable than this."
-    )
-    format: Form | None = Field(None, description="Of the table; by the ending of its name where null.")
-    text_column: str | None = Field(
-        None, max_length=200, description="`text`, where there is no column of pros or cons."
-    )
-    pros: list[Column] = Field([], max_length=16, description="Columns of what people liked.")
-    cons: list[Column] = Field([], max_length=16, description="Columns of what they would have otherwise.")
-    side: Side | None = Field(
-        None, description="What all texts were asked for: what was good, or what was not."
-    )
-    target_column: str | None = Field(None, max_length=200)
-    aspect_column: str | None = Field(None, max_length=200)
-    as_written: AsWritten = False
-    words: list[OwnWord] = Field([], max_length=1000, description=_WORDS)
-
-    @model_validator(mode="after")
-    def _consistent(self) -> AskPredict:
-        _texts_or_file(self, "format", "text_column", "pros", "cons", "target_column", "aspect_column")
-        _read_one_way(self)
-        if self.finds:
-            for name in ("targets", "target_column", "threshold", "abstain"):
-                if getattr(self, name) not in (None, []):
-                    raise ValueError(f"{name} is about an aspect that is asked: give aspects")
-        questions = len(self.texts) * len(self.aspects) * max(1, len(self.targets))
-        if questions > _MOST:
-            raise ValueError(f"{questions} questions; one request may have {_MOST}: send the texts as a file")
-        return self
-
-    @property
-    def finds(self) -> bool:
-        """Whether nothing is asked, so that what the texts judge is found."""
-        return not self.aspects and self.aspect_column is None
-
-    @property
-    def is_long(self) -> bool:
-        """Whether its texts are more than are answered at once."""
-        return len(self.aspects) * max(1, len(self.targets)) * sum(map(len, self.texts)) > _AT_ONCE
-
-
 class AskFind(Asked):
     """Texts that are to be read without being asked, or a table of them."""
 
@@ -111,7 +51,52 @@ class AskFind(Asked):
         return self
 
 
-def _texts_or_file(asked: AskPredict | AskFind, *of_file: str) -> None:
+class AskPredict(AskFind):
+    """Texts, or a table of them, with what is asked of each; where nothing is asked, what they judge is found."""
+
+    aspects: list[Aspect] = Field(
+        [],
+        max_length=64,
+        examples=[["food", "service"]],
+        description="What the texts judge is found where none.",
+    )
+    targets: list[Aspect] = Field(
+        [], max_length=64, description="Words of the text; the whole text where none."
+    )
+    threshold: Share | None = Field(
+        None, description="Report an opinion with more than this share; the model's."
+    )
+    abstain: Share | None = Field(
+        None, description="Answer `unsure` where the answer is less probable than this."
+    )
+    target_column: str | None = Field(None, max_length=200)
+    aspect_column: str | None = Field(None, max_length=200)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> AskPredict:
+        _texts_or_file(self, "format", "text_column", "pros", "cons", "target_column", "aspect_column")
+        _read_one_way(self)
+        if self.finds:
+            for name in ("targets", "target_column", "threshold", "abstain"):
+                if getattr(self, name) not in (None, []):
+                    raise ValueError(f"{name} is about an aspect that is asked: give aspects")
+        questions = len(self.texts) * len(self.aspects) * max(1, len(self.targets))
+        if questions > _MOST:
+            raise ValueError(f"{questions} questions; one request may have {_MOST}: send the texts as a file")
+        return self
+
+    @property
+    def finds(self) -> bool:
+        """Whether nothing is asked, so that what the texts judge is found."""
+        return not self.aspects and self.aspect_column is None
+
+    @property
+    def is_long(self) -> bool:
+        """Whether its texts are more than are answered at once."""
+        return len(self.aspects) * max(1, len(self.targets)) * sum(map(len, self.texts)) > _AT_ONCE
+
+
+def _texts_or_file(asked: AskFind, *of_file: str) -> None:
     """Refuse both or none of them, and of texts what is said about a file."""
     if bool(asked.texts) == (asked.file is not None):
         raise ValueError("give texts, or the file that holds them")
@@ -125,7 +110,7 @@ def _texts_or_file(asked: AskPredict | AskFind, *of_file: str) -> None:
         raise ValueError("give the side of all texts, or the columns of each side, not both")
 
 
-def _read_one_way(asked: AskPredict | AskFind | AskWords) -> None:
+def _read_one_way(asked: AskFind | AskWords) -> None:
     if asked.as_written and asked.words:
         raise ValueError("words beside as_written, which reads every word as it stands")
 
