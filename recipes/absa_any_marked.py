@@ -3,6 +3,7 @@ r"""Sentences of reviews of many kinds of things in which what is judged is mark
 A line of ``terms.txt`` is ``kind | text`` with marks: ``[zip pull|-]`` is a term and how it is judged (+ - = *),
 ``<came off>`` are judging words. A text without marks judges nothing. The characters ``\n`` begin a new line of a text.
 A line of ``answers.txt`` is ``kind | question | side | answer``: the question of a form, and what that asked for.
+A line of ``exported.txt`` is ``kind | stars | title | text``, as shops and portals export reviews.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ REVIEWS = LISTS / "marked.txt"
 """Whole reviews, marked in the same way; none of them chooses."""
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "absa"
 FORMS = (*sorted(EXAMPLES.glob("answers-*.txt")), LISTS / "answers-choices.txt")
+EXPORTS = (*sorted(EXAMPLES.glob("exported-*.txt")), LISTS / "exported-choices.txt")
 _POLARITY = {"+": "positive", "-": "negative", "=": "neutral", "*": CONFLICT}
 _MARK = re.compile(r"\[(?P<term>[^\[\]|<>]+)\|(?P<sign>[-+=*])\]|<(?P<words>[^<>\[\]|]+)>")
 
@@ -107,6 +109,33 @@ def read_answers(path: Path) -> list[MarkedAnswer]:
     return found
 
 
+@dataclass(frozen=True)
+class MarkedExport:
+    """A review as it is exported: its stars, 1 to 5, its title, its text."""
+
+    stars: int
+    title: MarkedText
+    marked: MarkedText
+
+
+def read_exported(path: Path) -> list[MarkedExport]:
+    """The reviews of a file.
+
+    Raises:
+        ValueError: A line has no stars, or a mark that is none.
+    """
+    found: list[MarkedExport] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line or line[0] == "#":
+            continue
+        kind, stars, title, text = line.split(" | ", 3)
+        if stars not in set("12345"):
+            raise ValueError(f"{stars!r} is no number of stars: {line}")
+        own, told = (read_line(f"{kind} | {part}", False) for part in (title, text))
+        found.append(MarkedExport(int(stars), own, told))
+    return found
+
+
 def runs(text: str) -> set[tuple[str, ...]]:
     """Its runs of six words."""
     words = re.findall(r"\w+", text.lower())
@@ -114,10 +143,11 @@ def runs(text: str) -> set[tuple[str, ...]]:
 
 
 def measured_runs() -> set[tuple[str, ...]]:
-    """The runs of six words of the marked reviews that measure, and of the answers that measure or choose."""
+    """The runs of six words of the marked reviews that measure, and of answers and exports that measure or choose."""
     return set().union(
         *(runs(one.text) for file in EXAMPLES.glob("marked-*.txt") for one in read_marked(file)),
         *(runs(one.marked.text) for file in FORMS for one in read_answers(file)),
+        *(runs(one.marked.text) for file in EXPORTS for one in read_exported(file)),
     )
 
 
@@ -138,3 +168,9 @@ def learnt_answers() -> list[MarkedAnswer]:
     """Those to learn from: what shares no six words in a row with what measures or chooses."""
     apart = measured_runs()
     return [one for one in read_answers(LISTS / "answers.txt") if not runs(one.marked.text) & apart]
+
+
+def learnt_exports() -> list[MarkedExport]:
+    """Those to learn from: what shares no six words in a row with what measures or chooses."""
+    apart = measured_runs()
+    return [one for one in read_exported(LISTS / "exported.txt") if not runs(one.marked.text) & apart]
