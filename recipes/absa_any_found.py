@@ -4,7 +4,8 @@
 
     python recipes/absa_any_found.py [FILE ...] [--model absa-any]
 
-Files are marked as ``absa_any/terms.txt`` is; ``examples/absa/marked-*.txt`` by default. A mark is found where a
+Files are marked as ``absa_any/terms.txt`` is, those called ``exported`` as ``absa_any/exported.txt``, of which the text
+alone is read; ``examples/absa/marked-*.txt`` and ``exported-*.txt`` by default. A mark is found where a
 finding overlaps it or has its words, *exactly* where both stand at the same place or have the same words, *with its
 polarity* where the finding has that, too (praise and blame at once: or where one praises and one blames). A finding is
 *right* where it meets a mark so, *with its polarity* where that has the same, or both praise and blame. A thing that is
@@ -22,7 +23,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from absa_any_marked import EXAMPLES, MarkedText, read_marked
+from absa_any_marked import EXAMPLES, MarkedText, read_exported, read_marked
 
 from weft.absa.find.finder import Finder
 from weft.absa.records import CONFLICT
@@ -133,8 +134,10 @@ def main() -> None:
     arguments = parser.parse_args()
     ways = {"words that were terms, VADER": lexicon()}
     ways |= {model: told_by(Finder(load(model))) for model in arguments.model or ["absa-any"]}
-    for path in arguments.files or sorted(EXAMPLES.glob("marked-*.txt")):
-        texts = read_marked(path)
+    usual = [path for name in ("marked", "exported") for path in sorted(EXAMPLES.glob(f"{name}-*.txt"))]
+    for path in arguments.files or usual:
+        exported = path.stem.startswith("exported")
+        texts = [one.marked for one in read_exported(path)] if exported else read_marked(path)
         for name, way in ways.items():
             scores = measured(texts, way([one.text for one in texts]))
             print(f"{path.stem}, {len(texts)} texts, {name}:")
