@@ -333,6 +333,25 @@ def test_a_form_that_asks_what_was_good_and_what_was_not(
         assert (refused.status_code, "not both" in refused.text) == (422, True)
 
 
+def test_branches_are_compared(
+    client: httpx.Client, send: Send, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    table, out = tmp_path / "branches.csv", tmp_path / "out.jsonl"
+    rows = [("Leeds", "The queue was endless"), ("York", "Great coffee")] * 8
+    table.write_text("branch,text\n" + "".join(f"{where},{text}\n" for where, text in rows))
+    told = command(capsys, "absa", "find", table, "--by", "branch", "--quiet", "--json", "-o", out)
+    found = ask(client, "/v1/absa/find", {"file": send(table), "by": "branch"}, TableFindings)
+    assert found["summary"] == told
+    assert found["summary"]["by"]["differences"]
+    assert found["records"] == [json.loads(line) for line in out.read_text().splitlines()]
+    for way, wrong in (
+        ("find", {"texts": ["x"], "by": "branch"}),
+        ("predict", {"file": send(table), "aspects": ["queue"], "by": "branch"}),
+    ):
+        refused = client.post(f"/v1/absa/{way}", json=wrong)
+        assert (refused.status_code, "by " in refused.text) == (422, True)
+
+
 def test_a_table_whose_kind_nobody_knows_is_refused_as_an_input(client: httpx.Client, send: Send):
     asked = {"file": send("a.so", b"x"), "aspects": ["food"]}
     refused = ended(client, client.post("/v1/absa/predict", json=asked))

@@ -212,3 +212,64 @@ def test_fields_that_nobody_filled_in(find, tmp_path):
     form.write_text("id,liked,better\n1,,\n2, ,\n", encoding="utf-8")
     code, _, err = find(form, "--pros", "liked", "--cons", "better", "-o", out)
     assert (code, "nobody filled in 'liked' or 'better'" in err, out.exists()) == (3, True, False)
+
+
+@pytest.fixture
+def branches(tmp_path):
+    """Two branches, one of them judged for its rent; a row of none."""
+    path = tmp_path / "branches.csv"
+    texts = (("Leeds", "the rent is dear"), ("York", "the very in"))
+    rows = [f"{where},{text}" for where, text in texts for _ in range(20)]
+    path.write_text("\n".join(["branch,text", *rows, ",the rent is dear"]) + "\n", encoding="utf-8")
+    return path
+
+
+def test_branches_are_compared(find, branches, tmp_path):
+    out, page = tmp_path / "found.csv", tmp_path / "page.html"
+    code, shown, _ = find(branches, "--by", "branch", "-o", out, "--html", page)
+    assert code == 0
+    lines = shown.splitlines()
+    at = lines.index("by branch, texts: Leeds 20, York 20; 1 text without")
+    assert lines[at + 1].split() == ["aspect", "branch", "stands", "out", "here", "elsewhere", "p"]
+    row = lines[at + 2].split()
+    assert (row[1], row[3:]) == (
+        "Leeds",
+        ["more", "20", "of", "20", "(1.00)", "0", "of", "20", "(0.00)", "<.001"],
+    )
+    with out.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["group"] for row in rows} >= {"Leeds", ""}
+    told = json.loads(find(branches, "--by", "branch", "--json")[1])["by"]
+    assert [(group["group"], group["texts"]) for group in told["groups"]] == [("Leeds", 20), ("York", 20)]
+    assert [
+        (one["group"], one["here"], one["elsewhere"]) for one in told["differences"] if one["here"][0]
+    ] == [("Leeds", [20, 20], [0, 20])]
+    assert "by" not in json.loads(find(branches, "--json")[1])
+    html = page.read_text(encoding="utf-8")
+    assert "<h2>By branch</h2>" in html
+    assert "20 of 20" in html
+
+
+def test_branches_that_do_not_differ(find, branches, tmp_path):
+    same, page = tmp_path / "same.csv", tmp_path / "page.html"
+    text = branches.read_text(encoding="utf-8").replace("the very in", "the rent is dear")
+    same.write_text(text, encoding="utf-8")
+    assert "nothing stands out" in find(same, "--by", "branch", "--html", page)[1]
+    assert "Nothing stands out" in page.read_text(encoding="utf-8")
+
+
+def test_columns_that_texts_cannot_be_compared_by(find, branches, tmp_path):
+    for by, what in (("text", "'text' holds texts"), ("town", "no column 'town'")):
+        code, _, err = find(branches, "--by", by)
+        assert (code in (2, 3), what in err, err.count("\n")) == (True, True, 1)
+    code, _, err = find("a good rent", "--by", "branch")
+    assert (code, "--by names a column of a table" in err) == (2, True)
+    ids, out = tmp_path / "ids.csv", tmp_path / "out.csv"
+    ids.write_text("id,text\n" + "".join(f"{n},the rent is bad\n" for n in range(300)), encoding="utf-8")
+    code, _, err = find(ids, "--by", "id", "-o", out)
+    assert (code, "more than 200 different values" in err, out.exists()) == (3, True, False)
+    lines = tmp_path / "rows.jsonl"
+    lines.write_text(
+        '{"text": "the rent is bad", "branch": 3}\n{"text": "the rent is bad"}\n', encoding="utf-8"
+    )
+    assert "by branch, texts: 3 1; 1 text without" in find(lines, "--by", "branch")[1]

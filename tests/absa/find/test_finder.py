@@ -269,10 +269,23 @@ def test_a_text_that_names_nothing_is_asked_in_the_whole(tagging):
 
 
 def test_categories_of_the_user_are_asked_of_every_text(tagging):
-    finder = Finder(tagging, CATEGORIES, ask=True)
+    finder = Finder(tagging, CATEGORIES, ask=True, faint=True)
     (found,) = finder.find(["the rent is dear"])
     assert found[0].term == "rent"
-    assert [f.category for f in found if f.term is None] == ["place"]
+    assert [(f.category, f.faint) for f in found if f.term is None] == [("place", True)]
+    assert Finder(tagging, CATEGORIES, ask=True).find(["the rent is dear"]) == [found[:1]]
+
+
+def test_shipped_faint_judgements_are_told_where_texts_are_compared():
+    asker = load(find_model("absa", "absa-any"))
+    categories = [Category("route planning"), Category("map detail"), Category("tracking")]
+    texts = ["The planner sent us over a cliff.", "Every path is drawn in.", "It lost me in the fog."]
+    plain = Finder(asker, categories, ask=True).find(texts)
+    with_faint = Finder(asker, categories, ask=True, faint=True).find(texts)
+    assert [[f for f in found if not f.faint] for found in with_faint] == plain
+    faint = [f for found in with_faint for f in found if f.faint]
+    assert faint
+    assert all(f.term is None and 0.3 < f.confidence <= 0.6 for f in faint)
 
 
 def test_shipped_what_no_category_of_the_user_is_about_is_general():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from weft.absa.find.domain import Category
 from weft.absa.find.grouping import Grouping, Said
-from weft.absa.find.places import name_in, passages, sides_below_heads, with_items, within
+from weft.absa.find.places import items_of, name_in, passages, sides_below_heads, with_items, within
 from weft.absa.find.spans import Span, nearest, spans_of_windows
 from weft.absa.model.weft_absa import WeftAbsa
 from weft.absa.records import NONE, Context, Sentence, Side
@@ -27,6 +27,9 @@ GENERAL = "general"
 """The aspect that the passage of a term is asked about, and a text without terms."""
 _ASKED_LIMIT = 0.05
 """From which share an opinion counts about a term in an answer to a question of praise or of blame."""
+_CATEGORY_LIMIT = 0.6
+"""From which share an opinion counts about a category of the user's that the text does not name: near categories of
+one field ("route planning", "map detail") are all spoken of a little. Chosen by ``benchmarks/absa_compared.py``."""
 _ALL = frozenset({"everything", "all", "all of it", "it all", "the lot", "everything else"})
 """Terms that name no category of their own."""
 _SENTENCE = "{}."
@@ -46,6 +49,7 @@ class Finding:
         words: The words that judge it, where they were found.
         places: Where these stand.
         meant: The term as it is read, where words of it have a slip of the keyboard.
+        faint: Less sure than what is reported: it counts where groups of texts are compared.
     """
 
     term: str | None
@@ -56,18 +60,7 @@ class Finding:
     words: tuple[str, ...] = ()
     places: tuple[tuple[int, int], ...] = ()
     meant: str | None = None
-
-
-def _items(
-    texts: Sequence[str], spans: Sequence[Sequence[Span]], listed: Sequence[Sequence[tuple[int, int]]]
-) -> Iterator[str]:
-    """The words of the items of lists."""
-    return (
-        text[span.start : span.stop]
-        for text, found, items in zip(texts, spans, listed, strict=True)
-        for span in found
-        if span.kind == "item" or (span.start, span.stop) in items
-    )
+    faint: bool = False
 
 
 class Finder:
@@ -91,12 +84,15 @@ class Finder:
         categories: What terms are grouped by; without any, findings have no category.
         ask: Whether each text is also asked about every category, so that a judgement is found that names nothing. One
             that names nothing and is about none of them is ``general``.
+        faint: Whether such judgements are also told where they are only as sure as an answer must be.
 
     Raises:
         ConfigError: The model finds no terms.
     """
 
-    def __init__(self, asker: Asker, categories: Sequence[Category] = (), ask: bool = False) -> None:
+    def __init__(
+        self, asker: Asker, categories: Sequence[Category] = (), ask: bool = False, faint: bool = False
+    ) -> None:
         module = asker.module
         if not isinstance(module, WeftAbsa) or module.terms is None:
             raise ConfigError(
@@ -109,6 +105,7 @@ class Finder:
         self._by_layout = config.options.as_meant and knows_sides(config.polarities)
         self.group = Grouping(asker, categories) if categories else None
         self._asked = list(categories) if ask else []
+        self._faint = faint
 
     def find(
         self, texts: Sequence[str], sides: Side | Sequence[Side | None] | None = None
@@ -136,7 +133,7 @@ class Finder:
                 with_items(text, found, items)
                 for text, found, items in zip(texts, spans, listed, strict=True)
             ]
-            judge = self._judge({*_items(texts, spans, listed)})
+            judge = self._judge({*items_of(texts, spans, listed)})
         else:
             judge = frozenset[str]()
         terms = [[span for span in found if span.kind != "opinion"] for found in spans]
@@ -173,7 +170,7 @@ class Finder:
                 whole[[*map(sentence.contexts.index, asked_of_all)]] = (
                     np.eye(len(self.asker.classes_))[0] if row is None else row
                 )
-            own_judge = judge & {*_items([sentence.text], [all_spans], [items])}
+            own_judge = judge & {*items_of([sentence.text], [all_spans], [items])}
             findings = self._findings(
                 sentence, found, all_spans, whole, placed, group, own_judge, own_side is not None
             )
@@ -331,7 +328,7 @@ class Finder:
         of = {place: None if place is None else groups.get(terms[place]) for place, _ in loose}
         asked = [(Context(c.question), c.name) for c in self._asked if c.name not in covered]
         unnamed = [
-            self._unnamed(
+            self._of_category(
                 text,
                 rows[number[context]],
                 name,
@@ -339,10 +336,10 @@ class Finder:
             )
             for context, name in asked
         ]
-        if not said and not any(unnamed):
+        if not said and all(one is None or one.faint for one in unnamed):
             every = sorted(span for _, span in loose)
             limit = _ASKED_LIMIT if judged and every else None
-            unnamed = [self._unnamed(text, rows[number[Context(GENERAL)]], GENERAL, every, limit)]
+            unnamed.append(self._unnamed(text, rows[number[Context(GENERAL)]], GENERAL, every, limit))
         yield from filter(None, unnamed)
 
     def _named(
@@ -374,6 +371,15 @@ class Finder:
             tuple((s.start, s.stop) for s in own),
             None if meant == words else meant,
         )
+
+    def _of_category(
+        self, text: str, row: NDArray[np.float64], category: str, words: Sequence[Span]
+    ) -> Finding | None:
+        """What the text judges of a category of the user's without naming it."""
+        limit = max(self.asker.config.threshold, _CATEGORY_LIMIT)
+        found = self._unnamed(text, row, category, words, limit)
+        faint = self._unnamed(text, row, category, words) if found is None and self._faint else None
+        return found if faint is None else replace(faint, faint=True)
 
     def _unnamed(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from weft.absa.find.spans import Span
 from weft.absa.records import Side
@@ -61,6 +61,18 @@ def sides_below_heads(text: str, terms: Sequence[Span]) -> list[Side | None]:
         for number in range(first, last):
             found[number] = own
     return found
+
+
+def items_of(
+    texts: Sequence[str], spans: Sequence[Sequence[Span]], listed: Sequence[Sequence[tuple[int, int]]]
+) -> Iterator[str]:
+    """The words of the items of lists."""
+    return (
+        text[span.start : span.stop]
+        for text, found, items in zip(texts, spans, listed, strict=True)
+        for span in found
+        if span.kind == "item" or (span.start, span.stop) in items
+    )
 
 
 def with_items(text: str, spans: Sequence[Span], items: Sequence[tuple[int, int]]) -> list[Span]:

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from weft.absa.find.finder import Finder, Finding
-from weft.absa.read.fields import COLUMN
+from weft.absa.read.fields import COLUMN, GROUP, Fields
 from weft.absa.read.labelled import given_cell
 from weft.absa.read.table import TableRow
 from weft.absa.records import Problems
@@ -35,9 +35,10 @@ def record(text: str, finding: Finding, note: str | None = None) -> dict[str, An
     }
 
 
-def columns_of(several: bool) -> tuple[str, ...]:
-    """The columns of a table's records; where a row has several texts, behind its number that of the text."""
-    return (COLUMNS[0], COLUMN, *COLUMNS[1:]) if several else COLUMNS
+def columns_of(fields: Fields) -> tuple[str, ...]:
+    """The columns of a table's records, those of its groups and of its several texts behind the row's number."""
+    group = () if fields.by is None else (GROUP,)
+    return (COLUMNS[0], *group, *((COLUMN,) if fields.several else ()), *COLUMNS[1:])
 
 
 def found_in(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from weft.absa.find.finder import Finding
+from weft.absa.find.groups import Groups
 from weft.absa.represent.spelling import laid_out, shown
 from weft.absa.use.notes import FOREIGN, MENDED
 
@@ -84,32 +85,56 @@ class Summary:
     A finding without a category counts under its own term, in lower case, as a web page shows it, in one line; a term
     with a slip of the keyboard under what is likely meant.
 
+    Args:
+        by: The column that texts are compared by.
+
     Attributes:
         texts: All of them.
         silent: Texts without a finding.
         foreign: Texts that seem to be in another language than English.
         mended: Texts of which words are read as what is likely meant.
+        groups: What each value of that column judges.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, by: str | None = None) -> None:
         self.texts = 0
         self.silent = 0
         self.foreign = 0
         self.mended = 0
+        self.groups = None if by is None else Groups(by)
         self._aspects: dict[str, Aspect] = {}
         self._number = 0
 
-    def add(self, row: int, text: str, findings: Iterable[Finding], note: str | None = None) -> None:
-        """Count the findings of one text; ``note`` is what :func:`weft.absa.find.records.noted` says of it."""
+    def add(
+        self,
+        row: int,
+        text: str,
+        findings: Iterable[Finding],
+        note: str | None = None,
+        group: str | None = None,
+    ) -> None:
+        """Count the findings of one text.
+
+        Args:
+            row: Of the table.
+            text: The text.
+            findings: What it judges; faint ones count where groups are compared.
+            note: What :func:`weft.absa.find.records.noted` says of it.
+            group: What it is compared by.
+        """
+        judged: list[tuple[str, str]] = []
         self.texts += 1
         self.foreign += FOREIGN in (note or "")
         self.mended += MENDED in (note or "")
         told = list(findings)
-        self.silent += not told
+        self.silent += all(finding.faint for finding in told)
         for finding in told:
             named = finding.meant or finding.term
             term = None if named is None else " ".join(shown(named).lower().split())
             name = finding.category or term or ""
+            judged.append((name, finding.polarity))
+            if finding.faint:
+                continue
             aspect = self._aspects.setdefault(name, Aspect(name))
             aspect.polarities[finding.polarity] += 1
             if term is not None:
@@ -122,6 +147,8 @@ class Summary:
                 heapq.heappush(kept, entry)
             else:
                 heapq.heappushpop(kept, entry)
+        if self.groups is not None:
+            self.groups.add(group or None, judged)
 
     def aspects(self, least: int = 1) -> list[Aspect]:
         """The aspects that are judged at least so often, the most frequent first."""
@@ -163,6 +190,7 @@ class Summary:
                 }
                 for aspect in self.aspects()
             ],
+            **({} if self.groups is None else {"by": self.groups.as_json()}),
         }
 
 

@@ -12,6 +12,8 @@ from weft.errors import ConfigError, InputError, counted
 
 COLUMN = "column"
 """In records, of the name of the column that a text stood in, where a row has several."""
+GROUP = "group"
+"""In records, of what texts are compared by."""
 
 
 @dataclass
@@ -23,6 +25,7 @@ class Fields:
         side: What the texts of ``text`` were asked for.
         pros: Columns of what was good.
         cons: Columns of what was not.
+        by: The column that texts are compared by.
 
     Attributes:
         empty: Of a row with several fields those that hold nothing, as people leave them.
@@ -36,12 +39,15 @@ class Fields:
     side: Side | None = None
     pros: tuple[str, ...] = ()
     cons: tuple[str, ...] = ()
+    by: str | None = None
     empty: int = field(default=0, init=False)
     all: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         if self.side is not None and (self.pros or self.cons):
             raise ConfigError("give the side of all texts, or the columns of each side, not both")
+        if self.by in self._texts:
+            raise ConfigError(f"the column {self.by!r} holds texts; compare by another")
         twice = next((name for name in self.columns if self.columns.count(name) > 1), None)
         if twice is not None:
             raise ConfigError(f"the column {twice!r} is named twice")
@@ -49,14 +55,18 @@ class Fields:
             raise ConfigError("no column of texts")
 
     @property
+    def _texts(self) -> list[str]:
+        return [*([self.text] if self.text else []), *self.pros, *self.cons]
+
+    @property
     def columns(self) -> list[str]:
         """The columns that a table must have."""
-        return [*([self.text] if self.text else []), *self.pros, *self.cons]
+        return [*self._texts, *([self.by] if self.by else [])]
 
     @property
     def left_out(self) -> list[str]:
         """Those of them that a row of JSON lines may lack: exports leave out what nobody filled in."""
-        return [*self.pros, *self.cons]
+        return [*self.pros, *self.cons, *([self.by] if self.by else [])]
 
     @property
     def several(self) -> bool:
@@ -69,6 +79,8 @@ class Fields:
         Raises:
             InputError: Nobody filled in anything.
         """
+        if self.by is not None:
+            rows = (replace(row, group=_group(row.cells.get(self.by))) for row in rows)
         if not self.several:
             yield from (replace(row, side=self.side) for row in rows)
             return
@@ -103,15 +115,30 @@ class Fields:
         return [f"{self.empty:,} of {counted(self.all, 'field')} empty"] if self.empty else []
 
 
-def fields_of(text: str | None, side: Side | None, pros: tuple[str, ...], cons: tuple[str, ...]) -> Fields:
+def _group(cell: object) -> str:
+    """What a cell says of its row's group, in one line; nothing where it is empty."""
+    if cell is None or (isinstance(cell, float) and cell != cell):
+        return ""
+    return f"{cell:.15g}" if isinstance(cell, float) else " ".join(str(cell).split())
+
+
+def fields_of(
+    text: str | None,
+    side: Side | None,
+    pros: tuple[str, ...],
+    cons: tuple[str, ...],
+    by: str | None = None,
+) -> Fields:
     """As somebody named them: the column ``text``, where no other is named.
 
     Raises:
         ConfigError: See :class:`Fields`.
     """
-    return Fields(TEXT if text is None and not (pros or cons) else text, side, pros, cons)
+    return Fields(TEXT if text is None and not (pros or cons) else text, side, pros, cons, by)
 
 
 def in_row(row: TableRow, found: dict[str, Any]) -> dict[str, Any]:
-    """A record with the row that it comes from, and the column where the row has several texts."""
-    return {"row": row.number, **({} if row.column is None else {COLUMN: row.column}), **found}
+    """A record with the row that it comes from, the column where the row has several texts, and its group."""
+    column = {} if row.column is None else {COLUMN: row.column}
+    group = {} if row.group is None else {GROUP: row.group or None}
+    return {"row": row.number, **group, **column, **found}

@@ -43,6 +43,7 @@ class TableRow:
         problem: What is wrong with it.
         column: That of the text, where a row has several: see :mod:`weft.absa.read.fields`.
         side: What the text was asked for.
+        group: What it is compared by; "" where its column is empty, None where none is named.
     """
 
     number: int
@@ -50,6 +51,7 @@ class TableRow:
     problem: str | None = None
     column: str | None = None
     side: Side | None = None
+    group: str | None = None
 
 
 class _Lines:

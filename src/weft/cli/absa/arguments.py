@@ -109,7 +109,11 @@ def fields_of(arguments: argparse.Namespace) -> Fields:
     from weft.absa.read import fields
 
     return fields.fields_of(
-        arguments.text_column, arguments.side, tuple(arguments.pros), tuple(arguments.cons)
+        arguments.text_column,
+        arguments.side,
+        tuple(arguments.pros),
+        tuple(arguments.cons),
+        getattr(arguments, "by", None),
     )
 
 
@@ -128,6 +132,7 @@ def check_no_columns(arguments: argparse.Namespace, what: str) -> None:
         "text_column": "text" if labelled else None,
         "pros": [],
         "cons": [],
+        "by": None,
         "target_column": None,
         "aspect_column": "aspect" if labelled else None,
         "polarity_column": "polarity",

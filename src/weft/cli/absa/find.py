@@ -26,6 +26,7 @@ from weft.platform.reading import name_of
 
 if TYPE_CHECKING:
     from weft.absa.find.finder import Finder
+    from weft.absa.find.groups import Groups
     from weft.absa.find.summary import Summary
     from weft.absa.read.fields import Fields
     from weft.absa.read.table import Format, TableRow, TableWriter
@@ -55,6 +56,11 @@ def parser() -> Parser:
     )
     result.add_argument("--text-column", metavar="NAME", help="column of the text (text)")
     add_sides(result)
+    result.add_argument(
+        "--by",
+        metavar="COLUMN",
+        help="a column to compare by, a branch, a month or stars for instance: what one of them judges otherwise",
+    )
     add_input_format(result)
     add_html(result, "a page: a bar for each aspect, sentences")
     add_out(result, "FILE", "every finding, as .csv, .jsonl or .parquet", default="none is written")
@@ -117,13 +123,13 @@ def _shown(value: object) -> str:
     return "–" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
-def _finder(arguments: argparse.Namespace) -> Finder:
+def _finder(arguments: argparse.Namespace, faint: bool = False) -> Finder:
     from weft.absa.find.domain import common_categories, read_domain
     from weft.absa.find.finder import Finder
 
     own = getattr(arguments, "domain", None)
     categories = common_categories() if own is None else read_domain(own)
-    return Finder(load_asker(arguments), categories, ask=own is not None)
+    return Finder(load_asker(arguments), categories, ask=own is not None, faint=faint)
 
 
 def several(arguments: argparse.Namespace, command: str = "absa find") -> int:
@@ -139,14 +145,14 @@ def several(arguments: argparse.Namespace, command: str = "absa find") -> int:
     given = fields.of(chain([next(rows)], rows))
     if not arguments.quiet:
         given = telling_long(given, fields.single, arguments.input, command)
-    problems, summary = Problems(), Summary()
+    problems, summary = Problems(), Summary(fields.by)
     if arguments.out is None:
         _read(arguments, given, fields, problems, summary, None)
     else:
         from weft.absa.find.records import TYPES, columns_of
         from weft.absa.read.table import TableWriter
 
-        with TableWriter(str(arguments.out), columns_of(fields.several), TYPES) as writer:
+        with TableWriter(str(arguments.out), columns_of(fields), TYPES) as writer:
             _read(arguments, given, fields, problems, summary, writer)
     html = getattr(arguments, "html", None)
     if html is not None:
@@ -180,13 +186,13 @@ def _read(
 
     source = name_of(arguments.input)
     given = cast("list[TableRow]", rows)
-    finder = _finder(arguments)
+    finder = _finder(arguments, faint=fields.by is not None)
     for found in found_in(finder, given, fields.single, problems, source):
         for row, text, findings in found:
             note = noted(text, finder)
-            summary.add(row.number, text, findings, note)
+            summary.add(row.number, text, findings, note, row.group)
             if writer is not None:
-                writer.write([in_row(row, record(text, finding, note)) for finding in findings])
+                writer.write([in_row(row, record(text, one, note)) for one in findings if not one.faint])
     # Before the output appears: what stood there stays where no row could be used.
     problems.check_used(summary.texts, source)
 
@@ -212,4 +218,22 @@ def _told(summary: Summary) -> str:
         lines.append(table(heads, rows))
     if len(aspects) > _SHOWN:
         lines.append(f"… and {len(aspects) - _SHOWN:,} rarer aspects")
+    if summary.groups is not None:
+        lines += ["", *_compared(summary.groups)]
     return "\n".join(lines)
+
+
+def _compared(groups: Groups) -> list[str]:
+    """What stands out in one group, a row each."""
+    sizes = ", ".join(f"{name} {groups.texts[name]:,}" for name in groups.names[:_SHOWN])
+    more = f", and {len(groups.texts) - _SHOWN:,} more" if len(groups.texts) > _SHOWN else ""
+    without = f"; {counted(groups.without, 'text')} without" if groups.without else ""
+    lines = [f"by {groups.column}, texts: {sizes or 'none'}{more}{without}"]
+    differences = groups.differences()
+    if not differences:
+        return [*lines, "nothing stands out: what differs may be chance"]
+    rows = [one.cells() for one in differences[:_SHOWN]]
+    lines.append(table(["aspect", groups.column, "stands out", ">here", ">elsewhere", ">p"], rows))
+    if len(differences) > _SHOWN:
+        lines.append(f"… and {len(differences) - _SHOWN:,} more")
+    return lines

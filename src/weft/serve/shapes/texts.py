@@ -41,12 +41,15 @@ class AskFind(Asked):
     side: Side | None = Field(
         None, description="What all texts were asked for: what was good, or what was not."
     )
+    by: Column | None = Field(
+        None, description="A column to compare what is found by: a branch, a month, stars."
+    )
     as_written: AsWritten = False
     words: list[OwnWord] = Field([], max_length=1000, description=_WORDS)
 
     @model_validator(mode="after")
     def _consistent(self) -> AskFind:
-        _texts_or_file(self, "format", "text_column", "pros", "cons")
+        _texts_or_file(self, "format", "text_column", "pros", "cons", "by")
         _read_one_way(self)
         return self
 
@@ -74,12 +77,14 @@ class AskPredict(AskFind):
 
     @model_validator(mode="after")
     def _consistent(self) -> AskPredict:
-        _texts_or_file(self, "format", "text_column", "pros", "cons", "target_column", "aspect_column")
+        _texts_or_file(self, "format", "text_column", "pros", "cons", "by", "target_column", "aspect_column")
         _read_one_way(self)
         if self.finds:
             for name in ("targets", "target_column", "threshold", "abstain"):
                 if getattr(self, name) not in (None, []):
                     raise ValueError(f"{name} is about an aspect that is asked: give aspects")
+        elif self.by is not None:
+            raise ValueError("by compares what is found: leave it out, or ask no aspects")
         questions = len(self.texts) * len(self.aspects) * max(1, len(self.targets))
         if questions > _MOST:
             raise ValueError(f"{questions} questions; one request may have {_MOST}: send the texts as a file")
@@ -119,6 +124,7 @@ class Finding(Told):
     """Something that a text judges."""
 
     row: int | None = Field(None, description="Of a table, from 1.")
+    group: str | None = Field(None, description="What it is compared by, where a column is named.")
     column: str | None = Field(None, description="Of the text, where a row has several.")
     text: str
     term: str | None
@@ -145,6 +151,34 @@ class JudgedAspect(Told):
     examples: dict[str, list[str]]
 
 
+class GroupJudged(Told):
+    """What the texts of one group judge, faint judgements with them."""
+
+    group: str
+    texts: int
+    aspects: dict[str, dict[str, int]]
+
+
+class Difference(Told):
+    """What one group praises, or blames, more or less often than the others: so many of how many texts."""
+
+    aspect: str
+    group: str
+    measure: Literal["praised", "blamed"]
+    here: tuple[int, int]
+    elsewhere: tuple[int, int]
+    p: float = Field(description="How likely by chance, with all that is compared in view.")
+
+
+class Compared(Told):
+    """Groups of texts, and what stands out in one of them."""
+
+    column: str
+    texts_without: int
+    groups: list[GroupJudged]
+    differences: list[Difference]
+
+
 class Judged(Told):
     """As `weft absa find FILE --json`."""
 
@@ -153,6 +187,7 @@ class Judged(Told):
     other_languages: int
     mended: int
     aspects: list[JudgedAspect]
+    by: Compared | None = Field(None, description="Where a column to compare by is named.")
 
 
 class TableFindings(Told):

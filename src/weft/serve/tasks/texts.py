@@ -110,11 +110,11 @@ def find_table(task: Task, tell: Tell) -> dict[str, Any]:
     finder = _finder(task.served.absa, *_way(request))
     fields = _fields(request)
     rows = fields.of(_rows(task, fields.columns, fields.left_out))
-    problems, summary, records = Problems(), Summary(), list[dict[str, Any]]()
+    problems, summary, records = Problems(), Summary(fields.by), list[dict[str, Any]]()
     for some in found_in(finder, rows, fields.single, problems, file.name):
         for row, text, findings in some:
             note = noted(text, finder)
-            summary.add(row.number, text, findings, note)
+            summary.add(row.number, text, findings, note, row.group)
             records += [in_row(row, record(text, finding, note)) for finding in findings]
         _bounded(records, file.name, "weft absa find FILE")
         tell({"what": "read texts", "done": summary.texts, "total": 0})
@@ -152,7 +152,7 @@ def table(task: Task, tell: Tell) -> dict[str, Any]:
 def _fields(request: dict[str, Any]) -> Fields:
     """Which columns hold texts; jobs that a version kept which did not ask this go on after an update."""
     pros, cons = tuple(request.get("pros", ())), tuple(request.get("cons", ()))
-    return fields_of(request["text_column"], request.get("side"), pros, cons)
+    return fields_of(request["text_column"], request.get("side"), pros, cons, request.get("by"))
 
 
 def _rows(task: Task, columns: list[str], left_out: list[str]) -> Iterator[TableRow]:

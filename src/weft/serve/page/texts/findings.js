@@ -5,11 +5,11 @@ import { JUDGED, bars, count } from "/texts/bars.js";
 
 const BARS = 40;
 const SENTENCES = 100;
-const COLUMNS = ["row", "column", "text", "term", "start", "stop", "category", "polarity", "confidence", "words", "note"];
+const COLUMNS = ["row", "group", "column", "text", "term", "start", "stop", "category", "polarity", "confidence", "words", "note"];
 const aspectOf = (record) => record.category ?? (record.term ?? "").toLowerCase();
 const titled = (polarity) => h("span", { class: polarity }, h("b", {}, polarity));
 
-export function findings(records, texts, problems = []) {
+export function findings(records, texts, problems = [], by = null) {
   const unused = problems.length ? h("div", { class: "note" }, problems.map((line) => h("p", {}, line))) : "";
   if (!records.length) return [unused, h("p", {}, "Nothing is judged.")];
   const behind = h("section", { "aria-label": "the sentences behind it", "aria-live": "polite" });
@@ -36,6 +36,7 @@ export function findings(records, texts, problems = []) {
   return [
     h("h2", {}, `${counted(records.length, "judgement")} about ${counted(byAspect.length, "aspect")} in ${counted(texts, "text")}`),
     unused,
+    by ? differences(by) : "",
     bars(rows, byAspect[0][1].length, JUDGED),
     byAspect.length > BARS ? h("p", { class: "dim" }, `and ${counted(byAspect.length - BARS, "rarer aspect")}, in the table below`) : "",
     exportRow({
@@ -45,6 +46,17 @@ export function findings(records, texts, problems = []) {
     behind,
     shown.box,
   ];
+}
+
+// What one group praises or blames more or less often than the others do.
+function differences({ column, groups, differences, texts_without: without }) {
+  const share = ([some, of]) => `${some} of ${of} (${(some / of).toFixed(2)})`;
+  const more = (one) => one.here[0] * one.elsewhere[1] > one.elsewhere[0] * one.here[1];
+  const head = `by ${column}: ${counted(groups.length, "group")}${without ? `; ${counted(without, "text")} without` : ""}`;
+  if (!differences.length) return h("section", { "aria-label": head }, h("h2", {}, head), h("p", {}, "Nothing stands out: what differs may be chance."));
+  return h("section", { "aria-label": head }, h("h2", {}, head), h("table", {},
+    h("thead", {}, h("tr", {}, ["aspect", column, "stands out", "texts here", "elsewhere", "p"].map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", {}, differences.map((one) => h("tr", {}, [one.aspect, one.group, `${one.measure} ${more(one) ? "more" : "less"}`, share(one.here), share(one.elsewhere), one.p < 0.001 ? "<.001" : one.p.toFixed(3)].map((cell) => h("td", {}, cell)))))));
 }
 
 // The most frequent first.

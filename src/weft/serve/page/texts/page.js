@@ -18,6 +18,7 @@ export function texts(main) {
   const column = h("input", { id: "column", value: get.get("column") ?? "text" });
   const pros = h("input", { id: "pros", value: get.get("pros") ?? "", "aria-describedby": "sides-hint" });
   const cons = h("input", { id: "cons", value: get.get("cons") ?? "", "aria-describedby": "sides-hint" });
+  const by = h("input", { id: "by", value: get.get("by") ?? "", "aria-describedby": "by-hint" });
   const go = h("button", { class: "main" }, "Ask");
   const results = h("div");
   const zone = dropZone("table", "Or a table", "CSV, TSV, JSON lines, Parquet or plain lines", (taken) => { file = taken; pasted.value = ""; }, ".csv,.tsv,.jsonl,.ndjson,.parquet,.txt");
@@ -28,7 +29,8 @@ export function texts(main) {
         h("div", {}, h("label", { for: "texts" }, "Texts"), " ", h("small", { class: "dim", id: "texts-hint" }, "one on each line"), pasted),
         h("div", {}, zone, h("p", {}, h("label", { for: "column" }, "Its column of texts "), column),
           h("p", {}, h("label", { for: "pros" }, "or of what was good "), pros, " ", h("label", { for: "cons" }, "and of what was not "), cons,
-            " ", h("small", { class: "dim", id: "sides-hint" }, "where a form asks for both")))),
+            " ", h("small", { class: "dim", id: "sides-hint" }, "where a form asks for both")),
+          h("p", {}, h("label", { for: "by" }, "Compared by the column "), by, " ", h("small", { class: "dim", id: "by-hint" }, "a branch, a month, stars")))),
       h("div", { class: "row" },
         h("div", { class: "grow" }, h("label", { for: "aspects" }, "Aspects"), " ", h("small", { class: "dim", id: "aspects-hint" }, "with commas between; none: what the texts judge is found"), h("br"), aspects),
         h("div", { class: "grow" }, h("label", { for: "targets" }, "Targets"), " ", h("small", { class: "dim", id: "targets-hint" }, "words of the texts; none: the whole text"), h("br"), targets),
@@ -40,6 +42,7 @@ export function texts(main) {
     const finds = split(aspects.value).length === 0;
     go.textContent = finds ? "Find what they judge" : "Ask";
     targets.disabled = finds;
+    by.disabled = !finds;
   }
 
   async function start(again = false) {
@@ -55,11 +58,11 @@ export function texts(main) {
     go.disabled = true;
     say("");
     if (!again) keep(Object.fromEntries(KEPT.map((key) => [key, ""])));
-    keep({ aspects: aspects.value, targets: finds ? "" : targets.value, column: column.value === "text" ? "" : column.value, pros: pros.value, cons: cons.value, asked: file ? "" : "1" });
+    keep({ aspects: aspects.value, targets: finds ? "" : targets.value, column: column.value === "text" ? "" : column.value, pros: pros.value, cons: cons.value, by: finds ? by.value : "", asked: file ? "" : "1" });
     sessionStorage.setItem(HELD, file ? "" : pasted.value);
     try {
       if (file) {
-        const body = { file: (await upload(file, shown.tell, stop.signal)).id, ...columns(), ...(finds ? {} : asked) };
+        const body = { file: (await upload(file, shown.tell, stop.signal)).id, ...columns(), ...(finds ? compared() : asked) };
         const { result, id } = await work(finds ? "/v1/absa/find" : "/v1/absa/predict", body, shown.tell, stop.signal);
         if (!results.isConnected) return; // somebody went to another page, whose address this is not
         if (id) keep({ job: id }, true);
@@ -83,6 +86,10 @@ export function texts(main) {
     return { pros: good ? [good] : [], cons: bad ? [bad] : [] };
   }
 
+  function compared() {
+    return by.value.trim() ? { by: by.value.trim() } : {};
+  }
+
   async function ofLines(lines, finds, asked, tell, signal) {
     let records = [];
     const step = finds ? MOST : Math.max(1, Math.min(MOST, Math.floor(1024 / (asked.aspects.length * Math.max(1, asked.targets.length)))));
@@ -99,7 +106,7 @@ export function texts(main) {
   function draw(records, told) {
     const found = told.summary !== undefined || (records.length ? records[0].probabilities === undefined : !split(aspects.value).length);
     const texts = told.summary?.texts ?? told.texts;
-    results.replaceChildren(...(found ? findings(records, texts, told.problems) : answers(records, told.problems)));
+    results.replaceChildren(...(found ? findings(records, texts, told.problems, told.summary?.by) : answers(records, told.problems)));
     results.dataset.ready = found ? "found" : "asked";
   }
 
