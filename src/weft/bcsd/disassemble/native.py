@@ -37,7 +37,7 @@ from weft.bcsd.read.image import Image
 from weft.errors import LimitError
 
 #: Raised whenever the same file would give other functions, blocks or edges.
-EXTRACTOR_VERSION = 18
+EXTRACTOR_VERSION = 19
 #: Instructions of one function beyond which it is cut and flagged.
 FUNCTION_INSTRUCTIONS = 1 << 18
 #: Bytes decoded, as a multiple of the file's code: overlapping symbols can otherwise make work quadratic.

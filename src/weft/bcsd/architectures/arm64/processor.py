@@ -9,6 +9,7 @@ import capstone
 
 from weft.bcsd.architectures.architecture import NEXT, RETURN, STOP, Architecture, Flow, FlowKind
 from weft.bcsd.architectures.arm64.addresses import page_addresses
+from weft.bcsd.architectures.arm64.exceptions import arm64_exceptions
 from weft.bcsd.architectures.arm64.jump_tables import find_table
 from weft.bcsd.architectures.arm64.operands import arm64_parts, arm64_span
 from weft.bcsd.architectures.arm64.registers import register
@@ -18,7 +19,7 @@ from weft.bcsd.architectures.backward import Backward
 from weft.bcsd.architectures.jump_table import Table, loaded_plainly
 from weft.bcsd.architectures.operands import Parts, Raw, immediate
 from weft.bcsd.architectures.relocation import Relocation
-from weft.bcsd.read.image import Image, Region, unpack_words
+from weft.bcsd.read.image import Image, Region, UnwindRange, unpack_words
 
 _RETURNS = frozenset({"ret", "retaa", "retab", "eret", "drps"})
 _INDIRECT_JUMPS = frozenset({"br", "braa", "brab", "braaz", "brabz"})
@@ -107,6 +108,10 @@ class Arm64(Architecture):
     def stubs(self, image: Image, region: Region) -> dict[int, str]:
         """See the base class."""
         return arm64_stubs(image, region)
+
+    def exceptions(self, image: Image, table: bytes, base: int) -> list[UnwindRange]:
+        """See the base class."""
+        return arm64_exceptions(image, table, base)
 
     def spans(self, mnemonic: str, operands: str) -> int:
         """By the register that is loaded or stored."""
