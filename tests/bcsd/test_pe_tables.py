@@ -1,4 +1,4 @@
-"""Tables of programs of Windows: the exception directory of ARM64.
+"""Tables of programs of Windows: the exception directory of ARM64, and what is said where a table cannot be read.
 
 The records are written here by Microsoft's description of them, which is not the reader's words.
 """
@@ -16,7 +16,7 @@ PUSH, NOP, POP, RET = 0xA9BF7BFD, 0xD503201F, 0xA8C17BFD, 0xD65F03C0
 ARM64 = 0xAA64
 
 
-def program(code, records, longer=b"", directories=16, exceptions=None):
+def program(code, records, longer=b"", directories=16, exceptions=None, imports=(0, 0)):
     """A PE file for ARM64 with one section of code, its exception directory and what that leads to."""
     sections = ((b".text", TEXT, code, 0x60000020), (b".pdata", RECORDS, records, 0x40000040))
     sections += ((b".xdata", LONGER, longer, 0x40000040),)
@@ -26,6 +26,7 @@ def program(code, records, longer=b"", directories=16, exceptions=None):
     )
     optional += struct.pack("<QQQQII", 1 << 20, 1 << 12, 1 << 20, 1 << 12, 0, directories)
     places = [(0, 0)] * directories
+    places[1] = imports
     if directories > 3:
         places[3] = (RECORDS, len(records)) if exceptions is None else exceptions
     optional += b"".join(struct.pack("<II", *place) for place in places)
@@ -123,3 +124,77 @@ def test_what_a_record_tells(tmp_path, record, rest, length, part):
 )
 def test_a_record_that_cannot_be_is_passed_over(tmp_path, begin, record, rest):
     assert ranges(tmp_path, words(begin, record, TEXT + 16, packed(1, 4)), rest) == [(16, 32, False)]
+
+
+CODE = words(PUSH, NOP, POP, RET) * 16
+ALL = words(TEXT, packed(1, 4), TEXT + 16, packed(1, 4))
+ELSEWHERE = ": functions may be missing, or begin or end elsewhere"
+NAMELESS = ": calls of what is missing have no names"
+
+
+@pytest.mark.parametrize(
+    ("records", "changes", "said"),
+    [
+        (ALL, {}, []),
+        (ALL + bytes(24), {}, []),
+        (
+            ALL,
+            {"exceptions": (0x7FFFFF00, 4096)},
+            ["0 of 4096 bytes of its exception directory are in the file"],
+        ),
+        (ALL, {"exceptions": (RECORDS, 96)}, ["16 of 96 bytes of its exception directory are in the file"]),
+        (
+            ALL,
+            {"exceptions": (0, 0)},
+            ["its headers name no exception directory, though it has a section .pdata"],
+        ),
+        (
+            ALL,
+            {"directories": 3},
+            ["its headers name no exception directory, though it has a section .pdata"],
+        ),
+        (b"", {"directories": 3}, []),
+        (
+            ALL + words(0x900000, packed(1, 4), TEXT, 0x900000),
+            {},
+            ["2 of 4 records of its exception directory are of no code"],
+        ),
+    ],
+)
+def test_an_exception_directory_that_cannot_be_read_is_told(tmp_path, records, changes, said):
+    image = opened(tmp_path, program(CODE, records, **changes))
+    assert image.remarks == [remark + ELSEWHERE for remark in said]
+
+
+def importing(slots=LONGER + 0x40, name=LONGER + 0x60):
+    """An import directory of two libraries, each with one function."""
+    hint = b"\0\0read\0\0"
+    table = b"".join(words(LONGER + 0x40, 0, 0, name, place) for place in (slots, LONGER + 0x50))
+    table += bytes(24)
+    for at in (LONGER + 0x70, 0, LONGER + 0x70, 0):
+        table += struct.pack("<Q", at)
+    return table + b"one.dll\0".ljust(16, b"\0") + hint
+
+
+@pytest.mark.parametrize(
+    ("rest", "place", "count", "said"),
+    [
+        (importing(), LONGER, 2, []),
+        (importing(), 0x7FFFFF00, 0, ["its import directory lies outside of what the file holds"]),
+        (importing(name=0x7FFFFF00), LONGER, 0, ["its import directory can be read of 0 of 2 libraries"]),
+        (b"", 0, 0, []),
+    ],
+)
+def test_an_import_directory_that_cannot_be_read_is_told(tmp_path, rest, place, count, said):
+    image = opened(tmp_path, program(CODE, ALL, rest, imports=(place, 60 if place else 0)))
+    assert list(image.slots.values()) == ["read"] * count
+    assert image.remarks == [remark + NAMELESS for remark in said]
+
+
+def test_a_file_that_is_cut_says_what_went_with_its_end(tmp_path):
+    content = program(CODE, ALL)
+    image = opened(tmp_path, content[: 0x400 + len(CODE)])
+    assert [remark.split(":")[0] for remark in image.remarks] == [
+        "cut short",
+        "0 of 16 bytes of its exception directory are in the file",
+    ]

@@ -99,6 +99,7 @@ class Architecture(ABC):
             far it reaches in a file without a table of sections.
         global_pointer: Bytes from the begin of the global offset table to where a register points that code counts its
             entries from (MIPS); 0 where there is none.
+        exception_record: Bytes of a record of a PE file's exception directory; 0 where nothing is known of one.
         pool_loads: How the mnemonics begin of what may read constants among the code: see :meth:`literals`.
         relocations: Kind → what it does to an object's bytes.
         builders: Mnemonics that may build a wide constant in pieces: see :meth:`piece`.
@@ -120,6 +121,7 @@ class Architecture(ABC):
     lacks_unwinding: bool = False
     names_callees: bool = False
     global_pointer: int = 0
+    exception_record: int = 0
     pool_loads: tuple[str, ...] = ()
 
     def __init__(self) -> None:

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import lief
 
-from weft.bcsd.architectures import architecture_named, for_machine, machines_known
+from weft.bcsd.architectures import for_machine, machines_known
 from weft.bcsd.read.debug.coff import debug_link, holds_debug_alone, read_debug_file
 from weft.bcsd.read.debug.look import Place, first_fitting, linked, take_up
 from weft.bcsd.read.debug.pdb import Link, pdb_places, read_pdb
 from weft.bcsd.read.image import Image, Region, Symbol, remark_cut
 from weft.bcsd.read.members import split_member
 from weft.bcsd.read.names import enum_name, printable
+from weft.bcsd.read.pe_tables import read_exceptions, read_imports
 from weft.errors import InputError
 
 _EXECUTE = 0x20000000
@@ -62,8 +63,9 @@ def read_pe(path: str, source: str | bytes, content: memoryview) -> Image:
     remark_cut(image, max([*ends, headers]), len(content))
     _read_names(binary, image, base)
     _read_what_was_taken_out(path, binary, content, image, base)
-    _read_imports(binary, image, base)
-    _read_exceptions(binary, image, base)
+    if image.code:
+        read_imports(binary, image, base)
+        read_exceptions(binary, image, base)
     entry = binary.optional_header.addressof_entrypoint
     starts = {*image.entries, base + entry} if entry else set(image.entries)
     image.entries = sorted(address for address in starts if image.code_map.at(address) is not None)
@@ -146,17 +148,3 @@ def _read_what_was_taken_out(
 
     found = first_fitting(path, [*pdb, *gnu], read)
     take_up(image, found, [replace(symbol, address=base + symbol.address) for symbol in found.names or ()])
-
-
-def _read_imports(binary: lief.PE.Binary, image: Image, base: int) -> None:
-    for library in binary.imports:
-        for entry in library.entries:
-            name = printable(entry.name) if not entry.is_ordinal else f"ordinal {entry.ordinal}"
-            image.slots[base + entry.iat_address] = name
-
-
-def _read_exceptions(binary: lief.PE.Binary, image: Image, base: int) -> None:
-    directory = binary.data_directory(lief.PE.DataDirectory.TYPES.EXCEPTION_TABLE)
-    if directory is not None and directory.size:
-        table = image.read(base + directory.rva, directory.size)
-        image.unwind = architecture_named(image.architecture).exceptions(image, table, base)

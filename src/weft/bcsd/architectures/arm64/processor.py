@@ -41,6 +41,7 @@ class Arm64(Architecture):
     pointer_size = 8
     machines: Mapping[str, str] = {"elf": "AARCH64", "pe": "ARM64", "macho": "ARM64"}
     step = 4
+    exception_record = 8
     padding = frozenset({"nop", "udf"})
     builders = frozenset({"mov", "movk"})
     page_makers = frozenset({"adrp"})

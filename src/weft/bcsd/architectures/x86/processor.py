@@ -40,6 +40,7 @@ class X86(Architecture):
         self.name = name
         self.pointer_size = pointer_size
         self.machines = machines
+        self.exception_record = 12 if pointer_size == 8 else 0
         self.relocations = AMD64 if pointer_size == 8 else I386
         self._decoder = capstone.Cs(capstone.CS_ARCH_X86, mode)
 
@@ -138,8 +139,6 @@ class X86(Architecture):
 
     def exceptions(self, image: Image, table: bytes, base: int) -> list[UnwindRange]:
         """x86-64: ``RUNTIME_FUNCTION`` entries of 12 bytes. A chained entry is a later part of a function."""
-        if self.pointer_size != 8:
-            return []
         found: list[UnwindRange] = []
         words = unpack_words(table, 4, signed=False, big_endian=False)
         for index in range(0, len(words) - 2, 3):
