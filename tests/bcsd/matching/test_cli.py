@@ -188,3 +188,27 @@ def test_a_rule_is_fitted_to_the_builds_that_there_are(files, lexical_model, tmp
         "fitted to XO -O0→-O3 alone: the validation packages lack a build of XO -O1→-O3, XC, XA, XM"
     )
     assert rule.is_file()
+
+
+@pytest.mark.parametrize("command", ["match", "diff", "explain"])
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [("text", "not an ELF, PE or Mach-O file: text"), ("empty", "an empty file")],
+)
+def test_both_files_are_looked_at_before_one_is_read(
+    command, wrong, message, pair_of_files, tmp_path, monkeypatch, capsys
+):
+    def never(*_, **__):
+        raise AssertionError("a file was read")
+
+    (tmp_path / "text").write_text("no binary at all")
+    (tmp_path / "empty").touch()
+    for reader in ("matching.files.read_sides", "difference.files.read_versions", "explain.files.read_sides"):
+        monkeypatch.setattr(f"weft.bcsd.{reader}", never)
+    function = ":crc32" if command == "explain" else ""
+    arguments = [f"{pair_of_files[0]}{function}", f"{tmp_path / wrong}{function}"]
+    assert main(["bcsd", command, *arguments]) == 3
+    assert f"{wrong}: {message}" in capsys.readouterr().err
+    if command != "explain":
+        assert main(["bcsd", command, arguments[0], str(tmp_path / "none")]) == 3
+        assert "none: no such file" in capsys.readouterr().err

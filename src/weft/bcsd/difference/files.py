@@ -11,6 +11,7 @@ from weft.bcsd.difference.compare import Difference, compare, lifted
 from weft.bcsd.difference.pairing import Pairing
 from weft.bcsd.difference.record import entry_records
 from weft.bcsd.difference.version import read_versions
+from weft.bcsd.read.open import check_kind
 from weft.bcsd.use.named import DEFAULT_MODEL, find
 from weft.platform.processes import Limits
 
@@ -74,6 +75,8 @@ def diff(
     from weft.bcsd.lift.choose import lifter_named
 
     lifter_named(lifter)
+    for path in (a, b):
+        check_kind(str(path))
     folder = find(model)  # whether or not it will be asked
     old, new = read_versions(str(a), str(b), disassembler, limits)
 

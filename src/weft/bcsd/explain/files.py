@@ -9,6 +9,7 @@ import torch
 
 from weft.bcsd.explain.occlusion import Explanation, explain
 from weft.bcsd.matching.side import SideRequest, read_sides, with_processor
+from weft.bcsd.read.open import check_kind
 from weft.bcsd.select import find_function
 from weft.bcsd.use.embedder import Embedder
 from weft.bcsd.use.store import find
@@ -37,6 +38,8 @@ def explain_files(
         LimitError: A file took too long or too much memory.
         CheckpointError: The model cannot be loaded.
     """
+    for path, _ in chosen:
+        check_kind(path)
     folder = find(model)
     requests = [SideRequest(path, disassembler, listings=True, lifter="none") for path, _ in chosen]
     sides = read_sides(requests, workers=2, limits=limits)

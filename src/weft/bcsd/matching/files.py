@@ -14,6 +14,7 @@ from weft.bcsd.matching.match import match as match_sides
 from weft.bcsd.matching.record import match_records
 from weft.bcsd.matching.rule import rule_of
 from weft.bcsd.matching.side import SideRequest, read_sides, with_processor
+from weft.bcsd.read.open import check_kind
 from weft.bcsd.use.embedder import Embedder
 from weft.bcsd.use.store import DEFAULT_MODEL, find
 from weft.platform.machine import device_named
@@ -90,6 +91,8 @@ def match(
     """
     share(floor=floor)
     at_least(0, min_blocks=min_blocks)
+    for path in (a, b):
+        check_kind(str(path))
     folder = find(model)
     requests = [SideRequest(str(path), disassembler, min_blocks, listings, lifter, cache) for path in (a, b)]
     one, other = read_sides(requests, workers=2, limits=limits)

@@ -75,30 +75,7 @@ def open_image(path: str | os.PathLike[str]) -> Image:
     """
     place = os.fspath(path)
     content = content_of(place)
-    kind = sniff_format(bytes(content[:8]))
-    if kind is None:
-        if holds_members(bytes(content[:8])):
-            outer, inside = split_member(place)
-            if inside is not None:
-                raise _archive_inside(place, outer)
-            members = members_of(place)
-            if not members:
-                raise InputError("an archive, no binary: it holds no members", where=place)
-            found = binaries_of(content, place, lambda head: sniff_format(head) is not None)
-            first = next((one for one in found if not holds_members(bytes(content_of(one)[:8]))), None)
-            if found and first is None:
-                raise _archive_inside(found[0], place)
-            if first is None and members[0].endswith("(debian-binary)"):
-                what = "a Debian package, no binary"
-                raise InputError(
-                    what, where=place, hint="dpkg-deb -x, and name the folder; or weft bcsd index build"
-                )
-            if first is None:
-                what = f"an archive without machine code in any of its {len(members)} members"
-                raise InputError(what, where=place, hint="code of link-time optimisation comes with linking")
-            raise InputError("an archive, no binary", where=place, hint=f"name a member, as in {first!r}")
-        what, hint = what_it_is(content)
-        raise InputError(f"{_NO_BINARY}: {what}" if what else _NO_BINARY, where=place, hint=hint)
+    kind = _kind_of(place, content)
     slices = list_slices(content) if kind == "macho" else []
     if slices:
         content = content[slices[0].start : slices[0].start + slices[0].size]
@@ -117,6 +94,44 @@ def open_image(path: str | os.PathLike[str]) -> Image:
         raise InputError("; ".join(["no code in the file", *image.remarks]), where=place)
     _refuse_packed(image, content)
     return image
+
+
+def check_kind(path: str | os.PathLike[str]) -> None:
+    """Look whether a file begins as a binary does: what reads several asks all of them before it works on the first.
+
+    Raises:
+        InputError: As of :func:`open_image`, as far as the first bytes tell.
+    """
+    place = os.fspath(path)
+    _kind_of(place, content_of(place))
+
+
+def _kind_of(place: str, content: memoryview) -> str:
+    kind = sniff_format(bytes(content[:8]))
+    if kind is not None:
+        return kind
+    if holds_members(bytes(content[:8])):
+        outer, inside = split_member(place)
+        if inside is not None:
+            raise _archive_inside(place, outer)
+        members = members_of(place)
+        if not members:
+            raise InputError("an archive, no binary: it holds no members", where=place)
+        found = binaries_of(content, place, lambda head: sniff_format(head) is not None)
+        first = next((one for one in found if not holds_members(bytes(content_of(one)[:8]))), None)
+        if found and first is None:
+            raise _archive_inside(found[0], place)
+        if first is None and members[0].endswith("(debian-binary)"):
+            what = "a Debian package, no binary"
+            raise InputError(
+                what, where=place, hint="dpkg-deb -x, and name the folder; or weft bcsd index build"
+            )
+        if first is None:
+            what = f"an archive without machine code in any of its {len(members)} members"
+            raise InputError(what, where=place, hint="code of link-time optimisation comes with linking")
+        raise InputError("an archive, no binary", where=place, hint=f"name a member, as in {first!r}")
+    what, hint = what_it_is(content)
+    raise InputError(f"{_NO_BINARY}: {what}" if what else _NO_BINARY, where=place, hint=hint)
 
 
 def _archive_inside(place: str, outer: str) -> InputError:

@@ -6,6 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from weft.cli.bcsd.inputs import check_kinds
 from weft.cli.bcsd.outputs import spare_binaries
 from weft.cli.bcsd.remarks import say
 from weft.cli.options import (
@@ -61,6 +62,7 @@ def run(argv: list[str]) -> int:
     arguments = parser().parse_args(argv)
     at_least(1, limit=arguments.limit)
     spare_binaries([arguments.html], (arguments.old, arguments.new))
+    check_kinds((arguments.old, arguments.new))
     from weft.bcsd.difference.files import diff
     from weft.bcsd.difference.record import difference_record
 

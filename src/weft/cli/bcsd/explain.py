@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from weft.cli.bcsd.inputs import check_kinds
 from weft.cli.bcsd.outputs import spare_binaries
 from weft.cli.options import (
     Parser,
@@ -50,6 +51,7 @@ def run(argv: list[str]) -> int:
             raise ConfigError(f"{selector.path}: which function?", hint="FILE:FUNCTION or FILE@ADDRESS")
     limits = limits_of(arguments)
     spare_binaries([arguments.html], [selector.path for selector in chosen])
+    check_kinds(selector.path for selector in chosen)
     from weft.bcsd.explain.files import explain_files
     from weft.bcsd.explain.record import describe, explanation_record
     from weft.cli.bcsd.remarks import say

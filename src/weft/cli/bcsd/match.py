@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from weft.cli.bcsd.inputs import check_kinds
 from weft.cli.bcsd.outputs import spare_binaries
 from weft.cli.options import (
     Parser,
@@ -70,6 +71,7 @@ def run(argv: list[str]) -> int:
     """Run ``weft bcsd match``."""
     arguments = parser().parse_args(argv)
     check(arguments)
+    check_kinds((arguments.a, arguments.b))
     from weft.bcsd.matching.files import match
     from weft.bcsd.matching.record import matching_csv, matching_record
     from weft.cli.bcsd.remarks import say
