@@ -120,10 +120,11 @@ def test_libraries(libraries: Service, shelf_index: Path, capsys: pytest.Capture
 def test_an_index_that_names_no_library(
     client: httpx.Client, send: Send, index: Path, capsys: pytest.CaptureFixture[str]
 ):
-    told = command(capsys, "bcsd", "identify", A, "--index", index, "--json", "--quiet")
-    told["binary"] = A.name
-    assert ask(client, "/v1/bcsd/identify", {"file": send(A)}, Identified) == told
-    assert told["libraries"] == []
+    assert main(["bcsd", "identify", str(A), "--index", str(index)]) == 6
+    assert "`weft bcsd index build PACKAGE… --index DIR` makes an index that does" in capsys.readouterr().err
+    refused = ended(client, client.post("/v1/bcsd/identify", json={"file": send(A)}))
+    assert refused.status_code == 422
+    assert "the index does not say of which library a function is" in refused.text
     assert client.get("/v1/models").json()["libraries"] is False
 
 

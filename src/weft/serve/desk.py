@@ -12,7 +12,7 @@ from typing import Any
 from anyio import CapacityLimiter
 from starlette.responses import JSONResponse, Response
 
-from weft.bcsd.index.store import FunctionStore
+from weft.bcsd.components.identify import knows_libraries
 from weft.bcsd.index.update import in_step
 from weft.bcsd.use.embed_files import Embedding
 from weft.errors import InputError, StoreError, WeftError
@@ -141,8 +141,7 @@ class Desk:
         """Whether the index says of which library a function is."""
         with suppress(WeftError):
             if self.settings.index is not None:
-                named = FunctionStore.open(self.settings.index).libraries()["library"]
-                return named.null_count < len(named)
+                return knows_libraries(self.settings.index)
         return False
 
     def upload(self, caller: Caller, name: str) -> Upload:

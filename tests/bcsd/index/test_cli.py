@@ -178,10 +178,11 @@ def test_what_another_disassembler_found_has_no_version(copied, options, files, 
             3,
             "no function of at least 5000 blocks",
         ),
+        # It is told before the file is read, in which there is no such function.
         (
             ("identify", "{so}", "--index", "{index}", "--min-blocks", "5000"),
-            3,
-            "no function of at least 5000",
+            6,
+            "of no function which library it is of (`weft bcsd index build PACKAGE… --index DIR` makes an index",
         ),
         (("index", "add", "--index", "{index}"), 2, "required: FILE|DIR"),
         (("index", "add", "/none", "--index", "{index}"), 3, "no such file"),

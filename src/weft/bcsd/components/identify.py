@@ -14,10 +14,14 @@ from weft.bcsd.use.embed_files import Embedding
 from weft.bcsd.use.extract_files import hash_file
 from weft.bcsd.use.search.answers import SMALL, Answer
 from weft.bcsd.use.search.files import look_up
+from weft.errors import StoreError
 from weft.platform.ranges import at_least
 
 #: Hits of each function: as many versions of a library can be told apart.
 HITS = 20
+_BUILD = (
+    "`weft bcsd index build PACKAGE… --index DIR` makes an index that does; `index add` puts in files alone"
+)
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,8 @@ def identify(
     at_least(1, min_blocks=min_blocks)
     path, index = str(path), Path(index)
     counts = library_sizes(index)
+    if not counts:
+        raise StoreError("it says of no function which library it is of", where=str(index), hint=_BUILD)
     found = look_up(path, None, index, options or Embedding(), HITS, min_blocks)
     answers = list(found.answers)
     sizes: Counter[tuple[str, str]] = Counter()
@@ -113,6 +119,12 @@ def library_sizes(index: Path) -> dict[tuple[str, str, str], int]:
         for row in rows
         if row["library"] is not None
     }
+
+
+def knows_libraries(index: Path) -> bool:
+    """Whether an index says of any function which library it is of; a StoreError where it is damaged."""
+    store = FunctionStore.open(index)
+    return store.names_libraries and store.libraries()["library"].null_count < len(store)
 
 
 def _function(answer: Answer) -> Function:

@@ -17,12 +17,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from weft.bcsd.components.identify import identify as identify_file
+from weft.bcsd.components.identify import knows_libraries
 from weft.bcsd.components.record import identified_record
 from weft.bcsd.difference.files import diff as diff_files
 from weft.bcsd.difference.record import difference_record
 from weft.bcsd.explain.files import explain_files
 from weft.bcsd.explain.record import explanation_record
-from weft.bcsd.index.store import EXACT_ROWS, TABLE, FunctionStore
+from weft.bcsd.index.store import EXACT_ROWS, TABLE
 from weft.bcsd.index.update import in_step, not_compared
 from weft.bcsd.matching.files import match as match_files
 from weft.bcsd.matching.record import matching_record
@@ -161,7 +162,7 @@ def identify(task: Task, tell: Tell) -> dict[str, Any]:
     index, file = task.served.index, task.file()
     if index is None:
         raise StoreError("no index is served")
-    if not FunctionStore.open(index).names_libraries:
+    if not knows_libraries(index):
         raise InputError("the index does not say of which library a function is", hint=_BUILD)
     tell({"what": "searching for all functions", "done": 0, "total": 0})
     options = Embedding(model=task.served.bcsd, limits=task.served.limits)
